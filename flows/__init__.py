@@ -1,0 +1,1 @@
+"""Composition: Prefect flows and the command line."""

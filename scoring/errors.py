@@ -1,0 +1,43 @@
+"""Every error a user can meet, in one tree.
+
+    AqbError                what happened, where, what to do next
+    ├── UsageError          wrong option or setting; exit code 2
+    ├── InputError          a file or table that cannot be read at all; the run goes on with the others
+    ├── RuleError           a rubric that must not be built: unordered cuts, a regex that engines read differently
+    └── StorageError        the warehouse or the state database refused a write; nothing was half written
+
+A row that cannot be read is no error: it becomes a row of the `rejected` table.
+"""
+
+from __future__ import annotations
+
+
+class AqbError(Exception):
+    """An error a person has to act on: what happened, where, and what to do next."""
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.fix = fix
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        remedy = f"\n  -> {self.fix}" if self.fix else ""
+        return f"{place}{self.what}{remedy}"
+
+
+class UsageError(AqbError):
+    """A wrong option or setting: the command ends with exit code 2 before it has done anything."""
+
+
+class InputError(AqbError):
+    """An input that cannot be read at all. `where` names it; the text says what was expected and found."""
+
+
+class RuleError(AqbError):
+    """A rule that must not be built, found when the rubric is imported."""
+
+
+class StorageError(AqbError):
+    """A write that the warehouse or the state database refused; the old contents are still there."""
