@@ -1,0 +1,72 @@
+"""The identity of a chat row: the same on every engine and every rerun.
+
+A row's key is the first 32 hex digits of SHA-256 over a canonical text of timestamp (microseconds), tenant, session,
+`user_input` and the length of `llm_response`. Each text is preceded by its length, and NULL is a bare `-`, so no text
+can imitate another row's key. Equal keys are told apart by `-2`, `-3` in the order of tokens and answer text.
+Source: SPEC 1.3, row_id.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import polars as pl
+
+KEY_HEX_DIGITS = 32
+_KEYED_TEXTS = ("tenant_id", "session_id", "user_input")
+TIE_BREAK = ("input_tokens", "output_tokens", "llm_response")
+
+
+def row_keys(rows: pl.DataFrame) -> pl.Series:
+    """The key of each row, without the suffix that tells equal keys apart."""
+    canonical = rows.select(
+        pl.concat_str(
+            [
+                pl.col("timestamp").dt.epoch("us").cast(pl.String),
+                *(_sized_text(name) for name in _KEYED_TEXTS),
+                _or_null_mark(pl.col("llm_response").str.len_chars().cast(pl.String)),
+            ],
+            separator="|",
+        )
+    ).to_series()
+    return pl.Series(
+        "row_key",
+        [sha256(key.encode()).hexdigest()[:KEY_HEX_DIGITS] for key in canonical],
+        dtype=pl.String,
+    )
+
+
+def numbered_keys(ordinal: pl.Expr) -> pl.Expr:
+    """`row_id` from `row_key` and its ordinal among equal keys (1 for the first, which keeps the bare key)."""
+    suffixed = pl.concat_str([pl.col("row_key"), pl.lit("-"), ordinal.cast(pl.String)])
+    return pl.when(ordinal == 1).then(pl.col("row_key")).otherwise(suffixed)
+
+
+def key_sql() -> str:
+    """The same key in GoogleSQL."""
+    texts = [
+        f"IFNULL(CONCAT(CAST(LENGTH({name}) AS STRING), ':', {name}), '-')" for name in _KEYED_TEXTS
+    ]
+    parts = [
+        "CAST(UNIX_MICROS(timestamp) AS STRING)",
+        *texts,
+        "IFNULL(CAST(LENGTH(llm_response) AS STRING), '-')",
+    ]
+    canonical = ", '|',\n      ".join(parts)
+    return f"SUBSTR(TO_HEX(SHA256(CONCAT(\n      {canonical}\n    ))), 1, {KEY_HEX_DIGITS})"
+
+
+def row_id_sql() -> str:
+    """`row_id` from `row_key` in GoogleSQL."""
+    order = ", ".join(TIE_BREAK)
+    ordinal = f"ROW_NUMBER() OVER (PARTITION BY row_key ORDER BY {order})"
+    return f"CONCAT(row_key, IF({ordinal} = 1, '', CONCAT('-', CAST({ordinal} AS STRING))))"
+
+
+def _sized_text(name: str) -> pl.Expr:
+    text = pl.col(name)
+    return _or_null_mark(pl.concat_str([text.str.len_chars().cast(pl.String), pl.lit(":"), text]))
+
+
+def _or_null_mark(text: pl.Expr) -> pl.Expr:
+    return text.fill_null("-")

@@ -1,0 +1,56 @@
+"""`ola-monitoring`: production turns of a stock-analysis chatbot, scored by rule alone. Source: seed 002, SPEC 1."""
+
+from __future__ import annotations
+
+import math
+
+from scoring.expressions import AllOf, Column, Compare, IsNull, Value
+from scoring.rubric import ExclusionRule, Label, RejectRule, RowRubric
+from scoring.rubrics.ola_monitoring import formulas, kpis, tables, thresholds
+
+_QUESTION_IS_NULL, _ANSWER_IS_NULL = IsNull(Column("user_input")), IsNull(Column("llm_response"))
+
+
+def _token_rejects(column: str, title: str) -> tuple[RejectRule, RejectRule]:
+    tokens = Column(column)
+    return (
+        RejectRule("negative_tokens", column, Compare(tokens, "<", Value(0)), f"{title}이 음수입니다"),
+        RejectRule("infinite_tokens", column, Compare(tokens, "=", Value(math.inf)), f"{title}이 무한대입니다"),
+    )
+
+
+RUBRIC = RowRubric(
+    id="ola-monitoring",
+    version=thresholds.VERSION,
+    title="주식 분석 챗봇 운영 모니터링",
+    summary="운영 대화 전체를 규칙만으로 채점합니다(LLM 호출 없음): 질문·답변·상호작용 점수, 종합 등급, 알림.",
+    rejects=(
+        RejectRule("timestamp_missing", "timestamp", IsNull(Column("timestamp")), "시각이 비어 있습니다"),
+        *_token_rejects("input_tokens", "입력 토큰"),
+        *_token_rejects("output_tokens", "출력 토큰"),
+    ),
+    exclusions=(
+        ExclusionRule("both_texts_null", AllOf((_QUESTION_IS_NULL, _ANSWER_IS_NULL))),
+        ExclusionRule("user_input_null", _QUESTION_IS_NULL),
+        ExclusionRule("llm_response_null", _ANSWER_IS_NULL),
+    ),
+    definitions=formulas.DEFINITIONS,
+    excluded_definitions=formulas.EXCLUDED_DEFINITIONS,
+    flagged=formulas.FLAGGED,
+    alert_rules=formulas.ALERT_RULES,
+    measures=kpis.MEASURES,
+    excluded_measures=kpis.EXCLUDED_MEASURES,
+    quotients=kpis.QUOTIENTS,
+    crosstab=kpis.CROSSTAB,
+    scores_schema=tables.SCORES,
+    excluded_schema=tables.EXCLUDED,
+    kpis_schema=tables.KPIS,
+    crosstab_schema=tables.CROSSTAB,
+    grade_labels={
+        "STAR": Label("★", "우수", "Golden Set 편입 후보"),
+        "A": Label("A", "양호", "정상 운영"),
+        "B": Label("B", "보통", "모니터링"),
+        "C": Label("C", "미흡", "개선 대상 → 원인 태깅"),
+        "F": Label("F", "실패", "즉시 알림 → 규칙 수정"),
+    },
+)
