@@ -14,7 +14,9 @@ from scoring.rubric import RowRubric
 @cache
 def rubrics() -> dict[str, RowRubric]:
     """Every rubric by its id, in the order of the ids."""
-    found = [import_module(f"scoring.rubrics.{module.name}").RUBRIC for module in iter_modules(scoring.rubrics.__path__)]
+    found = [
+        import_module(f"scoring.rubrics.{module.name}").RUBRIC for module in iter_modules(scoring.rubrics.__path__)
+    ]
     return {rubric.id: rubric for rubric in sorted(found, key=lambda rubric: rubric.id)}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 import polars as pl
@@ -59,6 +60,11 @@ class Crosstab:
     column_grade: str
     mean_scores: tuple[str, ...]
 
+    @property
+    def keys(self) -> list[str]:
+        """The columns that tell one row from another."""
+        return ["score_date", self.row_grade, self.column_grade]
+
 
 def kpi_sums(rows: pl.DataFrame, totals: Sequence[Measure | Quotient], count_as: str) -> pl.DataFrame:
     """One row per (`score_date`, `tenant_id`): the number of `rows` as `count_as`, and the sum of each total."""
@@ -68,40 +74,64 @@ def kpi_sums(rows: pl.DataFrame, totals: Sequence[Measure | Quotient], count_as:
     )
 
 
-def kpi_table(parts: Sequence[pl.DataFrame], measures: Sequence[Measure], quotients: Sequence[Quotient]) -> pl.DataFrame:
-    """KPIs: one row per (`score_date`, `tenant_id`) and one per day for all tenants (`*`).
+def merged_kpi_sums(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Several results of `kpi_sums` as one; a total that a part does not have counts as 0."""
+    merged = pl.concat(parts, how="diagonal").group_by(_KPI_KEYS)
+    return merged.agg(pl.exclude(_KPI_KEYS).sum())
+
+
+def kpi_table(
+    parts: Sequence[pl.DataFrame],
+    measures: Sequence[Measure],
+    quotients: Sequence[Quotient],
+    days: Sequence[date] = (),
+) -> pl.DataFrame:
+    """KPIs: a row per (`score_date`, `tenant_id`) and one per day for all tenants (`*`), also for `days` without rows.
 
     `rows` is the denominator: scored rows. A day or tenant with excluded rows only has 0 rows and NULL quotients.
     `<kpi>_met` is NULL where the KPI is.
     """
-    names = ["rows", "excluded", *(total.name for total in (*measures, *quotients))]
-    empty = pl.DataFrame(
-        schema={"score_date": pl.Date, "tenant_id": pl.String} | dict.fromkeys(names, pl.Int64)
+    counted = ["rows", "excluded", *(measure.name for measure in measures), *(quotient.name for quotient in quotients)]
+    nothing = pl.DataFrame(schema={"score_date": pl.Date, "tenant_id": pl.String} | dict.fromkeys(counted, pl.Int64))
+    no_rows = nothing.clear(len(days)).with_columns(
+        pl.col(counted).fill_null(0), score_date=pl.Series(days, dtype=pl.Date)
     )
-    by_tenant = pl.concat([empty, *parts], how="diagonal").group_by(_KPI_KEYS).agg(pl.col(names).sum())
-    all_tenants = by_tenant.group_by("score_date").agg(pl.col(names).sum())
-    together = pl.concat(
-        [by_tenant, all_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))], how="diagonal"
-    )
-    columns = [pl.col("score_date"), pl.col("tenant_id"), pl.col("rows"), pl.col("excluded")]
-    columns.append(_divided(pl.col("excluded"), pl.col("rows") + pl.col("excluded")).alias("excluded_rate"))
-    for quotient in quotients:
-        value = _divided(pl.col(quotient.name), pl.col("rows") * quotient.scale)
-        columns.append(value.alias(quotient.name))
-        if quotient.target:
-            goal = quotient.target
-            columns.append(pl.lit(float(goal.value)).alias(f"{quotient.name}_target"))
-            met = value >= goal.value if goal.operator == ">=" else value <= goal.value
-            columns.append(met.alias(f"{quotient.name}_met"))
-    columns.extend(pl.col(measure.name) for measure in measures)
-    return together.select(columns).sort(_KPI_KEYS, nulls_last=True)
+    by_tenant = merged_kpi_sums([nothing, *parts])
+    all_tenants = pl.concat([by_tenant, no_rows], how="diagonal").group_by("score_date").agg(pl.col(counted).sum())
+    together = pl.concat([by_tenant, all_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))], how="diagonal")
+    read = pl.col("rows") + pl.col("excluded")
+    return together.select(
+        *_KPI_KEYS,
+        "rows",
+        "excluded",
+        _divided(pl.col("excluded"), read).alias("excluded_rate"),
+        *(column for quotient in quotients for column in _quotient_columns(quotient)),
+        *(measure.name for measure in measures),
+    ).sort(_KPI_KEYS, nulls_last=True)
+
+
+def _quotient_columns(quotient: Quotient) -> list[pl.Expr]:
+    """The value of a quotient; with a target also the target and whether it is met."""
+    value = _divided(pl.col(quotient.name), pl.col("rows") * quotient.scale)
+    if quotient.target is None:
+        return [value.alias(quotient.name)]
+    goal = quotient.target.value
+    met = value >= goal if quotient.target.operator == ">=" else value <= goal
+    return [
+        value.alias(quotient.name),
+        pl.lit(float(goal)).alias(f"{quotient.name}_target"),
+        met.alias(f"{quotient.name}_met"),
+    ]
 
 
 def crosstab_sums(rows: pl.DataFrame, crosstab: Crosstab) -> pl.DataFrame:
     """One row per day and pair of grades: how many rows, and the sum of each score."""
-    return rows.group_by(["score_date", crosstab.row_grade, crosstab.column_grade]).agg(
-        pl.len().cast(pl.Int64).alias("cnt"), pl.col(crosstab.mean_scores).sum()
-    )
+    return rows.group_by(crosstab.keys).agg(pl.len().cast(pl.Int64).alias("cnt"), pl.col(crosstab.mean_scores).sum())
+
+
+def merged_crosstab_sums(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.DataFrame:
+    """Several results of `crosstab_sums` as one."""
+    return pl.concat(parts).group_by(crosstab.keys).agg(pl.exclude(crosstab.keys).sum())
 
 
 def crosstab_table(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.DataFrame:
@@ -109,18 +139,24 @@ def crosstab_table(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.Data
 
     Source: seed 002, 9.
     """
-    keys = ["score_date", crosstab.row_grade, crosstab.column_grade]
-    summed = pl.concat(parts).group_by(keys).agg(pl.col("cnt").sum(), pl.col(crosstab.mean_scores).sum())
+    nothing = pl.DataFrame(
+        schema={"score_date": pl.Date, crosstab.row_grade: pl.String, crosstab.column_grade: pl.String}
+        | dict.fromkeys(("cnt", *crosstab.mean_scores), pl.Int64)
+    )
     day_total = pl.col("cnt").sum().over("score_date")
-    return summed.select(
-        *keys,
-        "cnt",
-        _rounded(pl.col("cnt") * 100, day_total, digits=2).alias("pct"),
-        *(
-            _rounded(pl.col(score), pl.col("cnt"), digits=1).alias(f"avg_{score.removesuffix('_score')}")
-            for score in crosstab.mean_scores
-        ),
-    ).sort(keys)
+    return (
+        merged_crosstab_sums([nothing, *parts], crosstab)
+        .select(
+            *crosstab.keys,
+            "cnt",
+            _rounded(pl.col("cnt") * 100, day_total, digits=2).alias("pct"),
+            *(
+                _rounded(pl.col(score), pl.col("cnt"), digits=1).alias(f"avg_{score.removesuffix('_score')}")
+                for score in crosstab.mean_scores
+            ),
+        )
+        .sort(crosstab.keys)
+    )
 
 
 def _divided(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
@@ -130,5 +166,6 @@ def _divided(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
 
 def _rounded(numerator: pl.Expr, denominator: pl.Expr, digits: int) -> pl.Expr:
     """A quotient of whole numbers rounded half away from zero, in whole numbers until the last step."""
-    shifted = (numerator * (2 * 10**digits) + denominator) // (denominator * 2)
-    return (shifted / 10**digits).round(digits)
+    scale = 10**digits
+    shifted: pl.Expr = (numerator * (2 * scale) + denominator) // (denominator * 2)
+    return (shifted / pl.lit(scale)).round(digits)

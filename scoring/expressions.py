@@ -247,7 +247,6 @@ def banded(number: Expression, bands: Bands[int] | Bands[str], name: str) -> Cas
     operator: Operator = ">=" if bands.edge == "at_least" else "<="
     sign = "≥" if bands.edge == "at_least" else "≤"
     branches = tuple(
-        When(Compare(number, operator, Value(cut)), Value(earned), f"{name} {sign} {cut}")
-        for cut, earned in bands.cuts
+        When(Compare(number, operator, Value(cut)), Value(earned), f"{name} {sign} {cut}") for cut, earned in bands.cuts
     )
     return Case(branches, Value(bands.beyond), f"{name}: 어느 구간에도 들지 않음")

@@ -78,9 +78,7 @@ def scoring_query(
         "rubric_version": literal(rubric.version),
         **{text: _kept_text(text, rubric.flagged, keep_text) for text in ("user_input", "llm_response")},
     }
-    columns = ",\n  ".join(
-        f"{computed[name]} AS {name}" if name in computed else name for name in output_columns
-    )
+    columns = ",\n  ".join(f"{computed[name]} AS {name}" if name in computed else name for name in output_columns)
     return f"WITH\n{common_tables}\nSELECT\n  {columns}\nFROM {parts[-1][0]}\nORDER BY timestamp, row_id"
 
 

@@ -44,9 +44,7 @@ def numbered_keys(ordinal: pl.Expr) -> pl.Expr:
 
 def key_sql() -> str:
     """The same key in GoogleSQL."""
-    texts = [
-        f"IFNULL(CONCAT(CAST(LENGTH({name}) AS STRING), ':', {name}), '-')" for name in _KEYED_TEXTS
-    ]
+    texts = [f"IFNULL(CONCAT(CAST(LENGTH({name}) AS STRING), ':', {name}), '-')" for name in _KEYED_TEXTS]
     parts = [
         "CAST(UNIX_MICROS(timestamp) AS STRING)",
         *texts,

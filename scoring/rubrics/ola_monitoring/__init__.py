@@ -6,7 +6,7 @@ import math
 
 from scoring.expressions import AllOf, Column, Compare, IsNull, Value
 from scoring.rubric import ExclusionRule, Label, RejectRule, RowRubric
-from scoring.rubrics.ola_monitoring import formulas, kpis, tables, thresholds
+from scoring.rubrics.ola_monitoring import kpis, outcome, tables, thresholds
 
 _QUESTION_IS_NULL, _ANSWER_IS_NULL = IsNull(Column("user_input")), IsNull(Column("llm_response"))
 
@@ -34,10 +34,10 @@ RUBRIC = RowRubric(
         ExclusionRule("user_input_null", _QUESTION_IS_NULL),
         ExclusionRule("llm_response_null", _ANSWER_IS_NULL),
     ),
-    definitions=formulas.DEFINITIONS,
-    excluded_definitions=formulas.EXCLUDED_DEFINITIONS,
-    flagged=formulas.FLAGGED,
-    alert_rules=formulas.ALERT_RULES,
+    definitions=outcome.DEFINITIONS,
+    excluded_definitions=outcome.EXCLUDED_DEFINITIONS,
+    flagged=outcome.FLAGGED,
+    alert_rules=outcome.ALERT_RULES,
     measures=kpis.MEASURES,
     excluded_measures=kpis.EXCLUDED_MEASURES,
     quotients=kpis.QUOTIENTS,

@@ -1,4 +1,4 @@
-"""The columns of `ola-monitoring`: metrics, Q-, A- and I-Score, grades, failure types, alerts.
+"""The scores of `ola-monitoring`: metrics, Q-, A- and I-Score, tier and grade. `outcome` says what they come to.
 
 One row per scored turn. `user_input` and `llm_response` are never NULL here (such rows are excluded before); tokens may
 be. Points are INT64 and never NULL. Numbers and regexes stand in `thresholds`.
@@ -16,33 +16,26 @@ from scoring.expressions import (
     Count,
     Definition,
     Expression,
-    Fired,
     IsIn,
-    IsNull,
     Length,
     Matches,
-    MostLost,
     Not,
     Ratio,
     Sum,
     Value,
-    WeightedScore,
     When,
     banded,
     points,
 )
-from scoring.rubric import AlertRule
 from scoring.rubrics.ola_monitoring import thresholds as t
 
 QUESTION, ANSWER = Column("user_input"), Column("llm_response")
 INPUT_TOKENS, OUTPUT_TOKENS = Column("input_tokens"), Column("output_tokens")
 QUESTION_LENGTH, ANSWER_LENGTH = Column("question_length"), Column("answer_length")
 Q_SCORE, A_SCORE, I_SCORE = Column("q_score"), Column("a_score"), Column("i_score")
-Q_TIER, A_GRADE, FINAL_GRADE = Column("q_tier"), Column("a_grade"), Column("final_grade")
+Q_TIER, A_GRADE = Column("q_tier"), Column("a_grade")
 
 ANSWER_LINE_BREAKS = Count(ANSWER, t.LINE_BREAK)
-GOOD_QUESTION_BAD_ANSWER = AllOf((IsIn(Q_TIER, t.GOOD_TIERS), IsIn(A_GRADE, t.BAD_GRADES)))
-LLM_BLOCKED = Compare(OUTPUT_TOKENS, "=", Value(0))
 
 
 def _question_has(*words: str) -> ContainsAny:
@@ -53,7 +46,7 @@ def _answer_has(*words: str) -> ContainsAny:
     return ContainsAny(ANSWER, words)
 
 
-def _first(branches: list[tuple[Expression, str]], otherwise: str | None) -> Case:
+def first_true(branches: list[tuple[Expression, str]], otherwise: str | None) -> Case:
     """The name of the first condition that is true."""
     return Case(tuple(When(condition, Value(name)) for condition, name in branches), Value(otherwise))
 
@@ -72,7 +65,7 @@ METRICS = (
     Definition("answer_has_apology", Matches(ANSWER, t.OPENING_APOLOGY), "사과로 시작", "seed 002, 1.2 M13"),
     Definition(
         "question_category",
-        _first(
+        first_true(
             [
                 (_question_has(*t.ANALYSIS_WORDS), "analysis"),
                 *((_question_has(*words), category) for category, words in t.CATEGORY_WORDS),
@@ -327,108 +320,4 @@ INTERACTION_SCORE = (
     ),
 )
 
-OUTCOME = (
-    Definition(
-        "final_score",
-        WeightedScore(
-            ((t.Q_WEIGHT_PERCENT, Q_SCORE), (t.A_WEIGHT_PERCENT, A_SCORE), (t.I_WEIGHT_PERCENT, I_SCORE))
-        ),
-        "종합 점수",
-        "seed 002, 7.1",
-    ),
-    Definition(
-        "final_grade", banded(Column("final_score"), t.FINAL_GRADES, "종합 점수"), "종합 등급", "seed 002, 7.2"
-    ),
-    Definition(
-        "failure_type",
-        _first(
-            [
-                (Matches(ANSWER, t.ADVICE_REFUSAL), "refused_advice"),
-                (Matches(ANSWER, t.DOMAIN_REFUSAL), "refused_domain"),
-                (Matches(ANSWER, t.SCOPE_REFUSAL), "refused_scope"),
-                (_answer_has(t.TOO_BROAD_PHRASE), "too_broad"),
-                (_answer_has(t.NOT_UNDERSTOOD_PHRASE), "not_understood"),
-                (LLM_BLOCKED, "blocked"),
-                (Compare(ANSWER_LENGTH, "<=", Value(t.TOO_SHORT_MAX_LENGTH)), "too_short"),
-            ],
-            otherwise=None,
-        ),
-        "실패 유형",
-        "SPEC 1.3",
-    ),
-)
-
-# In the order in which a row lists them. Source: seed 002, 10.1 and 7.2; SPEC 1.3.
-ALERT_RULES = (
-    AlertRule("answer_failed", "critical", Compare(A_SCORE, "<", Value(t.ANSWER_FAILED_BELOW)), "답변 실패"),
-    AlertRule("good_question_bad_answer", "critical", GOOD_QUESTION_BAD_ANSWER, "좋은 질문에 나쁜 답변"),
-    AlertRule("llm_blocked", "critical", LLM_BLOCKED, "LLM 호출 자체가 차단됨"),
-    AlertRule("final_failed", "critical", Compare(FINAL_GRADE, "=", Value("F")), "종합 등급 F"),
-    AlertRule(
-        "weak_answer",
-        "warning",
-        AllOf(
-            (
-                Compare(A_SCORE, "<", Value(t.WEAK_ANSWER_BELOW)),
-                Compare(Q_SCORE, ">=", Value(t.REASONABLE_QUESTION_MIN)),
-            )
-        ),
-        "합리적 질문에 부족한 답변",
-    ),
-    AlertRule(
-        "very_short_answer",
-        "warning",
-        AllOf(
-            (
-                Compare(OUTPUT_TOKENS, ">=", Value(t.VERY_SHORT_MIN_TOKENS)),
-                Compare(OUTPUT_TOKENS, "<=", Value(t.VERY_SHORT_MAX_TOKENS)),
-            )
-        ),
-        "답변했지만 매우 짧음",
-    ),
-)
-# A row without texts has no scores, but a blocked call must not hide behind a NULL (SPEC 1.2).
-EXCLUDED_ROW_RULES = tuple(rule for rule in ALERT_RULES if rule.condition is LLM_BLOCKED)
-
-
-def _alerts(rules: tuple[AlertRule, ...]) -> tuple[Definition, Definition]:
-    """The worst level of a row and its rules."""
-    levels: list[tuple[Expression, str]] = [
-        (AnyOf(tuple(rule.condition for rule in rules if rule.level == level)), level)
-        for level in ("critical", "warning")
-        if any(rule.level == level for rule in rules)
-    ]
-    return (
-        Definition("alert_level", _first(levels, otherwise=None), "알림 수준", "seed 002, 10.1"),
-        Definition(
-            "alert_rules",
-            Fired(tuple((rule.id, rule.condition) for rule in rules)),
-            "알림 규칙",
-            "seed 002, 10.1; SPEC 1.3",
-        ),
-    )
-
-
-CAUSE = Definition(
-    "cause",
-    Case(
-        (When(Compare(FINAL_GRADE, "=", Value(t.CAUSE_GRADE)), MostLost(t.COMPONENT_MAXIMA)),),
-        Value(None),
-    ),
-    "원인 태그",
-    "seed 002, 7.2; SPEC 1.3",
-)
-
-DEFINITIONS = (
-    *METRICS,
-    *QUESTION_SCORE,
-    *ANSWER_SCORE,
-    *INTERACTION_SCORE,
-    *OUTCOME,
-    *_alerts(ALERT_RULES),
-    CAUSE,
-)
-EXCLUDED_DEFINITIONS = _alerts(EXCLUDED_ROW_RULES)
-
-# Rows whose texts the score table keeps. Source: SPEC 1.3, `keep_text = "flagged"`.
-FLAGGED = AnyOf((Not(IsNull(Column("alert_level"))), IsIn(FINAL_GRADE, t.KEPT_TEXT_GRADES)))
+SCORES = (*METRICS, *QUESTION_SCORE, *ANSWER_SCORE, *INTERACTION_SCORE)

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from scoring.derived_tables import Crosstab, Measure, Quotient, Target
 from scoring.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
+from scoring.rubric import AlertRule
 from scoring.rubrics.ola_monitoring import thresholds as t
-from scoring.rubrics.ola_monitoring.formulas import (
-    A_GRADE,
+from scoring.rubrics.ola_monitoring.formulas import A_GRADE, Q_TIER
+from scoring.rubrics.ola_monitoring.outcome import (
     ALERT_RULES,
     EXCLUDED_ROW_RULES,
     FINAL_GRADE,
     GOOD_QUESTION_BAD_ANSWER,
-    Q_TIER,
 )
-from scoring.rubric import AlertRule
 
 
 def _one(condition: Expression) -> Expression:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from scoring.rubrics.ola_monitoring import formulas, kpis
+from scoring.rubrics.ola_monitoring import kpis, outcome
 from scoring.tables import TIMESTAMP, definition_fields, field, measure_fields, quotient_fields
 
 _SCORE_DATE = field("score_date", pa.date32(), "설정한 시간대의 날짜")
@@ -28,7 +28,7 @@ SCORES = pa.schema(
         field("llm_response", pa.string(), "답변. 알림이 있거나 C·F 등급인 행에만 남김"),
         field("input_tokens", pa.float64(), "입력 토큰 (seed 002, 1.2 M4)"),
         field("output_tokens", pa.float64(), "출력 토큰 (seed 002, 1.2 M3)"),
-        *definition_fields(formulas.DEFINITIONS),
+        *definition_fields(outcome.DEFINITIONS),
         *_RUBRIC,
     ]
 )
@@ -42,7 +42,7 @@ EXCLUDED = pa.schema(
         field("input_tokens", pa.float64(), "입력 토큰"),
         field("output_tokens", pa.float64(), "출력 토큰"),
         field("reason", pa.string(), "채점하지 않은 까닭"),
-        *definition_fields(formulas.EXCLUDED_DEFINITIONS),
+        *definition_fields(outcome.EXCLUDED_DEFINITIONS),
     ]
 )
 

@@ -71,9 +71,7 @@ FORMALITY_NO_ABUSE_POINTS = 2
 Q_TIERS = Bands("at_least", ((80, "S"), (60, "A"), (40, "B"), (20, "C")), beyond="D")  # 4.3
 
 # --- A-Score (seed 002, 5.2) ---------------------------------------------------------------------------------------
-VOLUME_POINTS = Bands(
-    "at_least", ((1200, 25), (800, 22), (400, 18), (200, 14), (101, 10), (61, 5), (31, 2)), beyond=0
-)
+VOLUME_POINTS = Bands("at_least", ((1200, 25), (800, 22), (400, 18), (200, 14), (101, 10), (61, 5), (31, 2)), beyond=0)
 
 STRUCTURE_TABLE_POINTS = 8
 STRUCTURE_BOLD_POINTS = 5

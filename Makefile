@@ -1,0 +1,31 @@
+# `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
+.PHONY: setup demo test check bench lock clean
+
+setup:
+	@sh .ci/setup
+
+demo: setup
+	.venv/bin/aqb demo
+
+test: setup
+	.venv/bin/python -m pytest
+
+check: setup
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+	.venv/bin/lint-imports --no-logo
+	.venv/bin/uv pip check --python .venv/bin/python
+
+bench: setup
+	.venv/bin/python -m benchmarks
+
+# Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
+lock: setup
+	.venv/bin/uv pip compile --quiet --generate-hashes --no-header --universal --python-version 3.11 \
+	    --extra dev --output-file requirements.lock $(OPTIONS) pyproject.toml
+
+# Removes what can be made again; tables and reports stay.
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,53 @@
+"""The outcome of a nightly run as people and programs read it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from flows.nightly import NightlyOutcome
+from scoring.derived_tables import ALL_TENANTS
+from tasks.settings import Settings
+
+_KPI_TITLES = ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_final_score")
+
+
+def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
+    """Counts, KPIs, alerts, and where tables and report are."""
+    counts, kpis = outcome.counts, outcome.kpis
+    lines = [
+        "",
+        f"{outcome.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
+        f" + rejected {counts.rejected:,}",
+    ]
+    for name in _KPI_TITLES:
+        value, met = kpis[name], kpis[f"{name}_met"]
+        shown = "no rows" if value is None else f"{value:.1f}" if name.startswith("mean") else f"{value:.1%}"
+        verdict = {True: "met", False: "missed", None: "-"}[met]
+        lines.append(f"  {name:<22} {shown:>8}   target {kpis[f'{name}_target']:g}: {verdict}")
+    facts = [fact for fact in outcome.alerts if fact.tenant_id == ALL_TENANTS]
+    if facts:
+        lines.append("alerts:")
+    for fact in facts:
+        count = (
+            f"{fact.count:,} of {fact.rows:,}"
+            if fact.count is not None
+            else f"{fact.value:.3g} (target {fact.limit:g})"
+        )
+        usual = f", usually {', '.join(map(str, fact.usual))}" if fact.usual else ""
+        lines.append(f"  {fact.level:<9} {fact.rule:<26} {count}{usual}")
+    lines += [f"tables: {settings.warehouse}", f"report: {outcome.report}"]
+    return "\n".join(lines)
+
+
+def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "run_id": outcome.run_id,
+        "day": str(outcome.day),
+        "counts": asdict(outcome.counts),
+        "kpis": outcome.kpis,
+        "alerts": [asdict(fact) for fact in outcome.alerts],
+        "report": str(outcome.report),
+        "problems": list(outcome.problems),
+    }

@@ -1,0 +1,75 @@
+"""`aqb rows` and `aqb golden`: rows read again from the source and scored again, with their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from scoring.catalog import rubric as rubric_of
+from scoring.days import Window, day_window
+from scoring.row_explanation import Explanation, explain
+from scoring.row_identity import KEY_HEX_DIGITS
+from tasks.chat_rows import ChatRowFiles
+from tasks.chat_scoring import score_chat_rows
+from tasks.monitoring_tables import SCORES
+from tasks.settings import Settings
+from tasks.warehouse import open_warehouse
+
+RUBRIC_ID = "ola-monitoring"
+
+
+def explained_rows(row_ids: Sequence[str], source: str | None, settings: Settings) -> dict[str, Explanation]:
+    """The rows of these ids, in the order asked, explained; ids that the source does not hold are left out."""
+    rubric = rubric_of(RUBRIC_ID)
+    computed = {definition.name for definition in rubric.definitions}
+    inputs = [name for name in rubric.scores_schema.names if name not in computed]
+    found = {}
+    for frame in _scored(source, _window_of(row_ids, settings), settings):
+        for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
+            found[row["row_id"]] = explain(rubric.definitions, row)
+    return {row_id: found[row_id] for row_id in row_ids if row_id in found}
+
+
+def golden_candidates(first: date, last: date, source: str | None, settings: Settings) -> pl.DataFrame:
+    """Rows of grade STAR from `first` to `last`, best first: id, time, score, question, answer. Source: seed 002, 7.2."""
+    window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
+    columns = ["row_id", "timestamp", "tenant_id", "question_category", "final_score", "user_input", "llm_response"]
+    stars = [
+        frame.filter(pl.col("final_grade") == "STAR").select(columns) for frame in _scored(source, window, settings)
+    ]
+    if not stars:
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    return pl.concat(stars).sort(["final_score", "timestamp", "row_id"], descending=[True, False, False])
+
+
+def _scored(source: str | None, window: Window | None, settings: Settings) -> Iterator[pl.DataFrame]:
+    """The rows of the window scored with their texts, in the order of time."""
+    with TemporaryDirectory(prefix="aqb-") as folder:
+        outcome = score_chat_rows(
+            ChatRowFiles([source or settings.monitoring.source]),
+            rubric_of(RUBRIC_ID),
+            time_zone=settings.time_zone,
+            window=window,
+            staging=Path(folder) / "staging",
+            keep_text="all",
+        )
+        yield from outcome.score_frames()
+
+
+def _window_of(row_ids: Sequence[str], settings: Settings) -> Window | None:
+    """The days on which the warehouse has these rows; None (look everywhere) when it does not have them all."""
+    keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
+    scores = open_warehouse(settings.warehouse).read(SCORES)
+    if scores is None:
+        return None
+    known = (
+        scores.filter(pl.col("row_id").str.head(KEY_HEX_DIGITS).is_in(keys)).select("row_id", "score_date").collect()
+    )
+    if not set(row_ids) <= set(known["row_id"]):
+        return None
+    days = known["score_date"].unique().sort().to_list()
+    return Window(day_window(days[0], settings.time_zone).start, day_window(days[-1], settings.time_zone).end)

@@ -1,0 +1,39 @@
+"""`aqb sql`: the scoring query as text."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from scoring.catalog import rubric as rubric_of
+from scoring.days import day_window
+from scoring.errors import UsageError
+from scoring.googlesql_backend import literal, scoring_query
+from tasks.settings import Settings
+
+# project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_:-]+(\.[A-Za-z0-9_-]+){1,2}")
+
+
+def bigquery_scoring_query(source: str, day: date | None, settings: Settings) -> str:
+    """The query over `source` for one day of the configured zone, or for all rows.
+
+    Raises:
+        UsageError: `source` is no `project.dataset.table`.
+    """
+    if not _TABLE_NAME.fullmatch(source):
+        raise UsageError(f"'{source}' is no table name", fix="write project.dataset.table or dataset.table")
+    condition = "TRUE"
+    if day:
+        window = day_window(day, settings.time_zone)
+        start, end = (literal(f"{instant:%Y-%m-%d %H:%M:%S}+00") for instant in (window.start, window.end))
+        condition = f"timestamp >= TIMESTAMP {start} AND timestamp < TIMESTAMP {end}"
+    rubric = rubric_of("ola-monitoring")
+    return scoring_query(
+        rubric,
+        source=f"`{source}`",
+        time_zone=settings.time_zone,
+        output_columns=rubric.scores_schema.names,
+        condition=condition,
+        keep_text=settings.monitoring.keep_text,
+    )

@@ -1,0 +1,231 @@
+"""Chat rows of a source become scored, excluded and rejected rows, in one streaming pass.
+
+The pass keeps sums and counts in memory and the rows themselves in a staging folder; the tables are then written from
+there in the order of time. Memory depends on the length of the period, not on the number or size of the rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scoring.days import Window
+from scoring.derived_tables import (
+    ALL_TENANTS,
+    Measure,
+    Quotient,
+    crosstab_sums,
+    crosstab_table,
+    kpi_sums,
+    kpi_table,
+    merged_crosstab_sums,
+    merged_kpi_sums,
+)
+from scoring.row_identity import TIE_BREAK, numbered_keys, row_keys
+from scoring.row_scoring import KeepText, ScoredBatch, score_batch, with_kept_texts
+from scoring.rubric import RowRubric
+from tasks.chat_rows import ChatRowFiles, FileFailure, RowBatch
+from tasks.time_sorted_rows import TimeSortedRows
+
+_ANSWER_HASH = "_answer_hash"
+_PARTS_BEFORE_MERGE = 64
+REJECTED_COLUMNS = {
+    "file": pl.String,
+    "line": pl.Int64,
+    "column": pl.String,
+    "code": pl.String,
+    "reason": pl.String,
+}
+
+
+@dataclass
+class Counts:
+    """What became of the rows: `rows_in` = `scored` + `excluded` + `rejected`, always."""
+
+    rows_in: int = 0
+    scored: int = 0
+    excluded: int = 0
+    rejected: int = 0
+
+    def check(self) -> None:
+        """Raises AssertionError when a row was lost or counted twice: a defect of ours, never of the data."""
+        accounted = self.scored + self.excluded + self.rejected
+        if self.rows_in != accounted:
+            raise AssertionError(f"{self.rows_in} rows came in, {accounted} are accounted for")
+
+
+@dataclass
+class ScoredRows:
+    """The outcome of one pass: counts, sums, and the rows in their staging folder."""
+
+    rubric: RowRubric
+    source: ChatRowFiles
+    window: Window | None
+    keep_text: KeepText
+    scored: TimeSortedRows
+    excluded: TimeSortedRows
+    rejected_folder: Path
+    counts: Counts = field(default_factory=Counts)
+    rows_by_file: Counter[str] = field(default_factory=Counter)
+    failures: list[FileFailure] = field(default_factory=list)
+    naive_timestamps: int = 0
+    excluded_by_reason: Counter[str] = field(default_factory=Counter)
+    rejected_by_code: Counter[str] = field(default_factory=Counter)
+    _kpi_parts: list[pl.DataFrame] = field(default_factory=list)
+    _crosstab_parts: list[pl.DataFrame] = field(default_factory=list)
+
+    def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
+        """KPIs per day and tenant, and per day for all (`tenant_id` = '*'), also for `days` without rows."""
+        return self._identified(kpi_table(self._kpi_parts, self.rubric.measures, self.rubric.quotients, days))
+
+    def period_kpis(self) -> dict[str, Any]:
+        """The KPIs of all rows together, whatever their day and tenant."""
+        pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in self._kpi_parts]
+        table = kpi_table(pooled, self.rubric.measures, self.rubric.quotients)
+        return table.filter(pl.col("tenant_id") == ALL_TENANTS).to_dicts()[0]
+
+    def crosstab(self) -> pl.DataFrame:
+        """The tier x grade table, per day."""
+        return self._identified(crosstab_table(self._crosstab_parts, self.rubric.crosstab))
+
+    def score_frames(self) -> Iterator[pl.DataFrame]:
+        """The columns of the score table in the order of (`timestamp`, `row_id`)."""
+        for bucket in self.scored.buckets():
+            ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
+            numbered = self._in_tie_order(bucket).with_columns(row_id=numbered_keys(ordinal))
+            yield self._identified(numbered).sort("timestamp", "row_id").select(self.rubric.scores_schema.names)
+
+    def excluded_frames(self) -> Iterator[pl.DataFrame]:
+        """The columns of the excluded table, in the order of time."""
+        names = self.rubric.excluded_schema.names
+        for bucket in self.excluded.buckets():
+            yield bucket.select(names).sort(names[1:-2], nulls_last=False)
+
+    def rejected_frames(self) -> Iterator[pl.DataFrame]:
+        """The rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
+        for path in sorted(self.rejected_folder.glob("*.parquet")):
+            yield pl.read_parquet(path)
+
+    def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
+        """Adds one scored batch to counts, sums and staging."""
+        rejected = _all_rejects(batch, scored)
+        self.counts.rows_in += batch.rows.num_rows + len(batch.rejects)
+        self.counts.scored += scored.scored.height
+        self.counts.excluded += scored.excluded.height
+        self.counts.rejected += rejected.height
+        self.rows_by_file[batch.file] += batch.rows.num_rows + len(batch.rejects)
+        self.naive_timestamps += batch.naive_timestamps
+        self.excluded_by_reason.update(scored.excluded["reason"])
+        self.rejected_by_code.update(rejected["code"])
+        if rejected.height:
+            rejected.write_parquet(self.rejected_folder / f"{self.counts.rejected:012}.parquet")
+        self._take_sums(scored)
+        self._stage(scored)
+
+    def _take_sums(self, scored: ScoredBatch) -> None:
+        totals: list[Measure | Quotient] = [*self.rubric.measures, *self.rubric.quotients]
+        self._kpi_parts.append(kpi_sums(scored.scored, totals, count_as="rows"))
+        if scored.excluded.height:
+            self._kpi_parts.append(kpi_sums(scored.excluded, self.rubric.excluded_measures, count_as="excluded"))
+        self._crosstab_parts.append(crosstab_sums(scored.scored, self.rubric.crosstab))
+        if len(self._crosstab_parts) >= _PARTS_BEFORE_MERGE:
+            self._kpi_parts = [merged_kpi_sums(self._kpi_parts)]
+            self._crosstab_parts = [merged_crosstab_sums(self._crosstab_parts, self.rubric.crosstab)]
+
+    def _stage(self, scored: ScoredBatch) -> None:
+        names = [name for name in self.rubric.scores_schema.names if name in scored.scored.columns]
+        rows = with_kept_texts(
+            self.rubric, scored.scored.with_columns(pl.col("llm_response").hash().alias(_ANSWER_HASH)), self.keep_text
+        )
+        self.scored.add(rows.select(*names, "row_key", _ANSWER_HASH))
+        self.excluded.add(scored.excluded.select(self.rubric.excluded_schema.names))
+
+    def _in_tie_order(self, bucket: pl.DataFrame) -> pl.DataFrame:
+        """Rows with equal keys in the order of tokens and answer text, whatever order they came in.
+
+        The staged rows hold only a hash of the answer. Where that decides (equal key, equal tokens, another answer of
+        the same length) the answers are read from the source once more.
+        """
+        same = ["row_key", "input_tokens", "output_tokens"]
+        undecided = bucket.filter(pl.col(_ANSWER_HASH).n_unique().over(same) > 1)
+        if undecided.is_empty():
+            return bucket.sort(same)
+        answers = self._answers(undecided["timestamp"].unique()).select(*same, _ANSWER_HASH, "llm_response").unique()
+        ranked = answers.with_columns(_rank=pl.col("llm_response").rank("dense").over(same)).drop("llm_response")
+        return (
+            bucket.join(ranked, on=[*same, _ANSWER_HASH], how="left", nulls_equal=True)
+            .sort(*same, "_rank")
+            .drop("_rank")
+        )
+
+    def _answers(self, timestamps: pl.Series) -> pl.DataFrame:
+        """Keys, tokens and answers of the source's rows at these times."""
+        found = []
+        for batch in self.source.batches(self.window):
+            if isinstance(batch, FileFailure):
+                continue
+            rows = _frame(batch).filter(pl.col("timestamp").is_in(timestamps.implode()))
+            rows = rows.drop_nulls(["user_input", "llm_response"])
+            rows = rows.with_columns(pl.col(TIE_BREAK[:2]).fill_nan(None))
+            found.append(rows.with_columns(row_keys(rows), pl.col("llm_response").hash().alias(_ANSWER_HASH)))
+        return pl.concat(found)
+
+    def _identified(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.with_columns(rubric=pl.lit(self.rubric.id), rubric_version=pl.lit(self.rubric.version))
+
+
+def score_chat_rows(
+    source: ChatRowFiles,
+    rubric: RowRubric,
+    *,
+    time_zone: str,
+    window: Window | None,
+    staging: Path,
+    keep_text: KeepText,
+) -> ScoredRows:
+    """Scores every row of `source` within `window` (all rows when None).
+
+    `staging` is a folder of its own, which must not exist yet; the caller removes it when the tables are written.
+    """
+    rejected_folder = staging / "rejected"
+    rejected_folder.mkdir(parents=True)
+    outcome = ScoredRows(
+        rubric,
+        source,
+        window,
+        keep_text,
+        TimeSortedRows(staging / "scored"),
+        TimeSortedRows(staging / "excluded"),
+        rejected_folder,
+    )
+    for batch in source.batches(window):
+        if isinstance(batch, FileFailure):
+            outcome.failures.append(batch)
+        else:
+            outcome.take(batch, score_batch(rubric, _frame(batch), time_zone))
+    outcome.counts.check()
+    return outcome
+
+
+def _frame(batch: RowBatch) -> pl.DataFrame:
+    frame = pl.from_arrow(batch.rows)
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError("a record batch is always a data frame")
+    return frame
+
+
+def _all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:
+    """Rows that could not be read, then rows that a rule refused."""
+    unread = pl.DataFrame(
+        [(reject.file, reject.line, reject.column, reject.code, reject.reason) for reject in batch.rejects],
+        schema=REJECTED_COLUMNS,
+        orient="row",
+    )
+    refused = scored.rejected.select(pl.lit(batch.file).alias("file"), "line", "column", "code", "reason")
+    return pl.concat([unread, refused])

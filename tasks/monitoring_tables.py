@@ -1,0 +1,136 @@
+"""The monitoring tables of a warehouse: writing a scored day, and reading back what people are told about it.
+
+Source: SPEC 1.3, 1.4, 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.alerts import EXAMPLES, HISTORY_DAYS, AlertFact, monitoring_facts
+from scoring.derived_tables import ALL_TENANTS
+from scoring.rubric import RowRubric
+from scoring.tables import field
+from tasks.chat_scoring import ScoredRows
+from tasks.reports.monitoring import MonitoringReport, monitoring_report
+from tasks.warehouse import Warehouse
+from tasks.whole_files import empty_frame, write_text
+
+SCORES, EXCLUDED = "monitoring_scores", "monitoring_excluded"
+KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
+REJECTED, ALERTS, RUNS = "rejected", "alerts", "runs"
+
+REJECTED_SCHEMA = pa.schema(
+    [
+        field("score_date", pa.date32(), "이 행을 읽으려던 실행의 날"),
+        field("file", pa.string(), "파일"),
+        field("line", pa.int64(), "줄(Parquet는 행 번호)"),
+        field("column", pa.string(), "문제가 된 열. 행 전체가 문제면 NULL"),
+        field("code", pa.string(), "거부한 까닭의 코드"),
+        field("reason", pa.string(), "거부한 까닭"),
+        field("rubric", pa.string(), "루브릭 id"),
+    ]
+)
+
+ALERTS_SCHEMA = pa.schema(
+    [
+        field("score_date", pa.date32(), "날"),
+        field("tenant_id", pa.string(), "테넌트. '*'는 전체"),
+        field("rule", pa.string(), "알림 규칙"),
+        field("level", pa.string(), "critical | warning"),
+        field("title", pa.string(), "무엇인가"),
+        field("count", pa.int64(), "해당하는 행 수. KPI면 NULL"),
+        field("rows", pa.int64(), "분모"),
+        field("value", pa.float64(), "비율이나 평균의 값"),
+        field("limit", pa.float64(), "목표"),
+        field("usual", pa.list_(pa.int64()), "최근에 채점한 날들의 행 수, 가까운 날부터"),
+        field("row_ids", pa.list_(pa.string()), "가장 나쁜 예"),
+        field("rubric", pa.string(), "루브릭 id"),
+        field("rubric_version", pa.string(), "루브릭 버전"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class DayReport:
+    """A written report and where it is."""
+
+    path: Path
+    content: MonitoringReport
+
+
+def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows) -> None:
+    """Replaces the day in the score, excluded, KPI, cross and rejected tables."""
+    rubric = outcome.rubric
+    warehouse.replace_day(SCORES, day, rubric.scores_schema, outcome.score_frames())
+    warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, outcome.excluded_frames())
+    warehouse.replace_day(KPIS, day, rubric.kpis_schema, [outcome.kpis([day])])
+    warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [outcome.crosstab()])
+    rejected = (
+        frame.with_columns(score_date=pl.lit(day), rubric=pl.lit(rubric.id)) for frame in outcome.rejected_frames()
+    )
+    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected)
+
+
+def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
+    """Works out the alert facts of a written day and replaces the day in the alert table."""
+    scored_days = [earlier for earlier in warehouse.days(KPIS) if earlier < day]
+    history = [_kpi_rows(warehouse, earlier) for earlier in reversed(scored_days[-HISTORY_DAYS:])]
+    examples = _worst_by_rule(warehouse.read(SCORES, [day]))
+    facts = monitoring_facts(rubric, _kpi_rows(warehouse, day), history, examples, rejected)
+    rows = [asdict(fact) for fact in facts]
+    frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
+        score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
+    )
+    warehouse.replace_day(ALERTS, day, ALERTS_SCHEMA, [frame])
+    return facts
+
+
+def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredRows, folder: Path, title: str) -> DayReport:
+    """Writes the report of a written day to `<folder>/monitoring-<day>.md`."""
+    scores = warehouse.read(SCORES, [day])
+    if scores is None:
+        raise AssertionError(f"{day} has been written and is not there")
+    report = monitoring_report(outcome, title, outcome.kpis([day]), outcome.crosstab(), scores)
+    path = folder / f"monitoring-{day}.md"
+    write_text(path, report.markdown())
+    return DayReport(path, report)
+
+
+def _kpi_rows(warehouse: Warehouse, day: date) -> Sequence[dict[str, Any]]:
+    rows = warehouse.read(KPIS, [day])
+    return rows.collect().to_dicts() if rows is not None else []
+
+
+def _worst_by_rule(scores: pl.LazyFrame | None) -> dict[tuple[str, str | None], list[str]]:
+    """The worst row ids by (rule, tenant), the tenant also as `*`."""
+    if scores is None:
+        return {}
+    fired = (
+        scores.select("final_score", "timestamp", "row_id", "tenant_id", pl.col("alert_rules").alias("rule"))
+        .explode("rule")
+        .drop_nulls("rule")
+        .sort("final_score", "timestamp", "row_id")
+        .collect()
+    )
+    worst: dict[tuple[str, str | None], list[str]] = {}
+    for row_id, tenant, rule in fired.select("row_id", "tenant_id", "rule").iter_rows():
+        for key in ((rule, tenant), (rule, ALL_TENANTS)):
+            ids = worst.setdefault(key, [])
+            if len(ids) < EXAMPLES:
+                ids.append(row_id)
+    return worst
+
+
+def _alert_columns() -> dict[str, pl.DataType]:
+    """The columns of an alert fact as Polars types."""
+    computed = {"score_date", "rubric", "rubric_version"}
+    empty = empty_frame(ALERTS_SCHEMA)
+    return {name: dtype for name, dtype in empty.schema.items() if name not in computed}

@@ -1,0 +1,33 @@
+"""Markdown that data cannot break: tables and texts, escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A markdown table; cells are escaped, None is a dash."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(cell(value) for value in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def cell(value: object) -> str:
+    """One value on one line, without any meaning to markdown or HTML."""
+    if value is None:
+        return "–"
+    one_line = " ".join(str(value).split())
+    escaped = re.sub(r"([\\`*\[\]<>|#~&])", r"\\\1", one_line)
+    # Inside a word an underscore means nothing to markdown, and codes read better without the backslash.
+    return re.sub(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\_", escaped)
+
+
+def shortened(text: str, length: int) -> str:
+    """At most `length` characters, with an ellipsis where something was cut."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def percent(rate: float | None, digits: int = 1) -> str:
+    """A rate as a percentage; None is a dash."""
+    return "–" if rate is None else f"{rate * 100:.{digits}f}%"

@@ -1,0 +1,1 @@
+"""Synthetic inputs for demonstrations, benchmarks and tests: nothing in them is real."""

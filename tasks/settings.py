@@ -1,0 +1,150 @@
+"""Settings: `aqb.toml`, then `AQB_*` variables, then options of a command; one frozen value and its origins."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from scoring.errors import UsageError
+
+SETTINGS_FILE = "aqb.toml"
+_PREFIX = "AQB_"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class MonitoringSettings(_Section):
+    """Chat rows of production: where they come from and what the score table keeps."""
+
+    source: str = "data/chat_rows"
+    """A file, a folder or a glob with chat rows (Parquet, CSV, JSON Lines)."""
+
+    keep_text: Literal["flagged", "all", "none"] = "flagged"
+    """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
+
+
+class Settings(BaseSettings):
+    """Everything that a run needs to know, read once at its start."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        env_nested_delimiter="__",
+        frozen=True,
+        extra="forbid",
+        toml_file=SETTINGS_FILE,
+        use_attribute_docstrings=True,
+    )
+
+    time_zone: str = "Asia/Seoul"
+    """The zone whose calendar days are scored."""
+
+    warehouse: str = "data/warehouse"
+    """Where the score tables go: a folder."""
+
+    reports: str = "data/reports"
+    """The folder of the reports for people."""
+
+    state_url: str = "sqlite:///data/state.db"
+    """The database of runs: SQLite, or PostgreSQL for teams."""
+
+    monitoring: MonitoringSettings = MonitoringSettings()
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError):
+            raise ValueError(f"'{name}' is no time zone; use a name such as Asia/Seoul or UTC") from None
+        return name
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options win over the environment, the environment over the file. There is no `.env` file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def load_settings(**options: Any) -> Settings:
+    """The settings of this run; `options` are those given on the command line.
+
+    Raises:
+        UsageError: a setting that does not exist or has a wrong value; names each and where it stands.
+    """
+    _refuse_unknown_variables()
+    try:
+        return Settings(**options)
+    except ValidationError as error:
+        problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
+        raise UsageError(
+            "settings are wrong: " + "; ".join(problems),
+            where=f"{SETTINGS_FILE} or {_PREFIX}* variables",
+            fix="`aqb doctor` lists every setting with its value and where it comes from",
+        ) from error
+    except SettingsError as error:
+        raise UsageError(
+            str(error), where=f"{_PREFIX}* variables", fix="set single values: AQB_MONITORING__SOURCE=..."
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not valid TOML: {error}", where=SETTINGS_FILE, fix="correct that line") from error
+
+
+def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
+    """Every setting as (dotted name, value, where it came from), in the order of declaration."""
+    file = tomllib.loads(Path(SETTINGS_FILE).read_text("utf-8")) if Path(SETTINGS_FILE).exists() else {}
+    from_file = dict(_leaves(file))
+    rows = []
+    for name, value in _leaves(settings.model_dump()):
+        variable = _PREFIX + name.upper().replace(".", "__")
+        if variable in _environment():
+            origin = variable
+        elif name in from_file:
+            origin = SETTINGS_FILE
+        else:
+            origin = "default"
+        rows.append((name, value, origin))
+    return rows
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _environment() -> dict[str, str]:
+    return {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
+
+
+def _refuse_unknown_variables() -> None:
+    known = {_PREFIX + name.upper().replace(".", "__") for name, _ in _leaves(Settings.model_construct().model_dump())}
+    sections = {name.rsplit("__", 1)[0] for name in known if "__" in name}
+    if unknown := sorted(_environment().keys() - known - sections):
+        raise UsageError(
+            f"there is no setting for {', '.join(unknown)}",
+            where="environment",
+            fix=f"the variables that exist: {', '.join(sorted(known))}",
+        )

@@ -1,0 +1,86 @@
+"""A warehouse in a folder: one Parquet file per table and day, `<table>/<day>.parquet`."""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.errors import StorageError
+from tasks.whole_files import write_parquet
+
+_STAGING = ".staging"
+
+
+class FolderWarehouse:
+    """Score tables as Parquet files, readable by DuckDB, pandas and external tables of BigQuery.
+
+    Writers hold the staging lock of the day they write; readers need no lock.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.url = str(folder)
+
+    def replace_day(self, table: str, day: date, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
+        """Replaces one day of a table by renaming a finished file over the old one."""
+        return write_parquet(self.path(table, day), schema, frames)
+
+    def read(self, table: str, days: Sequence[date] | None = None) -> pl.LazyFrame | None:
+        """The rows of these days, earliest day first."""
+        present = self.days(table)
+        wanted = present if days is None else [day for day in present if day in set(days)]
+        if not wanted:
+            return None
+        return pl.scan_parquet([self.path(table, day) for day in wanted])
+
+    def days(self, table: str) -> list[date]:
+        """The days that a table holds; files that are not named like a day are not ours."""
+        found = []
+        for path in (self.folder / table).glob("[0-9]*.parquet"):
+            try:
+                found.append(date.fromisoformat(path.stem))
+            except ValueError:
+                continue
+        return sorted(found)
+
+    def path(self, table: str, day: date) -> Path:
+        """The file of one table and day."""
+        return self.folder / table / f"{day.isoformat()}.parquet"
+
+    @contextmanager
+    def staging(self, name: str) -> Iterator[Path]:
+        """An empty folder for one run of that name. What a killed run left there is removed first.
+
+        Raises:
+            StorageError: another run of that name is still working, or the folder cannot be written.
+        """
+        folder = self.folder / _STAGING / name
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            lock = folder.with_suffix(".lock").open("w")
+        except OSError as error:
+            raise StorageError(
+                f"cannot write: {error.strerror}", where=str(self.folder), fix="check the permissions of this folder"
+            ) from error
+        with lock:
+            try:
+                # The kernel gives the lock back when its owner dies, however it dies.
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StorageError(
+                    f"another run is working on '{name}'",
+                    where=str(self.folder),
+                    fix="wait for it to end, then run again",
+                ) from None
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,101 @@
+"""Files that are whole or not there at all; Parquet with the same bytes for the same rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scoring.errors import StorageError
+
+ROWS_PER_GROUP = 20_000
+_UNFINISHED = ".unfinished"
+
+
+def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
+    """Replaces `path` atomically by the rows of `frames` in the columns of `schema`; returns how many.
+
+    A reader sees the old file or the new one. Row groups have a fixed size, so the bytes depend on the rows and their
+    order alone, not on how they came in frames. Whoever writes one path at a time needs no lock; two writers of the
+    same path must hold one.
+
+    Raises:
+        StorageError: the folder cannot be written or the disk is full; the old file is still there.
+    """
+    with _replacing(path) as unfinished:
+        return _write(unfinished, schema, frames)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replaces `path` atomically by `text` in UTF-8.
+
+    Raises:
+        StorageError: as for `write_parquet`.
+    """
+    with _replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A hidden file beside `path` that takes its place when the block ends well, and is removed when it does not."""
+    unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield unfinished
+        unfinished.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write: {error.strerror or error}",
+            where=str(path),
+            fix="check free space and permissions, then run again; the file is as it was before",
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def empty_frame(schema: pa.Schema) -> pl.DataFrame:
+    """No rows in the columns of an Arrow schema."""
+    return pl.DataFrame(schema.empty_table())
+
+
+def _write(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
+    rows = 0
+    with path.open("wb") as file:
+        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+            for table in _regrouped(schema, frames):
+                writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+                rows += table.num_rows
+        file.flush()
+        os.fsync(file.fileno())
+    return rows
+
+
+def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa.Table]:
+    """The same rows in tables of exactly `ROWS_PER_GROUP` rows, the last one with the rest."""
+    waiting = schema.empty_table()
+    for frame in frames:
+        arriving = frame.select(schema.names).to_arrow().cast(schema)
+        waiting = pa.concat_tables([waiting, arriving])
+        whole = waiting.num_rows - waiting.num_rows % ROWS_PER_GROUP
+        for start in range(0, whole, ROWS_PER_GROUP):
+            yield waiting.slice(start, ROWS_PER_GROUP)
+        waiting = waiting.slice(whole)
+    if waiting.num_rows:
+        yield waiting
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,72 @@
+"""House rules that a machine can watch over: names, sizes, places, and words that belong to no project."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+IGNORED = {".git/", *(ROOT / ".gitignore").read_text(encoding="utf-8").split()}
+MAX_LINES = 400
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
+FOREIGN_TEXT = {
+    "a path of one machine": r"(?<![\w.~-])/(?:root|work|tmp|home|Users)\b",
+    "a package registry": r"py(?:pi\.org|thonhosted)|registry\.npm|deb\.debian",
+    "a file outside the project": r"\bshared/(?:seeds|real|[A-Z])|/[.]library\b",
+}
+
+
+def project_files(folder: Path = ROOT) -> Iterator[Path]:
+    """Every file that is not ignored, as git would list them, but without needing git."""
+    for entry in sorted(folder.iterdir()):
+        anchored = f"/{entry.relative_to(ROOT).as_posix()}/"
+        if not entry.is_dir():
+            yield entry
+        elif not {f"{entry.name}/", anchored} & IGNORED:
+            yield from project_files(entry)
+
+
+FILES = list(project_files())
+MODULES = [path for path in FILES if path.suffix == ".py"]
+
+
+def imported_names(module: Path) -> set[str]:
+    """Top-level names that `module` imports, wherever the import stands."""
+    nodes = list(ast.walk(ast.parse(module.read_bytes())))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    from_ = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name.split(".")[0] for name in plain | from_}
+
+
+def test_the_project_is_found() -> None:
+    places = {path.relative_to(ROOT).parts[0] for path in MODULES}
+    assert {"scoring", "tasks", "flows", "tests"} <= places
+    assert ".venv" not in places
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert [path for path in MODULES if {path.stem, path.parent.name} & VAGUE_NAMES] == []
+
+
+def test_no_module_is_longer_than_a_reader_can_hold() -> None:
+    lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def test_prefect_is_imported_only_by_flows_and_their_tests() -> None:
+    importers = {path.relative_to(ROOT) for path in MODULES if "prefect" in imported_names(path)}
+    assert [path for path in importers if "flows" not in path.parts[:2]] == []
+
+
+def test_no_file_speaks_of_the_machine_it_was_written_on() -> None:
+    found = []
+    for path in FILES:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # data: Parquet, spreadsheets, pictures
+        for meaning, pattern in FOREIGN_TEXT.items():
+            found += [f"{path}: {meaning}: {match.group()}" for match in re.finditer(pattern, text)]
+    assert found == []
