@@ -250,3 +250,8 @@ def banded(number: Expression, bands: Bands[int] | Bands[str], name: str) -> Cas
         When(Compare(number, operator, Value(cut)), Value(earned), f"{name} {sign} {cut}") for cut, earned in bands.cuts
     )
     return Case(branches, Value(bands.beyond), f"{name}: 어느 구간에도 들지 않음")
+
+
+def alternation(words: tuple[str, ...]) -> str:
+    """A regex that finds any of these words, character by character."""
+    return "|".join(re.sub(r"([.?*+|(){}\[\]\\^$])", r"\\\1", word) for word in words)

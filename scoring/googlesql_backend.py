@@ -6,7 +6,6 @@ Nothing here is quoted by hand from data: constants come from rubrics, names of 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from scoring.expressions import (
@@ -33,6 +32,7 @@ from scoring.expressions import (
     Tenths,
     Value,
     WeightedScore,
+    alternation,
 )
 from scoring.row_identity import key_sql, row_id_sql
 from scoring.rubric import RowRubric
@@ -96,7 +96,7 @@ def to_sql(expression: Expression) -> str:
         case Matches(text, pattern):
             return f"REGEXP_CONTAINS({to_sql(text)}, {_regex(pattern.regex)})"
         case ContainsAny(text, words):
-            return f"REGEXP_CONTAINS({to_sql(text)}, {_regex('|'.join(map(_escaped, words)))})"
+            return f"REGEXP_CONTAINS({to_sql(text)}, {_regex(alternation(words))})"
         case Ratio(numerator, denominator):
             return f"SAFE_DIVIDE({to_sql(numerator)}, {to_sql(denominator)})"
         case Compare(left, operator, right):
@@ -153,10 +153,6 @@ def _regex(regex: str) -> str:
     if "'" in regex:
         return literal(regex)
     return f"r'{regex}'"
-
-
-def _escaped(word: str) -> str:
-    return re.sub(r"([.?*+|(){}\[\]\\^$])", r"\\\1", word)
 
 
 def _operands(terms: Iterable[Expression]) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 from operator import add, and_, eq, ge, gt, le, lt, ne, or_
 
 import polars as pl
@@ -30,17 +29,24 @@ from scoring.expressions import (
     Tenths,
     Value,
     WeightedScore,
+    alternation,
 )
 from scoring.steps import steps
 
 _OPERATORS = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
-def with_definitions(rows: pl.LazyFrame, definitions: Sequence[Definition]) -> pl.LazyFrame:
+def with_definitions(rows: pl.LazyFrame, definitions: tuple[Definition, ...]) -> pl.LazyFrame:
     """`rows` with one more column per definition, in the order of their dependencies."""
-    for step in steps(definitions):
-        rows = rows.with_columns(to_polars(definition.expression).alias(definition.name) for definition in step)
+    for columns in _translated(definitions):
+        rows = rows.with_columns(columns)
     return rows
+
+
+@cache
+def _translated(definitions: tuple[Definition, ...]) -> list[list[pl.Expr]]:
+    """The expressions of each step. Translating takes longer than scoring a small batch, so it is done once."""
+    return [[to_polars(one.expression).alias(one.name) for one in step] for step in steps(definitions)]
 
 
 def to_polars(expression: Expression) -> pl.Expr:
@@ -59,8 +65,10 @@ def to_polars(expression: Expression) -> pl.Expr:
         case Matches(text, pattern):
             return to_polars(text).str.contains(pattern.regex)
         case ContainsAny(text, words):
-            # A literal search is about 100 times cheaper than the same words as a regex.
-            return reduce(or_, (to_polars(text).str.contains(word, literal=True) for word in words))
+            # One word is found fastest as a literal, several as one alternation (measured: a third of one by one).
+            if len(words) == 1:
+                return to_polars(text).str.contains(words[0], literal=True)
+            return to_polars(text).str.contains(alternation(words))
         case Ratio(numerator, denominator):
             divisor = to_polars(denominator)
             quotient = to_polars(numerator).cast(pl.Float64) / pl.when(divisor != 0).then(divisor)
@@ -94,8 +102,7 @@ def to_polars(expression: Expression) -> pl.Expr:
             named = [pl.when(points == worst).then(pl.lit(name)) for name, points in lost]
             return pl.coalesce(named)
         case Fired(rules):
-            ids = [pl.when(to_polars(condition)).then(pl.lit(rule)) for rule, condition in rules]
-            return pl.concat_list(ids).list.drop_nulls()
+            return _fired(rules)
 
 
 def _case(case: Case) -> pl.Expr:
@@ -103,3 +110,15 @@ def _case(case: Case) -> pl.Expr:
     for branch in reversed(case.branches):
         result = pl.when(to_polars(branch.condition)).then(to_polars(branch.value)).otherwise(result)
     return result
+
+
+def _fired(rules: tuple[tuple[str, Expression], ...]) -> pl.Expr:
+    """Which rules are true as the bits of a number, which finds its list: far cheaper than a list built per row."""
+    combinations = [
+        [rule for bit, (rule, _) in enumerate(rules) if number >> bit & 1] for number in range(2 ** len(rules))
+    ]
+    bits = [
+        pl.when(to_polars(condition)).then(2**bit).otherwise(0).cast(pl.UInt32)
+        for bit, (_, condition) in enumerate(rules)
+    ]
+    return pl.lit(pl.Series(combinations, dtype=pl.List(pl.String))).gather(reduce(add, bits))

@@ -64,7 +64,11 @@ def with_kept_texts(rubric: RowRubric, scored: pl.DataFrame, keep_text: KeepText
     if keep_text == "all":
         return scored
     kept = to_polars(rubric.flagged) if keep_text == "flagged" else pl.lit(value=False)
-    return scored.with_columns(pl.when(kept).then(pl.col("user_input", "llm_response")))
+    # Adding nothing copies what is kept: a text that is merely picked out would hold on to all those beside it.
+    texts = ("user_input", "llm_response")
+    return scored.with_columns(
+        pl.concat_str(pl.when(kept).then(pl.col(text)), pl.lit("")).alias(text) for text in texts
+    )
 
 
 def _first_true(conditions: Sequence[Expression]) -> pl.Expr:

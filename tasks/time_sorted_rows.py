@@ -6,18 +6,24 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
-BUCKET_BYTES = 48_000_000
-_ROWS_PER_GROUP = 4096
+BUCKET_BYTES = 4_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class TimeSortedRows:
-    """Batches go to files of a folder, each sorted; buckets of neighbouring minutes come back out.
+class _File(NamedTuple):
+    path: Path
+    first_minute: int
+    last_minute: int
 
-    Only a count per minute stays in memory. Rows of one minute are never split over two buckets, so whatever depends on
+
+class TimeSortedRows:
+    """Batches go to files of a folder; buckets of neighbouring minutes come back out.
+
+    Only a count per minute and the span of each file stay in memory. Rows of one minute are never split over two buckets, so whatever depends on
     rows with equal timestamps can be settled within a bucket. `timestamp` must not be NULL.
     """
 
@@ -26,34 +32,34 @@ class TimeSortedRows:
         self._folder = folder
         self._rows_per_minute: Counter[int] = Counter()
         self._bytes = 0
-        self._files = 0
+        self._files: list[_File] = []
 
     def add(self, rows: pl.DataFrame) -> None:
         """Takes a batch with a `timestamp` column."""
         if rows.is_empty():
             return
-        minutes = rows.select(pl.col("timestamp").dt.epoch("us").floordiv(60_000_000).alias("minute"))
-        self._rows_per_minute.update(dict(minutes["minute"].value_counts().iter_rows()))
+        minutes = rows.select(pl.col("timestamp").dt.epoch("us").floordiv(60_000_000).alias("minute"))["minute"]
+        self._rows_per_minute.update(dict(minutes.value_counts().iter_rows()))
+        path = self._folder / f"{len(self._files):06}.arrow"
+        rows.write_ipc(path)
         self._bytes += int(rows.estimated_size())
-        rows.sort("timestamp").write_parquet(
-            self._folder / f"{self._files:06}.parquet", compression="lz4", row_group_size=_ROWS_PER_GROUP
-        )
-        self._files += 1
+        self._files.append(_File(path, *minutes.sort().gather([0, -1]).to_list()))
 
     def buckets(self) -> Iterator[pl.DataFrame]:
         """All rows in buckets of time, earlier buckets first; the rows of a bucket have no order."""
-        if not self._files:
-            return
-        rows = pl.scan_parquet(self._folder / "*.parquet")
         for first, last in self._bucket_minutes():
             start = _EPOCH + timedelta(minutes=first)
             end = _EPOCH + timedelta(minutes=last, microseconds=59_999_999)
-            yield rows.filter(pl.col("timestamp").is_between(start, end)).collect()
+            in_bucket = pl.col("timestamp").is_between(start, end)
+            files = [file for file in self._files if file.first_minute <= last and file.last_minute >= first]
+            yield pl.scan_ipc([file.path for file in files]).filter(in_bucket).collect()
 
     def _bucket_minutes(self) -> Iterator[tuple[int, int]]:
         """First and last minute of each bucket of about `BUCKET_BYTES`."""
         rows_per_bucket = max(1, BUCKET_BYTES * self._rows_per_minute.total() // max(1, self._bytes))
         minutes = sorted(self._rows_per_minute)
+        if not minutes:
+            return
         first, rows = minutes[0], 0
         for minute, following in zip(minutes, [*minutes[1:], None], strict=True):
             rows += self._rows_per_minute[minute]

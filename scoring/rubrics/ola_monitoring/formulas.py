@@ -35,7 +35,7 @@ QUESTION_LENGTH, ANSWER_LENGTH = Column("question_length"), Column("answer_lengt
 Q_SCORE, A_SCORE, I_SCORE = Column("q_score"), Column("a_score"), Column("i_score")
 Q_TIER, A_GRADE = Column("q_tier"), Column("a_grade")
 
-ANSWER_LINE_BREAKS = Count(ANSWER, t.LINE_BREAK)
+ANSWER_LINE_BREAKS = Sum((Column("answer_lines"), Value(-1)))
 
 
 def _question_has(*words: str) -> ContainsAny:
@@ -56,7 +56,7 @@ METRICS = (
     Definition("answer_length", Length(ANSWER), "답변 길이(자)", "seed 002, 1.2 M2"),
     Definition("token_ratio", Ratio(OUTPUT_TOKENS, INPUT_TOKENS), "출력/입력 토큰 비율", "seed 002, 1.2 M5"),
     Definition("length_ratio", Ratio(ANSWER_LENGTH, QUESTION_LENGTH), "답변/질문 길이 비율", "seed 002, 1.2 M6"),
-    Definition("answer_lines", Sum((ANSWER_LINE_BREAKS, Value(1))), "답변 줄 수", "seed 002, 1.2 M7"),
+    Definition("answer_lines", Sum((Count(ANSWER, t.LINE_BREAK), Value(1))), "답변 줄 수", "seed 002, 1.2 M7"),
     Definition("question_has_stock_code", Matches(QUESTION, t.STOCK_CODE), "질문에 종목코드", "seed 002, 1.2 M8"),
     Definition("answer_has_table", Matches(ANSWER, t.TABLE), "답변에 표", "seed 002, 1.2 M9"),
     Definition("answer_has_number", Matches(ANSWER, t.GROUPED_NUMBER), "답변에 숫자", "seed 002, 1.2 M10"),
