@@ -1,0 +1,14 @@
+"""Monitoring rows from Parquet, CSV, TSV and JSON Lines, as a stream of Arrow batches.
+
+files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
+rows         the schema, what a batch accounts for, the builder for formats that come a row at a time
+cells        one cell of text or JSON -> value or reason
+delimited, json_lines, parquet (with arrow_columns)      one kind of file each
+"""
+
+from __future__ import annotations
+
+from tasks.chat_rows.files import ChatRowFiles, FileIdentity
+from tasks.chat_rows.rows import CHAT_ROW_SCHEMA, FileFailure, Reject, RowBatch
+
+__all__ = ["CHAT_ROW_SCHEMA", "ChatRowFiles", "FileFailure", "FileIdentity", "Reject", "RowBatch"]

@@ -1,0 +1,152 @@
+"""One cell of a chat row from text or JSON: the value that is scored, or the reason why it cannot be read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+_NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
+_INSTANT = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{0,9}))?)?)?"
+    r"(?: ?(?:([Zz]|UTC)|([+-])([0-9]{2})(?::?([0-5][0-9]))?))?"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_SHOWN = 30
+
+
+class UnreadableCell(Exception):  # noqa: N818  (caught row by row: it ends as a reject, never as an error)
+    """Why a row is rejected: the column, a code in English, a reason in Korean. Never what a person wrote."""
+
+    def __init__(self, column: str, code: str, reason: str) -> None:
+        super().__init__(code)
+        self.column = column
+        self.code = code
+        self.reason = reason
+
+
+class Instant(NamedTuple):
+    """Microseconds since 1970 in UTC; `naive` when the text named no zone and was read as UTC."""
+
+    microseconds: int
+    naive: bool
+
+
+def number(column: str, value: object) -> float | None:
+    """A token count; NULL for a missing one, a blank text and NaN. Negative and infinite ones pass."""
+    if isinstance(value, str):
+        value = value.strip() or None
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise _not_a_number(column, value)
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise _not_a_number(column, value)
+    try:
+        parsed = float(value)
+    except OverflowError:
+        raise _not_a_number(column, value) from None
+    return None if math.isnan(parsed) else parsed
+
+
+def instant(value: object) -> Instant | None:
+    """A timestamp in ISO 8601 or as BigQuery writes it (`2026-02-13 16:44:52.12 UTC`); NULL for a blank.
+
+    A fraction is cut to microseconds, a date alone is its midnight. Without a zone it is UTC, and marked. A number is
+    refused: nobody can tell its unit.
+    """
+    if isinstance(value, str):
+        value = value.strip() or None
+    if value is None:
+        return None
+    match = _INSTANT.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise _not_an_instant(value)
+    *parts, fraction, utc, sign, ahead_h, ahead_min = match.groups("0")
+    year, month, day, hour, minute, second = map(int, parts)
+    microsecond = int(fraction[:6].ljust(6, "0"))
+    try:
+        local = datetime(year, month, day, hour, minute, second, microsecond, UTC)
+    except ValueError:
+        raise _not_an_instant(value) from None
+    if sign == "0":
+        return Instant((local - _EPOCH) // _MICROSECOND, naive=utc == "0")
+    ahead = timedelta(hours=int(ahead_h), minutes=int(ahead_min))
+    try:
+        moment = local - ahead if sign == "+" else local + ahead
+    except OverflowError:
+        raise timestamp_out_of_range(value) from None
+    return Instant((moment - _EPOCH) // _MICROSECOND, naive=False)
+
+
+def text(column: str, value: object) -> bytes | None:
+    """One of the two texts in UTF-8, untouched; NULL stays apart from the empty text."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise UnreadableCell(column, "not_text", f"{column} 값이 글자가 아니라 {_kind(value)}입니다.")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        unit = ord(value[error.start])
+        # A byte that is no text was decoded to 0xDC00 + byte; any other surrogate stood in the JSON itself.
+        is_byte = 0xDC80 <= unit <= 0xDCFF
+        found = f"바이트 0x{unit - 0xDC00:02X}" if is_byte else f"짝 없는 서로게이트 U+{unit:04X}"
+        reason = f"{column} 값에 글자로 읽을 수 없는 것이 있습니다: {error.start + 1}번째 글자, {found}."
+        raise UnreadableCell(column, "broken_encoding", reason) from None
+
+
+def label(column: str, value: object) -> bytes | None:
+    """A tenant or session: text, or an integer that some exports write instead."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return text(column, value)
+
+
+def session_in(metadata: object) -> object:
+    """What `request_metadata` (an object, or its JSON text) says the session is; None where it does not tell.
+
+    Metadata that cannot be read leaves the session NULL and rejects nothing: no score depends on it.
+    """
+    if isinstance(metadata, str):
+        try:
+            metadata = json.loads(metadata)
+        except (ValueError, RecursionError):
+            return None
+    return metadata.get("session_id") if isinstance(metadata, dict) else None
+
+
+def timestamp_out_of_range(value: object) -> UnreadableCell:
+    reason = f"timestamp 값이 0001년부터 9999년까지를 벗어납니다: {_shown(value)}"
+    return UnreadableCell("timestamp", "timestamp_out_of_range", reason)
+
+
+def _not_a_number(column: str, value: object) -> UnreadableCell:
+    return UnreadableCell(column, "not_a_number", f"{column} 값을 숫자로 읽을 수 없습니다: {_shown(value)}")
+
+
+def _not_an_instant(value: object) -> UnreadableCell:
+    reason = f"timestamp 값을 시각으로 읽을 수 없습니다: {_shown(value)}"
+    return UnreadableCell("timestamp", "not_a_timestamp", reason)
+
+
+def _shown(value: object) -> str:
+    """A number or timestamp as evidence: short, and safe to write to any table."""
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
+        return _kind(value)
+    try:
+        written = str(value)
+    except ValueError:  # Python refuses to write integers of more than 4,300 digits
+        return "아주 긴 정수"
+    written = written.encode(errors="replace").decode()
+    return f"'{written}'" if len(written) <= _SHOWN else f"'{written[:_SHOWN]}…'"
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "참·거짓 값"
+    return {int: "숫자", float: "숫자", list: "목록", dict: "객체"}.get(type(value), type(value).__name__)

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.chat_rows import cells
+from tasks.chat_rows.cells import Instant, UnreadableCell
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+HUGE = pytest.param(10**5000, id="5001 digits")  # more than Python writes as text
+
+
+def micros(*parts: int) -> int:
+    return (datetime(*parts, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1)  # type: ignore[arg-type,misc]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected", "naive"),
+    [
+        ("2026-02-13T16:44:52Z", micros(2026, 2, 13, 16, 44, 52), False),
+        ("2026-02-13 16:44:52 UTC", micros(2026, 2, 13, 16, 44, 52), False),
+        ("2026-02-13 16:44:52.123456 UTC", micros(2026, 2, 13, 16, 44, 52, 123456), False),
+        ("2026-02-13 16:44:52+00", micros(2026, 2, 13, 16, 44, 52), False),
+        ("2026-02-13T16:44:52+09:00", micros(2026, 2, 13, 7, 44, 52), False),
+        ("2026-02-13T16:44:52-0330", micros(2026, 2, 13, 20, 14, 52), False),
+        ("  2026-02-13t16:44:52z\t", micros(2026, 2, 13, 16, 44, 52), False),
+        ("2026-02-13T16:44:52", micros(2026, 2, 13, 16, 44, 52), True),
+        ("2026-02-13 16:44", micros(2026, 2, 13, 16, 44), True),
+        ("2026-02-13", micros(2026, 2, 13), True),
+        ("2026-02-13T16:44:52.5", micros(2026, 2, 13, 16, 44, 52, 500000), True),
+        ("2026-02-13T16:44:52.123456999Z", micros(2026, 2, 13, 16, 44, 52, 123456), False),
+        ("0001-01-01T00:00:00Z", micros(1, 1, 1), False),
+        ("9999-12-31T23:59:59.999999Z", micros(9999, 12, 31, 23, 59, 59, 999999), False),
+        ("1969-12-31T23:59:59.999999Z", -1, False),
+    ],
+)
+def test_timestamp_spellings(written: str, expected: int, naive: bool) -> None:
+    assert cells.instant(written) == Instant(expected, naive)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("어제", "2026-02-30", "2026-13-01T00:00:00Z", "2026-02-13T24:00:00Z", "2026-02-13T16:44:60Z"),
+        *("2026-02-13T16:44:52.1234567890Z", "2026-02-13T16:44:52+09:60", "2026-02-13T16:44:52 KST", "20260213"),
+        *("２０２６-02-13", "2026-02-13Tx", 1770000000, 1.5, True, ["2026-02-13"]),
+    ],
+)
+def test_what_is_no_timestamp_is_refused(value: object) -> None:
+    with pytest.raises(UnreadableCell) as refused:
+        cells.instant(value)
+    assert refused.value.code == "not_a_timestamp"
+
+
+@pytest.mark.parametrize("written", ["0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"])
+def test_a_zone_may_not_carry_a_timestamp_out_of_its_years(written: str) -> None:
+    with pytest.raises(UnreadableCell) as refused:
+        cells.instant(written)
+    assert refused.value.code == "timestamp_out_of_range"
+
+
+@pytest.mark.parametrize("value", [None, "", " \t"])
+def test_blank_timestamps_and_numbers_are_null(value: object) -> None:
+    assert cells.instant(value) is None
+    assert cells.number("input_tokens", value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        *(("5955.0", 5955.0), (" 12 ", 12.0), ("+3", 3.0), ("-4", -4.0), ("1e3", 1000.0), (".5", 0.5), ("5.", 5.0)),
+        *((7, 7.0), (7.25, 7.25), ("inf", math.inf), ("-Infinity", -math.inf), ("NaN", None), (math.nan, None)),
+    ],
+)
+def test_number_spellings(value: object, expected: float | None) -> None:
+    assert cells.number("input_tokens", value) == expected
+
+
+@pytest.mark.parametrize("value", ["abc", "1,234", "1_000", "0x10", "１２", "1 2", "null", True, [1], {}, HUGE])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(UnreadableCell) as refused:
+        cells.number("output_tokens", value)
+    assert (refused.value.column, refused.value.code) == ("output_tokens", "not_a_number")
+    assert refused.value.reason.startswith("output_tokens 값을 숫자로 읽을 수 없습니다")
+
+
+def test_evidence_is_shortened() -> None:
+    with pytest.raises(UnreadableCell) as refused:
+        cells.number("input_tokens", "긴 문장 " * 50)
+    assert len(refused.value.reason) < 80
+
+
+def test_texts_are_kept_as_they_are() -> None:
+    assert cells.text("user_input", " 각\u1100\0\r\n ") == " 각\u1100\0\r\n ".encode()
+    assert cells.text("user_input", "") == b""
+    assert cells.text("user_input", None) is None
+
+
+@pytest.mark.parametrize("value", [1, 1.5, True, ["a"], {"a": 1}])
+def test_a_text_of_another_type_is_refused_without_its_content(value: object) -> None:
+    with pytest.raises(UnreadableCell) as refused:
+        cells.text("llm_response", value)
+    assert refused.value.code == "not_text"
+    assert not any(character in refused.value.reason for character in "1a")
+
+
+@pytest.mark.parametrize(("value", "named"), [("비밀\udcb0", "0xB0"), ("비밀\ud800", "U+D800")])
+def test_broken_text_names_place_and_unit_but_not_the_text(value: str, named: str) -> None:
+    with pytest.raises(UnreadableCell) as refused:
+        cells.text("user_input", value)
+    assert refused.value.code == "broken_encoding"
+    assert named in refused.value.reason and "3번째 글자" in refused.value.reason
+    assert "비밀" not in refused.value.reason
+
+
+def test_labels_may_be_integers() -> None:
+    assert cells.label("tenant_id", 42) == b"42"
+    with pytest.raises(UnreadableCell):
+        cells.label("tenant_id", True)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "session"),
+    [
+        *(({"session_id": "s1", "x_enc_data": "zz"}, "s1"), ('{"session_id": "s1"}', "s1"), ('{"session_id": 5}', 5)),
+        *(({}, None), ("{}", None), ("not json", None), ("[1]", None), ("[" * 100_000, None), (None, None), (5, None)),
+    ],
+)
+def test_session_in_metadata(metadata: object, session: object) -> None:
+    assert cells.session_in(metadata) == session
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_every_iso_timestamp_is_read_exactly(moment: datetime) -> None:
+    assert cells.instant(moment.isoformat()) == Instant((moment - EPOCH) // timedelta(microseconds=1), naive=False)
+
+
+@given(st.floats(allow_nan=False))
+def test_every_float_is_read_exactly(value: float) -> None:
+    assert cells.number("input_tokens", repr(value)) == value

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.errors import InputError
+from tasks.chat_rows import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, RowBatch
+
+CONTENT = "user_input,llm_response,input_tokens,output_tokens,timestamp\nq,a,1,2,2026-02-13T00:00:00Z\n"
+
+
+def put(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(CONTENT)
+
+
+def names(folder: Path, *inputs: str | Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in ChatRowFiles([folder / given for given in inputs]).files]
+
+
+def test_a_folder_gives_its_tables_sorted_and_at_any_depth(tmp_path: Path) -> None:
+    put(tmp_path, "b.csv", "a.tsv", "day=2026-02-13/part-1.jsonl", "day=2026-02-13/part-0.ndjson", "C.PARQUET")
+    assert names(tmp_path, "") == [
+        *("C.PARQUET", "a.tsv", "b.csv", "day=2026-02-13/part-0.ndjson", "day=2026-02-13/part-1.jsonl")
+    ]
+
+
+def test_hidden_and_underscored_names_and_other_endings_are_left_alone(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv", ".b.csv", "_SUCCESS", "_c.csv", "_tmp/d.csv", ".cache/e.csv", "notes.txt", "f.csv.crc")
+    assert names(tmp_path, "") == ["a.csv"]
+
+
+def test_a_hidden_folder_that_is_named_outright_is_read(tmp_path: Path) -> None:
+    put(tmp_path, ".hidden/a.csv")
+    assert names(tmp_path, ".hidden", ".hidden/*.csv") == [".hidden/a.csv"]
+
+
+def test_globs_find_files_and_folders(tmp_path: Path) -> None:
+    put(tmp_path, "x1/a.csv", "x2/deep/b.csv", "y/c.csv", "x.csv", "x.txt", "_x.csv")
+    assert names(tmp_path, "x*") == ["x.csv", "x1/a.csv", "x2/deep/b.csv"]
+    assert names(tmp_path, "**/*.csv") == ["x.csv", "x1/a.csv", "x2/deep/b.csv", "y/c.csv"]
+
+
+def test_relative_inputs_keep_their_short_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, "data/a.csv", "data/b.csv")
+    monkeypatch.chdir(tmp_path)
+    assert ChatRowFiles(["data/b.csv", "data/*.csv"]).files == (Path("data/b.csv"), Path("data/a.csv"))
+
+
+def test_a_file_that_two_inputs_name_is_read_once(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv", "b.csv")
+    assert names(tmp_path, "b.csv", "", "*.csv", "./b.csv") == ["b.csv", "a.csv"]
+
+
+def test_a_name_with_brackets_is_a_file_before_it_is_a_glob(tmp_path: Path) -> None:
+    put(tmp_path, "rows[1].csv")
+    assert names(tmp_path, "rows[1].csv") == ["rows[1].csv"]
+
+
+@pytest.mark.parametrize("given_name", ["absent.csv", "empty", "*.jsonl", "a**b.csv"])
+def test_an_input_that_matches_nothing_is_an_error_that_says_what_was_looked_for(
+    tmp_path: Path, given_name: str
+) -> None:
+    put(tmp_path, "a.csv", "empty/notes.txt")
+    with pytest.raises(InputError, match="looked for a file, a folder or a glob") as found:
+        ChatRowFiles([tmp_path / "a.csv", tmp_path / given_name])
+    assert found.value.where == str(tmp_path / given_name)
+
+
+def test_a_failed_file_does_not_stop_the_others(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv", "z.csv")
+    (tmp_path / "b.csv").write_text("something,else\n")
+    (tmp_path / "c.jsonl").write_text("")
+    (tmp_path / "d.parquet").write_bytes(b"")
+    (tmp_path / "e.csv").write_bytes(b"")
+    outcome = list(ChatRowFiles([tmp_path]).batches())
+    failed = [Path(one.file).name for one in outcome if isinstance(one, FileFailure)]
+    read = [Path(one.file).name for one in outcome if isinstance(one, RowBatch)]
+    assert (failed, read) == (["b.csv", "c.jsonl", "d.parquet", "e.csv"], ["a.csv", "z.csv"])
+
+
+def test_a_file_of_another_kind_fails_by_its_ending(tmp_path: Path) -> None:
+    put(tmp_path, "rows.xlsx")
+    (failed,) = ChatRowFiles([tmp_path / "rows.xlsx"]).batches()
+    assert isinstance(failed, FileFailure)
+    assert "expected a name ending in .parquet, .csv, .tsv, .jsonl, .ndjson, found .xlsx" in str(failed.error)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.parquet"])
+def test_a_file_that_went_away_fails_alone(tmp_path: Path, name: str) -> None:
+    put(tmp_path, name, "z.csv")
+    files = ChatRowFiles([tmp_path])
+    (tmp_path / name).unlink()
+    failed, read = files.batches()
+    assert isinstance(failed, FileFailure) and isinstance(read, RowBatch)
+    assert [identity.name for identity in files.fingerprint()] == [str(tmp_path / "z.csv")]
+
+
+def test_fingerprint_is_name_sha256_and_size(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv")
+    (identity,) = ChatRowFiles([tmp_path]).fingerprint()
+    assert identity.name == str(tmp_path / "a.csv")
+    assert identity.sha256 == hashlib.sha256(CONTENT.encode()).hexdigest()
+    assert identity.bytes == len(CONTENT)
+
+
+def test_a_batch_that_loses_a_row_cannot_be_built() -> None:
+    no_rows = pa.RecordBatch.from_pylist([], CHAT_ROW_SCHEMA)
+    with pytest.raises(AssertionError, match="lost or counted twice"):
+        RowBatch("a.csv", no_rows, (), naive_timestamps=0, rows_in=1, outside_window=0)
+
+
+Turn = dict[str, Any]
+TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
+LABEL = st.none() | st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+TOKENS = st.none() | st.floats(allow_nan=False)
+TURNS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "user_input": TEXT,
+            "llm_response": TEXT,
+            "input_tokens": TOKENS,
+            "output_tokens": TOKENS,
+            "timestamp": st.none() | st.datetimes(timezones=st.just(UTC)),
+            "tenant_id": LABEL,
+            "session_id": LABEL,
+        }
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def in_session_form(turn: Turn, form: str) -> Turn:
+    """The same turn with its session flat, in a struct, or in a JSON text."""
+    session = turn["session_id"]
+    others = {name: value for name, value in turn.items() if name != "session_id"}
+    if form == "flat":
+        return {**others, "session_id": session}
+    metadata = {"session_id": session, "x_enc_data": "personal"}
+    return {**others, "request_metadata": metadata if form == "struct" else json.dumps(metadata, ensure_ascii=False)}
+
+
+def write(path: Path, turns: Sequence[Turn]) -> None:
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(list(turns)), path)
+        return
+    written = [{**turn, "timestamp": turn["timestamp"] and turn["timestamp"].isoformat()} for turn in turns]
+    if path.suffix == ".jsonl":
+        path.write_bytes(b"".join(json.dumps(turn, ensure_ascii=False).encode() + b"\n" for turn in written))
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(written[0]))
+        writer.writeheader()
+        writer.writerows(written)
+
+
+@pytest.mark.parametrize(
+    ("ending", "form"),
+    [
+        *((".parquet", "flat"), (".parquet", "struct"), (".parquet", "json")),
+        *((".jsonl", "flat"), (".jsonl", "struct"), (".jsonl", "json"), (".csv", "flat"), (".csv", "json")),
+    ],
+)
+@settings(max_examples=60)
+@given(turns=TURNS)
+def test_every_kind_of_file_gives_back_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, form: str, turns: list[Turn]
+) -> None:
+    path = tmp_path_factory.mktemp("rows") / f"rows{ending}"
+    write(path, [in_session_form(turn, form) for turn in turns])
+    (batch,) = ChatRowFiles([path]).batches()
+    assert isinstance(batch, RowBatch)
+    assert batch.rejects == ()
+    assert batch.rows.drop_columns("line").to_pylist() == turns
+
+
+PEAK_OF_A_READ = """
+import sys
+from tasks.chat_rows import ChatRowFiles, RowBatch
+
+rows = sum(batch.rows.num_rows for batch in ChatRowFiles(sys.argv[1:]).batches() if isinstance(batch, RowBatch))
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(rows, int(peak) // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak memory of a process is read from /proc")
+@pytest.mark.parametrize(("ending", "rows"), [(".parquet", 60_000), (".csv", 20_000), (".jsonl", 20_000)])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, ending: str, rows: int) -> None:
+    path, answer = tmp_path / f"rows{ending}", "가나다라마바사 abc " * 200
+    turn = {"user_input": "q", "llm_response": answer, "input_tokens": 1.0, "output_tokens": 2.0}
+    if ending == ".parquet":
+        columns = {name: pa.repeat(value, rows) for name, value in turn.items()}
+        moments = pa.repeat(pa.scalar(datetime(2026, 2, 13, tzinfo=UTC), pa.timestamp("us", "UTC")), rows)
+        pq.write_table(pa.table({**columns, "timestamp": moments}), path, row_group_size=rows, use_dictionary=False)
+    elif ending == ".csv":
+        an_open_quote = '"q,a,1,2,2026-02-13Z\n'
+        path.write_text(CONTENT + an_open_quote + f"q,{answer},1,2,2026-02-13Z\n" * (rows - 1))
+    else:
+        path.write_text((json.dumps({**turn, "timestamp": "2026-02-13Z"}, ensure_ascii=False) + "\n") * rows)
+    done = subprocess.run([sys.executable, "-c", PEAK_OF_A_READ, str(path)], capture_output=True, text=True, check=True)
+    found, peak_mib = done.stdout.split()
+    assert int(found) == rows
+    assert int(peak_mib) < 250
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_reading_a_day_does_not_import_pandas(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"rows{ending}"
+    moment = datetime(2026, 2, 13, 12, tzinfo=UTC)
+    turn = {"user_input": "q", "llm_response": "a", "input_tokens": 1.0, "output_tokens": None, "timestamp": moment}
+    write(path, [turn])
+    script = f"""
+import sys
+from datetime import date
+from scoring.days import day_window
+from tasks.chat_rows import ChatRowFiles
+(batch,) = ChatRowFiles([{str(path)!r}]).batches(day_window(date(2026, 2, 13), "Asia/Seoul"))
+assert batch.rows.num_rows == 1
+assert "pandas" not in sys.modules, "its import costs more than reading 50 MB"
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

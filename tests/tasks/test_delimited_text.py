@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from scoring.errors import InputError
+from tasks.delimited_text import LARGEST_CELL, BrokenRow, DelimitedText, TextRow
+
+
+def table(folder: Path, content: str | bytes, delimiter: str = ",") -> DelimitedText:
+    path = folder / "table.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return DelimitedText(path, delimiter)
+
+
+def rows(folder: Path, content: str | bytes) -> list[TextRow | BrokenRow]:
+    return list(table(folder, content).rows())
+
+
+def test_header_cells_lose_bom_and_blanks(tmp_path: Path) -> None:
+    assert table(tmp_path, b'\xef\xbb\xbf"id", name ,\tnote\r\n1,2,3\r\n').columns == ("id", "name", "note")
+
+
+def test_a_name_may_stand_twice_in_the_header(tmp_path: Path) -> None:
+    assert table(tmp_path, "a,a\n1,2\n").columns == ("a", "a")
+
+
+def test_line_is_where_a_row_starts_even_after_line_breaks_inside_cells(tmp_path: Path) -> None:
+    assert rows(tmp_path, 'a,b\n"one\ntwo\r\nthree",x\ny,z\n') == [
+        TextRow(2, ["one\ntwo\r\nthree", "x"]),
+        TextRow(5, ["y", "z"]),
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_both_line_ends_and_a_last_line_without_one(tmp_path: Path, end: str) -> None:
+    assert rows(tmp_path, end.join(["a,b", "1,2", "3,4"])) == [TextRow(2, ["1", "2"]), TextRow(3, ["3", "4"])]
+
+
+def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path: Path) -> None:
+    assert rows(tmp_path, "\n\na,b\n\n1,2\n\n") == [TextRow(5, ["1", "2"])]
+
+
+def test_nul_and_lone_carriage_return_survive_in_quotes(tmp_path: Path) -> None:
+    assert rows(tmp_path, 'a,b\n"x\0y","p\rq"\n') == [TextRow(2, ["x\0y", "p\rq"])]
+
+
+def test_tabs_split_a_tsv(tmp_path: Path) -> None:
+    assert list(table(tmp_path, "a\tb\n1,5\t2\n", "\t").rows()) == [TextRow(2, ["1,5", "2"])]
+
+
+def test_cp949_is_recognised_by_its_lines(tmp_path: Path) -> None:
+    found = table(tmp_path, "질의,응답\n주가 전망은?,상승\n".encode("cp949"))
+    assert found.encoding == "cp949"
+    assert found.columns == ("질의", "응답")
+    assert list(found.rows()) == [TextRow(2, ["주가 전망은?", "상승"])]
+
+
+def test_one_damaged_line_does_not_turn_utf8_into_cp949(tmp_path: Path) -> None:
+    found = table(tmp_path, "a\n가나\n다라\n".encode() + "마바\n".encode("cp949"))
+    assert found.encoding == "utf-8"
+
+
+def test_one_damaged_line_does_not_turn_cp949_into_utf8(tmp_path: Path) -> None:
+    found = table(tmp_path, "a\n가나\n다라\n".encode("cp949") + b"\xff\xff\n")
+    assert found.encoding == "cp949"
+
+
+def test_utf8_that_could_be_read_as_cp949_stays_utf8(tmp_path: Path) -> None:
+    assert "각각".encode().decode("cp949")
+    found = table(tmp_path, "a\n각각\n각각\n각각\n".encode() + "마바\n".encode("cp949"))
+    assert found.encoding == "utf-8"
+
+
+def test_what_is_neither_utf8_nor_cp949_is_read_as_utf8(tmp_path: Path) -> None:
+    assert table(tmp_path, b"a\n\xff\xff\n\xff\n").encoding == "utf-8"
+
+
+def test_bytes_that_are_no_text_stay_visible_as_lone_surrogates(tmp_path: Path) -> None:
+    content = "a,b\n가,나\n다,라\n".encode() + b'x\xb0,"\xff"\n'
+    assert rows(tmp_path, content)[2] == TextRow(4, ["x\udcb0", "\udcff"])
+
+
+def test_wrong_field_count_costs_its_own_line_only(tmp_path: Path) -> None:
+    found = rows(tmp_path, "a,b\n1,2\n1,2,3\n4\n5,6\n")
+    assert [row.line for row in found if isinstance(row, TextRow)] == [2, 5]
+    broken = [row for row in found if isinstance(row, BrokenRow)]
+    assert [(row.line, row.last_line, row.code) for row in broken] == [
+        (3, 3, "wrong_field_count"),
+        (4, 4, "wrong_field_count"),
+    ]
+    assert "칸이 3개" in broken[0].reason and "머리글은 2개" in broken[0].reason
+
+
+def test_wrong_field_count_over_several_lines_is_one_broken_row(tmp_path: Path) -> None:
+    found = rows(tmp_path, 'a,b\n"one\ntwo\nthree"\n5,6\n')
+    assert [(row.line, getattr(row, "last_line", None)) for row in found] == [(2, 4), (5, None)]
+
+
+def test_a_quote_that_never_closes_costs_one_row(tmp_path: Path) -> None:
+    lines = ["a,b", "1,2", '3,"open', *(f"{number},x" for number in range(4, 40))]
+    found = rows(tmp_path, "\n".join(lines) + "\n")
+    broken = [row for row in found if isinstance(row, BrokenRow)]
+    assert [(row.line, row.last_line, row.code) for row in broken] == [(3, 3, "broken_quotes")]
+    assert "39번째 줄까지" in broken[0].reason
+    assert [row.line for row in found if isinstance(row, TextRow)] == [2, *range(4, 40)]
+
+
+def test_an_open_quote_that_runs_into_the_next_quote_costs_one_row(tmp_path: Path) -> None:
+    found = rows(tmp_path, 'a,b\n1,"open\n2,"fine"\n3,"also\nfine"\n')
+    assert [type(row) for row in found] == [BrokenRow, TextRow, TextRow]
+    assert [row.line for row in found] == [2, 3, 4]
+
+
+def test_a_broken_row_of_several_lines_takes_its_own_lines_along(tmp_path: Path) -> None:
+    found = rows(tmp_path, 'a,b\n1,"first line\nsecond "word" here\nthird"\n2,fine\n')
+    assert [(row.line, getattr(row, "last_line", None)) for row in found] == [(2, 4), (5, None)]
+
+
+def test_each_row_with_broken_quotes_counts_for_itself(tmp_path: Path) -> None:
+    found = rows(tmp_path, 'a,b\n1,"x"y\n2,"x"y\nz\n3,"x"y')
+    assert [(row.line, getattr(row, "last_line", None)) for row in found] == [(2, 2), (3, 4), (5, 5)]
+
+
+def test_quotes_inside_an_unquoted_cell_are_text(tmp_path: Path) -> None:
+    assert rows(tmp_path, 'a,b\n24" screen,x\n') == [TextRow(2, ['24" screen', "x"])]
+
+
+def test_a_broken_row_never_quotes_the_row(tmp_path: Path) -> None:
+    found = rows(tmp_path, 'a,b\n"비밀"번호,1\n비밀,번호,3\n')
+    assert all(isinstance(row, BrokenRow) and "비밀" not in row.reason for row in found)
+
+
+def test_a_cell_may_be_as_large_as_the_limit_and_no_larger(tmp_path: Path) -> None:
+    largest = "x" * LARGEST_CELL
+    found = rows(tmp_path, f"a,b\n{largest},1\nx{largest},2\n3,4\n")
+    assert [(type(row), row.line) for row in found] == [(TextRow, 2), (BrokenRow, 3), (TextRow, 4)]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\r\n", b"\xef\xbb\xbf"])
+def test_a_file_without_header_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match="empty"):
+        table(tmp_path, content)
+
+
+@pytest.mark.parametrize("content", ["id,name\n1,2\n".encode("utf-16"), b'"id,name\n1,2\n', b"\xff\xd8\xff\xe0\n"])
+def test_a_header_that_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match="header line cannot be read"):
+        table(tmp_path, content)
+
+
+@st.composite
+def written_tables(draw: DrawFn) -> tuple[list[list[str]], bytes]:
+    """Cells, and the CSV that the standard library makes of them."""
+    width = draw(st.integers(1, 4))
+    cell = st.text(st.characters(codec="utf-8"), max_size=12)
+    cells = draw(st.lists(st.lists(cell, min_size=width, max_size=width), max_size=8))
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator=draw(st.sampled_from(["\n", "\r\n"])))
+    writer.writerow([f"c{position}" for position in range(width)])
+    writer.writerows(cells)
+    return cells, text.getvalue().encode()
+
+
+@given(written_tables())
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, written: tuple[list[list[str]], bytes]
+) -> None:
+    cells, content = written
+    found = rows(tmp_path_factory.mktemp("csv"), content)
+    assert [row.cells for row in found if isinstance(row, TextRow)] == cells
+    assert len(found) == len(cells)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["1,2", '3,"4"', '5,"open', '"x"y,1', "a,b,c", '"', '6,"two\nlines"', "", '""']), max_size=20
+    )
+)
+def test_damage_never_loses_a_line_in_silence(tmp_path_factory: pytest.TempPathFactory, pieces: list[str]) -> None:
+    content = "a,b\n" + "\n".join(pieces) + "\n"
+    found = rows(tmp_path_factory.mktemp("csv"), content)
+    accounted = {1}
+    for row in found:
+        breaks = sum(cell.count("\n") for cell in row.cells) if isinstance(row, TextRow) else row.last_line - row.line
+        lines = set(range(row.line, row.line + breaks + 1))
+        assert not lines & accounted
+        accounted |= lines
+    blank = {number for number, line in enumerate(content.split("\n"), start=1) if not line}
+    assert set(range(1, content.count("\n") + 1)) <= accounted | blank
