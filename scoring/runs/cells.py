@@ -1,0 +1,76 @@
+"""What one cell of a spreadsheet, or one scalar of somebody's JSON, says."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+_MISSING = frozenset({"", "-", "nan", "none", "null"})
+_TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
+_SECONDS = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
+
+
+def given(value: object) -> str | None:
+    """The trimmed text of a cell, or None where it holds nothing: blanks, `nan`, `None`, `null` and `-`.
+
+    False and empty lists or objects hold nothing either: `"error": false` reports no error.
+
+    Source: seed 000, 5.1 (the wide layout).
+    """
+    if value is None or value is False or value == [] or value == {}:
+        return None
+    text = str(value).strip().removeprefix("\ufeff").strip()
+    return None if text.casefold() in _MISSING else text
+
+
+def seconds(value: object) -> float | None:
+    """A duration in seconds; None unless `value` is a finite number from 0, or the text of one (`7.6`,
+    `7.6초`)."""
+    if isinstance(value, str):
+        match = _SECONDS.fullmatch(value.strip())
+        return float(match.group(1)) if match else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        duration = float(value)
+    except OverflowError:
+        return None
+    return duration if math.isfinite(duration) and duration >= 0 else None
+
+
+def truth(value: object) -> bool | None:
+    """True for `true`, `"true"`, `Y` and 1, False for their opposites in any case, None for everything
+    else."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float | str):
+        return _TRUTHS.get(str(value).strip().casefold())
+    return None
+
+
+def number(value: object) -> Decimal | None:
+    """The exact value of a JSON number, or of a text that is nothing but a plain number; else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str):
+        return Decimal(value.strip()) if _PLAIN_NUMBER.fullmatch(value.strip()) else None
+    return Decimal(str(value)) if isinstance(value, int) or math.isfinite(value) else None
+
+
+def same(expected: object, actual: object) -> bool:
+    """Whether two scalars say the same: booleans as booleans, numbers as numbers, the rest as trimmed text.
+
+    A number is compared as one when at least one side is a JSON number, so `"01"` stays a text that differs
+    from `"1"`. Lists and objects are no scalars and equal nothing.
+    """
+    if not isinstance(expected, bool | int | float | str) or not isinstance(actual, bool | int | float | str):
+        return False
+    expected_truth, actual_truth = truth(expected), truth(actual)
+    if expected_truth is not None and actual_truth is not None:
+        return expected_truth == actual_truth
+    if not (isinstance(expected, str) and isinstance(actual, str)):
+        expected_number = number(expected)
+        return expected_number is not None and expected_number == number(actual)
+    return expected.strip() == actual.strip()

@@ -1,0 +1,325 @@
+"""Numbers in Korean text: what states a quantity, what only looks like it, how sets compare."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.runs.numbers import compare_numbers, number_text, numbers_in, spread_within
+
+
+def stated(text: str, query: str = "") -> list[str]:
+    return [number_text(number) for number in numbers_in(text, query=query)]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("1,234명", "1,234"),
+        ("12.5", "12.5"),
+        ("52.1%", "52.1"),
+        ("2만 917", "20,917"),
+        ("2만917명", "20,917"),
+        ("1만 2천", "12,000"),
+        ("1만 2천 3백 45명", "12,345"),
+        ("1.2억", "120,000,000"),
+        ("3억 5천만원", "350,000,000"),
+        ("1만 20,000건", "10,000 20,000"),
+        ("3천만 원", "30,000,000"),
+        ("-5명", "-5"),
+        ("증감 -3.5%", "-3.5"),
+        ("차이는 +12.34%p", "12.34"),
+        ("−7점", "-7"),
+        ("3-5명", "3 5"),
+        ("3 - 5명", "3 5"),
+        ("3 -5명", "3 5"),
+        ("21세-24세", "21 24"),
+        ("10%-20%", "10 20"),
+        ("3~5명", "3 5"),
+        ("남성 7,250명(72.5%)", "7,250 72.5"),
+        ("0명", "0"),
+        ("3명, 3명", "3 3"),
+        ("총3명입니다.4명은", "3 4"),
+        ("1,2,3", "1 2 3"),
+        ("12,345,6789", "12,345 6,789"),
+        ("0.30000000000000004", "0.3"),
+        ("4.5 만점 기준", "4.5"),
+        ("5만큼", "5"),
+        ("3/5명", "3 5"),
+        ("1,047명/2,000명", "1,047 2,000"),
+        ("３명 １，２３４건 ５２．１％", "3 1,234 52.1"),
+        ("1:5", "1 5"),
+        ("3시간 20분", "3 20"),
+        ("3개월", "3"),
+        ("3차례", "3"),
+        ("실제 3명, 어제 5건, 문제 2개", "3 5 2"),
+        ("12.", "12"),
+        ("(지원자 12) 명", "12"),
+    ],
+)
+def test_a_quantity_is_a_number(text: str, numbers: str) -> None:
+    assert " ".join(stated(text)) == numbers
+
+
+@pytest.mark.parametrize(
+    "text", ["**3**명", "**3명**", "__3__명", "`3`명", "| 남성 | 3 |", "*3*명", "- **3**명", "### 3명"]
+)
+def test_markdown_around_a_number_does_not_matter(text: str) -> None:
+    assert stated(text) == ["3"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-02-03", "2026.02.03", "2026. 2. 3.", "2026/2/3", "26.02.03", "26/2/3", "20260203", "2026년 2월 3일",
+        "2026년 2월", "2026년", "2026년도", "26년 2월 3일", "'26년 2월", "2월 3일", "2월", "02/03", "1~3월",
+        "2025년 7월~12월",
+        "2월 3일~5일", "2025-04-01 ~ 2025-09-30", "2025-04-01~09-30", "2023~2025년", "2026-02", "2026.02",
+        "2026-02-03T14:30:00",
+        "2026-02-03T14:30:00.123456Z",
+    ],
+)  # fmt: skip
+def test_dates_are_no_numbers(text: str) -> None:
+    assert stated(f"{text} 지원자는 7명") == ["7"]
+    assert stated(f"7명({text})") == ["7"]
+
+
+@pytest.mark.parametrize(
+    "text", ["14:30", "9:05:30", "오후 3시", "오전 10시 30분", "14시 30분 5초", "9~18시", "09시~18시"]
+)
+def test_times_of_day_are_no_numbers(text: str) -> None:
+    assert stated(f"{text}에 7명") == ["7"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1차",
+        "제3회",
+        "제 3회",
+        "2번째",
+        "3째",
+        "2회차",
+        "1~2차",
+        "1,2차",
+        "1위",
+        "2순위",
+        "3분기",
+        "4학년",
+        "2단계",
+        "3등급",
+        "1st",
+    ],
+)
+def test_ordinals_are_no_numbers(text: str) -> None:
+    assert stated(f"{text} 면접 7명") == ["7"]
+
+
+def test_a_thousands_group_is_no_list_of_ordinals() -> None:
+    assert stated("총 1,047, 2차 전형") == ["1,047"]
+
+
+@pytest.mark.parametrize("marker", ["1.", "1)", "(1)", "12.", "- 1)", "  3.", "## 2.", "1.**가**"])
+def test_list_markers_are_no_numbers(marker: str) -> None:
+    assert stated(f"목록\n{marker} 지원자 7명\n끝") == ["7"]
+
+
+def test_a_marker_inside_a_line_is_no_number() -> None:
+    assert stated("구분: 1) 서류 7명 2) 면접 8명") == ["7", "8"]
+
+
+@pytest.mark.parametrize(
+    "period",
+    [
+        "최근 365일", "최근 365일(2025-01-15 ~ 2026-01-15) 기준", "최근 1년(365일) 기준", "최근 1년(최근 365일)",
+        "지난 2주", "지난 3개월간",
+        "최근 1.5년", "최근 1~3개월", "최근 1개월~3개월", "365일 기준", "3개월 이내", "30일 동안", "2주간 동안",
+        "5년(접수일 기준) 동안",
+        "최근 365일(접수일 기준) 동안", "최근 약 3개월", "최근3개월", "365일(1년) 기준",
+    ],
+)  # fmt: skip
+def test_periods_are_no_numbers(period: str) -> None:
+    assert stated(f"{period} 지원자는 **7명**입니다.") == ["7"]
+
+
+def test_a_parenthesis_behind_a_period_loses_only_what_restates_it() -> None:
+    assert stated("최근 1년(365일, 전체 1,200명) 7명") == ["1,200", "7"]
+
+
+def test_a_length_of_time_that_is_no_period_is_a_number() -> None:
+    assert stated("평균 15일 걸렸고 경력은 3년입니다.") == ["15", "3"]
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        "상위 10개도 확인해드릴까요?", "**10개**로 볼까요?", "10개로 볼까요? 😀", "10개로 볼까요.",
+        "미입력 210명(2.34%)도 같이 볼까요?",
+        "4.3/100점 기준으로도 볼까요？",
+    ],
+)  # fmt: skip
+def test_closing_offers_are_no_numbers(offer: str) -> None:
+    assert stated(f"지원자는 7명입니다. {offer}") == ["7"]
+    assert stated(f"지원자는 7명입니다.\n\n{offer}") == ["7"]
+
+
+def test_an_offer_in_parentheses_leaves_its_sentence() -> None:
+    assert stated("7명입니다(8명도 볼까요?)") == ["7"]
+
+
+def test_a_decimal_point_ends_no_sentence() -> None:
+    assert stated("비율은 2.34%입니다. 더 볼까요?") == ["2.34"]
+
+
+@pytest.mark.parametrize(
+    "text", ["F-02", "A4", "v1.2", "COVID19", "https://h.example/a/12?b=3", "[이동](/agent?id=12)", "1" * 16, "1.2.3"]
+)
+def test_digits_of_names_links_and_ids_are_no_numbers(text: str) -> None:
+    assert stated(f"{text} 지원자 7명") == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "numbers"),
+    [
+        ("토플 90점 이상 지원자 수", "토플 90점 이상 지원자는 12명", ["12"]),
+        ("21세에서 24세 사이", "21세~24세 지원자는 4,310명", ["4,310"]),
+        ("학점 3.5 이상", "학점 3.5점 이상(4.5 만점)은 2명", ["4.5", "2"]),
+        ("최근 90일 지원자", "90일 지원자는 5명", ["5"]),
+        ("1,000명 넘는 공고", "1000명 넘는 공고는 3건", ["3"]),
+        ("2026년 지원자 수", "2026년 지원자는 3명", ["3"]),
+        ("경력 3년 이상은?", "3년 이상은 3명", ["3"]),
+        ("최근 3개월 지원자", "3명", ["3"]),
+    ],
+)
+def test_what_echoes_the_question_is_no_number(query: str, text: str, numbers: list[str]) -> None:
+    assert stated(text, query) == numbers
+
+
+def test_a_text_without_digits_states_no_numbers() -> None:
+    assert stated("지원자가 없습니다. 다시 볼까요?") == []
+
+
+decimals = st.builds(
+    lambda whole, places: Fraction(whole, 10**places), st.integers(-(10**11), 10**11), st.integers(0, 4)
+)
+
+
+@given(decimals)
+def test_a_written_number_is_read_back(number: Fraction) -> None:
+    assert numbers_in(f"모두 {number_text(number)} 입니다") == (number,)
+
+
+@given(st.lists(st.integers(0, 10**9)))
+def test_a_list_of_numbers_is_read_back_in_order(numbers: list[int]) -> None:
+    assert numbers_in(" 그리고 ".join(f"{number:,}명" for number in numbers)) == tuple(numbers)
+
+
+@given(st.integers(0, 9999), st.integers(1, 9999))
+def test_ten_thousands_add_up(rest: int, ten_thousands: int) -> None:
+    assert numbers_in(f"{ten_thousands}만 {rest}명") == (Fraction(ten_thousands * 10_000 + rest),)
+
+
+NOISE = st.text(alphabet="0123456789.,-+~/:()%*`만천억백차월일년시기준최근까요? \n가A제회", max_size=60)
+
+
+@given(NOISE | st.text(max_size=60), NOISE)
+def test_any_text_has_numbers_or_none(text: str, query: str) -> None:
+    assert set(numbers_in(text, query=query)) <= set(numbers_in(text))
+
+
+@given(NOISE)
+def test_a_text_of_its_own_numbers_states_the_same_numbers(text: str) -> None:
+    numbers = numbers_in(text)
+    written = " ; ".join(f"{number_text(number)}명" for number in numbers)
+    if all((number * 10**15).denominator == 1 and abs(number) < 10**15 for number in numbers):
+        assert numbers_in(written) == numbers
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["1", "1,", "1~", "3개월 (", "최근 ", "까요", "(1) ", "1.", "3년(", "1만 ", "](", "2026-", "02/", "**", "1 1시"],
+)
+def test_long_texts_take_time_in_proportion(unit: str) -> None:
+    times = 200_000 // len(unit)  # a pattern with quadratic cost would need minutes here
+    assert len(numbers_in(unit * times)) <= 2 * times
+
+
+def fractions(*numbers: object) -> list[Fraction]:
+    return [Fraction(str(number)) for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "grade"),
+    [
+        ([3, 4], [4, 3], "exact"),
+        ([3, 3], [3], "exact"),
+        ([3], [3, 99], "exact"),
+        ([], [5], "exact"),
+        ([100], [101], "within"),
+        ([100], [99], "within"),
+        ([100], ["101.01"], "wrong"),
+        ([100], ["98.99"], "wrong"),
+        ([100, 7], [100], "wrong"),
+        ([100, 7], [101, 7], "within"),
+        ([-100], [-101], "within"),
+        ([-100], [100], "wrong"),
+        ([0], ["0.001"], "wrong"),
+        ([0], [0], "exact"),
+        ([1], [], "wrong"),
+    ],
+)
+def test_expected_numbers_are_met_exactly_within_one_percent_or_not(
+    expected: list[object], actual: list[object], grade: str
+) -> None:
+    assert compare_numbers(fractions(*expected), fractions(*actual)).grade == grade
+
+
+def test_the_missing_numbers_are_told() -> None:
+    assert compare_numbers(fractions(1, 2, 3, 2), fractions(3)).missing == tuple(fractions(1, 2))
+
+
+def test_the_tolerance_can_be_chosen() -> None:
+    assert compare_numbers(fractions(100), fractions(105), Fraction(5, 100)).grade == "within"
+
+
+@pytest.mark.parametrize(
+    ("sets", "agree"),
+    [
+        ([[100], [101], [100]], True),
+        ([[100], ["101.01"]], False),
+        ([[-100], [-101]], True),
+        ([[3, 200], [201, 3]], True),
+        ([[3, 3], [3]], True),
+        ([[3], [3, 4]], False),
+        ([[], []], True),
+        ([[0], [0]], True),
+        ([[0], ["0.0001"]], False),
+        ([[-1], [1]], False),
+        ([], True),
+    ],
+)
+def test_sorted_and_paired_numbers_spread_by_one_percent_of_the_smallest(sets: list[list[object]], agree: bool) -> None:
+    assert spread_within([fractions(*numbers) for numbers in sets]) is agree
+
+
+@given(st.lists(st.lists(decimals, max_size=3), max_size=4))
+def test_the_order_of_numbers_does_not_matter(sets: list[list[Fraction]]) -> None:
+    assert spread_within(sets) == spread_within([numbers[::-1] for numbers in reversed(sets)])
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (20917, "20,917"),
+        ("-12.50", "-12.5"),
+        (0, "0"),
+        ("1/3", "0.333333"),
+        ("-0.05", "-0.05"),
+        ("1000.001", "1,000.001"),
+    ],
+)
+def test_numbers_are_written_as_people_do(number: object, text: str) -> None:
+    assert number_text(Fraction(str(number))) == text

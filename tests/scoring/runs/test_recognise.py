@@ -1,0 +1,122 @@
+"""Recognition of layouts, agents and rubrics."""
+
+from __future__ import annotations
+
+import pytest
+
+from scoring.errors import UsageError
+from scoring.runs.executions import AgentType
+from scoring.runs.recognise import (
+    FileFacts,
+    Layout,
+    agent_type_named,
+    agent_type_of,
+    header_names,
+    layout_of,
+    rubric_of,
+    unknown_agent_type,
+)
+
+LONG = ("Run ID", "Item ID", "Query ID", "질의", "기대결과", "방/반복", "Raw JSON")
+WIDE = ("ID", "질의", "1차 답변", "2차 답변 raw")
+CHAT = ("user_input", "llm_response", "timestamp")
+RUBRICS = ("aqb-1.2", "ola-monitoring", "plan-agent", "recruit-agent")
+
+
+def facts(name: str = "결과.csv", headers: tuple[str, ...] = LONG, *, checks: bool = False) -> FileFacts:
+    return FileFacts(name, headers, has_accuracy_checks=checks)
+
+
+def test_headers_lose_marks_and_blanks() -> None:
+    assert header_names(["\ufeffRun ID ", " 질의\n"]) == ("Run ID", "질의")
+
+
+@pytest.mark.parametrize(
+    ("headers", "layout"),
+    [
+        (LONG, Layout.LONG),
+        (("Query ID", "Raw JSON"), Layout.LONG),
+        (WIDE, Layout.WIDE),
+        (("ID", "질의", "10차 답변 raw"), Layout.WIDE),
+        (CHAT, Layout.CHAT),
+        (("ID", "질의", "답변"), None),
+        (("1차 답변 시간(초)",), None),
+        ((), None),
+    ],
+)
+def test_headers_tell_the_layout(headers: tuple[str, ...], layout: Layout | None) -> None:
+    assert layout_of(headers) is layout
+
+
+@pytest.mark.parametrize(
+    ("text", "agent"),
+    [
+        ("move", AgentType.MOVE), ("이동 에이전트", AgentType.MOVE), ("url_agent", AgentType.MOVE),
+        ("실행", AgentType.PLAN), ("plan_agent", AgentType.PLAN), ("PLAN", AgentType.PLAN),
+        ("지원자 관리 에이전트", AgentType.APPLICANT_MANAGEMENT),
+        ("applicant-management", AgentType.APPLICANT_MANAGEMENT), ("", None), ("기타", None),
+    ],
+)  # fmt: skip
+def test_agents_have_names_in_two_languages(text: str, agent: AgentType | None) -> None:
+    assert agent_type_named(text) is agent
+
+
+def test_the_column_comes_before_the_file_name_and_the_option() -> None:
+    assert agent_type_of(facts("plan_agent_1.csv"), column="이동", option="plan") is AgentType.MOVE
+
+
+@pytest.mark.parametrize(
+    ("name", "agent"),
+    [
+        ("plan_agent_0224.csv", AgentType.PLAN),
+        ("URL_agent_x.xlsx", AgentType.MOVE),
+        ("resume_agent_wide.csv", AgentType.APPLICANT_MANAGEMENT),
+    ],
+)
+def test_the_file_name_comes_before_the_option(name: str, agent: AgentType) -> None:
+    assert agent_type_of(facts(name), option="plan" if agent is not AgentType.PLAN else "move") is agent
+
+
+def test_the_option_comes_before_expected_filters() -> None:
+    assert agent_type_of(facts(), option="move", has_expected_filters=True) is AgentType.MOVE
+
+
+def test_expected_filters_tell_the_applicant_agent() -> None:
+    assert agent_type_of(facts(), has_expected_filters=True) is AgentType.APPLICANT_MANAGEMENT
+
+
+def test_nothing_tells_no_agent_and_the_error_says_how_to() -> None:
+    assert agent_type_of(facts()) is None
+    message = str(unknown_agent_type("결과.csv"))
+    assert all(word in message for word in ("결과.csv", "--agent-type", "move", "plan", "applicant_management"))
+
+
+def test_an_option_that_names_no_agent_is_refused() -> None:
+    with pytest.raises(UsageError, match="applicant_management"):
+        agent_type_of(facts("plan_agent_1.csv"), option="robot")
+
+
+@pytest.mark.parametrize(
+    ("file", "rubric"),
+    [
+        (facts(headers=CHAT), "ola-monitoring"),
+        (facts("plan_agent_1.csv", checks=True), "recruit-agent"),
+        (facts("plan_agent_1.csv"), "plan-agent"),
+        (facts("plan_agent_1.csv", WIDE), "plan-agent"),
+        (facts("resume_agent_1.csv", WIDE), "aqb-1.2"),
+        (facts(headers=(*LONG, "정답 수치")), "aqb-1.2"),
+    ],
+)
+def test_a_file_shows_its_rubric(file: FileFacts, rubric: str) -> None:
+    assert rubric_of(file, known=RUBRICS) == rubric
+
+
+def test_the_option_comes_first() -> None:
+    assert rubric_of(facts(headers=CHAT), option="plan-agent", known=RUBRICS) == "plan-agent"
+
+
+@pytest.mark.parametrize("option", ["", "plan"])
+def test_an_error_lists_every_rubric(option: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        rubric_of(facts(), option=option, known=RUBRICS)
+    assert all(rubric in str(caught.value) for rubric in RUBRICS)
