@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test check bench lock clean
+.PHONY: setup demo test check bench docs lock clean
 
 setup:
 	@sh .ci/setup
@@ -19,6 +19,10 @@ check: setup
 
 bench: setup
 	.venv/bin/python -m benchmarks
+
+# Pages that are generated from the code; `make test` fails where one is stale.
+docs: setup
+	.venv/bin/python -m flows.documents
 
 # Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
 lock: setup

@@ -20,7 +20,7 @@ from prefect.cache_policies import NO_CACHE
 
 from flows.clock import now
 from scoring.alerts import AlertFact
-from scoring.catalog import rubric as rubric_of
+from scoring.catalog import row_rubric
 from scoring.days import day_window
 from scoring.errors import AqbError, StorageError
 from tasks.chat_rows import ChatRowFiles, FileIdentity
@@ -88,7 +88,7 @@ def score(files: ChatRowFiles, day: date, settings: Settings, staging: Path) -> 
     """Scores the rows of the day into the staging folder."""
     return score_chat_rows(
         files,
-        rubric_of(RUBRIC_ID),
+        row_rubric(RUBRIC_ID),
         time_zone=settings.time_zone,
         window=day_window(day, settings.time_zone),
         staging=staging / uuid.uuid4().hex,
@@ -120,7 +120,7 @@ def nightly(settings: Settings, day: date, kind: str = "nightly") -> NightlyOutc
     """Scores one day and replaces it in the warehouse. The run is kept in the ledger whatever becomes of it."""
     warehouse = open_warehouse(settings.warehouse)
     ledger = RunLedger(settings.state_url)
-    rubric = rubric_of(RUBRIC_ID)
+    rubric = row_rubric(RUBRIC_ID)
     run = Run(
         run_id=uuid.uuid4().hex,
         kind=kind,

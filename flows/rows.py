@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from scoring.catalog import rubric as rubric_of
+from scoring.catalog import row_rubric
 from scoring.days import Window, day_window
 from scoring.row_explanation import Explanation, explain
 from scoring.row_identity import KEY_HEX_DIGITS
@@ -24,7 +24,7 @@ RUBRIC_ID = "ola-monitoring"
 
 def explained_rows(row_ids: Sequence[str], source: str | None, settings: Settings) -> dict[str, Explanation]:
     """The rows of these ids, in the order asked, explained; ids that the source does not hold are left out."""
-    rubric = rubric_of(RUBRIC_ID)
+    rubric = row_rubric(RUBRIC_ID)
     computed = {definition.name for definition in rubric.definitions}
     inputs = [name for name in rubric.scores_schema.names if name not in computed]
     found = {}
@@ -51,7 +51,7 @@ def _scored(source: str | None, window: Window | None, settings: Settings) -> It
     with TemporaryDirectory(prefix="aqb-") as folder:
         outcome = score_chat_rows(
             ChatRowFiles([source or settings.monitoring.source]),
-            rubric_of(RUBRIC_ID),
+            row_rubric(RUBRIC_ID),
             time_zone=settings.time_zone,
             window=window,
             staging=Path(folder) / "staging",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.catalog import rubric as rubric_of
+from scoring.catalog import row_rubric
 from scoring.errors import StorageError
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
@@ -23,7 +23,7 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
         InputError: an input matches nothing.
         StorageError: `out` cannot be written.
     """
-    rubric = rubric_of(rubric_id)
+    rubric = row_rubric(rubric_id)
     files = ChatRowFiles(inputs)
     staging = out / ".staging"
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from scoring.catalog import rubric as rubric_of
+from scoring.catalog import row_rubric
 from scoring.days import day_window
 from scoring.errors import UsageError
 from scoring.googlesql_backend import literal, scoring_query
@@ -28,7 +28,7 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
         window = day_window(day, settings.time_zone)
         start, end = (literal(f"{instant:%Y-%m-%d %H:%M:%S}+00") for instant in (window.start, window.end))
         condition = f"timestamp >= TIMESTAMP {start} AND timestamp < TIMESTAMP {end}"
-    rubric = rubric_of("ola-monitoring")
+    rubric = row_rubric("ola-monitoring")
     return scoring_query(
         rubric,
         source=f"`{source}`",

@@ -9,18 +9,17 @@ from pkgutil import iter_modules
 import scoring.rubrics
 from scoring.errors import UsageError
 from scoring.rubric import RowRubric
+from scoring.run_rubric import RunRubric
 
 
 @cache
-def rubrics() -> dict[str, RowRubric]:
+def rubrics() -> dict[str, RowRubric | RunRubric]:
     """Every rubric by its id, in the order of the ids."""
-    found = [
-        import_module(f"scoring.rubrics.{module.name}").RUBRIC for module in iter_modules(scoring.rubrics.__path__)
-    ]
-    return {rubric.id: rubric for rubric in sorted(found, key=lambda rubric: rubric.id)}
+    modules = (import_module(f"scoring.rubrics.{found.name}") for found in iter_modules(scoring.rubrics.__path__))
+    return {rubric.id: rubric for rubric in sorted((module.RUBRIC for module in modules), key=lambda one: one.id)}
 
 
-def rubric(rubric_id: str) -> RowRubric:
+def rubric_of(rubric_id: str) -> RowRubric | RunRubric:
     """The rubric of that id.
 
     Raises:
@@ -30,3 +29,15 @@ def rubric(rubric_id: str) -> RowRubric:
         return rubrics()[rubric_id]
     except KeyError:
         raise UsageError(f"there is no rubric '{rubric_id}'", fix=f"use one of: {', '.join(rubrics())}") from None
+
+
+def row_rubric(rubric_id: str) -> RowRubric:
+    """The rubric of that id, which must be one for rows.
+
+    Raises:
+        UsageError: there is none, or it scores test runs.
+    """
+    found = rubric_of(rubric_id)
+    if not isinstance(found, RowRubric):
+        raise UsageError(f"rubric '{rubric_id}' scores test runs, not chat rows")
+    return found

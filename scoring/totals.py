@@ -1,0 +1,59 @@
+"""Weighted totals in exact numbers: integer percents and fractions, rounded once for showing.
+
+Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from scoring.errors import RuleError
+
+Exact = int | Fraction
+
+
+@dataclass(frozen=True)
+class WeightedTotal:
+    """`value` over the metrics that are known, weights renormalised; None when none is. `coverage_percent` of 100."""
+
+    value: Fraction | None
+    coverage_percent: int
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Integer percents by metric, adding up to 100.
+
+    Raises:
+        RuleError: they do not add up to 100.
+    """
+
+    percents: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        if sum(self.percents.values()) != 100:
+            raise RuleError(f"weights must add up to 100 %, these add up to {sum(self.percents.values())} %")
+
+    def total(self, scores: Mapping[str, Exact | None]) -> WeightedTotal:
+        """The weighted mean of the scores that are known, and how much weight they have."""
+        known = {name: score for name, score in scores.items() if score is not None and name in self.percents}
+        coverage = sum(self.percents[name] for name in known)
+        if not coverage:
+            return WeightedTotal(None, 0)
+        summed = sum((self.percents[name] * Fraction(score) for name, score in known.items()), Fraction(0))
+        return WeightedTotal(summed / coverage, coverage)
+
+
+def mean(values: Iterable[Exact | None]) -> Fraction | None:
+    """The exact mean of the values that are known; None when there is none."""
+    known = [Fraction(value) for value in values if value is not None]
+    return sum(known, Fraction(0)) / len(known) if known else None
+
+
+def rounded(value: Exact, digits: int) -> Decimal:
+    """A number rounded half away from zero, as people read it (2.345 -> 2.35). Never negative here."""
+    whole = (2 * Fraction(value) * 10**digits + 1) // 2
+    return Decimal(int(whole)).scaleb(-digits)
