@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class NightlyOutcome:
-    """What one nightly run did: counts, the KPI row of all tenants, alert facts, where the report is, what went wrong."""
+    """What one nightly run did: counts, KPIs of all tenants, alert facts, where the report is, what went wrong."""
 
     run_id: str
     day: date

@@ -35,7 +35,7 @@ def explained_rows(row_ids: Sequence[str], source: str | None, settings: Setting
 
 
 def golden_candidates(first: date, last: date, source: str | None, settings: Settings) -> pl.DataFrame:
-    """Rows of grade STAR from `first` to `last`, best first: id, time, score, question, answer. Source: seed 002, 7.2."""
+    """Rows of grade STAR from `first` to `last`, best first, with question and answer. Source: seed 002, 7.2."""
     window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
     columns = ["row_id", "timestamp", "tenant_id", "question_category", "final_score", "user_input", "llm_response"]
     stars = [

@@ -65,7 +65,8 @@ def _points(expression: Expression) -> Iterable[tuple[str, str, str]]:
     elif isinstance(expression, Case):
         for branch in expression.branches:
             yield _shown(branch.value), branch.label, _code(branch.condition)
-        yield _shown(expression.otherwise), expression.otherwise_label, "else"
+        if expression.otherwise_label or expression.otherwise != Value(0):
+            yield _shown(expression.otherwise), expression.otherwise_label, "else"
 
 
 def _shown(value: Expression) -> str:
