@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Generic, Literal, TypeVar
 
@@ -38,7 +39,7 @@ class Bands(Generic[Points]):
                 direction = "fall" if self.edge == "at_least" else "rise"
                 raise RuleError(f"cuts of an '{self.edge}' band must {direction}: {earlier} stands before {later}")
 
-    def points(self, number: Number) -> Points:
+    def points(self, number: Number | Fraction) -> Points:
         """What `number` earns. A missing number is no number: callers decide before they ask."""
         for cut, points in self.cuts:
             if number >= cut if self.edge == "at_least" else number <= cut:

@@ -84,7 +84,7 @@ def kpi_table(
     parts: Sequence[pl.DataFrame],
     measures: Sequence[Measure],
     quotients: Sequence[Quotient],
-    days: Sequence[date] = (),
+    days: Sequence[date | None] = (),
 ) -> pl.DataFrame:
     """KPIs: a row per (`score_date`, `tenant_id`) and one per day for all tenants (`*`), also for `days` without rows.
 

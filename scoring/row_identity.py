@@ -29,11 +29,9 @@ def row_keys(rows: pl.DataFrame) -> pl.Series:
             separator="|",
         )
     ).to_series()
-    return pl.Series(
-        "row_key",
-        [sha256(key.encode()).hexdigest()[:KEY_HEX_DIGITS] for key in canonical],
-        dtype=pl.String,
-    )
+    # As bytes, not as text: Python need not decode and encode them again.
+    keys = canonical.cast(pl.Binary).to_list()
+    return pl.Series("row_key", [sha256(key).hexdigest()[:KEY_HEX_DIGITS] for key in keys], dtype=pl.String)
 
 
 def numbered_keys(ordinal: pl.Expr) -> pl.Expr:

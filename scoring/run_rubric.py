@@ -104,7 +104,9 @@ class RunRubric:
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
     verdicts)` scores one query; `summarise(queries, options)` sums up; `report(name, queries, summary, options)` is the
     Korean markdown. All are pure. `own_columns` follow the metrics in `scores.parquet`; `query_columns` are those of
-    `queries.parquet`, all of them, in order, filled by `query_row`.
+    `queries.parquet`, all of them, in order, filled by `query_row`. `prompt` is a text for scoring a file by hand with
+    a chat model, where a rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has
+    such a file.
     """
 
     id: str
@@ -122,6 +124,8 @@ class RunRubric:
     readme: Callable[[], str]
     options: tuple[Option, ...] = ()
     needs_agent_type: bool = False
+    prompt: Callable[[], str] | None = None
+    query_json: Callable[[ScoredQuery], Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         if len({metric.name for metric in self.metrics}) != len(self.metrics):

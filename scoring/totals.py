@@ -53,6 +53,11 @@ def mean(values: Iterable[Exact | None]) -> Fraction | None:
     return sum(known, Fraction(0)) / len(known) if known else None
 
 
+def exact(value: float) -> Fraction:
+    """The number that a float is written as: 4.9 is 49/10, not the binary number next to it."""
+    return Fraction(str(value))
+
+
 def rounded(value: Exact, digits: int) -> Decimal:
     """A number rounded half away from zero, as people read it (2.345 -> 2.35). Never negative here."""
     whole = (2 * Fraction(value) * 10**digits + 1) // 2

@@ -87,7 +87,7 @@ class ScoredRows:
     def period_kpis(self) -> dict[str, Any]:
         """The KPIs of all rows together, whatever their day and tenant."""
         pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in self._kpi_parts]
-        table = kpi_table(pooled, self.rubric.measures, self.rubric.quotients)
+        table = kpi_table(pooled, self.rubric.measures, self.rubric.quotients, days=[None])
         return table.filter(pl.col("tenant_id") == ALL_TENANTS).to_dicts()[0]
 
     def crosstab(self) -> pl.DataFrame:
@@ -96,10 +96,13 @@ class ScoredRows:
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`)."""
+        ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
         for bucket in self.scored.buckets():
-            ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
-            numbered = self._in_tie_order(bucket).with_columns(row_id=numbered_keys(ordinal))
-            yield self._identified(numbered).sort("timestamp", "row_id").select(self.rubric.scores_schema.names)
+            repeated = bucket["row_key"].is_duplicated()
+            unique = bucket.filter(~repeated).with_columns(row_id="row_key")
+            numbered = self._in_tie_order(bucket.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
+            rows = self._identified(pl.concat([unique, numbered]))
+            yield rows.sort("timestamp", "row_id").select(self.rubric.scores_schema.names)
 
     def excluded_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the excluded table, in the order of time."""
@@ -146,20 +149,20 @@ class ScoredRows:
         self.scored.add(rows.select(*names, "row_key", _ANSWER_HASH))
         self.excluded.add(scored.excluded.select(self.rubric.excluded_schema.names))
 
-    def _in_tie_order(self, bucket: pl.DataFrame) -> pl.DataFrame:
-        """Rows with equal keys in the order of tokens and answer text, whatever order they came in.
+    def _in_tie_order(self, repeated: pl.DataFrame) -> pl.DataFrame:
+        """Rows with repeated keys in the order of tokens and answer text, whatever order they came in.
 
         The staged rows hold only a hash of the answer. Where that decides (equal key, equal tokens, another answer of
         the same length) the answers are read from the source once more.
         """
         same = ["row_key", "input_tokens", "output_tokens"]
-        undecided = bucket.filter(pl.col(_ANSWER_HASH).n_unique().over(same) > 1)
+        undecided = repeated.filter(pl.col(_ANSWER_HASH).n_unique().over(same) > 1)
         if undecided.is_empty():
-            return bucket.sort(same)
+            return repeated.sort(same)
         answers = self._answers(undecided["timestamp"].unique()).select(*same, _ANSWER_HASH, "llm_response").unique()
         ranked = answers.with_columns(_rank=pl.col("llm_response").rank("dense").over(same)).drop("llm_response")
         return (
-            bucket.join(ranked, on=[*same, _ANSWER_HASH], how="left", nulls_equal=True)
+            repeated.join(ranked, on=[*same, _ANSWER_HASH], how="left", nulls_equal=True)
             .sort(*same, "_rank")
             .drop("_rank")
         )

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from scoring.errors import InputError
 
-LARGEST_CELL = 4 * 1024 * 1024
+LARGEST_CELL = 8 * 1024 * 1024
 LONGEST_LINE = 64 * 1024 * 1024
 _SAMPLE_BYTES = 1024 * 1024
 

@@ -76,7 +76,7 @@ def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows) -> No
     rejected = (
         frame.with_columns(score_date=pl.lit(day), rubric=pl.lit(rubric.id)) for frame in outcome.rejected_frames()
     )
-    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected)
+    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected, only={"rubric": rubric.id})
 
 
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -57,9 +59,9 @@ sa.Index("runs_by_day", _runs.c.score_date)
 RUNS_SCHEMA = pa.schema(
     [
         column("run_id", pa.string(), "실행 id"),
-        column("kind", pa.string(), "nightly | intraday"),
+        column("kind", pa.string(), "nightly | intraday | test_run"),
         column("score_date", pa.date32(), "채점한 날"),
-        column("rubric", pa.string(), "루브릭 id"),
+        column("rubric", pa.string(), "루브릭 id. 정해지기 전에 끝났으면 빈칸"),
         column("rubric_version", pa.string(), "루브릭 버전"),
         column("code_version", pa.string(), "aqb 버전"),
         column("started_at", TIMESTAMP, "시작 시각(UTC)"),
@@ -96,44 +98,53 @@ class Run:
     message: str | None = None
 
 
+def shown_url(url: str) -> str:
+    """A database URL as people may see it: no password, no options. What is no URL may hide one and is not shown."""
+    try:
+        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
+    except (sa.exc.ArgumentError, ValueError):
+        return "(no database URL)"
+
+
 class RunLedger:
     """Runs in the database at a SQLAlchemy URL; the table is made on first use.
 
     Raises:
         UsageError: no such kind of database.
-        StorageError: the database cannot be reached or written.
+        StorageError: the database cannot be reached, read or written; every method may find that out.
     """
 
     def __init__(self, url: str) -> None:
+        self._shown_url = shown_url(url)
         try:
             parsed = sa.make_url(url)
-            if parsed.get_backend_name() == "sqlite" and parsed.database:
-                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             self._engine = sa.create_engine(parsed)
-            _metadata.create_all(self._engine)
         except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
-            raise UsageError(
-                f"state_url is no database URL that can be used: {error}",
-                fix="for example sqlite:///data/state.db",
-            ) from error
-        except (sa.exc.OperationalError, OSError) as error:
-            raise StorageError(
-                f"the state database cannot be opened: {getattr(error, 'orig', error)}",
-                where=sa.make_url(url).render_as_string(hide_password=True),
-                fix="check state_url, and that the folder can be written",
-            ) from error
+            raise _unusable(str(error)) from error
+        except ValueError:
+            raise _unusable("its port is no number") from None
+        if parsed.get_backend_name() == "sqlite" and parsed.database:
+            self._make_folder(Path(parsed.database).parent)
+        with self._transaction() as connection:
+            _metadata.create_all(connection)
 
     def save(self, run: Run) -> None:
         """Adds a run or replaces what is known of it."""
-        with self._engine.begin() as connection:
+        with self._transaction() as connection:
             connection.execute(sa.delete(_runs).where(_runs.c.run_id == run.run_id))
             connection.execute(sa.insert(_runs).values(**asdict(run)))
 
     def of_day(self, day: date) -> list[Run]:
         """All runs of one day, earliest first."""
         query = sa.select(_runs).where(_runs.c.score_date == day).order_by(_runs.c.started_at, _runs.c.run_id)
-        with self._engine.connect() as connection:
+        with self._transaction() as connection:
             return [Run(**row) for row in connection.execute(query).mappings()]
+
+    def completed_inputs(self, kind: str) -> set[str]:
+        """The SHA-256 of every file that a completed run of this kind has read."""
+        query = sa.select(_runs.c.inputs).where(_runs.c.kind == kind, _runs.c.outcome == "completed")
+        with self._transaction() as connection:
+            return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
 
     def frame_of_day(self, day: date) -> pl.DataFrame:
         """The runs of one day in the columns of `RUNS_SCHEMA`, earliest first; the newest is the last."""
@@ -144,3 +155,30 @@ class RunLedger:
     def close(self) -> None:
         """Gives the connections back."""
         self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sa.Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.DBAPIError as error:
+            raise self._refused(error.orig) from error
+
+    def _make_folder(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, reason: BaseException | None) -> StorageError:
+        return StorageError(
+            f"the state database cannot be used: {reason}",
+            where=self._shown_url,
+            fix="check state_url, and that the database or its folder can be written",
+        )
+
+
+def _unusable(reason: str) -> UsageError:
+    return UsageError(
+        f"state_url is no database URL that can be used: {reason}", fix="for example sqlite:///data/state.db"
+    )

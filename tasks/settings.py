@@ -6,10 +6,10 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -24,6 +24,10 @@ SETTINGS_FILE = "aqb.toml"
 _PREFIX = "AQB_"
 
 
+# `tolerance_percent = 1` is as good as "1".
+_OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -36,6 +40,16 @@ class MonitoringSettings(_Section):
 
     keep_text: Literal["flagged", "all", "none"] = "flagged"
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
+
+
+class TestRunSettings(_Section):
+    """Test runs of agents: where their files arrive."""
+
+    inbox: str = "data/inbox"
+    """The folder whose new files (CSV, TSV, XLSX) are scored once each."""
+
+    quiet_s: float = 5.0
+    """Seconds that a file must have rested: a younger one may still be on its way and is left for the next run."""
 
 
 class Settings(BaseSettings):
@@ -63,6 +77,11 @@ class Settings(BaseSettings):
     """The database of runs: SQLite, or PostgreSQL for teams."""
 
     monitoring: MonitoringSettings = MonitoringSettings()
+
+    test_runs: TestRunSettings = TestRunSettings()
+
+    rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
+    """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
 
     @field_validator("time_zone")
     @classmethod
@@ -100,23 +119,25 @@ def load_settings(**options: Any) -> Settings:
         raise UsageError(
             "settings are wrong: " + "; ".join(problems),
             where=f"{SETTINGS_FILE} or {_PREFIX}* variables",
-            fix="`aqb doctor` lists every setting with its value and where it comes from",
+            fix=f"the settings that exist: {', '.join(_names())}",
         ) from error
     except SettingsError as error:
         raise UsageError(
             str(error), where=f"{_PREFIX}* variables", fix="set single values: AQB_MONITORING__SOURCE=..."
         ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"not valid TOML: {error}", where=SETTINGS_FILE, fix="correct that line") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageError(
+            f"not valid TOML in UTF-8: {error}", where=SETTINGS_FILE, fix="correct it, or save it as UTF-8"
+        ) from error
 
 
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted name, value, where it came from), in the order of declaration."""
-    file = tomllib.loads(Path(SETTINGS_FILE).read_text("utf-8")) if Path(SETTINGS_FILE).exists() else {}
+    file = tomllib.loads(Path(SETTINGS_FILE).read_text("utf-8")) if Path(SETTINGS_FILE).is_file() else {}
     from_file = dict(_leaves(file))
     rows = []
     for name, value in _leaves(settings.model_dump()):
-        variable = _PREFIX + name.upper().replace(".", "__")
+        variable = _variable(name)
         if variable in _environment():
             origin = variable
         elif name in from_file:
@@ -139,10 +160,18 @@ def _environment() -> dict[str, str]:
     return {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
 
 
+def _names() -> list[str]:
+    """The dotted name of every setting, in the order of declaration."""
+    return [name for name, _ in _leaves(Settings.model_construct().model_dump())]
+
+
+def _variable(name: str) -> str:
+    return _PREFIX + name.upper().replace(".", "__")
+
+
 def _refuse_unknown_variables() -> None:
-    known = {_PREFIX + name.upper().replace(".", "__") for name, _ in _leaves(Settings.model_construct().model_dump())}
-    sections = {name.rsplit("__", 1)[0] for name in known if "__" in name}
-    if unknown := sorted(_environment().keys() - known - sections):
+    known = set(map(_variable, _names()))
+    if unknown := sorted(_environment().keys() - known):
         raise UsageError(
             f"there is no setting for {', '.join(unknown)}",
             where="environment",

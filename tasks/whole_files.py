@@ -27,7 +27,7 @@ def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame])
     Raises:
         StorageError: the folder cannot be written or the disk is full; the old file is still there.
     """
-    with _replacing(path) as unfinished:
+    with replacing(path) as unfinished:
         return _write(unfinished, schema, frames)
 
 
@@ -37,14 +37,14 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         StorageError: as for `write_parquet`.
     """
-    with _replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
+    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """A hidden file beside `path` that takes its place when the block ends well, and is removed when it does not."""
     unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
     try:

@@ -80,7 +80,7 @@ def agent_type_of(
     """
     chosen = agent_type_named(option)
     if option and chosen is None:
-        raise UsageError(f"알 수 없는 에이전트 유형: {option}", where="--agent-type", fix=_agent_choices())
+        raise UsageError(f"there is no agent type '{option}'", where="--agent-type", fix=_agent_choices())
     by_name = (agent for prefix, agent in _AGENT_OF_PREFIX.items() if _named(facts, prefix))
     by_filters = AgentType.APPLICANT_MANAGEMENT if has_expected_filters else None
     return agent_type_named(column) or next(by_name, None) or chosen or by_filters
@@ -89,8 +89,8 @@ def agent_type_of(
 def unknown_agent_type(file_name: str) -> UsageError:
     """The error for a rubric that must know the agent of a file that does not tell it."""
     return UsageError(
-        "에이전트 유형을 알 수 없음: agent_type 열이 없고 파일 이름으로도 구분되지 않음 "
-        "(datakey만으로는 이동과 실행을 구분할 수 없음)",
+        "nothing tells which agent was tested: there is no agent_type column, the file's name does not start with "
+        "plan_agent_, url_agent_ or resume_agent_, and data keys alone cannot tell move from plan",
         where=file_name,
         fix=_agent_choices(),
     )
@@ -104,10 +104,10 @@ def rubric_of(facts: FileFacts, *, option: str = "", known: Sequence[str]) -> st
     Raises:
         UsageError: `--rubric` names no rubric, or the file shows none.
     """
-    choices = f"--rubric 값으로 하나를 고르세요: {', '.join(known)}"
+    choices = f"choose one with --rubric: {', '.join(known)}"
     if option:
         if option not in known:
-            raise UsageError(f"알 수 없는 루브릭: {option}", where="--rubric", fix=choices)
+            raise UsageError(f"there is no rubric '{option}'", where="--rubric", fix=choices)
         return option
     layout = layout_of(facts.headers)
     if layout is Layout.CHAT:
@@ -118,7 +118,7 @@ def rubric_of(facts: FileFacts, *, option: str = "", known: Sequence[str]) -> st
         return "plan-agent"
     if layout is Layout.WIDE or _GROUND_TRUTH_COLUMNS & set(facts.headers):
         return "aqb-1.2"
-    raise UsageError("어떤 루브릭으로 채점할지 알 수 없음", where=facts.file_name, fix=choices)
+    raise UsageError("nothing tells which rubric scores this file", where=facts.file_name, fix=choices)
 
 
 def _named(facts: FileFacts, prefix: str) -> bool:
@@ -128,4 +128,4 @@ def _named(facts: FileFacts, prefix: str) -> bool:
 def _agent_choices() -> str:
     names = {AgentType.MOVE: "이동", AgentType.PLAN: "실행", AgentType.APPLICANT_MANAGEMENT: "지원자 관리"}
     listed = ", ".join(f"{agent} ({name})" for agent, name in names.items())
-    return f"--agent-type 값으로 하나를 고르거나 agent_type 열을 추가하세요: {listed}"
+    return f"choose one with --agent-type, or add the column agent_type: {listed}"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from scoring.run_rubric import ScoredExecution, ScoredQuery
+from scoring.run_rubric import Score, ScoredExecution, ScoredQuery
 from scoring.runs.executions import Round
 from scoring.totals import Exact, mean
 
@@ -37,6 +38,34 @@ def round_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[
         }
         for round_, executions in executions_by_round(queries).items()
     }
+
+
+def set_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Metric -> `mean` of the rounds' means (rounds without one are left out) and `n`, the scores behind them."""
+    executions = [execution for query in queries for execution in query.executions]
+    return {
+        metric: {
+            "mean": as_float(final_mean(queries, metric)),
+            "n": sum(execution.scores[metric].points is not None for execution in executions),
+        }
+        for metric in metrics
+    }
+
+
+def final_mean(queries: Sequence[ScoredQuery], metric: str) -> Fraction | None:
+    """The exact mean of a metric over the queries of each round, then over the rounds. Source: seed 000, 1.3."""
+    rounds = executions_by_round(queries).values()
+    return mean(mean(execution.scores[metric].points for execution in executions) for executions in rounds)
+
+
+def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -> dict[str, Score]:
+    """Metric -> the mean of the executions' scores that are known; without any, what the first one misses."""
+    means = {}
+    for metric in metrics:
+        scores = [execution.scores[metric] for execution in executions]
+        known = [score.points for score in scores if score.points is not None]
+        means[metric] = Score(mean(known), f"실행 {len(known)}건의 평균") if known else scores[0]
+    return means
 
 
 def distributions(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:

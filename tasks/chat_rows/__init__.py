@@ -8,7 +8,8 @@ delimited, json_lines, parquet (with arrow_columns)      one kind of file each
 
 from __future__ import annotations
 
-from tasks.chat_rows.files import ChatRowFiles, FileIdentity
+from tasks.chat_rows.files import ChatRowFiles
 from tasks.chat_rows.rows import CHAT_ROW_SCHEMA, FileFailure, Reject, RowBatch
+from tasks.input_files import FileIdentity
 
 __all__ = ["CHAT_ROW_SCHEMA", "ChatRowFiles", "FileFailure", "FileIdentity", "Reject", "RowBatch"]

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from scoring.derived_tables import ALL_TENANTS
+from scoring.markdown import cell, percent, shortened, table
 from scoring.rubric import RowRubric
 from tasks.chat_scoring import ScoredRows
-from tasks.reports.markdown import cell, percent, shortened, table
 
 Rows = Sequence[Mapping[str, Any]]
 _QUESTION_CHARACTERS = 60

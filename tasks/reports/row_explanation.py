@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from scoring.markdown import shortened
 from scoring.row_explanation import Explanation, Finding
 from scoring.rubric import RowRubric
-from tasks.reports.markdown import shortened
 
 _ANSWER_CHARACTERS = 400
 _POINTS_WIDTH = 6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
@@ -20,8 +20,18 @@ class Warehouse(Protocol):
 
     url: str
 
-    def replace_day(self, table: str, day: date, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
-        """Replaces one day of a table; returns the number of rows. Other days are not touched."""
+    def replace_day(
+        self,
+        table: str,
+        day: date,
+        schema: pa.Schema,
+        frames: Iterable[pl.DataFrame],
+        only: Mapping[str, str] | None = None,
+    ) -> int:
+        """Replaces one day of a table; returns the number of rows that the day then has. Other days are not touched.
+
+        With `only`, rows of the day that have other values in these columns stay; the new rows all have these values.
+        """
         ...
 
     def read(self, table: str, days: Sequence[date] | None = None) -> pl.LazyFrame | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -28,9 +29,25 @@ class FolderWarehouse:
         self.folder = folder
         self.url = str(folder)
 
-    def replace_day(self, table: str, day: date, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
-        """Replaces one day of a table by renaming a finished file over the old one."""
-        return write_parquet(self.path(table, day), schema, frames)
+    def replace_day(
+        self,
+        table: str,
+        day: date,
+        schema: pa.Schema,
+        frames: Iterable[pl.DataFrame],
+        only: Mapping[str, str] | None = None,
+    ) -> int:
+        """Replaces one day of a table by renaming a finished file over the old one.
+
+        With `only` the file is the day's rows in the order of these columns, whoever wrote them first, and writers of
+        the same day wait for each other.
+        """
+        path = self.path(table, day)
+        if only is None:
+            return write_parquet(path, schema, frames)
+        with self._turn(f"{table}-{day}"):
+            before, after = _others(path, only)
+            return write_parquet(path, schema, chain(before, frames, after))
 
     def read(self, table: str, days: Sequence[date] | None = None) -> pl.LazyFrame | None:
         """The rows of these days, earliest day first."""
@@ -53,6 +70,20 @@ class FolderWarehouse:
     def path(self, table: str, day: date) -> Path:
         """The file of one table and day."""
         return self.folder / table / f"{day.isoformat()}.parquet"
+
+    @contextmanager
+    def _turn(self, name: str) -> Iterator[None]:
+        """One writer at a time; the others wait."""
+        lock_path = self.folder / _STAGING / f"{name}.lock"
+        try:
+            lock_path.parent.mkdir(parents=True, exist_ok=True)
+            with lock_path.open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+        except OSError as error:
+            raise StorageError(
+                f"cannot write: {error.strerror}", where=str(self.folder), fix="check the permissions of this folder"
+            ) from error
 
     @contextmanager
     def staging(self, name: str) -> Iterator[Path]:
@@ -84,3 +115,13 @@ class FolderWarehouse:
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _others(path: Path, only: Mapping[str, str]) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
+    """The rows of a file that have other values than `only`, in the order of these columns: before and after them."""
+    if not path.exists():
+        return [], []
+    parts = pl.read_parquet(path).partition_by(list(only), as_dict=True, maintain_order=True)
+    mine = tuple(only.values())
+    ordered = sorted(parts.items())
+    return [rows for values, rows in ordered if values < mine], [rows for values, rows in ordered if values > mine]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from scoring.totals import exact, rounded
+
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A markdown table; cells are escaped, None is a dash."""
@@ -31,3 +33,8 @@ def shortened(text: str, length: int) -> str:
 def percent(rate: float | None, digits: int = 1) -> str:
     """A rate as a percentage; None is a dash."""
     return "–" if rate is None else f"{rate * 100:.{digits}f}%"
+
+
+def score_text(value: float | None, digits: int = 2) -> str:
+    """A score as people write it, rounded half away from zero (2.345 -> 2.35); None is a dash."""
+    return "–" if value is None else str(rounded(exact(value), digits))

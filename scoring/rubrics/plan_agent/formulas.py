@@ -1,0 +1,182 @@
+"""The formulas of `plan-agent`: one query's executions become scores. Source: seed 003, section 2; SPEC 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import cast
+
+from scoring.judging import JudgeRequest, Verdicts
+from scoring.rubrics.plan_agent import thresholds as t
+from scoring.run_rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.runs.band_texts import band_text
+from scoring.runs.check_results import CheckResult, ValueLookup, evaluate
+from scoring.runs.checks import Item
+from scoring.runs.executions import AgentType, Execution, LatencyClass, Reading, reading_of
+from scoring.runs.expected import parse_expected
+from scoring.runs.patterns import failed_check_lines
+from scoring.runs.summaries import as_float, query_means
+from scoring.totals import mean
+
+METRICS = (
+    Metric("intent", "의도 충족"),
+    Metric("accuracy", "정확성"),
+    Metric("stability", "안정성"),
+    Metric("speed", "응답 속도 (단일)"),
+    Metric("consistency", "일관성", per_execution=False),
+)
+EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
+
+
+def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
+    """Nothing: rules alone decide."""
+    return []
+
+
+def checks_of(execution: Execution) -> tuple[Item, ...]:
+    """Every check of the expected result, in whatever form it was written. Source: seed 003, 2-1."""
+    return parse_expected(execution.expected_text, execution.criteria_json).items
+
+
+def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> ScoredQuery:
+    """One query, its executions in the order of rounds, with its consistency."""
+    lookup = cast(ValueLookup, options["value_lookup"])
+    ordered = sorted(executions, key=lambda execution: execution.round)
+    judged = [_judged(execution, lookup) for execution in ordered]
+    scored = tuple(execution for execution, _ in judged)
+    return ScoredQuery(
+        query_id=ordered[0].query_id,
+        query_text=next((execution.query_text for execution in ordered if execution.query_text), ""),
+        agent_type=next((execution.agent_type for execution in ordered if execution.agent_type), AgentType.PLAN),
+        executions=scored,
+        scores={**query_means(scored, EXECUTION_METRICS), "consistency": consistency(scored)},
+        own={
+            "rounds": len(scored),
+            "latency_s": as_float(mean(timed_latencies(scored))),
+            "nested_only_checks": sum(result.only_nested for _, results in judged for result in results),
+        },
+        problems=_problems(ordered),
+    )
+
+
+def timed_latencies(executions: Sequence[ScoredExecution]) -> list[Fraction]:
+    """Exact seconds of the executions that have a speed score."""
+    return [
+        Fraction(str(scored.latency_s))
+        for scored in executions
+        if scored.scores["speed"].points is not None and scored.latency_s is not None
+    ]
+
+
+def item_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
+    """The share of checks that pass, banded. Source: seed 003, 2-2 and 2-3."""
+    if not reading.answered:
+        return Score(t.NOT_ANSWERED_POINTS, _not_answered(reading))
+    if not results:
+        return Score(None, "기대결과에서 체크 항목을 찾지 못해 채점하지 않음", "no_checks")
+    failures = "; ".join(result.reason for result in results if not result.passed)
+    passed, asked = sum(result.passed for result in results), len(results)
+    if not passed:
+        return Score(t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 0점: {failures}")
+    ratio = Fraction(passed, asked)
+    points, band = t.PASS_RATIO_POINTS.points(ratio), band_text(t.PASS_RATIO_POINTS, ratio)
+    if not failures:
+        return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
+    return Score(
+        points, f"체크 {asked}개 중 {passed}개 통과(통과율 {float(ratio):.2f}, {band})로 {points}점: {failures}"
+    )
+
+
+def stability_score(reading: Reading, item: Score) -> Score:
+    """5 or 0 by the item score; an answer without checks is stable. Source: seed 003, 2-4; SPEC 3.1."""
+    if not reading.answered:
+        return Score(t.UNSTABLE_POINTS, _not_answered(reading))
+    if item.points is None:
+        return Score(t.STABLE_POINTS, "체크 항목은 없지만 응답이 정상이라 5점")
+    if item.points >= t.STABLE_MIN_ITEM_POINTS:
+        return Score(t.STABLE_POINTS, "응답이 정상이고 문항 점수가 1점 이상이라 5점")
+    return Score(t.UNSTABLE_POINTS, "응답은 있으나 통과한 체크가 없어 문항 점수 0점")
+
+
+def speed_score(reading: Reading) -> Score:
+    """The response time, banded by the single-tool table. Source: seed 003, 2-6; SPEC 3.1."""
+    if reading.failure:
+        return Score(None, "실패한 실행이라 응답 속도에서 제외", "failed")
+    if reading.latency_s is None:
+        return Score(None, "응답 시간이 기록되지 않아 응답 속도에서 제외", "no_time")
+    points = t.SPEED_POINTS.points(reading.latency_s)
+    return Score(
+        points, f"응답 {reading.latency_s:g}초({band_text(t.SPEED_POINTS, reading.latency_s, '초')})로 {points}점"
+    )
+
+
+def consistency(executions: Sequence[ScoredExecution]) -> Score:
+    """5 where every round passes or every round fails, else 0; the set's consistency is the mean of these.
+
+    NULL with fewer than two rounds, and where a round could not be scored. Source: seed 003, 2-5; SPEC 3.1.
+    """
+    points = [scored.scores["accuracy"].points for scored in executions]
+    if len(points) < t.MIN_ROUNDS:
+        return Score(None, "실행이 한 라운드뿐이라 일관성에서 제외", "one_round")
+    known = [score for score in points if score is not None]
+    if len(known) < len(points):
+        return Score(None, "체크 항목이 없어 점수를 모르는 라운드가 있어 일관성에서 제외", "no_checks")
+    listed = ", ".join(f"{scored.execution.round}: {score}점" for scored, score in zip(executions, known, strict=True))
+    passes = [score >= t.PASS_MIN_POINTS for score in known]
+    if all(passes):
+        return Score(t.CONSISTENT_POINTS, f"모든 라운드가 {t.PASS_MIN_POINTS}점 이상이라 일관됨({listed})")
+    if not any(passes):
+        return Score(t.CONSISTENT_POINTS, f"모든 라운드가 {t.PASS_MIN_POINTS}점 미만이라 일관됨({listed})")
+    return Score(t.INCONSISTENT_POINTS, f"라운드 사이에 통과와 미통과가 갈림({listed})")
+
+
+def both_pass(query: ScoredQuery) -> bool:
+    """Whether a query that counts for consistency passed in its rounds. Source: seed 003, 2-5."""
+    points = query.executions[0].scores["accuracy"].points
+    return points is not None and points >= t.PASS_MIN_POINTS
+
+
+def _judged(execution: Execution, lookup: ValueLookup) -> tuple[ScoredExecution, tuple[CheckResult, ...]]:
+    reading, items = reading_of(execution), checks_of(execution)
+    results = evaluate(items, reading.response, value_lookup=lookup) if reading.answered else ()
+    item = item_score(reading, results)
+    passed = sum(result.passed for result in results)
+    scored = ScoredExecution(
+        execution=execution,
+        failed=bool(reading.failure),
+        empty=bool(reading.emptiness),
+        latency_s=reading.latency_s,
+        latency_class=LatencyClass.SINGLE,  # the seed knows this agent as one that calls a single tool
+        scores={
+            "intent": item,
+            "accuracy": item,
+            "stability": stability_score(reading, item),
+            "speed": speed_score(reading),
+        },
+        own={
+            "pass_count": passed if results else None,
+            "check_count": len(results) if results else None,
+            "pass_ratio": passed / len(results) if results else None,
+            "failed_checks": failed_check_lines(items, results) if results else [],
+            "recorded_llm_score": execution.recorded_score,
+        },
+    )
+    return scored, results
+
+
+def _not_answered(reading: Reading) -> str:
+    return f"실행 실패: {reading.failure}" if reading.failure else f"빈 응답: {reading.emptiness}"
+
+
+def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:
+    """What of the expected results no rule could check, each text once."""
+    found: dict[tuple[str, str], None] = {}
+    for execution in executions:
+        expected = parse_expected(execution.expected_text, execution.criteria_json)
+        for problem in expected.problems:
+            found["unchecked_text", f"{problem.text}: {problem.reason}"] = None
+        rejected = {line for problem in expected.problems for line in problem.text.split("\n")}
+        for line in filter(None, expected.prose.split("\n")):
+            if line not in rejected:
+                found["unchecked_text", f"{line}: 체크 항목의 형식이 아님"] = None
+    return tuple(found)

@@ -1,0 +1,138 @@
+"""What a run of the execution agent comes to: rounds, set, distributions, agreement. Source: seed 003, 3); SPEC 3.1."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from scoring.rubrics.plan_agent import thresholds as t
+from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, both_pass, checks_of, timed_latencies
+from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.runs.patterns import check_patterns, outages
+from scoring.runs.summaries import as_float, distributions, executions_by_round, round_means, set_means
+from scoring.totals import exact, mean
+
+_AVERAGED = ("intent", "accuracy", "stability")
+
+
+def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
+    """Means per round and of the set, and the figures behind the report's check list."""
+    rounds = executions_by_round(queries)
+    speeds = {round_: _Speed(executions) for round_, executions in rounds.items()}
+    means = round_means(queries, _AVERAGED)
+    executions = [scored for of_round in rounds.values() for scored in of_round]
+    return RunSummary(
+        rounds={str(round_): {**means[str(round_)], "speed": speed.figures()} for round_, speed in speeds.items()},
+        set={
+            **set_means(queries, _AVERAGED),
+            "speed": _set_speed(list(speeds.values())),
+            "consistency": _consistency(queries),
+        },
+        distributions=distributions(queries, EXECUTION_METRICS),
+        data_quality=_data_quality(queries, executions),
+        extra={
+            "failures": sum(scored.scores["stability"].points == t.UNSTABLE_POINTS for scored in executions),
+            "nested_only_checks": sum(query.own["nested_only_checks"] for query in queries),
+            "recorded_scores": sum(scored.own["recorded_llm_score"] is not None for scored in executions),
+            "agreement": _agreement(executions),
+            "check_patterns": [asdict(pattern) for pattern in check_patterns(executions, checks_of)],
+            "outages": [asdict(outage) for outage in outages(executions)],
+        },
+    )
+
+
+def low_scored(executions: Iterable[ScoredExecution]) -> list[ScoredExecution]:
+    """Executions with an item score of 0, 1 or 2, which the seed's check list wants looked at."""
+    points = ((scored, scored.scores["accuracy"].points) for scored in executions)
+    return [scored for scored, score in points if score is not None and score <= t.LOW_MAX_POINTS]
+
+
+def slow(executions: Iterable[ScoredExecution]) -> list[ScoredExecution]:
+    """Executions with a speed score of 3 or less."""
+    points = ((scored, scored.scores["speed"].points) for scored in executions)
+    return [scored for scored, score in points if score is not None and score <= t.SLOW_MAX_POINTS]
+
+
+class _Speed:
+    """The two readings of one round's speed: the band of the mean time, and the mean of the bands. Source: SPEC 3.1."""
+
+    def __init__(self, executions: Sequence[ScoredExecution]) -> None:
+        latencies = timed_latencies(executions)
+        self.n = len(latencies)
+        self.latency_s = mean(latencies)
+        self.band_of_mean = None if self.latency_s is None else t.SPEED_POINTS.points(self.latency_s)
+        self.mean_of_bands = mean(scored.scores["speed"].points for scored in executions)
+
+    def figures(self) -> dict[str, Any]:
+        return _speed_figures(self.band_of_mean, self.mean_of_bands, self.latency_s, self.n)
+
+
+def _set_speed(rounds: Sequence[_Speed]) -> dict[str, Any]:
+    return _speed_figures(
+        mean(speed.band_of_mean for speed in rounds),
+        mean(speed.mean_of_bands for speed in rounds),
+        mean(speed.latency_s for speed in rounds),
+        sum(speed.n for speed in rounds),
+    )
+
+
+def _speed_figures(
+    band_of_mean: Fraction | int | None, mean_of_bands: Fraction | None, latency_s: Fraction | None, n: int
+) -> dict[str, Any]:
+    """`mean` is the headline, so that every metric has one."""
+    return {
+        "mean": as_float(band_of_mean),
+        "n": n,
+        "speed_band_of_mean": as_float(band_of_mean),
+        "speed_mean_of_bands": as_float(mean_of_bands),
+        "latency_s": as_float(latency_s),
+    }
+
+
+def _consistency(queries: Sequence[ScoredQuery]) -> dict[str, Any]:
+    scores = [query.scores["consistency"] for query in queries]
+    consistent = [query for query in queries if query.scores["consistency"].points == t.CONSISTENT_POINTS]
+    passing = sum(both_pass(query) for query in consistent)
+    left_out = Counter(score.missing for score in scores if score.points is None)
+    return {
+        "mean": as_float(mean(score.points for score in scores)),
+        "n": sum(score.points is not None for score in scores),
+        "both_pass": passing,
+        "both_fail": len(consistent) - passing,
+        "mixed": sum(score.points == t.INCONSISTENT_POINTS for score in scores),
+        "one_round": left_out["one_round"],
+        "no_checks": left_out["no_checks"],
+    }
+
+
+def _data_quality(queries: Sequence[ScoredQuery], executions: Sequence[ScoredExecution]) -> dict[str, Any]:
+    speed_gaps = Counter(scored.scores["speed"].missing for scored in executions)
+    rounds = {scored.execution.round for scored in executions}
+    return {
+        "failed": sum(scored.failed for scored in executions),
+        "empty": sum(scored.empty and not scored.failed for scored in executions),
+        "no_checks": sum(scored.scores["accuracy"].missing == "no_checks" for scored in executions),
+        "no_time": speed_gaps["no_time"],
+        "incomplete_rounds": sum(len(query.executions) < len(rounds) for query in queries),
+        "unchecked_text": sum(len(query.problems) for query in queries),
+    }
+
+
+def _agreement(executions: Sequence[ScoredExecution]) -> dict[str, Any] | None:
+    """How the rule's item scores compare with recorded ones; `mean_difference` is rule minus recorded."""
+    differences = [
+        scored.scores["accuracy"].points - exact(scored.own["recorded_llm_score"])
+        for scored in executions
+        if scored.scores["accuracy"].points is not None and scored.own["recorded_llm_score"] is not None
+    ]
+    if not differences:
+        return None
+    return {
+        "n": len(differences),
+        "exact": sum(difference == 0 for difference in differences),
+        "within_1": sum(abs(difference) <= 1 for difference in differences),
+        "mean_difference": as_float(mean(differences)),
+    }

@@ -1,0 +1,86 @@
+"""Which files an input means, and what identifies a file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import InputError
+
+
+@dataclass(frozen=True)
+class FileIdentity:
+    """What a file held when it was read: its path as given, SHA-256 in hex, size in bytes."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+def identity_of(path: Path) -> FileIdentity:
+    """The identity of a file.
+
+    Raises:
+        InputError: it cannot be opened.
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+            return FileIdentity(str(path), digest.hexdigest(), file.tell())
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="check the path and its permissions"
+        ) from error
+
+
+def matching_files(inputs: Sequence[str | Path], endings: Sequence[str]) -> tuple[Path, ...]:
+    """The files that are meant, in the order given, each once.
+
+    Of a folder every file with one of `endings` is taken, at any depth and sorted by path; what is hidden or starts
+    with `_` or `~` is left to the tools that wrote it. A glob may find files and folders. A file named outright is
+    always taken. Raises InputError when an input matches nothing.
+    """
+    found: dict[Path, Path] = {}
+    for given in inputs:
+        for path in _matches(Path(given), endings):
+            found.setdefault(path.resolve(), path)
+    return tuple(found.values())
+
+
+def files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
+    """The files of a folder, as above."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in paths if _is_meant(path.relative_to(folder), endings))
+
+
+def _matches(given: Path, endings: Sequence[str]) -> list[Path]:
+    if given.is_file():
+        return [given]
+    found = files_in(given, endings) if given.is_dir() else _by_glob(given, endings)
+    if not found:
+        raise InputError(
+            f"nothing to read: looked for a file, a folder or a glob with files ending in {', '.join(endings)}",
+            where=str(given),
+            fix="check the path",
+        )
+    return found
+
+
+def _by_glob(pattern: Path, endings: Sequence[str]) -> list[Path]:
+    try:
+        hits = sorted(Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))))
+    except ValueError:  # before Python 3.13, a `**` that is not a whole part of the path
+        return []
+    found: list[Path] = []
+    for path in hits:
+        if path.is_dir():
+            found += files_in(path, endings)
+        elif _is_meant(Path(path.name), endings):
+            found.append(path)
+    return found
+
+
+def _is_meant(path: Path, endings: Sequence[str]) -> bool:
+    return path.suffix.lower() in endings and not any(part.startswith((".", "_", "~")) for part in path.parts)

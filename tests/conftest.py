@@ -1,0 +1,29 @@
+"""The surroundings of every test: nobody's settings, and a Prefect that keeps to itself.
+
+Prefect reads its settings when it is imported, so they are made before any test is.
+"""
+
+from __future__ import annotations
+
+import os
+from tempfile import TemporaryDirectory
+
+_PREFECT_HOME = TemporaryDirectory(prefix="aqb-prefect-")
+
+for name in [name for name in os.environ if name.upper().startswith(("AQB_", "PREFECT_"))]:
+    del os.environ[name]
+os.environ |= {
+    "PREFECT_HOME": _PREFECT_HOME.name,
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    # The first start in a new home migrates its database, on a busy machine for longer than the usual 20 s.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+    # Its server stops when Python does, after pytest has taken the standard streams away: no last words.
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+}
+
+
+def pytest_unconfigure() -> None:
+    """Removes what Prefect wrote."""
+    _PREFECT_HOME.cleanup()

@@ -1,0 +1,66 @@
+"""The hostile rows, scored once by this project and once by Google's own evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scoring.googlesql_backend import scoring_query
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tasks.chat_rows import ChatRowFiles
+from tasks.chat_scoring import ScoredRows, score_chat_rows
+from tests.cases.ola_monitoring.adversarial import FIXED, Row, invented
+from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
+from tests.fakes.googlesql import TABLE, answers
+
+INVENTED_ROWS = 300
+_FILE_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("user_input", "llm_response", "tenant_id")),
+        *((name, pa.float64()) for name in ("input_tokens", "output_tokens")),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("request_metadata", pa.struct([("session_id", pa.string()), ("x_enc_data", pa.string())])),
+    ]
+)
+
+
+@pytest.fixture(scope="session")
+def hostile_rows() -> list[Row]:
+    """Golden, fixed and invented rows: what every engine has to agree on."""
+    return [*GOLDEN_ROWS, *FIXED, *invented(INVENTED_ROWS)]
+
+
+@pytest.fixture(scope="session")
+def local_outcome(hostile_rows: list[Row], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScoredRows]:
+    """The hostile rows from a Parquet file through the local engine."""
+    folder: Path = tmp_path_factory.mktemp("hostile")
+    rows = [row | {"request_metadata": {"session_id": row["session_id"]}} for row in hostile_rows]
+    pq.write_table(pa.Table.from_pylist(rows, _FILE_SCHEMA), folder / "rows.parquet", row_group_size=97)
+    yield score_chat_rows(
+        ChatRowFiles([folder / "rows.parquet"]),
+        RUBRIC,
+        time_zone="Asia/Seoul",
+        window=None,
+        staging=folder / "staging",
+        keep_text="flagged",
+    )
+
+
+@pytest.fixture(scope="session")
+def local_scores(local_outcome: ScoredRows) -> list[Row]:
+    """The local score table, in its order."""
+    return [row for frame in local_outcome.score_frames() for row in frame.iter_rows(named=True)]
+
+
+@pytest.fixture(scope="session")
+def googlesql_scores(hostile_rows: list[Row]) -> list[dict[str, Any]]:
+    """What the printed scoring query gives inside GoogleSQL, in its order."""
+    query = scoring_query(
+        RUBRIC, source=f"`{TABLE}`", time_zone="Asia/Seoul", output_columns=RUBRIC.scores_schema.names
+    )
+    return answers(query, hostile_rows)

@@ -1,0 +1,188 @@
+"""aqb-1.2: accuracy by the tables of seed 3.3, and the ground truth."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from scoring.rubrics.aqb.accuracy import accuracy_of, ground_truth_numbers, numbers_of
+from scoring.rubrics.aqb.grades import ToolVerdict
+from scoring.rubrics.aqb.tool_use import tool_use
+from scoring.run_rubric import Score
+from scoring.runs.executions import AgentType, Execution, Round, reading_of
+
+ONE_PERCENT = Fraction(1, 100)
+
+
+def judged(
+    agent: AgentType, ui_values: list[object], message: str = "답", tolerance: Fraction = ONE_PERCENT, **fields: Any
+) -> tuple[Score, ToolVerdict | None]:
+    raw = json.dumps({"assistantMessage": message, "dataUIList": [{"uiValue": value} for value in ui_values]})
+    given = {"query_id": "Q", "round": Round(1, 1), "agent_type": agent, "raw_json": raw, **fields}
+    reading = reading_of(Execution(**given))
+    return accuracy_of(reading, tool_use(reading), numbers_of(reading, tolerance))
+
+
+def applicants(
+    used: list[str], message: str, truth: str = "", expected: str = "보훈 + 국적", **fields: Any
+) -> tuple[Score, ToolVerdict | None]:
+    ui_values: list[object] = [{"filterType": name} for name in used]
+    return judged(
+        AgentType.APPLICANT_MANAGEMENT, ui_values, message, expected_filters=expected, ground_truth=truth, **fields
+    )
+
+
+def datakeys(used: list[str], expected: str, agent: AgentType = AgentType.PLAN) -> tuple[Score, ToolVerdict | None]:
+    return judged(agent, [{"value": {"dataKey": key}} for key in used], expected_datakeys=expected)
+
+
+EXACT, EXTRA = ["PATRIOT", "NATIONALITY"], ["PATRIOT", "NATIONALITY", "LICENSE"]
+PARTIAL, NONE = ["PATRIOT"], ["LICENSE"]
+
+
+@pytest.mark.parametrize(
+    ("used", "message", "points"),
+    [
+        (EXACT, "1,000명", 5),
+        ([*EXACT, "RESUME_PERIOD"], "1,000명", 5),
+        (EXACT, "1,010명", 4),
+        (EXACT, "990명", 4),
+        (EXACT, "1,011명", 2),
+        (EXACT, "989명", 2),
+        (EXACT, "확인할 수 없습니다", 2),
+        (EXTRA, "1,000명", 5),
+        (EXTRA, "1,010명", 4),
+        (EXTRA, "1,011명", 1),
+        (PARTIAL, "1,000명", 3),
+        (PARTIAL, "1,010명", 1),
+        (PARTIAL, "5명", 1),
+        (NONE, "1,000명", 3),
+        (NONE, "1,010명", 0),
+        (NONE, "5명", 0),
+    ],
+)
+def test_filters_and_numbers_decide_together(used: list[str], message: str, points: int) -> None:
+    assert applicants(used, message, truth="1000")[0].points == points
+
+
+@pytest.mark.parametrize(("used", "points"), [(EXACT, 4), (EXTRA, 3), (PARTIAL, 1), (NONE, 0)])
+def test_without_ground_truth_filters_decide_alone_and_the_reason_says_so(used: list[str], points: int) -> None:
+    score, _ = applicants(used, "5명")
+    assert score.points == points
+    assert "정답 수치가 없어" in score.reason
+
+
+@pytest.mark.parametrize(("message", "points"), [("1,000명", 5), ("1,010명", 4), ("1,011명", 2)])
+def test_with_ground_truth_alone_the_numbers_decide(message: str, points: int) -> None:
+    score, tools = applicants(["PATRIOT"], message, truth="1000", expected="")
+    assert (score.points, tools) == (points, None)
+
+
+def test_with_nothing_expected_accuracy_is_not_known() -> None:
+    score, tools = applicants(["PATRIOT"], "5명", expected="")
+    assert (score.points, score.missing, tools) == (None, "nothing_expected", None)
+
+
+@pytest.mark.parametrize("truth", ["", "5"])
+def test_a_name_without_a_code_leaves_accuracy_unknown(truth: str) -> None:
+    score, _ = applicants(["PATRIOT"], "5명", truth=truth, expected="보훈 + 별자리")
+    assert (score.points, score.missing) == (None, "unmapped_filter")
+
+
+def test_every_number_of_the_ground_truth_must_be_answered_in_any_order() -> None:
+    assert applicants(EXACT, "여성 40%, 남성 60%", truth="남 60%, 여 40%")[0].points == 5
+    assert applicants(EXACT, "남성 60%", truth="남 60%, 여 40%")[0].points == 2
+
+
+def test_a_wider_tolerance_may_be_chosen() -> None:
+    ui_values: list[object] = [{"filterType": "PATRIOT"}]
+    given = {"expected_filters": "보훈", "ground_truth": "100"}
+    agent = AgentType.APPLICANT_MANAGEMENT
+    assert judged(agent, ui_values, "105명", Fraction(5, 100), **given)[0].points == 4
+    assert judged(agent, ui_values, "106명", Fraction(5, 100), **given)[0].points == 2
+
+
+def test_a_number_of_the_query_is_no_answer_unless_it_counts_another_thing() -> None:
+    query = {"query_text": "경력 3년 이상인 지원자 수"}
+    assert applicants(EXACT, "경력 3년 이상은 5명", truth="3", **query)[0].points == 2
+    assert applicants(EXACT, "3명입니다", truth="3", **query)[0].points == 5
+
+
+def test_a_ground_truth_may_repeat_the_query() -> None:
+    numbers = ground_truth_numbers("경력 3년 이상: 12명", "경력 3년 이상인 지원자 수")
+    assert numbers == (12,)
+
+
+def test_a_ground_truth_without_numbers_is_none() -> None:
+    assert applicants(EXACT, "5명", truth="해당 없음")[0].points == 4
+
+
+@pytest.mark.parametrize(
+    ("used", "expected", "points", "verdict"),
+    [
+        (["A"], "A", 5, ToolVerdict.PASS),
+        (["A", "B"], "A", 3, ToolVerdict.PARTIAL),
+        (["B"], "A", 0, ToolVerdict.FAIL),
+        ([], "A", 0, ToolVerdict.FAIL),
+        (["A"], "A, B", 0, ToolVerdict.FAIL),
+    ],
+)
+@pytest.mark.parametrize("agent", [AgentType.PLAN, AgentType.MOVE])
+def test_datakeys_pass_partly_or_fail(
+    used: list[str], expected: str, points: int, verdict: ToolVerdict, agent: AgentType
+) -> None:
+    score, tools = datakeys(used, expected, agent)
+    assert (score.points, tools) == (points, verdict)
+
+
+def test_without_expected_datakey_accuracy_is_not_known() -> None:
+    score, tools = datakeys(["A"], "")
+    assert (score.points, score.missing, tools) == (None, "nothing_expected", None)
+
+
+@pytest.mark.parametrize(
+    ("used", "truth", "verdict"),
+    [
+        (EXACT, "1000", ToolVerdict.PASS),
+        (EXACT, "7", ToolVerdict.PASS),
+        (EXTRA, "1000", ToolVerdict.PASS),
+        (EXTRA, "995", ToolVerdict.PASS),
+        (EXTRA, "7", ToolVerdict.FAIL),
+        (EXTRA, "", ToolVerdict.PARTIAL),
+        (PARTIAL, "1000", ToolVerdict.FAIL),
+        (NONE, "1000", ToolVerdict.FAIL),
+    ],
+)
+def test_filters_are_right_when_extras_left_the_numbers_right(
+    used: list[str], truth: str, verdict: ToolVerdict
+) -> None:
+    assert applicants(used, "1,000명", truth=truth)[1] is verdict
+
+
+@pytest.mark.parametrize("expected", ["보훈", ""])
+def test_a_failed_answer_earns_nothing_whatever_it_says(expected: str) -> None:
+    score, _ = applicants(["PATRIOT"], "1,000명", truth="1000", expected=expected, error="timeout")
+    assert score.points == 0
+    assert "timeout" in score.reason
+
+
+def test_a_failed_answer_with_an_unmapped_filter_stays_unknown() -> None:
+    assert applicants([], "5명", expected="별자리", error="timeout")[0].missing == "unmapped_filter"
+
+
+@pytest.mark.parametrize(
+    ("message", "evidence"),
+    [
+        ("1,000명", "정답 수치 일치: 1,000"),
+        ("1,010명", "허용 오차 ±1% 이내: 정답 1,000, 답변 1,010"),
+        ("7명", "수치 불일치: 정답 1,000, 답변 7"),
+        ("없습니다", "수치 불일치: 정답 1,000, 답변 숫자 없음"),
+    ],
+)
+def test_the_reason_names_filters_and_numbers(message: str, evidence: str) -> None:
+    reason = applicants(EXACT, message, truth="1000")[0].reason
+    assert "보훈(PATRIOT)" in reason
+    assert evidence in reason

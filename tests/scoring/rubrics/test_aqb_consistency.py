@@ -1,0 +1,175 @@
+"""aqb-1.2: the ladder of consistency, its order, and when a judge is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.judging import JudgeRequest, QuestionKind, Verdict, VerdictStatus
+from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
+from scoring.run_rubric import Score
+from scoring.runs.executions import Execution, Round, reading_of
+from scoring.runs.text_match import folded
+
+FAILED = None
+
+
+def rooms(*answers: str | None) -> Rooms:
+    """A room per answer; `FAILED` is a failed execution."""
+    fields: list[dict[str, Any]] = [
+        {"error": "x"} if answer is FAILED else {"answer_text": answer} for answer in answers
+    ]
+    executions = [Execution(query_id="Q", round=Round(n, 1), **given) for n, given in enumerate(fields, start=1)]
+    return rooms_of([reading_of(execution) for execution in executions])
+
+
+def asked(*answers: str | None) -> JudgeRequest | None:
+    return consistency_request(rooms(*answers), "aqb-1.2")
+
+
+def scored(*answers: str | None, judged: dict[str, Any] | None = None, status: str = "ok") -> Score:
+    """The judge reads the letter before a colon as the conclusion of an answer."""
+    compared = rooms(*answers)
+    request = consistency_request(compared, "aqb-1.2")
+    if request is None:
+        return consistency_score(compared, None, {})
+    letters = [text.partition(":")[0] for text in request.material["answers"]]
+    answer = {"groups": [ord(letter[0]) for letter in letters]} if judged is None else judged
+    verdicts = {request.key: Verdict(VerdictStatus(status), answer, "결론을 비교함")}
+    return consistency_score(compared, request, verdicts)
+
+
+@pytest.mark.parametrize(
+    ("answers", "points"),
+    [
+        # Three rooms: two make two thirds.
+        (["A: 3명", "A: 3명", "A: 3명"], 5),
+        (["A: 3명", "A: 모두 3명", "A: 3명입니다"], 5),
+        (["A: 없음", "A: 없어요", "A: 없습니다"], 5),
+        (["A: 3명, 5명", "A: 5명, 3명", "A: 3명과 5명"], 5),
+        (["A: 1,000명", "A: 1,010명", "A: 1,000명"], 4),
+        (["A: 1,000명", "A: 1,011명", "A: 1,000명"], 3),
+        (["A: 52.1%", "A: 52.3%", "A: 52.2%"], 4),
+        (["A: 3명", "A: 3명", "A: 4명"], 3),
+        (["A: 3명", "A: 3명", "B: 3명"], 3),
+        (["A: 3명", "A: 3명", "A: 없음"], 3),
+        (["A: 3명", "A: 3명이요", FAILED], 3),
+        (["A: 3명", "A: 4명", "A: 5명"], 1),
+        (["A: 3명", "A: 4명", "A: 없음"], 1),
+        (["A: 3명", "A: 4명", "B: 3명"], 2),
+        (["A: 3명", "A: 4명", FAILED], 2),
+        (["A: 3명", "B: 3명", "C: 3명"], 0),
+        (["A: 3명", "B: 4명", FAILED], 0),
+        (["A: 3명", FAILED, FAILED], 0),
+        ([FAILED, FAILED, FAILED], 0),
+        # Four rooms: three make two thirds.
+        (["A: 3명", "A: 3명이요", "A: 3명", "A: 3명"], 5),
+        (["A: 1,000명", "A: 1,001명", "A: 1,002명", "A: 1,003명"], 4),
+        (["A: 3명", "A: 3명이요", "A: 3명", "A: 9명"], 3),
+        (["A: 3명", "A: 3명이요", "A: 3명", "B: 9명"], 3),
+        (["A: 3명", "A: 3명이요", "A: 3명", FAILED], 3),
+        (["A: 3명", "A: 4명", "A: 5명", "A: 6명"], 1),
+        (["A: 3명", "A: 3명이요", "A: 5명", "A: 6명"], 2),
+        (["A: 3명", "A: 3명이요", "A: 5명", "A: 5명!"], 2),
+        (["A: 3명", "A: 4명", "A: 5명", FAILED], 2),
+        (["A: 3명", "A: 3명이요", "B: 3명", "B: 4명"], 0),
+        (["A: 3명", "A: 3명이요", FAILED, FAILED], 0),
+        # Five rooms: four make two thirds.
+        (["A: 3명", "A: 3명이요", "A: 3명", "A: 3명", "B: 9명"], 3),
+        (["A: 3명", "A: 3명이요", "A: 3명", "A: 4명", "A: 9명"], 2),
+        (["A: 3명", "A: 3명이요", "A: 3명", "B: 3명", "B: 3명"], 0),
+        (["A: 1명", "A: 2명", "A: 3명", "A: 4명", "A: 5명"], 1),
+        # Six rooms: four make two thirds.
+        (["A: 3명", "A: 3명이요", "A: 3명", "A: 3명", "B: 9명", "C: 1명"], 3),
+    ],
+)
+def test_the_first_rung_that_holds_counts(answers: list[str | None], points: int) -> None:
+    assert scored(*answers).points == points
+
+
+@pytest.mark.parametrize("answers", [["A: 3명"], ["A: 3명", "B: 4명"]])
+def test_fewer_than_three_rooms_are_not_compared(answers: list[str]) -> None:
+    score = scored(*answers)
+    assert (score.points, score.missing) == (None, "needs_3_runs")
+    assert asked(*answers) is None
+
+
+def test_repeats_in_a_room_do_not_count_as_rooms() -> None:
+    executions = [Execution("Q", Round(room, repeat), answer_text="3명") for room in (1, 2) for repeat in (1, 2)]
+    compared = rooms_of([reading_of(execution) for execution in executions])
+    assert (compared.count, compared.names) == (2, ("1/1", "2/1"))
+
+
+def test_a_number_of_the_query_does_not_count() -> None:
+    texts = ("경력 3년은 5명", "5명", "3년 경력은 5명")
+    executions = [
+        Execution("Q", Round(n, 1), query_text="경력 3년인 지원자", answer_text=text) for n, text in enumerate(texts, 1)
+    ]
+    assert set(rooms_of([reading_of(execution) for execution in executions]).numbers) == {frozenset({5})}
+
+
+def test_texts_equal_but_for_white_space_are_not_asked_about() -> None:
+    assert asked("3 명입니다", "3명 입니다\n", "3명입니다") is None
+    assert scored("3 명입니다", "3명 입니다\n", "3명입니다").points == 5
+
+
+def test_too_few_answers_to_agree_are_not_asked_about() -> None:
+    assert asked("A: 3명", "B: 4명", FAILED, FAILED) is None
+    assert asked("A: 3명", "B: 4명", FAILED) is not None
+
+
+def test_the_question_holds_every_text_once_and_no_room() -> None:
+    request = asked("A: 3명", "A:  3명", "B: 4명")
+    assert request is not None
+    assert request.kind is QuestionKind.CONCLUSIONS
+    assert request.material["answers"] == ["A: 3명", "B: 4명"]
+
+
+@pytest.mark.parametrize("status", [status for status in VerdictStatus if status is not VerdictStatus.OK])
+def test_without_a_verdict_consistency_is_not_known(status: VerdictStatus) -> None:
+    score = scored("A: 3명", "A: 4명", "B: 5명", judged={}, status=status)
+    assert (score.points, score.missing) == (None, status)
+    assert "3 vs 4 vs 5" in score.reason
+
+
+@pytest.mark.parametrize("groups", [None, [], [1, 2], [1, 2, 3, 4], [1, "2", 3], [1, True, 3], "123", {"1": 1}])
+def test_groups_that_leave_an_answer_out_are_invalid(groups: object) -> None:
+    assert scored("A: 3명", "A: 4명", "B: 5명", judged={"groups": groups}).missing == "invalid"
+
+
+def test_the_reason_names_numbers_conclusions_and_missing_answers() -> None:
+    assert scored("A: 52.1%", "A: 52.3%", "A: 52.1 %").reason.startswith(
+        "3회 모두 결론 일치, 숫자는 허용 오차 이내; 숫자 52.1 vs 52.3 vs 52.1"
+    )
+    reason = scored("A: 3명", "A: 4명", "B: 3명", FAILED).reason
+    assert "결론 2가지(1/1, 2/1 | 3/1)" in reason
+    assert "응답 없는 방 1개" in reason
+    assert "결론을 비교함" in reason
+
+
+ANSWERS = st.lists(st.sampled_from(["A: 3명", "A: 3명이요", "A: 4명", "B: 3명", "C", FAILED]), min_size=3, max_size=6)
+
+
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_the_order_of_rooms_does_not_matter(answers: list[str | None], random: Any) -> None:
+    shuffled = random.sample(answers, len(answers))
+    assert scored(*shuffled).points == scored(*answers).points
+
+
+@given(ANSWERS)
+def test_points_stay_in_range_and_full_marks_need_every_room(answers: Sequence[str | None]) -> None:
+    points = scored(*answers).points
+    assert points in range(6)
+    if FAILED in answers:
+        assert points in (3, 2, 0)
+
+
+@given(st.lists(st.text(max_size=8), min_size=3, max_size=5))
+def test_any_texts_are_compared(texts: list[str]) -> None:
+    compared = rooms(*texts)
+    request = consistency_request(compared, "aqb-1.2")
+    assert request is None or len(request.material["answers"]) == len({folded(text) for text in compared.texts})

@@ -1,0 +1,96 @@
+"""aqb-1.2: weighted total, coverage, and every trigger of manual review at its edge."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+
+from scoring.rubrics.aqb.review import Total, review_reasons, total_of
+
+PERCENTS = {"semantic": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20}
+GOOD = dict.fromkeys(PERCENTS, 5)
+
+
+def reasons(points: dict[str, Any], total: str = "5.00", unanswered: int = 0, **missing: set[str]) -> list[str]:
+    return [str(reason) for reason in review_reasons(points, Total(Decimal(total), 100), unanswered, missing)]
+
+
+def test_the_worked_example_of_the_seed_comes_to_4_7() -> None:
+    total = total_of({"semantic": 5, "consistency": 4, "accuracy": 5, "speed": 4, "stability": 5})
+    assert total == Total(Decimal("4.70"), 100)
+
+
+def test_every_combination_of_whole_scores_is_exact() -> None:
+    for scores in product(range(6), repeat=5):
+        points = dict(zip(PERCENTS, scores, strict=True))
+        exact = sum(Fraction(PERCENTS[name], 100) * score for name, score in points.items())
+        rounded = (Decimal(exact.numerator) / exact.denominator).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        assert total_of(points).value == rounded
+        assert ("low_total" in review_reasons(points, total_of(points), 0, {})) == (exact <= Fraction(5, 2))
+
+
+@pytest.mark.parametrize("known", [kept for n in range(1, 6) for kept in combinations(PERCENTS, n)])
+def test_weights_of_missing_metrics_are_spread_over_the_rest(known: tuple[str, ...]) -> None:
+    points = {name: place if name in known else None for place, name in enumerate(PERCENTS, start=1)}
+    weight = sum(PERCENTS[name] for name in known)
+    expected = sum(Fraction(PERCENTS[name], weight) * place for place, name in enumerate(PERCENTS, 1) if name in known)
+    total = total_of(points)
+    assert total.coverage_percent == weight
+    assert total.value is not None
+    assert abs(Fraction(total.value) - expected) <= Fraction(1, 200)
+
+
+def test_half_a_hundredth_is_rounded_up() -> None:
+    assert total_of({"accuracy": Fraction(2505, 1000)}).value == Decimal("2.51")
+
+
+def test_without_any_metric_there_is_no_total() -> None:
+    assert total_of(dict.fromkeys(PERCENTS, None)) == Total(None, 0)
+
+
+def test_a_good_query_needs_nobody() -> None:
+    assert reasons(GOOD) == []
+
+
+@pytest.mark.parametrize("metric", ["semantic", "accuracy", "stability"])
+def test_two_points_go_to_review_and_three_do_not(metric: str) -> None:
+    assert reasons({**GOOD, metric: 2}) == [f"low_{metric}"]
+    assert reasons({**GOOD, metric: Fraction(201, 100)}) == []
+    assert reasons({**GOOD, metric: 3}) == []
+
+
+@pytest.mark.parametrize("metric", ["speed", "consistency"])
+def test_other_metrics_alone_send_nobody(metric: str) -> None:
+    assert reasons({**GOOD, metric: 0}) == []
+
+
+@pytest.mark.parametrize(("total", "flagged"), [("2.49", True), ("2.50", True), ("2.51", False)])
+def test_the_total_is_judged_as_rounded(total: str, flagged: bool) -> None:
+    assert (reasons(GOOD, total) == ["low_total"]) is flagged
+
+
+def test_one_failed_or_blank_answer_is_enough() -> None:
+    assert reasons(GOOD, unanswered=1) == ["unanswered"]
+
+
+@pytest.mark.parametrize("metric", ["semantic", "accuracy", "consistency"])
+@pytest.mark.parametrize("code", ["refused", "invalid", "failed", "over_budget", "unmapped_filter", "nothing_expected"])
+def test_a_score_that_should_be_there_and_is_not_goes_to_review(metric: str, code: str) -> None:
+    assert reasons(GOOD, **{metric: {code}}) == [f"unknown_{metric}"]
+    assert reasons(GOOD, **{metric: {"no_judge", code}}) == [f"unknown_{metric}"]
+
+
+@pytest.mark.parametrize("code", ["no_judge", "needs_3_runs"])
+def test_no_judge_and_too_few_rooms_are_no_reason_to_look(code: str) -> None:
+    assert reasons(GOOD, semantic={code}, accuracy={code}, consistency={code}) == []
+
+
+def test_every_reason_is_listed_in_the_order_of_the_seed() -> None:
+    low = {**GOOD, "semantic": 0, "accuracy": 0, "stability": 0}
+    assert reasons(low, "1.00", 1, accuracy={"unmapped_filter"}) == [
+        "low_semantic", "low_accuracy", "low_stability", "low_total", "unanswered", "unknown_accuracy",
+    ]  # fmt: skip

@@ -1,0 +1,252 @@
+"""aqb-1.2: what a run comes to: final means, totals per agent, targets, patterns, report, README."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from scoring.rubrics.aqb import RUBRIC
+from scoring.rubrics.aqb.targets import nearest_rank
+from scoring.run_rubric import RunSummary, ScoredQuery
+from scoring.runs.executions import AgentType, Execution, Round
+
+OPTIONS = RUBRIC.chosen({})
+
+
+def execution(query_id: str = "Q-1", room: int = 1, used: str = "PATRIOT", **fields: Any) -> Execution:
+    entries = [{"uiValue": {"filterType": name}} for name in used.split()]
+    given = {
+        "query_id": query_id,
+        "round": Round(room, 1),
+        "query_text": "보훈 지원자 수",
+        "agent_type": AgentType.APPLICANT_MANAGEMENT,
+        "raw_json": json.dumps({"assistantMessage": "5명입니다", "dataUIList": entries}),
+        "expected_filters": "보훈",
+        "answer_time_s": 4.0,
+    }
+    return Execution(**{**given, **fields})
+
+
+def plan(query_id: str = "P-1", used: str = "A", **fields: Any) -> Execution:
+    entries = [{"uiValue": {"value": {"dataKey": key}}} for key in used.split()]
+    raw = json.dumps({"assistantMessage": "안내", "dataUIList": entries})
+    given = {"agent_type": AgentType.PLAN, "raw_json": raw, "expected_datakeys": "A", "expected_filters": ""}
+    return execution(query_id, **{**given, **fields})
+
+
+def move(query_id: str = "M-1", used: str = "A", **fields: Any) -> Execution:
+    return plan(query_id, used, **{"agent_type": AgentType.MOVE, **fields})
+
+
+def run(*executions: Execution) -> tuple[list[ScoredQuery], RunSummary]:
+    by_query: dict[str, list[Execution]] = {}
+    for one in executions:
+        by_query.setdefault(one.query_id, []).append(one)
+    queries = [RUBRIC.score_query(of_query, OPTIONS, {}) for of_query in by_query.values()]
+    return queries, RUBRIC.summarise(queries, OPTIONS)
+
+
+def summary(*executions: Execution) -> RunSummary:
+    return run(*executions)[1]
+
+
+def agent(*executions: Execution) -> dict[str, Any]:
+    (figures,) = summary(*executions).extra["agents"].values()
+    found: dict[str, Any] = figures
+    return found
+
+
+def target(code: str, *executions: Execution) -> tuple[Any, ...]:
+    rate = agent(*executions)["targets"][code]
+    return rate["passed"], rate["n"], rate["met"]
+
+
+def test_the_final_mean_is_the_mean_of_the_rounds() -> None:
+    # Round 1: 5 and 0; round 2: 5 alone. The rounds weigh the same, whatever they hold.
+    found = agent(execution("Q-1"), execution("Q-2", error="x"), execution("Q-1", room=2))
+    assert [found["rounds"][name]["stability"]["mean"] for name in ("1/1", "2/1")] == [2.5, 5]
+    assert found["set"]["stability"] == {"mean": 3.75, "n": 3}
+
+
+def test_an_agents_total_comes_from_its_final_means() -> None:
+    found = agent(move("M-1"), move("M-2", "A B", answer_time_s=9.0))
+    # semantic 4, accuracy 4, speed 4, stability 5 of weights 20, 30, 20, 20
+    assert found["weighted_total"] == float(round(Fraction(4 * 70 + 5 * 20, 90), 2))
+    assert found["weight_coverage"] == 0.9
+
+
+def test_agents_are_summed_up_apart() -> None:
+    agents = summary(execution(), plan(), move()).extra["agents"]
+    assert {name: figures["queries"] for name, figures in agents.items()} == {
+        "move": 1,
+        "plan": 1,
+        "applicant_management": 1,
+    }
+
+
+def test_speed_by_class_stands_apart_and_counts_together() -> None:
+    multi = {"expected_filters": "보훈 + 국적", "answer_time_s": 35.0}
+    found = summary(execution("Q-1"), execution("Q-2", **multi)).set
+    assert (found["speed_single"]["mean"], found["speed_multi"]["mean"], found["speed"]["mean"]) == (5, 3, 4)
+
+
+def test_without_a_judge_failures_alone_are_no_semantic_mean() -> None:
+    found = agent(execution("Q-1"), execution("Q-2", error="x"))
+    assert found["set"]["semantic"] == {"mean": None, "n": 0}
+    assert found["weight_coverage"] == 0.7
+
+
+def test_a_move_keeps_its_semantic_mean_beside_unjudged_agents() -> None:
+    assert summary(move(), execution()).set["semantic"] == {"mean": 5, "n": 1}
+
+
+def test_consistency_is_summed_over_queries() -> None:
+    rooms = [execution("Q-1", room) for room in (1, 2, 3)]
+    assert summary(*rooms, execution("Q-2")).set["consistency"] == {"mean": 5, "n": 1, "by_score": {"null": 1, "5": 1}}
+
+
+@pytest.mark.parametrize(("good", "met"), [(9, True), (8, False)])
+def test_nine_of_ten_first_tokens_within_a_second_meet_the_target(good: int, met: bool) -> None:
+    executions = [execution(f"Q-{n}", ttft_s=1.0 if n < good else 1.01) for n in range(10)]
+    assert target("ttft_rate", *executions) == (good, 10, met)
+
+
+def test_without_a_measurement_a_rate_is_not_known() -> None:
+    assert target("ttft_rate", execution()) == (0, 0, None)
+
+
+@pytest.mark.parametrize(("seconds", "passed"), [(10.0, 1), (10.01, 0)])
+def test_a_chat_waits_ten_seconds_at_most(seconds: float, passed: int) -> None:
+    assert target("chat_wait_rate", execution(answer_time_s=seconds))[:2] == (passed, 1)
+
+
+def test_a_chat_is_judged_by_its_mean_and_questions_stand_beside_it() -> None:
+    slow = [execution("Q-1", answer_time_s=4.0), execution("Q-2", answer_time_s=16.0)]
+    other = execution("Q-1", room=2, answer_time_s=12.0)
+    multi = execution("Q-3", expected_filters="보훈 + 국적", answer_time_s=99.0)
+    wait = agent(*slow, other, multi, execution("Q-4", error="x"))["targets"]["chat_wait_rate"]
+    assert (wait["passed"], wait["n"], wait["met"]) == (1, 2, False)
+    assert (wait["questions"], wait["mean_wait_s"]) == (3, 11)
+    assert wait["questions_rate"] == pytest.approx(1 / 3)
+
+
+def test_a_datakey_too_many_still_passes() -> None:
+    assert target("tool_accuracy_rate", plan("P-1"), plan("P-2", "A B"), plan("P-3", "B")) == (2, 3, False)
+
+
+def test_a_filter_too_many_passes_only_where_the_numbers_stayed_right() -> None:
+    extra = {"used": "PATRIOT LICENSE"}
+    executions = [
+        execution("Q-1"),
+        execution("Q-2", **extra, ground_truth="5"),
+        execution("Q-3", **extra, ground_truth="7"),
+        execution("Q-4", **extra),
+        execution("Q-5", expected_filters="별자리"),
+        execution("Q-6", error="timeout"),
+    ]
+    assert target("tool_accuracy_rate", *executions) == (2, 5, False)
+
+
+def test_result_accuracy_counts_queries_with_a_ground_truth_only() -> None:
+    executions = [execution("Q-1", ground_truth="5"), execution("Q-2", ground_truth="7"), execution("Q-3")]
+    assert target("result_accuracy_rate", *executions) == (1, 2, False)
+
+
+@pytest.mark.parametrize(("wrong", "met"), [(1, True), (2, False)])
+def test_ninety_eight_of_a_hundred_meet_the_target(wrong: int, met: bool) -> None:
+    executions = [execution(f"Q-{n}", ground_truth="7" if n < wrong else "5") for n in range(50)]
+    assert target("result_accuracy_rate", *executions)[2] is met
+
+
+@pytest.mark.parametrize(
+    ("n", "percent", "rank"),
+    [(1, 50, 1), (2, 50, 1), (3, 50, 2), (20, 95, 19), (21, 95, 20), (100, 95, 95), (1, 95, 1)],
+)
+def test_a_percentile_is_a_measured_value(n: int, percent: int, rank: int) -> None:
+    assert nearest_rank(range(1, n + 1), percent) == rank
+
+
+def test_filters_that_no_query_covers_are_listed_by_name() -> None:
+    uncovered = summary(execution(expected_filters="보훈")).extra["uncovered_filters"]
+    assert "국적(NATIONALITY)" in uncovered
+    assert "보훈(PATRIOT)" not in uncovered
+    assert not [name for name in uncovered if "RESUME_PERIOD" in name]
+    assert summary(plan()).extra["uncovered_filters"] == []
+
+
+def test_the_slowest_filter_combination_comes_first() -> None:
+    executions = [
+        execution("Q-1", used="PATRIOT RESUME_PERIOD", answer_time_s=2.0),
+        execution("Q-2", used="NATIONALITY PATRIOT", answer_time_s=30.0),
+        execution("Q-3", used="PATRIOT", answer_time_s=4.0),
+    ]
+    assert summary(*executions).extra["slowest_filter_combinations"] == [
+        {"filters": ["국적(NATIONALITY)", "보훈(PATRIOT)"], "n": 1, "mean_s": 30},
+        {"filters": ["보훈(PATRIOT)"], "n": 2, "mean_s": 3},
+    ]
+
+
+def test_failures_are_counted_by_step() -> None:
+    broken = json.dumps({"assistantMessage": "답", "worker": [{"type": "FILTER", "error": "x"}]})
+    executions = [execution("Q-1", raw_json=broken), execution("Q-2", raw_json=broken), execution("Q-3", error="x")]
+    assert summary(*executions).extra["failures_by_step"] == [
+        {"step": "FILTER", "n": 2, "query_ids": ["Q-1", "Q-2"]},
+        {"step": "단계 기록 없음", "n": 1, "query_ids": ["Q-3"]},
+    ]
+
+
+def test_the_data_quality_table_counts_queries() -> None:
+    quality = summary(execution("Q-1", answer_time_s=None), execution("Q-2", expected_filters="별자리")).data_quality
+    found = {code: count for code, count in quality.items() if count}
+    assert found == {"unmapped_filter": 1, "no_time": 1, "needs_3_runs": 2, "no_judge": 2, "no_ttft": 2}
+
+
+def test_a_summary_is_json() -> None:
+    found = summary(execution(), plan(), move())
+    parts = [found.rounds, found.set, found.distributions, found.data_quality, found.extra]
+    assert json.loads(json.dumps(parts)) == parts
+
+
+def report(*executions: Execution) -> str:
+    queries, found = run(*executions)
+    return RUBRIC.report("시험.csv", queries, found, OPTIONS)
+
+
+def test_the_report_says_once_that_there_was_no_judge() -> None:
+    text = report(execution("Q-1"), execution("Q-2"), plan())
+    assert text.count("판정 모델 없이 채점했습니다") == 1
+    assert "판정 모델 없이 채점했습니다" not in report(move())
+
+
+def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> None:
+    text = report(execution("Q-1", used="LICENSE"), execution("Q-2"))
+    assert "| Q-1 | 보훈 지원자 수 |" in text
+    assert "정확성 2점 이하" in text
+    assert "미사용: 보훈(PATRIOT)" in text
+    assert "| Q-2 |" not in text
+
+
+def test_the_report_says_where_nothing_is_wrong() -> None:
+    text = report(move())
+    assert "수기 확인이 필요한 질의가 없습니다." in text
+    assert "실패하거나 빈 응답이 없습니다." in text
+
+
+def test_markup_in_a_query_cannot_break_the_report() -> None:
+    text = report(execution(query_text="<b>|표|</b>\n# 제목", error="a|b\nc"))
+    assert "<b>" not in text
+    assert "\n# 제목" not in text
+
+
+def test_the_readme_shows_every_number_of_the_tables() -> None:
+    text = RUBRIC.readme()
+    for shown in (
+        "| 정확성 | 30 % |",
+        "60초 초과",
+        "| 불필요한 조건 추가 | 수치 부정확 | 1 | FAIL |",
+        "tolerance\\_percent",
+    ):
+        assert shown.replace("\\_", "_") in text

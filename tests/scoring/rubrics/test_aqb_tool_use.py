@@ -1,0 +1,146 @@
+"""aqb-1.2: expected and used tools, the mapping grade, and what it gives a move agent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from scoring.rubrics.aqb.grades import MappingGrade, Missing
+from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
+from scoring.runs.executions import AgentType, Execution, Round, reading_of
+
+PERIOD = "RESUME_PERIOD"
+
+
+def used_by(agent: AgentType, *ui_values: object, **fields: Any) -> ToolUse:
+    raw = json.dumps({"assistantMessage": "답", "dataUIList": [{"uiValue": value} for value in ui_values]})
+    given = {"query_id": "Q", "round": Round(1, 1), "agent_type": agent, "raw_json": raw, **fields}
+    return tool_use(reading_of(Execution(**given)))
+
+
+def filters(expected: str, *used: str, columns: tuple[str, ...] = ()) -> ToolUse:
+    condition = quote(json.dumps([{"filterType": name} for name in used]))
+    url = f"/grid?columnVisibility={quote(json.dumps(columns))}&condition={condition}"
+    return used_by(AgentType.APPLICANT_MANAGEMENT, {"buttonUrl": url}, expected_filters=expected)
+
+
+def datakeys(expected: str, *used: str) -> ToolUse:
+    return used_by(AgentType.PLAN, *({"value": {"dataKey": key}} for key in used), expected_datakeys=expected)
+
+
+def page(expected: str, *urls: str, **fields: Any) -> ToolUse:
+    return used_by(AgentType.MOVE, *({"buttonUrl": url} for url in urls), expected_url=expected, **fields)
+
+
+@pytest.mark.parametrize(
+    ("expected", "used", "grade"),
+    [
+        ("보훈", ["PATRIOT"], "exact"),
+        ("보훈", ["PATRIOT", PERIOD], "exact"),
+        ("보훈", ["PATRIOT", "LICENSE"], "extra"),
+        ("보훈", ["LICENSE"], "none"),
+        ("보훈", [PERIOD], "none"),
+        ("보훈", [], "none"),
+        ("보훈 + 자격증", ["PATRIOT"], "partial"),
+        ("보훈 + 자격증", ["PATRIOT", "MILITARY"], "partial"),
+        ("전형유형 + 전형 결과", ["SCREENING_RESULT", "SCREENING_TYPE"], "exact"),
+        ("기간 + 보훈", ["PATRIOT"], "partial"),
+        ("기간 + 보훈", ["PATRIOT", PERIOD], "exact"),
+        ("기간", [PERIOD], "exact"),
+        ("", ["PATRIOT"], "unknown"),
+        ("별자리", ["PATRIOT"], "unknown"),
+        ("보훈 + 별자리", ["PATRIOT"], "unknown"),
+    ],
+)
+def test_filters_are_graded(expected: str, used: list[str], grade: str) -> None:
+    assert filters(expected, *used).grade == grade
+
+
+@pytest.mark.parametrize(
+    ("expected", "used", "grade"),
+    [
+        ("A", ["A"], "exact"),
+        ("A, B", ["B", "A"], "exact"),
+        ("A", ["A", "B"], "extra"),
+        ("A, B", ["A"], "partial"),
+        ("A", ["B"], "none"),
+        ("A", [], "none"),
+        ("", ["A"], "unknown"),
+    ],
+)
+def test_datakeys_are_graded(expected: str, used: list[str], grade: str) -> None:
+    assert datakeys(expected, *used).grade == grade
+
+
+@pytest.mark.parametrize(
+    ("expected", "urls", "grade"),
+    [
+        ("/plan/{planId}/edit", ["https://host/plan/7/edit?tab=1"], "exact"),
+        ("/plan/{planId}/edit", ["/plan/7/edit", "/home"], "extra"),
+        ("/plan/{planId}/edit", ["/plan/7"], "none"),
+        ("/plan/{planId}/edit", [], "none"),
+        ("", ["/plan/7"], "unknown"),
+    ],
+)
+def test_a_move_without_expected_datakey_is_graded_by_its_page(expected: str, urls: list[str], grade: str) -> None:
+    assert page(expected, *urls).grade == grade
+
+
+def test_an_expected_datakey_of_a_move_comes_before_its_page() -> None:
+    assert page("/plan/1", "/plan/1?dataKey=B", expected_datakeys="A").grade is MappingGrade.NONE
+    assert page("/other", "/plan/1?dataKey=A", expected_datakeys="A").grade is MappingGrade.EXACT
+
+
+def test_an_expected_column_is_a_weak_check_and_says_so() -> None:
+    use = filters("성별 (genderFlag)", PERIOD, columns=("name", "genderFlag"))
+    assert use.grade is MappingGrade.EXACT
+    assert use.weak == ("genderFlag",)
+    assert "약한 확인" in use.text()
+    assert use.used == ()
+
+
+def test_a_column_that_is_not_shown_is_missing() -> None:
+    assert filters("성별 (genderFlag)", columns=("name",)).grade is MappingGrade.NONE
+
+
+def test_a_failed_answer_used_nothing() -> None:
+    use = used_by(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_datakeys="A", error="timeout")
+    assert use.grade is MappingGrade.NONE
+    assert use.used == ()
+
+
+def test_the_checks_of_an_expected_result_name_tools_too() -> None:
+    checks = '1) dataUIList 내 formType 값이 "ACTION"인 항목이 존재하는가\n2) 해당 항목의 value 내 dataKey 값이 "A"인가'
+    assert used_by(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_text=checks).grade is MappingGrade.EXACT
+    path = json.dumps({"accuracyChecks": [{"path": "dataUIList[0].uiValue.dataKey", "op": "eq", "value": "A"}]})
+    assert used_by(AgentType.PLAN, {"dataKey": "B"}, criteria_json=path).grade is MappingGrade.NONE
+    check = "@check filterType=PATRIOT"
+    url = {"filterType": "PATRIOT"}
+    assert used_by(AgentType.APPLICANT_MANAGEMENT, url, expected_text=check).grade is MappingGrade.EXACT
+
+
+@pytest.mark.parametrize(
+    ("use", "because"),
+    [(filters("별자리"), Missing.UNMAPPED_FILTER), (filters(""), Missing.NOTHING_EXPECTED)],
+)
+def test_an_unknown_mapping_says_why(use: ToolUse, because: Missing) -> None:
+    assert use.unknown_because is because
+
+
+@pytest.mark.parametrize(
+    ("use", "evidence"),
+    [
+        (filters("보훈", "PATRIOT"), ["정확히 사용", "보훈(PATRIOT)"]),
+        (filters("보훈", "PATRIOT", "LICENSE"), ["모두 사용", "불필요한 필터 추가: 자격증(LICENSE)"]),
+        (filters("보훈 + 국적", "PATRIOT"), ["일부만 사용", "누락: 국적(NATIONALITY)"]),
+        (filters("보훈", "LICENSE"), ["미사용: 보훈(PATRIOT)", "사용한 필터: 자격증(LICENSE)"]),
+        (filters("별자리"), ["별자리"]),
+        (datakeys("A", "B"), ["datakey 미사용: A", "사용한 datakey: B"]),
+        (page("/plan/1", "/home"), ["URL 경로 미사용: /plan/1", "/home"]),
+    ],
+)
+def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[str]) -> None:
+    assert [words for words in evidence if words not in use.text()] == []

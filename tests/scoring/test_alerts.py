@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scoring.alerts import AlertFact, is_unusual, monitoring_facts
+from scoring.rubrics.ola_monitoring import RUBRIC
+
+ROW_RULES = {
+    "answer_failed": "critical",
+    "good_question_bad_answer": "critical",
+    "llm_blocked": "critical",
+    "final_failed": "critical",
+    "weak_answer": "warning",
+    "very_short_answer": "warning",
+}
+KPIS = ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_final_score")
+
+
+def kpis(tenant: str | None = "*", rows: int = 1000, excluded: int = 0, **values: Any) -> dict[str, Any]:
+    """The KPI row of a day on which nothing happened."""
+    quiet = {f"alert_{rule}": 0 for rule in ROW_RULES} | {f"{name}_met": True for name in KPIS}
+    rate = excluded / (rows + excluded) if rows + excluded else None
+    read = {"tenant_id": tenant, "rows": rows, "excluded": excluded, "excluded_rate": rate}
+    return read | quiet | dict.fromkeys(KPIS, 0.5) | values
+
+
+def facts(
+    *today: dict[str, Any],
+    history: list[list[dict[str, Any]]] | None = None,
+    examples: dict[tuple[str, str | None], list[str]] | None = None,
+    rejected: int = 0,
+) -> list[AlertFact]:
+    return monitoring_facts(RUBRIC, today, history or [], examples or {}, rejected)
+
+
+def rules(*today: dict[str, Any], history: list[list[dict[str, Any]]] | None = None, rejected: int = 0) -> list[str]:
+    return [fact.rule for fact in facts(*today, history=history, rejected=rejected)]
+
+
+@pytest.mark.parametrize(
+    ("count", "usual", "unusual"),
+    [
+        *((4, (), False), (5, (), True), (4, (0,) * 7, False), (5, (0,) * 7, True)),
+        *((10, (5,) * 7, True), (9, (5,) * 7, False), (10, (5, 5, 5, 5, 5, 5, 10), False)),
+        *((11, (5, 5, 5, 5, 5, 5, 10), True), (11, (5, 6), True), (10, (5, 6), False), (5, (0, 0, 5), False)),
+        *((6, (0, 0, 5), True), (0, (), False)),
+    ],
+)
+def test_a_count_is_unusual_from_five_twice_the_median_and_above_the_largest(
+    count: int, usual: tuple[int, ...], unusual: bool
+) -> None:
+    assert is_unusual(count, usual) is unusual
+
+
+def test_a_quiet_day_has_no_facts() -> None:
+    assert rules(kpis(), kpis("a"), kpis(None)) == []
+
+
+@pytest.mark.parametrize(("rule", "level"), ROW_RULES.items())
+def test_a_row_rule_that_fired_is_a_fact_with_its_level(rule: str, level: str) -> None:
+    (fact,) = facts(kpis("a") | {f"alert_{rule}": 1}, kpis())
+    assert (fact.rule, fact.level, fact.tenant_id, fact.count, fact.rows) == (rule, level, "a", 1, 1000)
+
+
+def test_facts_of_rows_stand_in_the_order_of_the_rules() -> None:
+    assert rules(kpis() | {f"alert_{rule}": 2 for rule in ROW_RULES}) == list(ROW_RULES)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("answer_excellent_rate", 0.9), ("failure_rate", 0.03), ("gold_mine_rate", 0.01), ("mean_final_score", 65.0)],
+)
+def test_a_missed_target_is_a_fact_with_value_and_limit(name: str, limit: float) -> None:
+    (fact,) = facts(kpis() | {f"{name}_met": False, name: 0.25})
+    assert (fact.rule, fact.count, fact.value, fact.limit) == (f"kpi_{name}", None, 0.25, limit)
+
+
+def test_an_unknown_kpi_misses_no_target() -> None:
+    assert rules(kpis(rows=0, excluded=4) | dict.fromkeys([f"{name}_met" for name in KPIS])) == []
+
+
+def test_usual_counts_are_those_of_the_same_tenant_latest_first() -> None:
+    history = [
+        [kpis("a", alert_llm_blocked=3), kpis(alert_llm_blocked=9)],
+        [kpis(None)],
+        [kpis("a", alert_llm_blocked=1)],
+    ]
+    (fact,) = facts(kpis("a", alert_llm_blocked=4), kpis(), history=history)
+    assert fact.usual[0] == 3
+    assert 9 not in fact.usual
+    assert sorted(set(fact.usual) - {0}) == [1, 3]
+
+
+def test_missing_tenant_and_all_tenants_are_not_confused() -> None:
+    history = [[kpis(alert_llm_blocked=9), kpis(None, alert_llm_blocked=2)]]
+    (fact,) = facts(kpis(None, alert_llm_blocked=4), kpis(), history=history)
+    assert (fact.tenant_id, fact.usual) == (None, (2,))
+
+
+def test_examples_are_those_of_rule_and_tenant() -> None:
+    examples: dict[tuple[str, str | None], list[str]] = {
+        ("llm_blocked", "a"): ["x", "y"],
+        ("llm_blocked", "*"): ["z"],
+        ("weak_answer", "a"): ["w"],
+    }
+    (fact,) = facts(kpis("a", alert_llm_blocked=2), kpis(), examples=examples)
+    assert fact.row_ids == ("x", "y")
+
+
+def test_a_day_without_rows_is_critical() -> None:
+    for today in ([], [kpis(rows=0)]):
+        (fact,) = facts(*today)
+        assert (fact.rule, fact.level, fact.tenant_id) == ("no_rows", "critical", "*")
+
+
+def test_excluded_rows_are_rows() -> None:
+    assert "no_rows" not in rules(kpis(rows=0, excluded=1))
+
+
+def test_rejected_rows_are_one_fact_of_the_day() -> None:
+    (fact,) = facts(kpis(), kpis("a"), rejected=7)
+    assert (fact.rule, fact.level, fact.tenant_id, fact.count) == ("rows_rejected", "warning", "*", 7)
+
+
+def test_an_outage_of_null_answers_is_told() -> None:
+    history = [[kpis(rows=1000, excluded=5)]] * 7
+    (fact,) = facts(kpis(rows=600, excluded=405), history=history)
+    assert (fact.rule, fact.level, fact.count, fact.rows) == ("excluded_rate_rising", "critical", 405, 1005)
+    assert fact.value == 405 / 1005
+    assert fact.usual == (5,) * 7
+
+
+def test_a_first_day_full_of_null_answers_is_told() -> None:
+    assert rules(kpis(rows=10, excluded=90)) == ["excluded_rate_rising"]
+
+
+def test_a_few_excluded_rows_are_as_usual() -> None:
+    assert rules(kpis(excluded=4)) == []
+    assert rules(kpis(excluded=9), history=[[kpis(excluded=5)]] * 7) == []
+
+
+def test_a_rising_rate_is_told_on_a_day_with_little_traffic() -> None:
+    """SPEC 1.4 speaks of the rate: 15 of 20 is an outage even where 10 of 1,000 are usual."""
+    assert rules(kpis(rows=5, excluded=15), history=[[kpis(rows=990, excluded=10)]] * 7) == ["excluded_rate_rising"]
+
+
+def test_more_traffic_with_the_same_rate_is_no_rise() -> None:
+    assert rules(kpis(rows=2970, excluded=30), history=[[kpis(rows=990, excluded=10)]] * 7) == []

@@ -1,0 +1,61 @@
+"""Golden rows of `ola-monitoring`: what the requirement says, through each of the three engines."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from scoring.row_explanation import explain
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.cases.ola_monitoring.adversarial import Row
+from tests.cases.ola_monitoring.all_golden import GOLDEN
+from tests.cases.ola_monitoring.golden import Golden
+from tests.scoring.batches import scored
+
+every_golden_row = pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: ascii(golden.name))
+
+
+@pytest.fixture(scope="module")
+def polars_scores() -> dict[str, Row]:
+    return {row["session_id"]: row for row in scored([golden.inputs for golden in GOLDEN]).scored.to_dicts()}
+
+
+@pytest.fixture(scope="module")
+def googlesql_by_name(googlesql_scores: list[Row]) -> dict[str, Row]:
+    return {row["session_id"]: row for row in googlesql_scores}
+
+
+def given(golden: Golden, row: dict[str, Any]) -> dict[str, Any]:
+    return {column: row[column] for column in golden.expected}
+
+
+@every_golden_row
+def test_polars_gives_a_golden_row_what_the_requirement_says(golden: Golden, polars_scores: dict[str, Row]) -> None:
+    assert given(golden, polars_scores[golden.name]) == golden.expected, golden.source
+
+
+@every_golden_row
+def test_plain_python_gives_a_golden_row_what_the_requirement_says(golden: Golden) -> None:
+    row = {
+        name: None if isinstance(value, float) and math.isnan(value) else value for name, value in golden.inputs.items()
+    }
+    assert given(golden, explain(RUBRIC.definitions, row).values) == golden.expected, golden.source
+
+
+@every_golden_row
+def test_googlesql_gives_a_golden_row_what_the_requirement_says(
+    golden: Golden, googlesql_by_name: dict[str, Row]
+) -> None:
+    assert given(golden, googlesql_by_name[golden.name]) == golden.expected, golden.source
+
+
+def test_golden_rows_have_names_of_their_own() -> None:
+    assert len({golden.name for golden in GOLDEN}) == len(GOLDEN)
+
+
+def test_every_scored_column_has_a_golden_row() -> None:
+    told = {column for golden in GOLDEN for column in golden.expected}
+    unspoken = {definition.name for definition in RUBRIC.definitions} - told
+    assert unspoken == {"i_score"}  # the sum of three columns that have theirs; GoogleSQL checks it

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from scoring.errors import StorageError, UsageError
+from tasks.warehouse import open_warehouse
+from tasks.warehouse.folder import FolderWarehouse
+
+SCHEMA = pa.schema([("score_date", pa.date32()), ("number", pa.int64())])
+FRIDAY, SATURDAY, SUNDAY = date(2026, 2, 13), date(2026, 2, 14), date(2026, 2, 15)
+
+
+def day_rows(day: date, *numbers: int) -> list[pl.DataFrame]:
+    return [pl.DataFrame({"score_date": [day] * len(numbers), "number": list(numbers)})]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    """Two days of the table `scores`."""
+    made = FolderWarehouse(tmp_path / "warehouse")
+    made.replace_day("scores", SATURDAY, SCHEMA, day_rows(SATURDAY, 3, 4))
+    made.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 1, 2))
+    return made
+
+
+def numbers_in(warehouse: FolderWarehouse, days: list[date] | None = None) -> list[int]:
+    found = warehouse.read("scores", days)
+    return [] if found is None else found.collect()["number"].to_list()
+
+
+def test_replacing_a_day_touches_that_day_of_that_table_only(warehouse: FolderWarehouse) -> None:
+    warehouse.replace_day("kpis", FRIDAY, SCHEMA, day_rows(FRIDAY, 9))
+    saturday, kpis = warehouse.path("scores", SATURDAY), warehouse.path("kpis", FRIDAY)
+    before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in (saturday, kpis)]
+    assert warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 7)) == 1
+    assert numbers_in(warehouse) == [7, 3, 4]
+    assert [(path.read_bytes(), path.stat().st_mtime_ns) for path in (saturday, kpis)] == before
+
+
+def test_days_are_read_earliest_first_whatever_order_was_asked(warehouse: FolderWarehouse) -> None:
+    assert warehouse.days("scores") == [FRIDAY, SATURDAY]
+    assert numbers_in(warehouse) == [1, 2, 3, 4]
+    assert numbers_in(warehouse, [SATURDAY, FRIDAY]) == [1, 2, 3, 4]
+    assert numbers_in(warehouse, [SATURDAY, SUNDAY]) == [3, 4]
+
+
+def test_a_day_or_table_that_is_not_there_reads_as_none(warehouse: FolderWarehouse) -> None:
+    assert warehouse.read("scores", [SUNDAY]) is None
+    assert warehouse.read("nothing") is None
+    assert warehouse.days("nothing") == []
+
+
+def test_a_day_without_rows_is_a_day(warehouse: FolderWarehouse) -> None:
+    warehouse.replace_day("scores", SUNDAY, SCHEMA, [])
+    assert warehouse.days("scores") == [FRIDAY, SATURDAY, SUNDAY]
+    assert numbers_in(warehouse, [SUNDAY]) == []
+    assert numbers_in(warehouse) == [1, 2, 3, 4]
+
+
+def test_files_that_are_no_days_are_left_alone(warehouse: FolderWarehouse) -> None:
+    folder = warehouse.folder / "scores"
+    for name in ("notes.txt", "2026-02-30.parquet", "backup.parquet", ".2026-02-15.parquet.unfinished", "2026.parquet"):
+        (folder / name).write_text("not ours")
+    assert warehouse.days("scores") == [FRIDAY, SATURDAY]
+    assert numbers_in(warehouse) == [1, 2, 3, 4]
+
+
+def test_staging_is_an_empty_place_that_is_gone_afterwards(warehouse: FolderWarehouse) -> None:
+    with warehouse.staging("run") as staging:
+        assert not staging.exists()
+        staging.mkdir()
+        (staging / "rows.arrow").write_text("rows")
+    assert not staging.exists()
+
+
+def test_staging_is_gone_after_a_failure_too(warehouse: FolderWarehouse) -> None:
+    with pytest.raises(ZeroDivisionError), warehouse.staging("run") as staging:
+        staging.mkdir()
+        raise ZeroDivisionError
+    assert not staging.exists()
+    with warehouse.staging("run"):
+        pass
+
+
+def test_a_second_run_of_the_same_name_is_refused_while_the_first_works(warehouse: FolderWarehouse) -> None:
+    with warehouse.staging("monitoring-2026-02-13") as staging:
+        staging.mkdir()
+        with (
+            pytest.raises(StorageError, match="another run is working on 'monitoring-2026-02-13'") as refused,
+            FolderWarehouse(warehouse.folder).staging("monitoring-2026-02-13"),
+        ):
+            pass
+        assert staging.exists()  # the refused one did not clear away what the first works on
+        with warehouse.staging("monitoring-2026-02-14"):
+            pass
+    assert "wait for it to end" in refused.value.fix
+    assert refused.value.where == str(warehouse.folder)
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from tasks.warehouse.folder import FolderWarehouse
+
+with FolderWarehouse(Path(sys.argv[1])).staging("run") as staging:
+    staging.mkdir()
+    (staging / "rows.arrow").write_text("half")
+    print("holding", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_another_process_is_refused_and_a_killed_one_leaves_neither_lock_nor_rows(warehouse: FolderWarehouse) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, warehouse.folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"holding\n"
+        with pytest.raises(StorageError, match="another run"), warehouse.staging("run"):
+            pass
+        other.send_signal(signal.SIGKILL)
+    with warehouse.staging("run") as staging:
+        assert not staging.exists()
+
+
+def test_what_runs_leave_behind_is_no_table(warehouse: FolderWarehouse) -> None:
+    with warehouse.staging("run"):
+        pass
+    visible = [name for name in os.listdir(warehouse.folder) if not name.startswith(".")]
+    assert visible == ["scores"]
+
+
+def test_a_warehouse_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    warehouse = open_warehouse(str(tmp_path / "file"))
+    with pytest.raises(StorageError, match="cannot write") as refused, warehouse.staging("run"):
+        pass
+    assert refused.value.where == str(tmp_path / "file")
+    with pytest.raises(StorageError, match="cannot write"):
+        warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 1))
+
+
+def test_a_warehouse_of_an_unknown_kind_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="s3://bucket/scores") as refused:
+        open_warehouse("s3://bucket/scores")
+    assert "folder" in refused.value.fix

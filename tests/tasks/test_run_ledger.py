@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from scoring.errors import StorageError, UsageError
+from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger, shown_url
+from tasks.whole_files import write_parquet
+
+DAY = date(2026, 2, 13)
+SEOUL = timezone(timedelta(hours=9))
+RUN = Run(
+    run_id="b",
+    kind="nightly",
+    score_date=DAY,
+    rubric="ola-monitoring",
+    rubric_version="1",
+    code_version="0.1.0",
+    started_at=datetime(2026, 2, 14, 3, 0, 0, 5, SEOUL),
+)
+FINISHED = replace(
+    RUN,
+    finished_at=datetime(2026, 2, 14, 3, 1, tzinfo=SEOUL),
+    outcome="completed",
+    inputs=[{"name": "질문.csv", "sha256": "0" * 64, "bytes": 12}],
+    rows_in=10,
+    scored=7,
+    excluded=2,
+    rejected=1,
+    message="1 rows rejected",
+)
+
+
+def ledger_at(path: Path) -> RunLedger:
+    return RunLedger(f"sqlite:///{path}")
+
+
+def test_a_run_survives_the_process_that_wrote_it(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "state.db"
+    first = ledger_at(path)
+    first.save(FINISHED)
+    first.close()
+    second = ledger_at(path)
+    assert second.of_day(DAY) == [FINISHED]
+    assert second.of_day(DAY + timedelta(days=1)) == []
+    second.close()
+
+
+def test_times_come_back_in_utc_to_the_microsecond(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path / "state.db")
+    ledger.save(RUN)
+    (run,) = ledger.of_day(DAY)
+    ledger.close()
+    assert run.started_at.isoformat() == "2026-02-13T18:00:00.000005+00:00"
+    assert run.finished_at is None
+
+
+def test_saving_a_run_again_replaces_what_is_known_of_it(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path / "state.db")
+    ledger.save(RUN)
+    ledger.save(FINISHED)
+    assert ledger.of_day(DAY) == [FINISHED]
+    ledger.close()
+
+
+def test_runs_of_a_day_come_earliest_first_and_make_a_table(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path / "state.db")
+    later = replace(RUN, run_id="a", kind="intraday", started_at=datetime(2026, 2, 14, 0, 0, tzinfo=UTC))
+    other_day = replace(RUN, run_id="c", score_date=date(2026, 2, 12))
+    for run in (later, FINISHED, other_day):
+        ledger.save(run)
+    frame = ledger.frame_of_day(DAY)
+    ledger.close()
+    write_parquet(tmp_path / "runs.parquet", RUNS_SCHEMA, [frame])
+    table = pl.read_parquet(tmp_path / "runs.parquet")
+    assert table["run_id"].to_list() == ["b", "a"]
+    assert table["started_at"][0] == datetime(2026, 2, 13, 18, 0, 0, 5, UTC)
+    assert table["inputs"].to_list() == [f'[{{"name": "질문.csv", "sha256": "{"0" * 64}", "bytes": 12}}]', "[]"]
+    assert table["rows_in"].to_list() == [10, None]
+
+
+def test_a_day_without_runs_is_an_empty_table_with_its_columns(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path / "state.db")
+    assert ledger.frame_of_day(DAY).columns == RUNS_SCHEMA.names
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["no url", "postgresql://u:hunter2@host:port/db", "nosuch://u:hunter2@host/db", "postgresql://u:h@nter2:x@host/db"],
+)
+def test_a_url_that_is_none_is_wrong_usage_and_shows_no_password(url: str) -> None:
+    with pytest.raises(UsageError, match="state_url") as refused:
+        RunLedger(url)
+    assert "sqlite:///data/state.db" in refused.value.fix
+    assert "nter2" not in str(refused.value)
+
+
+def test_a_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StorageError, match="state database") as refused:
+        ledger_at(tmp_path / "file" / "state.db")
+    assert "state.db" in refused.value.where
+    assert refused.value.fix
+
+
+def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "state.db").write_text("no database, but long enough to be read as one" * 30)
+    with pytest.raises(StorageError, match="not a database"):
+        ledger_at(tmp_path / "state.db")
+
+
+def test_a_database_that_became_read_only_is_a_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    ledger_at(path).close()
+    read_only = RunLedger(f"sqlite:///file:{path}?mode=ro&uri=true")
+    with pytest.raises(StorageError, match="readonly"):
+        read_only.save(RUN)
+    read_only.close()
+
+
+def test_a_database_that_lost_its_table_is_a_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    ledger = ledger_at(path)
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TABLE runs")
+    other.close()
+    with pytest.raises(StorageError, match="no such table"):
+        ledger.of_day(DAY)
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite:///data/state.db", "sqlite:///data/state.db"),
+        ("postgresql://aqb:hunter2@db.example:5432/aqb", "postgresql://aqb:***@db.example:5432/aqb"),
+        ("postgresql:///aqb?host=db.example&password=hunter2", "postgresql:///aqb"),
+        ("postgresql//aqb:hunter2@db", "(no database URL)"),
+        ("postgresql://aqb:hunter2@db:port/aqb", "(no database URL)"),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert shown_url(url) == shown

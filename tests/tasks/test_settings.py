@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scoring.errors import UsageError
+from tasks.settings import MonitoringSettings, load_settings, setting_origins
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_without_any_setting_everything_lives_in_the_working_folder() -> None:
+    settings = load_settings()
+    assert settings.time_zone == "Asia/Seoul"
+    assert settings.warehouse == "data/warehouse"
+    assert settings.reports == "data/reports"
+    assert settings.state_url == "sqlite:///data/state.db"
+    assert settings.monitoring.source == "data/chat_rows"
+    assert settings.monitoring.keep_text == "flagged"
+
+
+def test_the_environment_wins_over_the_file_and_an_option_over_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("aqb.toml").write_text('warehouse = "from file"\nreports = "from file"\ntime_zone = "UTC"\n')
+    monkeypatch.setenv("AQB_WAREHOUSE", "from environment")
+    monkeypatch.setenv("AQB_REPORTS", "from environment")
+    settings = load_settings(warehouse="from option")
+    assert (settings.warehouse, settings.reports, settings.time_zone) == ("from option", "from environment", "UTC")
+
+
+def test_sections_are_merged_name_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("aqb.toml").write_text('[monitoring]\nsource = "from file"\nkeep_text = "none"\n')
+    monkeypatch.setenv("AQB_MONITORING__KEEP_TEXT", "all")
+    assert load_settings().monitoring == MonitoringSettings(source="from file", keep_text="all")
+
+
+def test_the_file_is_looked_for_in_the_working_folder_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("aqb.toml").write_text('warehouse = "from file"\n')
+    (folder / "below").mkdir()
+    monkeypatch.chdir("below")
+    assert load_settings().warehouse == "data/warehouse"
+
+
+def test_settings_cannot_be_changed_afterwards() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load_settings().warehouse = "elsewhere"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ('warehous = "w"\n', "warehous"),
+        ('[monitoring]\nsorce = "s"\n', "monitoring.sorce"),
+        ("[judges]\nrpm = 1\n", "judges"),
+    ],
+)
+def test_a_setting_in_the_file_that_does_not_exist_is_refused_with_those_that_do(content: str, named: str) -> None:
+    Path("aqb.toml").write_text(content)
+    with pytest.raises(UsageError) as refused:
+        load_settings()
+    assert f"{named}: Extra inputs" in refused.value.what
+    assert "time_zone, warehouse, reports, state_url, monitoring.source" in refused.value.fix
+    assert "aqb.toml" in refused.value.where
+
+
+@pytest.mark.parametrize("variable", ["AQB_TIMEZONE", "AQB_MONITORING__SORCE", "AQB_MONITORING", "aqb_warehous"])
+def test_a_variable_that_is_no_setting_is_refused_with_those_that_are(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "{}")
+    with pytest.raises(UsageError, match=f"no setting for {variable.upper()}\n") as refused:
+        load_settings()
+    assert "AQB_TIME_ZONE" in refused.value.fix
+    assert "AQB_MONITORING__SOURCE" in refused.value.fix
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("AQB_TIME_ZONE", "Mars/Base", "time_zone: .*'Mars/Base' is no time zone; use a name such as Asia/Seoul"),
+        ("AQB_TIME_ZONE", "", "time_zone: .*no time zone"),
+        ("AQB_TIME_ZONE", "../../etc/passwd", "time_zone: .*no time zone"),
+        ("AQB_MONITORING__KEEP_TEXT", "some", "monitoring.keep_text: .*'flagged', 'all' or 'none'"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UsageError, match=message):
+        load_settings()
+
+
+def test_every_wrong_setting_is_named_at_once() -> None:
+    Path("aqb.toml").write_text('time_zone = "Nowhere"\nwarehouse = 5\n[monitoring]\nkeep_text = "some"\n')
+    with pytest.raises(UsageError) as refused:
+        load_settings()
+    assert all(name in refused.value.what for name in ("time_zone", "warehouse", "monitoring.keep_text"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'warehouse = "w\n', "line 1"),
+        (b'\xef\xbb\xbfwarehouse = "w"\n', "line 1"),
+        ('warehouse = "창고"\n'.encode("cp949"), "utf-8"),
+    ],
+)
+def test_a_file_that_is_no_toml_is_a_clear_error(content: bytes, message: str) -> None:
+    Path("aqb.toml").write_bytes(content)
+    with pytest.raises(UsageError, match=message) as refused:
+        load_settings()
+    assert refused.value.where == "aqb.toml"
+
+
+def test_a_folder_named_like_the_file_is_no_settings_file() -> None:
+    Path("aqb.toml").mkdir()
+    assert {origin for _, _, origin in setting_origins(load_settings())} == {"default"}
+
+
+def test_origins_say_where_every_setting_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("aqb.toml").write_text('reports = "r"\n[monitoring]\nsource = "s"\nkeep_text = "none"\n')
+    monkeypatch.setenv("AQB_WAREHOUSE", "w")
+    monkeypatch.setenv("aqb_monitoring__keep_text", "all")
+    origins = {name: (value, origin) for name, value, origin in setting_origins(load_settings())}
+    assert origins["time_zone"] == ("Asia/Seoul", "default")
+    assert origins["warehouse"] == ("w", "AQB_WAREHOUSE")
+    assert origins["reports"] == ("r", "aqb.toml")
+    assert origins["monitoring.source"] == ("s", "aqb.toml")
+    assert origins["monitoring.keep_text"] == ("all", "AQB_MONITORING__KEEP_TEXT")
