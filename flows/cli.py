@@ -44,32 +44,37 @@ def main() -> None:
 
 @app.command()
 def score(
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders or globs with chat rows.", metavar="INPUT...")],
+    inputs: Annotated[
+        list[str], typer.Argument(help="Files, folders or globs: chat rows, or test runs.", metavar="INPUT...")
+    ],
     out: Annotated[Path, typer.Option(help="The folder for tables, summary.json and report.md.")],
-    rubric: Annotated[str, typer.Option(help="The rubric's id (see `aqb rubrics`).")] = RUBRIC,
+    rubric: Annotated[str, typer.Option(help="The rubric's id (see `aqb rubrics`). Default: the file tells.")] = "",
+    agent_type: Annotated[str, typer.Option(help="Test runs: move, plan or applicant_management.")] = "",
+    option: Annotated[
+        list[str] | None, typer.Option(help="Test runs: an option of the rubric.", metavar="NAME=VALUE")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Score files into a folder. Needs no server, no account and no key.
+    """Score files into a folder; several test runs go into a sub-folder each. Needs no server, no account and no key.
 
-    Example: aqb score chats.csv --rubric ola-monitoring --out out/
+    Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
     """
-    from flows.score import score_to_folder
+    from flows.score import score_inputs
+    from flows.score_text import failed, score_errors, score_text
+    from tasks.run_scoring import RunChoices
     from tasks.settings import load_settings
 
-    summary = score_to_folder(inputs, rubric, out, load_settings())
-    counts, quality = summary["counts"], summary["data_quality"]
-    if as_json:
-        _print_json(summary)
+    choices = RunChoices(rubric, agent_type, _options(option or []))
+    scored = score_inputs(inputs, choices, out, load_settings())
+    if not as_json:
+        typer.echo("\n".join(map(score_text, scored)))
+    elif len(scored) == 1:
+        _print_json(scored[0].summary)
     else:
-        typer.echo(_counts_line(counts))
-        for name, kpi in summary["kpis"].items():
-            typer.echo(f"  {name}: {_number(kpi['value'])} (target {kpi['target']}, met: {_yes_no(kpi['met'])})")
-        typer.echo(f"report: {out / 'report.md'}\ntables: {out}/*.parquet")
-    for failed in quality["failed_files"]:
-        typer.echo(f"error: {failed['error']}", err=True)
-    if counts["rejected"]:
-        typer.echo(f"{counts['rejected']} rows rejected: {out / 'rejected.parquet'} says which and why", err=True)
-    if quality["failed_files"] or counts["rejected"]:
+        _print_json([{"name": one.name, "summary": one.summary, "error": one.error} for one in scored])
+    for error in score_errors(scored):
+        typer.echo(error, err=True)
+    if failed(scored):
         raise typer.Exit(1)
 
 
@@ -103,25 +108,60 @@ def nightly(
     _run_nightly(settings, [chosen], kind, as_json=as_json)
 
 
+@app.command("test-runs")
+def test_runs(as_json: Json = False) -> None:
+    """Score the new files of the inbox (setting `test_runs.inbox`), each once, as a Prefect flow.
+
+    Example: aqb test-runs
+    """
+    from flows.clock import today
+    from flows.prefect_home import prepare_prefect
+    from tasks.settings import load_settings
+
+    settings = load_settings()
+    if not Path(settings.test_runs.inbox).is_dir():
+        raise UsageError(
+            "there is no such inbox", where=settings.test_runs.inbox, fix="make it, or set test_runs.inbox"
+        )
+    prepare_prefect(Path(settings.reports).parent / ".prefect")
+    from flows.nightly_text import inbox_dict, inbox_text
+    from flows.test_runs import IncompleteInboxError, score_inbox
+
+    try:
+        inbox = score_inbox(settings, today(settings.time_zone))
+    except IncompleteInboxError as error:
+        inbox = error.outcome
+    if as_json:
+        _print_json(inbox_dict(inbox))
+    else:
+        typer.echo(inbox_text(inbox))
+    for problem in inbox.problems:
+        typer.echo(f"warning: {problem}", err=True)
+    if inbox.problems:
+        raise typer.Exit(1)
+
+
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="The folder that the demo writes.")] = Path("demo"),
 ) -> None:
-    """Run the nightly flow on the bundled synthetic sample, five days, into a folder.
+    """Run the nightly flow on the bundled synthetic samples, five days and three test runs, into a folder.
 
     Example: aqb demo --out demo
     """
     from scoring.days import days_between
     from tasks.samples.chat_rows import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
-    from tasks.settings import MonitoringSettings, load_settings
+    from tasks.samples.test_runs import SAMPLE_INBOX
+    from tasks.settings import InboxSettings, MonitoringSettings, load_settings
 
     settings = load_settings(
         warehouse=str(out / "warehouse"),
         reports=str(out / "reports"),
         state_url=f"sqlite:///{out / 'state.db'}",
         monitoring=MonitoringSettings(source=str(SAMPLE_PATH)),
+        test_runs=InboxSettings(inbox=str(SAMPLE_INBOX), quiet_s=0),
     )
-    typer.echo("The sample is synthetic: invented companies, questions and answers.")
+    typer.echo("The samples are synthetic: invented companies, questions, answers and test runs.")
     last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
     _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly", as_json=False)
 
@@ -141,13 +181,15 @@ def rows(
     from tasks.reports.row_explanation import explanation_dict, explanation_text
     from tasks.settings import load_settings
 
-    found = explained_rows(row_ids, source, load_settings())
+    found, failures = explained_rows(row_ids, source, load_settings())
     if as_json:
         _print_json([explanation_dict(row_id, row) for row_id, row in found.items()])
     elif found:
         typer.echo("\n\n".join(explanation_text(row_rubric(RUBRIC), row_id, row) for row_id, row in found.items()))
     if missing := sorted(set(row_ids) - set(found)):
         typer.echo(f"not in the source: {', '.join(missing)}", err=True)
+        for failure in failures:
+            _complain(failure.error)
         raise typer.Exit(1)
 
 
@@ -169,7 +211,7 @@ def golden(
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    candidates = golden_candidates(first.date(), last.date(), source, load_settings())
+    candidates, failures = golden_candidates(first.date(), last.date(), source, load_settings())
     if out:
         # The byte-order mark makes Excel read the Korean texts as UTF-8.
         write_text(out, "\ufeff" + candidates.write_csv())
@@ -180,6 +222,10 @@ def golden(
         for row in candidates.iter_rows(named=True):
             typer.echo(f"{row['row_id']}  {row['final_score']:5.1f}  {' '.join(row['user_input'].split())}")
         typer.echo(f"{candidates.height} candidates")
+    for failure in failures:
+        _complain(failure.error)
+    if failures:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -203,16 +249,29 @@ def sql(
     typer.echo(bigquery_scoring_query(source, day.date() if day else None, load_settings()))
 
 
-@app.command()
-def rubrics(as_json: Json = False) -> None:
-    """List the rubrics: what each one scores, and its version.
+rubrics_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(rubrics_app, name="rubrics")
+
+
+@rubrics_app.callback()
+def rubrics(context: typer.Context, as_json: Json = False) -> None:
+    """List the rubrics: what each one scores, its version and its options.
 
     Example: aqb rubrics
     """
     from scoring.catalog import rubrics as all_rubrics
+    from scoring.run_rubric import RunRubric
 
-    listed = [
-        {"id": one.id, "version": one.version, "title": one.title, "summary": one.summary}
+    if context.invoked_subcommand:
+        return
+    listed: list[dict[str, Any]] = [
+        {
+            "id": one.id,
+            "version": one.version,
+            "title": one.title,
+            "summary": one.summary,
+            "options": [vars(option) for option in one.options] if isinstance(one, RunRubric) else [],
+        }
         for one in all_rubrics().values()
     ]
     if as_json:
@@ -220,6 +279,23 @@ def rubrics(as_json: Json = False) -> None:
         return
     for one in listed:
         typer.echo(f"{one['id']} (version {one['version']}): {one['title']}\n  {one['summary']}")
+        for option in one["options"]:
+            typer.echo(f"  --option {option['name']}={option['default']}: {option['reason']}")
+
+
+@rubrics_app.command()
+def prompt(rubric: Annotated[str, typer.Argument(help="The rubric's id.", metavar="RUBRIC")]) -> None:
+    """Print a prompt for scoring a file by hand with a chat model, built from the rubric's own numbers.
+
+    Example: aqb rubrics prompt plan-agent
+    """
+    from scoring.catalog import rubric_of, rubrics
+    from scoring.run_rubric import RunRubric
+
+    with_prompt = {one.id: one.prompt for one in rubrics().values() if isinstance(one, RunRubric) and one.prompt}
+    if rubric_of(rubric).id not in with_prompt:
+        raise UsageError(f"rubric '{rubric}' has no prompt", fix=f"use one of: {', '.join(with_prompt)}")
+    typer.echo(with_prompt[rubric]())
 
 
 @app.command()
@@ -247,7 +323,7 @@ def _run_nightly(settings: Any, days: list[date], kind: str, *, as_json: bool) -
     prepare_prefect(Path(settings.reports).parent / ".prefect")
     from flows.nightly import IncompleteRunError
     from flows.nightly import nightly as nightly_flow
-    from flows.nightly_text import outcome_dict, outcome_text
+    from flows.nightly_text import inbox_text, outcome_dict, outcome_text
 
     incomplete = None
     outcome = None
@@ -258,6 +334,8 @@ def _run_nightly(settings: Any, days: list[date], kind: str, *, as_json: bool) -
             outcome, incomplete = error.outcome, error
         if not as_json and len(days) > 1:
             typer.echo(f"{day}: {_counts_line(vars(outcome.counts))}")
+        if not as_json and outcome.test_runs and day == days[0]:
+            typer.echo(inbox_text(outcome.test_runs))
     if outcome is None:
         return
     if as_json:
@@ -276,19 +354,21 @@ def _complain(error: AqbError) -> None:
     typer.echo(f"error: {error}", err=True)
 
 
+def _options(given: list[str]) -> dict[str, str]:
+    """`NAME=VALUE`s as a mapping."""
+    pairs = [one.partition("=") for one in given]
+    if wrong := [name for name, equals, _ in pairs if not equals or not name]:
+        raise UsageError(
+            f"'{wrong[0]}' is no NAME=VALUE", where="--option", fix="for example --option value_lookup=direct"
+        )
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
 def _counts_line(counts: dict[str, int]) -> str:
     return (
         f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
         f" + rejected {counts['rejected']:,}"
     )
-
-
-def _number(value: float | None) -> str:
-    return "no rows" if value is None else f"{value:.4g}"
-
-
-def _yes_no(met: bool | None) -> str:
-    return {True: "yes", False: "no", None: "-"}[met]
 
 
 def _print_json(value: Any) -> None:

@@ -10,11 +10,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from scoring.errors import AqbError
 from tasks.chat_rows import ChatRowFiles
-from tasks.run_ledger import RunLedger
+from tasks.run_ledger import RunLedger, shown_url
 from tasks.settings import Settings, setting_origins
 from tasks.warehouse import open_warehouse
 
@@ -103,4 +101,4 @@ def _state(settings: Settings) -> str:
 
 def _shown(name: str, value: Any) -> str:
     """A setting without its secrets."""
-    return sa.make_url(value).render_as_string(hide_password=True) if name == "state_url" else str(value)
+    return shown_url(value) if name == "state_url" else str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scoring.catalog import rubrics
+from scoring.catalog import folders, rubrics
 from scoring.rubric import RowRubric
 from scoring.rubric_readme import row_rubric_readme
 from tasks.whole_files import write_text
@@ -15,15 +15,11 @@ ROOT = Path(__file__).parents[1]
 def documents() -> dict[Path, str]:
     """Every generated page by its path in the project."""
     return {
-        _folder(rubric_id) / "README.md": row_rubric_readme(rubric)
-        if isinstance(rubric, RowRubric)
-        else rubric.readme()
+        ROOT / "scoring" / "rubrics" / folders()[rubric_id] / "README.md": (
+            row_rubric_readme(rubric) if isinstance(rubric, RowRubric) else rubric.readme()
+        )
         for rubric_id, rubric in rubrics().items()
     }
-
-
-def _folder(rubric_id: str) -> Path:
-    return ROOT / "scoring" / "rubrics" / rubric_id.replace("-", "_").replace(".", "_")
 
 
 if __name__ == "__main__":

@@ -6,19 +6,21 @@ time-outs, states and artifacts.
 
 from __future__ import annotations
 
+import shutil
 import uuid
-from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from prefect import Task, flow, task
+from prefect import flow
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
 
-from flows.clock import now
+from flows.clock import now, today
+from flows.steps import step
+from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.alerts import AlertFact
 from scoring.catalog import row_rubric
 from scoring.days import day_window
@@ -31,13 +33,14 @@ from tasks.settings import Settings
 from tasks.warehouse import Warehouse, open_warehouse
 
 RUBRIC_ID = "ola-monitoring"
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class NightlyOutcome:
-    """What one nightly run did: counts, KPIs of all tenants, alert facts, where the report is, what went wrong."""
+    """What one nightly run did: counts, KPIs of all tenants, alert facts, where the report is, what went wrong.
+
+    `test_runs` is what became of the inbox, None where there is none.
+    """
 
     run_id: str
     day: date
@@ -46,6 +49,7 @@ class NightlyOutcome:
     alerts: list[AlertFact]
     report: Path
     problems: tuple[str, ...]
+    test_runs: InboxOutcome | None = None
 
 
 class IncompleteRunError(AqbError):
@@ -56,54 +60,42 @@ class IncompleteRunError(AqbError):
         self.outcome = outcome
 
 
-def _worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
-    """A wrong setting or a missing file stays wrong; a full disk or a broken connection may pass."""
-    error = state.result(raise_on_failure=False)
-    return not isinstance(error, AqbError) or isinstance(error, StorageError)
-
-
-def _step(name: str, *, timeout_s: int) -> Callable[[Callable[P, R]], Task[P, R]]:
-    """A Prefect task that is one step of one day. Nothing is cached: the tables themselves are the result."""
-    return task(
-        name=name,
-        task_run_name=f"{name} {{day}}",
-        timeout_seconds=timeout_s,
-        retries=2,
-        retry_delay_seconds=[5, 30],
-        retry_condition_fn=_worth_retrying,
-        cache_policy=NO_CACHE,
-        persist_result=False,
-    )
-
-
-@_step("extract", timeout_s=3600)
+@step("extract", run_name="extract {day}", timeout_s=3600)
 def extract(source: str, day: date) -> tuple[ChatRowFiles, tuple[FileIdentity, ...]]:
     """Finds the files that hold the day's rows and what they contain. Files are read where they are."""
     files = ChatRowFiles([source])
     return files, files.fingerprint()
 
 
-@_step("score", timeout_s=6 * 3600)
+@step("score", run_name="score {day}", timeout_s=6 * 3600)
 def score(files: ChatRowFiles, day: date, settings: Settings, staging: Path) -> ScoredRows:
     """Scores the rows of the day into the staging folder."""
-    return score_chat_rows(
-        files,
-        row_rubric(RUBRIC_ID),
-        time_zone=settings.time_zone,
-        window=day_window(day, settings.time_zone),
-        staging=staging / uuid.uuid4().hex,
-        keep_text=settings.monitoring.keep_text,
-    )
+    shutil.rmtree(staging, ignore_errors=True)  # what an earlier attempt left there takes room
+    try:
+        return score_chat_rows(
+            files,
+            row_rubric(RUBRIC_ID),
+            time_zone=settings.time_zone,
+            window=day_window(day, settings.time_zone),
+            staging=staging,
+            keep_text=settings.monitoring.keep_text,
+        )
+    except OSError as error:
+        raise StorageError(
+            f"cannot write: {error.strerror or error}",
+            where=str(staging),
+            fix="check free space and permissions, then run again",
+        ) from error
 
 
-@_step("write", timeout_s=3600)
+@step("write", run_name="write {day}", timeout_s=3600)
 def write(warehouse: Warehouse, day: date, outcome: ScoredRows) -> list[AlertFact]:
     """Replaces the day in every monitoring table, the alert facts last."""
     write_scored_day(warehouse, day, outcome)
     return write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
 
 
-@_step("summarise", timeout_s=600)
+@step("summarise", run_name="summarise {day}", timeout_s=600)
 def summarise(warehouse: Warehouse, day: date, outcome: ScoredRows, reports: Path, title: str) -> Path:
     """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people."""
     written = write_day_report(warehouse, day, outcome, reports, title)
@@ -119,7 +111,6 @@ def summarise(warehouse: Warehouse, day: date, outcome: ScoredRows, reports: Pat
 def nightly(settings: Settings, day: date, kind: str = "nightly") -> NightlyOutcome:
     """Scores one day and replaces it in the warehouse. The run is kept in the ledger whatever becomes of it."""
     warehouse = open_warehouse(settings.warehouse)
-    ledger = RunLedger(settings.state_url)
     rubric = row_rubric(RUBRIC_ID)
     run = Run(
         run_id=uuid.uuid4().hex,
@@ -130,7 +121,7 @@ def nightly(settings: Settings, day: date, kind: str = "nightly") -> NightlyOutc
         code_version=version("aqb"),
         started_at=now(),
     )
-    with warehouse.staging(f"monitoring-{day}") as staging:
+    with closing(RunLedger(settings.state_url)) as ledger, warehouse.staging(f"monitoring-{day}") as staging:
         ledger.save(run)
         try:
             files, inputs = extract(settings.monitoring.source, day)
@@ -152,11 +143,24 @@ def nightly(settings: Settings, day: date, kind: str = "nightly") -> NightlyOutc
             )
         )
         warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day)])
-    ledger.close()
-    done = NightlyOutcome(run.run_id, day, outcome.counts, outcome.period_kpis(), alerts, report, problems)
+    inbox = _score_inbox(settings)
+    problems += inbox.problems if inbox else ()
+    done = NightlyOutcome(run.run_id, day, outcome.counts, outcome.period_kpis(), alerts, report, problems, inbox)
     if outcome.failures:
         raise IncompleteRunError(f"{len(outcome.failures)} of {len(files.files)} files could not be read", done)
     return done
+
+
+def _score_inbox(settings: Settings) -> InboxOutcome | None:
+    """Scores what has arrived in the inbox of test runs, whatever day was scored before."""
+    if not Path(settings.test_runs.inbox).is_dir():
+        return None
+    try:
+        return score_inbox(settings, today(settings.time_zone))
+    except IncompleteInboxError as error:
+        return error.outcome
+    except AqbError as error:
+        return InboxOutcome(scored=(), failures=(str(error),), known=0, arriving=())
 
 
 def _title(day: date, kind: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from flows.nightly import NightlyOutcome
+from flows.test_runs import InboxOutcome
 from scoring.derived_tables import ALL_TENANTS
 from tasks.settings import Settings
 
@@ -40,6 +42,33 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     return "\n".join(lines)
 
 
+def inbox_text(inbox: InboxOutcome) -> str:
+    """The scored test runs with their means and reports, and how many files were left alone."""
+    lines = [f"test runs: {len(inbox.scored)} scored, {len(inbox.failures)} failed, {inbox.known} scored before"]
+    for run in inbox.scored:
+        means = (
+            f"{name} {value['mean']:.2f}"
+            for name, value in run.summary["set"].items()
+            if isinstance(value, Mapping) and value.get("mean") is not None
+        )
+        lines.append(
+            f"  {run.name} ({run.summary['rubric']}): {', '.join(means)}\n    report: {run.folder / 'report.md'}"
+        )
+    if inbox.arriving:
+        lines.append(f"  still arriving, left for the next run: {', '.join(inbox.arriving)}")
+    return "\n".join(lines)
+
+
+def inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "scored": [{"name": run.name, "folder": str(run.folder), "summary": run.summary} for run in inbox.scored],
+        "failures": list(inbox.failures),
+        "known": inbox.known,
+        "arriving": list(inbox.arriving),
+    }
+
+
 def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
     """The same for programs."""
     return {
@@ -50,4 +79,5 @@ def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
         "alerts": [asdict(fact) for fact in outcome.alerts],
         "report": str(outcome.report),
         "problems": list(outcome.problems),
+        "test_runs": inbox_dict(outcome.test_runs) if outcome.test_runs else None,
     }

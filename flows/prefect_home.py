@@ -9,9 +9,15 @@ import logging
 import os
 from pathlib import Path
 
+from scoring.errors import StorageError
+
 
 def prepare_prefect(home: Path) -> None:
-    """Settings that a user has not made: home folder, no analytics, time enough for the first start."""
+    """Prefect, ready to run: settings that a user has not made, and nothing on the terminal but what we say.
+
+    Raises:
+        StorageError: the home folder cannot be made.
+    """
     defaults = {
         # A missing home folder makes the temporary server fail as a time-out.
         "PREFECT_HOME": str(home.resolve()),
@@ -19,9 +25,28 @@ def prepare_prefect(home: Path) -> None:
         "DO_NOT_TRACK": "1",
         # The first start in a new home folder migrates its database, which can take longer than the usual 20 s.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
-        "PREFECT_LOGGING_LEVEL": "WARNING",
     }
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
-    Path(os.environ["PREFECT_HOME"]).mkdir(parents=True, exist_ok=True)
-    logging.getLogger("prefect").setLevel(os.environ["PREFECT_LOGGING_LEVEL"])
+    chosen = Path(os.environ["PREFECT_HOME"])
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"Prefect's home folder cannot be made: {error.strerror}",
+            where=str(chosen),
+            fix="set PREFECT_HOME to a folder that can be written",
+        ) from error
+    _keep_terminal_quiet()
+
+
+def _keep_terminal_quiet() -> None:
+    """What failed, the command line says itself; Prefect would print it three times, each with its traceback.
+
+    Its log still goes to its server, where the run is looked at.
+    """
+    from prefect.logging.configuration import setup_logging  # imports Prefect, which reads the settings above
+
+    setup_logging()
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(lambda record: not record.name.startswith("prefect"))

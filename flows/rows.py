@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +14,8 @@ from scoring.catalog import row_rubric
 from scoring.days import Window, day_window
 from scoring.row_explanation import Explanation, explain
 from scoring.row_identity import KEY_HEX_DIGITS
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
+from tasks.chat_rows import ChatRowFiles, FileFailure
+from tasks.chat_scoring import ScoredRows, score_chat_rows
 from tasks.monitoring_tables import SCORES
 from tasks.settings import Settings
 from tasks.warehouse import open_warehouse
@@ -22,34 +23,43 @@ from tasks.warehouse import open_warehouse
 RUBRIC_ID = "ola-monitoring"
 
 
-def explained_rows(row_ids: Sequence[str], source: str | None, settings: Settings) -> dict[str, Explanation]:
-    """The rows of these ids, in the order asked, explained; ids that the source does not hold are left out."""
+def explained_rows(
+    row_ids: Sequence[str], source: str | None, settings: Settings
+) -> tuple[dict[str, Explanation], list[FileFailure]]:
+    """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
     rubric = row_rubric(RUBRIC_ID)
     computed = {definition.name for definition in rubric.definitions}
     inputs = [name for name in rubric.scores_schema.names if name not in computed]
     found = {}
-    for frame in _scored(source, _window_of(row_ids, settings), settings):
-        for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
-            found[row["row_id"]] = explain(rubric.definitions, row)
-    return {row_id: found[row_id] for row_id in row_ids if row_id in found}
+    with _scored(source, _window_of(row_ids, settings), settings) as outcome:
+        for frame in outcome.score_frames():
+            for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
+                found[row["row_id"]] = explain(rubric.definitions, row)
+        return {row_id: found[row_id] for row_id in row_ids if row_id in found}, outcome.failures
 
 
-def golden_candidates(first: date, last: date, source: str | None, settings: Settings) -> pl.DataFrame:
-    """Rows of grade STAR from `first` to `last`, best first, with question and answer. Source: seed 002, 7.2."""
+def golden_candidates(
+    first: date, last: date, source: str | None, settings: Settings
+) -> tuple[pl.DataFrame, list[FileFailure]]:
+    """Rows of grade STAR from `first` to `last`, best first: id, time, score, question, answer; and files not read.
+
+    Source: seed 002, 7.2.
+    """
     window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
     columns = ["row_id", "timestamp", "tenant_id", "question_category", "final_score", "user_input", "llm_response"]
-    stars = [
-        frame.filter(pl.col("final_grade") == "STAR").select(columns) for frame in _scored(source, window, settings)
-    ]
-    if not stars:
-        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-    return pl.concat(stars).sort(["final_score", "timestamp", "row_id"], descending=[True, False, False])
+    with _scored(source, window, settings) as outcome:
+        stars = [frame.filter(pl.col("final_grade") == "STAR").select(columns) for frame in outcome.score_frames()]
+        if not stars:
+            return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), outcome.failures
+        best_first = pl.concat(stars).sort(["final_score", "timestamp", "row_id"], descending=[True, False, False])
+        return best_first, outcome.failures
 
 
-def _scored(source: str | None, window: Window | None, settings: Settings) -> Iterator[pl.DataFrame]:
-    """The rows of the window scored with their texts, in the order of time."""
+@contextmanager
+def _scored(source: str | None, window: Window | None, settings: Settings) -> Iterator[ScoredRows]:
+    """The rows of the window scored with their texts, as long as the block lasts."""
     with TemporaryDirectory(prefix="aqb-") as folder:
-        outcome = score_chat_rows(
+        yield score_chat_rows(
             ChatRowFiles([source or settings.monitoring.source]),
             row_rubric(RUBRIC_ID),
             time_zone=settings.time_zone,
@@ -57,7 +67,6 @@ def _scored(source: str | None, window: Window | None, settings: Settings) -> It
             staging=Path(folder) / "staging",
             keep_text="all",
         )
-        yield from outcome.score_frames()
 
 
 def _window_of(row_ids: Sequence[str], settings: Settings) -> Window | None:

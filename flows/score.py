@@ -2,21 +2,65 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from scoring.catalog import row_rubric
-from scoring.errors import StorageError
+from scoring.catalog import row_rubric, rubric_of
+from scoring.errors import AqbError, InputError, StorageError, UsageError
+from scoring.rubric import RowRubric
+from scoring.runs.recognise import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
+from tasks.input_files import matching_files
+from tasks.run_files import RUN_FILE_ENDINGS, headers_of, read_run_file
+from tasks.run_folder import write_run_folder
+from tasks.run_scoring import RunChoices, plan_of, score_run
 from tasks.score_folder import write_score_folder
 from tasks.settings import Settings
 
+CHAT_RUBRIC = "ola-monitoring"
+_CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
+_UNSAFE = re.compile(r"[^\w.()-]+")
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """What became of one input: the folder with its summary, or the error."""
+
+    name: str
+    folder: Path
+    summary: dict[str, Any] | None = None
+    error: AqbError | None = None
+
+
+def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
+    """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
+
+    A run that cannot be scored does not stop the others; the error of a single one is raised.
+
+    Raises:
+        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options for chat rows.
+        InputError: an input matches nothing.
+        StorageError: `out` cannot be written.
+    """
+    agent_type_of(FileFacts("", ()), option=choices.agent_type)
+    files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS))
+    if _are_chat_rows(files, choices.rubric):
+        if choices.options or choices.agent_type:
+            raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
+        return [ScoredFile("", out, score_to_folder(inputs, choices.rubric or CHAT_RUBRIC, out, settings))]
+    if len(files) == 1:
+        return [ScoredFile(files[0].name, out, _score_test_run(files[0], choices, out, settings))]
+    return [_scored(path, choices, folder, settings) for path, folder in _folders(files, out).items()]
+
 
 def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
-    """Scores all rows of the inputs and writes tables, summary and report to `out`; returns the summary.
+    """Scores all chat rows of the inputs and writes tables, summary and report to `out`; returns the summary.
 
     Raises:
         UsageError: no such rubric.
@@ -43,3 +87,52 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
         ) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _are_chat_rows(files: Sequence[Path], rubric_id: str) -> bool:
+    if rubric_id:
+        return isinstance(rubric_of(rubric_id), RowRubric)
+    chat = [path for path in files if _is_chat_file(path)]
+    if chat and len(chat) < len(files):
+        raise UsageError(
+            f"chat rows and test runs in one call: {chat[0].name} holds chat rows",
+            fix="score them in two calls, into two folders",
+        )
+    return bool(chat)
+
+
+def _is_chat_file(path: Path) -> bool:
+    if path.suffix.lower() in _CHAT_ENDINGS:
+        return True
+    try:
+        return layout_of(headers_of(path)) is Layout.CHAT
+    except InputError:
+        return False  # whoever reads it next says what is wrong with it
+
+
+def _scored(path: Path, choices: RunChoices, folder: Path, settings: Settings) -> ScoredFile:
+    try:
+        return ScoredFile(path.name, folder, _score_test_run(path, choices, folder, settings))
+    except (InputError, UsageError) as error:
+        return ScoredFile(path.name, folder, error=error)
+
+
+def _score_test_run(path: Path, choices: RunChoices, folder: Path, settings: Settings) -> dict[str, Any]:
+    plan = plan_of(read_run_file(path), choices, settings.rubric_options)
+    return write_run_folder(folder, score_run(plan, {}), path)
+
+
+def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:
+    """A folder for each file: its name, with a hash of its path where two files have the same."""
+    names = {path: safe_name(path.stem) for path in files}
+    taken = [name.casefold() for name in names.values()]
+    return {
+        path: out
+        / (name if taken.count(name.casefold()) == 1 else f"{name}-{sha256(str(path).encode()).hexdigest()[:8]}")
+        for path, name in names.items()
+    }
+
+
+def safe_name(name: str) -> str:
+    """A file's name as a folder's name, on every system."""
+    return _UNSAFE.sub("_", name).strip("._ ")[:80] or "run"

@@ -25,7 +25,7 @@ class AlertFact:
     """One rule on one day for one tenant (`*` for all, None for rows without one).
 
     `count` of `rows` met the rule; for a KPI `value` missed `limit`. `usual` are the counts of the last scored days,
-    latest first. `row_ids` are the worst examples.
+    latest first, 0 where the tenant had no rows. `row_ids` are the worst examples.
     """
 
     rule: str
@@ -42,9 +42,11 @@ class AlertFact:
 
 def is_unusual(count: int, usual: Sequence[int]) -> bool:
     """Whether a count is far outside that of the last scored days: at least 5, twice the median, above the largest."""
-    if count < UNUSUAL_MIN_COUNT:
-        return False
-    return not usual or (count >= UNUSUAL_TIMES_MEDIAN * median(usual) and count > max(usual))
+    return count >= UNUSUAL_MIN_COUNT and _far_above(count, usual)
+
+
+def _far_above(value: float, usual: Sequence[float]) -> bool:
+    return not usual or (value >= UNUSUAL_TIMES_MEDIAN * median(usual) and value > max(usual))
 
 
 def monitoring_facts(
@@ -62,7 +64,7 @@ def monitoring_facts(
     facts = []
     for row in kpis:
         tenant = row["tenant_id"]
-        earlier = [past for day in history for past in day if past["tenant_id"] == tenant]
+        earlier = [next((past for past in day if past["tenant_id"] == tenant), None) for day in history]
         facts.extend(_row_rule_facts(rubric, row, earlier, examples))
         facts.extend(_kpi_facts(rubric, row))
         facts.extend(_excluded_facts(row, earlier))
@@ -78,7 +80,7 @@ def monitoring_facts(
 def _row_rule_facts(
     rubric: RowRubric,
     row: Mapping[str, Any],
-    earlier: Sequence[Mapping[str, Any]],
+    earlier: Sequence[Mapping[str, Any] | None],
     examples: Mapping[tuple[str, str | None], Sequence[str]],
 ) -> list[AlertFact]:
     return [
@@ -89,7 +91,7 @@ def _row_rule_facts(
             row["tenant_id"],
             row[f"alert_{rule.id}"],
             row["rows"],
-            usual=tuple(past[f"alert_{rule.id}"] for past in earlier),
+            usual=tuple(past[f"alert_{rule.id}"] if past else 0 for past in earlier),
             row_ids=tuple(examples.get((rule.id, row["tenant_id"]), ())),
         )
         for rule in rubric.alert_rules
@@ -114,22 +116,20 @@ def _kpi_facts(rubric: RowRubric, row: Mapping[str, Any]) -> list[AlertFact]:
     ]
 
 
-def _excluded_facts(row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> list[AlertFact]:
-    """An outage that leaves answers NULL lowers the failure rate; the rise of excluded rows gives it away."""
-    usual = tuple(past["excluded"] for past in earlier)
-    if not is_unusual(row["excluded"], usual):
+def _excluded_facts(row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] | None]) -> list[AlertFact]:
+    """An outage that leaves answers NULL lowers the failure rate; the rising share of excluded rows gives it away."""
+    usual_rates = [(past["excluded_rate"] or 0.0) if past else 0.0 for past in earlier]
+    if row["excluded"] < UNUSUAL_MIN_COUNT or not _far_above(row["excluded_rate"], usual_rates):
         return []
-    read = row["rows"] + row["excluded"]
-    title = "질문이나 답변이 NULL인 행이 늘어남"
     return [
         AlertFact(
             "excluded_rate_rising",
             "critical",
-            title,
+            "질문이나 답변이 NULL인 행의 비율이 오름",
             row["tenant_id"],
             row["excluded"],
-            read,
+            row["rows"] + row["excluded"],
             row["excluded_rate"],
-            usual=usual,
+            usual=tuple(past["excluded"] if past else 0 for past in earlier),
         )
     ]

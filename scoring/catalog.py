@@ -15,8 +15,17 @@ from scoring.run_rubric import RunRubric
 @cache
 def rubrics() -> dict[str, RowRubric | RunRubric]:
     """Every rubric by its id, in the order of the ids."""
-    modules = (import_module(f"scoring.rubrics.{found.name}") for found in iter_modules(scoring.rubrics.__path__))
-    return {rubric.id: rubric for rubric in sorted((module.RUBRIC for module in modules), key=lambda one: one.id)}
+    return dict(sorted((rubric.id, rubric) for rubric in _by_folder().values()))
+
+
+def folders() -> dict[str, str]:
+    """The name of every rubric's folder by its id."""
+    return {rubric.id: folder for folder, rubric in _by_folder().items()}
+
+
+def _by_folder() -> dict[str, RowRubric | RunRubric]:
+    names = [found.name for found in iter_modules(scoring.rubrics.__path__)]
+    return {name: import_module(f"scoring.rubrics.{name}").RUBRIC for name in names}
 
 
 def rubric_of(rubric_id: str) -> RowRubric | RunRubric:

@@ -19,6 +19,11 @@ LiteralValue = str | int | float | None
 
 # RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere.
 _PORTABLE_ESCAPES = frozenset("ntrf")
+_SET = re.compile(r"\[\^?\]?([^\]]*)\]")
+# $, flags and look-arounds, a repetition without a lower bound, possessive repetitions.
+_NOT_PORTABLE = re.compile(r"\$|\(\?(?!:)|\{,|[*+?}]\+")
+# Nested and named sets, and the set operators of Rust and of future Python.
+_NOT_PORTABLE_IN_SET = re.compile(r"\[|&&|--|~~|\|\|")
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,15 @@ class Pattern:
                     f"regex {self.regex!r} uses \\{escape}, which engines read differently",
                     fix=r"write the characters out: [0-9] for \d, [\t\n\f\r ] for \s, [0-9A-Za-z_] for \w",
                 )
-        bare = re.sub(r"\[(?:\\.|[^\]])*\]", "", re.sub(r"\\.", "", self.regex))
-        if "$" in bare or re.search(r"\(\?(?!:)", bare):
-            raise RuleError(f"regex {self.regex!r} uses $, a flag or a look-around, which engines read differently")
-        re.compile(self.regex)
+        unescaped = re.sub(r"\\.", "", self.regex, flags=re.DOTALL)
+        sets = _SET.findall(unescaped)
+        outside_sets = _SET.sub("", unescaped)
+        if _NOT_PORTABLE.search(outside_sets) or any(_NOT_PORTABLE_IN_SET.search(chars) for chars in sets):
+            raise RuleError(f"regex {self.regex!r} has a part that engines read differently")
+        try:
+            re.compile(self.regex)
+        except re.error as error:
+            raise RuleError(f"regex {self.regex!r} is none: {error}") from error
 
 
 @dataclass(frozen=True)

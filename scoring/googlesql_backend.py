@@ -34,7 +34,7 @@ from scoring.expressions import (
     WeightedScore,
     alternation,
 )
-from scoring.row_identity import key_sql, row_id_sql
+from scoring.row_identity import key_sql, ordinal_sql, row_id_sql
 from scoring.rubric import RowRubric
 from scoring.steps import steps
 
@@ -71,6 +71,8 @@ def scoring_query(
         ),
     ]
     parts.extend(_step_queries(rubric.definitions))
+    # Numbered once: two window functions may number rows that are equal in everything differently.
+    parts.append(("numbered", f"SELECT\n  *,\n  {ordinal_sql()} AS key_ordinal\nFROM {parts[-1][0]}"))
     common_tables = ",\n".join(f"{name} AS (\n{_indented(query)}\n)" for name, query in parts)
     computed = {
         "row_id": row_id_sql(),

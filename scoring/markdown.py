@@ -31,8 +31,8 @@ def shortened(text: str, length: int) -> str:
 
 
 def percent(rate: float | None, digits: int = 1) -> str:
-    """A rate as a percentage; None is a dash."""
-    return "–" if rate is None else f"{rate * 100:.{digits}f}%"
+    """A rate as a percentage, rounded half away from zero; None is a dash."""
+    return "–" if rate is None else f"{rounded(exact(rate) * 100, digits)}%"
 
 
 def score_text(value: float | None, digits: int = 2) -> str:

@@ -52,11 +52,14 @@ def key_sql() -> str:
     return f"SUBSTR(TO_HEX(SHA256(CONCAT(\n      {canonical}\n    ))), 1, {KEY_HEX_DIGITS})"
 
 
+def ordinal_sql() -> str:
+    """The place of a row among those with its key, in GoogleSQL."""
+    return f"ROW_NUMBER() OVER (PARTITION BY row_key ORDER BY {', '.join(TIE_BREAK)})"
+
+
 def row_id_sql() -> str:
-    """`row_id` from `row_key` in GoogleSQL."""
-    order = ", ".join(TIE_BREAK)
-    ordinal = f"ROW_NUMBER() OVER (PARTITION BY row_key ORDER BY {order})"
-    return f"CONCAT(row_key, IF({ordinal} = 1, '', CONCAT('-', CAST({ordinal} AS STRING))))"
+    """`row_id` from `row_key` and `key_ordinal` in GoogleSQL."""
+    return "CONCAT(row_key, IF(key_ordinal = 1, '', CONCAT('-', CAST(key_ordinal AS STRING))))"
 
 
 def _sized_text(name: str) -> pl.Expr:

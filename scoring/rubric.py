@@ -34,7 +34,7 @@ class ExclusionRule:
 
 @dataclass(frozen=True)
 class AlertRule:
-    """One condition of a row that people are told about. `title` and `action` are Korean."""
+    """One condition of a row that people are told about. `title` is Korean."""
 
     id: str
     level: AlertLevel

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from scoring.errors import RuleError, UsageError
 from scoring.judging import JudgeRequest, Verdicts
+from scoring.prompts import JudgePrompt
 from scoring.runs.executions import AgentType, Execution, LatencyClass
 from scoring.totals import Exact
 
@@ -104,7 +105,8 @@ class RunRubric:
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
     verdicts)` scores one query; `summarise(queries, options)` sums up; `report(name, queries, summary, options)` is the
     Korean markdown. All are pure. `own_columns` follow the metrics in `scores.parquet`; `query_columns` are those of
-    `queries.parquet`, all of them, in order, filled by `query_row`. `prompt` is a text for scoring a file by hand with
+    `queries.parquet`, all of them, in order, filled by `query_row`. `prompts` are what the judge is told, one per kind of
+    question that `requests` asks. `prompt` is a text for scoring a file by hand with
     a chat model, where a rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has
     such a file.
     """
@@ -124,6 +126,7 @@ class RunRubric:
     readme: Callable[[], str]
     options: tuple[Option, ...] = ()
     needs_agent_type: bool = False
+    prompts: tuple[JudgePrompt, ...] = ()
     prompt: Callable[[], str] | None = None
     query_json: Callable[[ScoredQuery], Mapping[str, Any]] | None = None
 

@@ -5,9 +5,10 @@ Source: SPEC 1.3, 1.4, 6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,7 @@ def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows) -> No
 
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
     """Works out the alert facts of a written day and replaces the day in the alert table."""
-    scored_days = [earlier for earlier in warehouse.days(KPIS) if earlier < day]
-    history = [_kpi_rows(warehouse, earlier) for earlier in reversed(scored_days[-HISTORY_DAYS:])]
+    history = list(islice(_earlier_days(warehouse, day), HISTORY_DAYS))
     examples = _worst_by_rule(warehouse.read(SCORES, [day]))
     facts = monitoring_facts(rubric, _kpi_rows(warehouse, day), history, examples, rejected)
     rows = [asdict(fact) for fact in facts]
@@ -102,6 +102,14 @@ def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredRows, folde
     path = folder / f"monitoring-{day}.md"
     write_text(path, report.markdown())
     return DayReport(path, report)
+
+
+def _earlier_days(warehouse: Warehouse, day: date) -> Iterator[Sequence[dict[str, Any]]]:
+    """The KPI rows of earlier days that had any rows, latest day first."""
+    for earlier in reversed([scored for scored in warehouse.days(KPIS) if scored < day]):
+        rows = _kpi_rows(warehouse, earlier)
+        if any(row["rows"] + row["excluded"] for row in rows):
+            yield rows
 
 
 def _kpi_rows(warehouse: Warehouse, day: date) -> Sequence[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,6 +29,13 @@ _PREFIX = "AQB_"
 _OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
 
 
+class _SettingsFile(TomlConfigSettingsSource):
+    """`aqb.toml`, also with the byte-order mark that Windows' Notepad puts in front."""
+
+    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
+        return _read_settings_file(file_path)
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -42,7 +50,7 @@ class MonitoringSettings(_Section):
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
 
 
-class TestRunSettings(_Section):
+class InboxSettings(_Section):
     """Test runs of agents: where their files arrive."""
 
     inbox: str = "data/inbox"
@@ -78,7 +86,7 @@ class Settings(BaseSettings):
 
     monitoring: MonitoringSettings = MonitoringSettings()
 
-    test_runs: TestRunSettings = TestRunSettings()
+    test_runs: InboxSettings = InboxSettings()
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
@@ -102,7 +110,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Options win over the environment, the environment over the file. There is no `.env` file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, _SettingsFile(settings_cls)
 
 
 def load_settings(**options: Any) -> Settings:
@@ -133,7 +141,7 @@ def load_settings(**options: Any) -> Settings:
 
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted name, value, where it came from), in the order of declaration."""
-    file = tomllib.loads(Path(SETTINGS_FILE).read_text("utf-8")) if Path(SETTINGS_FILE).is_file() else {}
+    file = _read_settings_file(Path(SETTINGS_FILE)) if Path(SETTINGS_FILE).is_file() else {}
     from_file = dict(_leaves(file))
     rows = []
     for name, value in _leaves(settings.model_dump()):
@@ -146,6 +154,10 @@ def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
             origin = "default"
         rows.append((name, value, origin))
     return rows
+
+
+def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8-sig"))
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -23,8 +23,9 @@ class _File(NamedTuple):
 class TimeSortedRows:
     """Batches go to files of a folder; buckets of neighbouring minutes come back out.
 
-    Only a count per minute and the span of each file stay in memory. Rows of one minute are never split over two buckets, so whatever depends on
-    rows with equal timestamps can be settled within a bucket. `timestamp` must not be NULL.
+    Only a count per minute and the span of each file stay in memory. Rows of one minute are never split over two
+    buckets, so whatever depends on rows with equal timestamps can be settled within a bucket. `timestamp` must not be
+    NULL.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,4 +66,4 @@ class TimeSortedRows:
             rows += self._rows_per_minute[minute]
             if rows >= rows_per_bucket or following is None:
                 yield first, minute
-                first, rows = following or minute, 0
+                first, rows = minute if following is None else following, 0

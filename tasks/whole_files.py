@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars as pl
@@ -59,7 +59,9 @@ def replacing(path: Path) -> Iterator[Path]:
             fix="check free space and permissions, then run again; the file is as it was before",
         ) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        # Where nothing can be written (no folder, a read-only disk) there is nothing to remove either.
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 def empty_frame(schema: pa.Schema) -> pl.DataFrame:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -138,8 +137,7 @@ def test_another_process_is_refused_and_a_killed_one_leaves_neither_lock_nor_row
 def test_what_runs_leave_behind_is_no_table(warehouse: FolderWarehouse) -> None:
     with warehouse.staging("run"):
         pass
-    visible = [name for name in os.listdir(warehouse.folder) if not name.startswith(".")]
-    assert visible == ["scores"]
+    assert [path.name for path in warehouse.folder.iterdir() if not path.name.startswith(".")] == ["scores"]
 
 
 def test_a_warehouse_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
@@ -156,3 +154,16 @@ def test_a_warehouse_of_an_unknown_kind_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="s3://bucket/scores") as refused:
         open_warehouse("s3://bucket/scores")
     assert "folder" in refused.value.fix
+
+
+def test_a_part_of_a_day_is_replaced_and_the_order_of_writers_leaves_no_trace(tmp_path: Path) -> None:
+    schema = pa.schema([("run", pa.string()), ("number", pa.int64())])
+    files = []
+    for name, order in (("one", "abcb"), ("other", "cba")):
+        warehouse = FolderWarehouse(tmp_path / name)
+        for run in order:
+            rows = pl.DataFrame({"run": [run] * 2, "number": [2, 1]})
+            warehouse.replace_day("runs", FRIDAY, schema, [rows], only={"run": run})
+        files.append(warehouse.path("runs", FRIDAY))
+    assert pl.read_parquet(files[0]).rows() == [(run, number) for run in "abc" for number in (2, 1)]
+    assert files[0].read_bytes() == files[1].read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from scoring.derived_tables import ALL_TENANTS
 from scoring.expressions import AllOf, Column, Compare, IsNull, Value
 from scoring.rubric import ExclusionRule, Label, RejectRule, RowRubric
 from scoring.rubrics.ola_monitoring import kpis, outcome, tables, thresholds
@@ -28,6 +29,12 @@ RUBRIC = RowRubric(
         RejectRule("timestamp_missing", "timestamp", IsNull(Column("timestamp")), "시각이 비어 있습니다"),
         *_token_rejects("input_tokens", "입력 토큰"),
         *_token_rejects("output_tokens", "출력 토큰"),
+        RejectRule(
+            "reserved_tenant",
+            "tenant_id",
+            Compare(Column("tenant_id"), "=", Value(ALL_TENANTS)),
+            f"테넌트 이름 '{ALL_TENANTS}'는 전체 합계를 뜻하므로 쓸 수 없습니다",
+        ),
     ),
     exclusions=(
         ExclusionRule("both_texts_null", AllOf((_QUESTION_IS_NULL, _ANSWER_IS_NULL))),

@@ -21,7 +21,7 @@ BOLD = Pattern(r"\*\*.*\*\*")  # M12
 OPENING_APOLOGY = Pattern(r"^(>?[\t\n\f\r ]*)?죄송")  # M13
 LINE_BREAK = Pattern(r"\n")  # M7
 
-# --- Question categories (M14; the seed leaves them open, SPEC 1.3 settles them) -----------------------------------
+# --- Question categories (M14; the seed leaves them open, SPEC 1.3 takes the 20-point words of 4.2 (2) one by one) --
 CATEGORY_WORDS = (
     ("price", ("주가 동향",)),
     ("financials", ("재무 지표", "실적 분석")),
@@ -40,7 +40,7 @@ SPECIFICITY_INDICATOR_POINTS = 5
 
 ANALYSIS_WORDS = ("종합적으로 분석", "상세히 분석", "비교 분석")
 INTENT_ANALYSIS_POINTS = 25
-TOPIC_WORDS = ("주가 동향", "재무 지표", "목표주가", "배당 현황", "뉴스 동향", "실적 분석")
+TOPIC_WORDS = tuple(word for _, words in CATEGORY_WORDS for word in words)  # the 20-point words
 INTENT_TOPIC_POINTS = 20
 REQUEST_WORDS = ("알려", "설명", "보여", "비교", "분석", "조회")
 INTENT_REQUEST_POINTS = 15

@@ -24,7 +24,7 @@ def _readme() -> str:
                 [
                     *ratios,
                     ("실패 또는 빈 응답", thresholds.NOT_ANSWERED_POINTS),
-                    ("체크 항목 없음", "NULL (`no_checks`)"),
+                    ("체크 항목 없음", "NULL (no_checks)"),
                 ],
             ),
         ),

@@ -45,7 +45,7 @@ def scored(*executions: Execution, semantic: int | None = None, options: Mapping
     """With `semantic` a judge gives these points and one conclusion for all answers."""
     verdicts = {}
     for request in RUBRIC.requests(executions, options) if semantic is not None else ():
-        judged = {"score": semantic}
+        judged: dict[str, Any] = {"score": semantic}
         if request.kind is QuestionKind.CONCLUSIONS:
             judged = {"groups": [1] * len(request.material["answers"])}
         verdicts[request.key] = Verdict(VerdictStatus.OK, judged)
@@ -178,7 +178,7 @@ def test_the_tolerance_is_an_option() -> None:
 
 
 def test_a_query_of_no_known_agent_is_refused() -> None:
-    with pytest.raises(UsageError, match="에이전트 유형"):
+    with pytest.raises(UsageError, match="agent"):
         scored(execution(agent_type=None))
 
 

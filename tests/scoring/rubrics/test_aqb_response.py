@@ -68,7 +68,9 @@ def test_the_reason_names_seconds_class_and_band() -> None:
     assert score.reason == "응답 시간 6.2초 (단일 도구 호출, 5초 초과 8초 이하)"
 
 
-@pytest.mark.parametrize(("seconds", "passed"), [(0.3, "PASS"), (1.0, "PASS"), (1.01, "FAIL"), (None, None)])
+@pytest.mark.parametrize(
+    ("seconds", "passed"), [(0.3, "PASS"), (1.0, "PASS"), (1.001, "FAIL"), (1.01, "FAIL"), (None, None)]
+)
 def test_the_first_token_must_come_within_a_second(seconds: float | None, passed: str | None) -> None:
     assert ttft_pass(seconds) == passed
 

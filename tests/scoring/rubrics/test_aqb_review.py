@@ -15,8 +15,10 @@ PERCENTS = {"semantic": 20, "consistency": 10, "accuracy": 30, "speed": 20, "sta
 GOOD = dict.fromkeys(PERCENTS, 5)
 
 
-def reasons(points: dict[str, Any], total: str = "5.00", unanswered: int = 0, **missing: set[str]) -> list[str]:
-    return [str(reason) for reason in review_reasons(points, Total(Decimal(total), 100), unanswered, missing)]
+def reasons(
+    points: dict[str, Any], total: str = "5.00", unanswered: int = 0, missing: dict[str, set[str]] | None = None
+) -> list[str]:
+    return [str(reason) for reason in review_reasons(points, Total(Decimal(total), 100), unanswered, missing or {})]
 
 
 def test_the_worked_example_of_the_seed_comes_to_4_7() -> None:
@@ -80,17 +82,17 @@ def test_one_failed_or_blank_answer_is_enough() -> None:
 @pytest.mark.parametrize("metric", ["semantic", "accuracy", "consistency"])
 @pytest.mark.parametrize("code", ["refused", "invalid", "failed", "over_budget", "unmapped_filter", "nothing_expected"])
 def test_a_score_that_should_be_there_and_is_not_goes_to_review(metric: str, code: str) -> None:
-    assert reasons(GOOD, **{metric: {code}}) == [f"unknown_{metric}"]
-    assert reasons(GOOD, **{metric: {"no_judge", code}}) == [f"unknown_{metric}"]
+    assert reasons(GOOD, missing={metric: {code}}) == [f"unknown_{metric}"]
+    assert reasons(GOOD, missing={metric: {"no_judge", code}}) == [f"unknown_{metric}"]
 
 
 @pytest.mark.parametrize("code", ["no_judge", "needs_3_runs"])
 def test_no_judge_and_too_few_rooms_are_no_reason_to_look(code: str) -> None:
-    assert reasons(GOOD, semantic={code}, accuracy={code}, consistency={code}) == []
+    assert reasons(GOOD, missing={"semantic": {code}, "accuracy": {code}, "consistency": {code}}) == []
 
 
 def test_every_reason_is_listed_in_the_order_of_the_seed() -> None:
     low = {**GOOD, "semantic": 0, "accuracy": 0, "stability": 0}
-    assert reasons(low, "1.00", 1, accuracy={"unmapped_filter"}) == [
+    assert reasons(low, "1.00", 1, {"accuracy": {"unmapped_filter"}}) == [
         "low_semantic", "low_accuracy", "low_stability", "low_total", "unanswered", "unknown_accuracy",
     ]  # fmt: skip

@@ -88,7 +88,7 @@ def test_agents_are_summed_up_apart() -> None:
 
 
 def test_speed_by_class_stands_apart_and_counts_together() -> None:
-    multi = {"expected_filters": "보훈 + 국적", "answer_time_s": 35.0}
+    multi: dict[str, Any] = {"expected_filters": "보훈 + 국적", "answer_time_s": 35.0}
     found = summary(execution("Q-1"), execution("Q-2", **multi)).set
     assert (found["speed_single"]["mean"], found["speed_multi"]["mean"], found["speed"]["mean"]) == (5, 3, 4)
 
@@ -138,7 +138,7 @@ def test_a_datakey_too_many_still_passes() -> None:
 
 
 def test_a_filter_too_many_passes_only_where_the_numbers_stayed_right() -> None:
-    extra = {"used": "PATRIOT LICENSE"}
+    extra: dict[str, Any] = {"used": "PATRIOT LICENSE"}
     executions = [
         execution("Q-1"),
         execution("Q-2", **extra, ground_truth="5"),
@@ -156,9 +156,17 @@ def test_result_accuracy_counts_queries_with_a_ground_truth_only() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "met"), [(1, True), (2, False)])
-def test_ninety_eight_of_a_hundred_meet_the_target(wrong: int, met: bool) -> None:
-    executions = [execution(f"Q-{n}", ground_truth="7" if n < wrong else "5") for n in range(50)]
-    assert target("result_accuracy_rate", *executions)[2] is met
+def test_ninety_eight_of_a_hundred_answers_and_tools_meet_their_targets(wrong: int, met: bool) -> None:
+    answers = [execution(f"Q-{n}", ground_truth="7" if n < wrong else "5") for n in range(50)]
+    assert target("result_accuracy_rate", *answers)[2] is met
+    tools = [execution(f"Q-{n}", used="LICENSE" if n < wrong else "PATRIOT") for n in range(50)]
+    assert target("tool_accuracy_rate", *tools)[2] is met
+
+
+@pytest.mark.parametrize(("slow", "met"), [(1, True), (2, False)])
+def test_nineteen_of_twenty_chats_within_ten_seconds_meet_the_target(slow: int, met: bool) -> None:
+    chats = [execution(room=n, answer_time_s=11.0 if n <= slow else 9.0) for n in range(1, 21)]
+    assert target("chat_wait_rate", *chats)[2] is met
 
 
 @pytest.mark.parametrize(

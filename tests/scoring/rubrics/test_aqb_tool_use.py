@@ -79,7 +79,7 @@ def test_datakeys_are_graded(expected: str, used: list[str], grade: str) -> None
     ("expected", "urls", "grade"),
     [
         ("/plan/{planId}/edit", ["https://host/plan/7/edit?tab=1"], "exact"),
-        ("/plan/{planId}/edit", ["/plan/7/edit", "/home"], "extra"),
+        ("/plan/{planId}/edit", ["/plan/7/edit", "/main"], "extra"),
         ("/plan/{planId}/edit", ["/plan/7"], "none"),
         ("/plan/{planId}/edit", [], "none"),
         ("", ["/plan/7"], "unknown"),
@@ -139,7 +139,7 @@ def test_an_unknown_mapping_says_why(use: ToolUse, because: Missing) -> None:
         (filters("보훈", "LICENSE"), ["미사용: 보훈(PATRIOT)", "사용한 필터: 자격증(LICENSE)"]),
         (filters("별자리"), ["별자리"]),
         (datakeys("A", "B"), ["datakey 미사용: A", "사용한 datakey: B"]),
-        (page("/plan/1", "/home"), ["URL 경로 미사용: /plan/1", "/home"]),
+        (page("/plan/1", "/main"), ["URL 경로 미사용: /plan/1", "/main"]),
     ],
 )
 def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[str]) -> None:

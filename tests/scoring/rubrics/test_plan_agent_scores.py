@@ -132,6 +132,18 @@ def test_a_failed_execution_has_no_speed() -> None:
     assert scored(passing(1, 1, error="timeout")).scores["speed"].missing == "failed"
 
 
+def test_an_empty_answer_keeps_its_time() -> None:
+    found = scored(run(raw={"assistantMessage": "", "responseTimeSec": 6}))
+    assert (found.scores["accuracy"].points, found.scores["speed"].points) == (0, 4)
+
+
+def test_what_failed_is_not_counted_as_empty_again() -> None:
+    failed = query(run(raw={"assistantMessage": ""}, error="timeout"))
+    empty = query(run(raw={"assistantMessage": ""}, query_id="Q-2"))
+    quality = summary_of(failed, empty).data_quality
+    assert (quality["failed"], quality["empty"]) == (1, 1)
+
+
 def test_the_single_tool_table_serves_every_query() -> None:
     steps = [{"ms": 1}, {"ms": 2}]
     found = scored(run(raw={"responseTimeSec": 9, "executionProcesses": steps}))

@@ -1,0 +1,56 @@
+"""What a child process costs: CPU seconds of all its threads, and the most memory it ever held."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PYTHON = sys.executable
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+class Cost(NamedTuple):
+    """`cpu_s` user and system seconds of the whole process; `peak_mb` resident memory, 1 MB = 1,000,000 bytes.
+
+    `printed` is the JSON document that the child printed, NULL without one.
+    """
+
+    cpu_s: float
+    peak_mb: float
+    printed: Any = None
+
+
+def job(name: str, *arguments: str | Path) -> Cost:
+    """The cost of one job of `benchmarks.jobs`."""
+    return cost_of([PYTHON, "-m", "benchmarks.jobs", name, *map(str, arguments)])
+
+
+def cost_of(command: Sequence[str | Path]) -> Cost:
+    """Runs a command to its end. Raises CalledProcessError when it fails."""
+    with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603 - our own
+        assert child.stdout
+        printed = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    kilobyte = 1 if sys.platform == "darwin" else 1024
+    document = json.loads(printed) if printed.startswith("{") else None
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * kilobyte / 1e6, document)
+
+
+def interleaved(rounds: int, contestants: Mapping[str, Callable[[], Cost]]) -> dict[str, Cost]:
+    """The best CPU time and the highest peak of each contestant, run in turns."""
+    costs: dict[str, list[Cost]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            costs[name].append(run())
+    return {
+        name: Cost(min(cost.cpu_s for cost in runs), max(cost.peak_mb for cost in runs), runs[-1].printed)
+        for name, runs in costs.items()
+    }

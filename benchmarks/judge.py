@@ -1,0 +1,231 @@
+"""The judge's client against the two usual ones, on a test server with real limits and faults: `make bench-judge`.
+
+2,000 questions, 3,000 a minute (enforced per second), 1 s median latency, 2 % status 503, 1 % dropped connections,
+0.5 % hung ones, 1 % cut answers. `limit used` is what a client that never waits in vain would need, by what it took:
+retries and the last answer's latency count against it. `paid twice` are whole answers to a question that had one.
+`python -m benchmarks.judge ours tokens` runs only those named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from openai import AsyncOpenAI, OpenAIError
+from rich.console import Console
+from rich.table import Table
+from tenacity import retry, stop_after_attempt, wait_random_exponential
+
+from scoring.judging import JudgeRequest, QuestionKind
+from scoring.prompts import JudgePrompt
+from tasks.judge.asking import judge_all
+from tasks.judge.questions import Question
+from tasks.judge.settings import JudgeSettings
+from tasks.judge.store import VerdictStore
+
+QUESTIONS = 2000
+RPM, TPM = 3000, 900_000
+FAULTS = {"server-errors": 0.02, "dropped": 0.01, "hung": 0.005, "cut": 0.01}
+PEER_TIMEOUT_S = 30.0
+_SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}},
+    "required": ["reason", "score"],
+    "additionalProperties": False,
+}
+PROMPT = JudgePrompt(QuestionKind.SEMANTIC, "1", "답변이 질문의 의도에 맞는지 0점부터 5점까지 매긴다.", _SCHEMA)
+
+
+def requests(first: int, last: int) -> list[JudgeRequest]:
+    """Questions of about 600 tokens, as the test server counts them."""
+    draw = random.Random(1)  # noqa: S311
+    filler = ["지원서", "평가", "기간", "전형", "결과", "담당자", "공고", "면접"]
+    texts = [" ".join(draw.choice(filler) for _ in range(70)) for _ in range(QUESTIONS)]
+    return [
+        JudgeRequest("bench", PROMPT.kind, {"번호": number, "답변": texts[number]}) for number in range(first, last)
+    ]
+
+
+async def ours(url: str, first: int, last: int, state_url: str, rpm: int, tpm: int) -> int:
+    """The client of `tasks/judge`; returns how many questions have a verdict."""
+    store = VerdictStore(state_url)
+    settings = JudgeSettings(base_url=url, api_key="bench", rpm=rpm, tpm=tpm)
+    questions = [Question(request, PROMPT, "1") for request in requests(first, last)]
+    judged = await judge_all(questions, settings, store)
+    store.close()
+    return sum(verdict.given for verdict in judged.verdicts.values())
+
+
+def peer_body(request: JudgeRequest) -> dict[str, Any]:
+    """The same question as the peers send it."""
+    material = json.dumps(request.material, ensure_ascii=False)
+    schema = {"name": "semantic", "schema": _SCHEMA, "strict": True}
+    return {
+        "model": "gpt-4.1-mini",
+        "messages": [
+            {"role": "system", "content": PROMPT.system_text},
+            {"role": "user", "content": f"\n{material}\n"},
+        ],
+        "response_format": {"type": "json_schema", "json_schema": schema},
+    }
+
+
+async def _answered(ask: Callable[[JudgeRequest], Awaitable[str]], first: int, last: int) -> int:
+    async def one(request: JudgeRequest) -> bool:
+        try:
+            return PROMPT.parse(await ask(request), request.material) is not None
+        except Exception:  # noqa: BLE001 - whatever a peer gives up on is lost
+            return False
+
+    return sum(await asyncio.gather(*map(one, requests(first, last))))
+
+
+async def gather(url: str, first: int, last: int, *_: Any) -> int:
+    """`asyncio.gather` behind a semaphore of 50, with the retries of the `openai` client."""
+    semaphore = asyncio.Semaphore(50)
+    async with AsyncOpenAI(base_url=url, api_key="bench", timeout=PEER_TIMEOUT_S) as client:
+
+        async def ask(request: JudgeRequest) -> str:
+            async with semaphore:
+                reply = await client.chat.completions.create(**peer_body(request))
+                return reply.choices[0].message.content or ""
+
+        return await _answered(ask, first, last)
+
+
+async def tenacity(url: str, first: int, last: int, _: str, rpm: int, tpm: int) -> int:
+    """`tenacity` around a call and a limiter per second in front of it."""
+    lock, next_at = asyncio.Lock(), time.monotonic()
+
+    async def admitted() -> None:
+        nonlocal next_at
+        async with lock:
+            next_at = max(next_at, time.monotonic()) + 60 / rpm
+            wait_s = next_at - time.monotonic()
+        await asyncio.sleep(wait_s)
+
+    async with AsyncOpenAI(base_url=url, api_key="bench", timeout=PEER_TIMEOUT_S, max_retries=0) as client:
+
+        @retry(stop=stop_after_attempt(6), wait=wait_random_exponential(max=60))
+        async def ask(request: JudgeRequest) -> str:
+            await admitted()
+            try:
+                reply = await client.chat.completions.create(**peer_body(request))
+            except OpenAIError as error:
+                raise ConnectionError from error
+            text = reply.choices[0].message.content or ""
+            json.loads(text)
+            return text
+
+        return await _answered(ask, first, last)
+
+
+CLIENTS = {"ours": ours, "gather": gather, "tenacity": tenacity}
+
+
+def measure(client: str, url: str, first: int, last: int, state_url: str, rpm: int, tpm: int) -> None:
+    """Runs one client in this process and prints what it took as JSON."""
+    before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started, cpu = time.monotonic(), time.process_time()
+    answered = asyncio.run(CLIENTS[client](url, first, last, state_url, rpm, tpm))
+    result = {
+        "answered": answered,
+        "span_s": time.monotonic() - started,
+        "cpu_s": time.process_time() - cpu,
+        "memory_mb": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb) / 1024,
+    }
+    sys.stdout.write(json.dumps(result) + "\n")
+
+
+@contextmanager
+def server(rpm: int, tpm: int) -> Iterator[str]:
+    """A test server in a process of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {"port": port, "rpm": rpm, "tpm": tpm, "latency-s": 1.0, **FAULTS}
+    arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    process = subprocess.Popen([sys.executable, "-m", "tests.fakes.openai_server", *arguments])  # noqa: S603
+    try:
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 0.1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def run(client: str, rpm: int = RPM, tpm: int = 0, processes: int = 1) -> dict[str, Any]:
+    """One line of the table: `processes` clients share the questions, the limit and the state database."""
+    share = QUESTIONS // processes
+    with server(rpm, tpm) as url, tempfile.TemporaryDirectory() as folder:
+        started = time.monotonic()
+        runs = [
+            subprocess.Popen(  # noqa: S603
+                [sys.executable, "-m", "benchmarks.judge", "--client", client, url]
+                + [str(value) for value in (at, at + share, f"sqlite:///{folder}/state.db", rpm, tpm)],
+                stdout=subprocess.PIPE,
+            )
+            for at in range(0, QUESTIONS, share)
+        ]
+        results = [json.loads(process.communicate()[0]) for process in runs]
+        elapsed_s = time.monotonic() - started
+        with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:  # noqa: S310
+            stats = json.load(answer)
+    span_s = max(result["span_s"] for result in results) if processes == 1 else elapsed_s
+    floor_s = stats["tokens_needed"] * 60 / tpm if tpm else QUESTIONS * 60 / rpm
+    return {
+        "span s": f"{span_s:.1f}",
+        "limit used": f"{floor_s / span_s:.2f}",
+        "lost": str(QUESTIONS - sum(result["answered"] for result in results)),
+        "paid twice": str(stats["paid_twice"]),
+        "429s": str(stats["statuses"].get("429", 0)),
+        "CPU s / 1,000": f"{sum(result['cpu_s'] for result in results) * 1000 / QUESTIONS:.1f}",
+        "memory MB": f"{max(result['memory_mb'] for result in results):.0f}",
+    }
+
+
+RUNS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
+    "ours": ("this client", lambda: run("ours")),
+    "tokens": (f"this client, {TPM:,} tokens a minute binding", lambda: run("ours", tpm=TPM)),
+    "two": ("this client, two processes on one limit", lambda: run("ours", processes=2)),
+    "gather": ("gather + semaphore 50 + client retries", lambda: run("gather")),
+    "tenacity": ("tenacity + a limiter per second", lambda: run("tenacity")),
+}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--client"]:
+        client, url, first, last, state_url, rpm, tpm = sys.argv[2:]
+        measure(client, url, int(first), int(last), state_url, int(rpm), int(tpm))
+        return
+    table: Table | None = None
+    for name in sys.argv[1:] or RUNS:
+        title, measured = RUNS[name]
+        row = measured()
+        if table is None:
+            table = Table(title=f"{QUESTIONS:,} questions, {RPM:,} a minute")
+            for heading in ("client", *row):
+                table.add_column(heading, justify="left" if heading == "client" else "right")
+        table.add_row(title, *row.values())
+    if table is not None:
+        Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""`aqb-1.2`: test runs of the three recruiting agents, six metrics. Source: seed 000, SPEC 3.3."""
+
+from __future__ import annotations
+
+from scoring.rubrics.aqb import thresholds
+from scoring.rubrics.aqb.prompts import PROMPTS
+from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, requests, score_query
+from scoring.rubrics.aqb.readme import sections
+from scoring.rubrics.aqb.report import report
+from scoring.rubrics.aqb.summary import summarise
+from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json, query_row
+from scoring.run_rubric import Option, RunRubric
+from scoring.run_rubric_readme import run_rubric_readme
+
+RUBRIC: RunRubric = RunRubric(
+    id=RUBRIC_ID,
+    version=thresholds.VERSION,
+    title="채용 에이전트 품질 평가",
+    summary="이동·실행·지원자 관리 에이전트의 테스트를 6개 지표(0~5점)로 채점하고 가중 평균과 수기 확인 대상을 냅니다.",
+    metrics=METRICS,
+    own_columns=OWN_COLUMNS,
+    query_columns=QUERY_COLUMNS,
+    requests=requests,
+    score_query=score_query,
+    query_row=query_row,
+    query_json=query_json,
+    summarise=summarise,
+    report=report,
+    readme=lambda: run_rubric_readme(RUBRIC, sections()),
+    options=(
+        Option(
+            "tolerance_percent",
+            thresholds.DEFAULT_TOLERANCE_PERCENT,
+            r"[0-9]{1,2}(\.[0-9]{1,2})?",
+            "how far a number may be from the ground truth and still count as within tolerance",
+        ),
+    ),
+    needs_agent_type=True,
+    prompts=PROMPTS,
+)

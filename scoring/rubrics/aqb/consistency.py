@@ -1,0 +1,145 @@
+"""Consistency of one query: the numbers and conclusions of its answers in independent rooms.
+
+Source: seed 000, 2.2 and 3.2; SPEC 3.3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from scoring.judging import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.rubrics.aqb import thresholds as t
+from scoring.rubrics.aqb.accuracy import listed_numbers
+from scoring.rubrics.aqb.grades import MISSING_TITLES, Missing
+from scoring.run_rubric import Score
+from scoring.runs.executions import Reading
+from scoring.runs.numbers import numbers_in, spread_within
+from scoring.runs.text_match import folded
+
+Conclusions = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """The answers to compare, in the order of rooms, out of `count` rooms; failed and empty ones have no answer.
+
+    `names`, `texts` and `numbers` are one per answer.
+    """
+
+    query: str
+    count: int
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+    numbers: tuple[frozenset[Fraction], ...]
+
+    @property
+    def needed(self) -> int:
+        """How many rooms make two thirds of all."""
+        return -(-t.AGREEING_SHARE.numerator * self.count // t.AGREEING_SHARE.denominator)
+
+    @property
+    def distinct_texts(self) -> dict[str, str]:
+        """Texts that differ by more than white space, in order: folded -> as written first."""
+        distinct: dict[str, str] = {}
+        for text in self.texts:
+            distinct.setdefault(folded(text), text)
+        return distinct
+
+
+def rooms_of(readings: Sequence[Reading]) -> Rooms:
+    """The first execution of each room; repeats in a room have seen the answers before them."""
+    first = [reading for reading in readings if reading.execution.round.repeat == 1]
+    answered = [reading for reading in first if reading.answered]
+    query = readings[0].execution.query_text
+    texts = tuple(reading.response.assistant_message for reading in answered)
+    return Rooms(
+        query=query,
+        count=len(first),
+        names=tuple(str(reading.execution.round) for reading in answered),
+        texts=texts,
+        numbers=tuple(frozenset(numbers_in(text, query=query)) for text in texts),
+    )
+
+
+def consistency_request(rooms: Rooms, rubric: str) -> JudgeRequest | None:
+    """The question which answers conclude the same; None where it cannot change the score.
+
+    The answer expected has `groups`: for every one of `answers`, in order, the number of its conclusion.
+    """
+    distinct = rooms.distinct_texts
+    if rooms.count < t.MIN_ROOMS or len(rooms.texts) < rooms.needed or len(distinct) < 2:
+        return None
+    material = {"query": rooms.query, "answers": list(distinct.values())}
+    return JudgeRequest(rubric, QuestionKind.CONCLUSIONS, material)
+
+
+def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
+    """Points from 0 to 5; NULL with fewer than three rooms, or without the verdict that is needed."""
+    if rooms.count < t.MIN_ROOMS:
+        return Score(None, f"독립된 방 {rooms.count}개: {t.MIN_ROOMS}개부터 비교함", Missing.NEEDS_3_RUNS)
+    distinct = list(rooms.distinct_texts)
+    # Unasked, nothing depends on the groups: one text, or too few answers for any agreement.
+    group_of_text: Sequence[int] = range(len(distinct))
+    judged = ""
+    if request is not None:
+        verdict = verdict_of(request, verdicts)
+        groups = _groups(verdict.answer.get("groups"), len(distinct))
+        if not verdict.given or groups is None:
+            status = VerdictStatus.INVALID if verdict.given else verdict.status
+            return Score(None, f"{MISSING_TITLES[status]}; {_numbers_text(rooms)}", status)
+        group_of_text, judged = groups, verdict.reason.strip()
+    conclusions = [group_of_text[distinct.index(folded(text))] for text in rooms.texts]
+    points, title = t.CONSISTENCY_LADDER[_rung(rooms, conclusions)]
+    evidence = (
+        title.format(n=rooms.count, k=rooms.needed),
+        _conclusions_text(rooms, conclusions),
+        _numbers_text(rooms),
+        judged,
+    )
+    return Score(points, "; ".join(filter(None, evidence)))
+
+
+def _rung(rooms: Rooms, conclusions: Conclusions) -> int:
+    """The first rung of the ladder that holds."""
+    sets = rooms.numbers
+    one_conclusion = len(conclusions) == rooms.count and len(set(conclusions)) == 1
+    holds = (
+        one_conclusion and len(set(sets)) == 1,
+        one_conclusion and spread_within(sets, t.NUMBER_SPREAD),
+        _most(list(zip(conclusions, sets, strict=True))) >= rooms.needed,
+        one_conclusion and len(set(sets)) == rooms.count,
+        _most(conclusions) >= rooms.needed,
+        True,
+    )
+    return holds.index(True)
+
+
+def _most(items: Sequence[object]) -> int:
+    return max(Counter(items).values(), default=0)
+
+
+def _groups(answer: object, texts: int) -> list[int] | None:
+    """The judge's groups, None unless there is one whole number per text."""
+    if not isinstance(answer, list) or len(answer) != texts or any(type(group) is not int for group in answer):
+        return None
+    return answer
+
+
+def _conclusions_text(rooms: Rooms, conclusions: Conclusions) -> str:
+    rooms_of_conclusion: dict[int, list[str]] = {}
+    for name, conclusion in zip(rooms.names, conclusions, strict=True):
+        rooms_of_conclusion.setdefault(conclusion, []).append(name)
+    parts = [", ".join(names) for names in rooms_of_conclusion.values()]
+    unanswered = f"응답 없는 방 {rooms.count - len(rooms.texts)}개" if len(rooms.texts) < rooms.count else ""
+    differing = f"결론 {len(parts)}가지({' | '.join(parts)})" if len(parts) > 1 else ""
+    return ", ".join(filter(None, (differing, unanswered)))
+
+
+def _numbers_text(rooms: Rooms) -> str:
+    if not rooms.texts:
+        return ""
+    shown = [listed_numbers(sorted(numbers)) or "없음" for numbers in rooms.numbers]
+    return f"숫자 {shown[0]}" if len(set(shown)) == 1 else f"숫자 {' vs '.join(shown)}"

@@ -1,0 +1,217 @@
+"""One query of a test run: what to ask a judge, and every score. Source: seed 000, 3 and 4; SPEC 3.3."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from scoring.judging import JudgeRequest, Verdicts, VerdictStatus
+from scoring.rubrics.aqb.accuracy import Numbers, accuracy_of, ground_truth_numbers, numbers_of
+from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
+from scoring.rubrics.aqb.grades import MappingGrade
+from scoring.rubrics.aqb.response import failed_steps, speed_score, stability_score, ttft_pass
+from scoring.rubrics.aqb.review import review_reasons, total_of
+from scoring.rubrics.aqb.semantic import semantic_request, semantic_score
+from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
+from scoring.run_rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.runs.cells import given
+from scoring.runs.executions import AgentType, Execution, LatencyClass, Reading, latency_class_of_query, reading_of
+from scoring.runs.expected import parse_expected
+from scoring.runs.filter_names import expected_filters
+from scoring.runs.recognise import unknown_agent_type
+from scoring.runs.used import PERIOD_FILTER
+from scoring.totals import mean, rounded
+
+RUBRIC_ID = "aqb-1.2"
+METRICS = (
+    Metric("semantic", "의도 충족"),
+    Metric("accuracy", "정확성"),
+    Metric("stability", "안정성"),
+    Metric("speed", "응답 속도"),
+    Metric("consistency", "일관성", per_execution=False),
+)
+_VERDICT_STATUSES = frozenset(VerdictStatus)
+EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One execution, read, with what its tools and numbers come to, and the question for the judge."""
+
+    reading: Reading
+    use: ToolUse
+    numbers: Numbers | None
+    question: JudgeRequest | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One query: its answers in the order of rounds, and the rooms to compare with their question."""
+
+    agent: AgentType
+    answers: tuple[_Answer, ...]
+    rooms: Rooms
+    question: JudgeRequest | None
+
+
+def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
+    """One `SEMANTIC` question per answer of a plan or applicant agent, and a `CONCLUSIONS` question where texts differ.
+
+    Raises:
+        UsageError: nothing tells the agent type.
+    """
+    asked = _asked(executions, options)
+    questions = [*(answer.question for answer in asked.answers), asked.question]
+    return [question for question in questions if question is not None]
+
+
+def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> ScoredQuery:
+    """One query with its executions in the order of rounds.
+
+    `own` holds what `query_row` shows, and for the summary `expected_tools`; that of an execution also `used_tools`,
+    `weak_check` and `failed_steps`.
+
+    Raises:
+        UsageError: nothing tells the agent type.
+    """
+    asked = _asked(executions, options)
+    latency_class = _latency_class(asked)
+    scored = tuple(_scored(answer, asked.agent, latency_class, verdicts) for answer in asked.answers)
+    scores = {
+        **{metric: _over_executions(scored, metric) for metric in EXECUTION_METRICS},
+        "consistency": consistency_score(asked.rooms, asked.question, verdicts),
+    }
+    readings = [answer.reading for answer in asked.answers]
+    return ScoredQuery(
+        query_id=readings[0].execution.query_id,
+        query_text=next((r.execution.query_text for r in readings if given(r.execution.query_text)), ""),
+        agent_type=asked.agent,
+        executions=scored,
+        scores=scores,
+        own=_own(asked, scored, scores),
+        problems=tuple(dict.fromkeys(problem for answer in asked.answers for problem in _problems(answer))),
+    )
+
+
+def _asked(executions: Sequence[Execution], options: Options) -> _Asked:
+    tolerance = Fraction(options["tolerance_percent"]) / 100
+    readings = [reading_of(execution) for execution in sorted(executions, key=lambda execution: execution.round)]
+    agent = readings[0].execution.agent_type
+    if agent is None:
+        raise unknown_agent_type(readings[0].execution.query_id)
+    answers = []
+    for reading in readings:
+        use = tool_use(reading)
+        question = semantic_request(reading, use, RUBRIC_ID)
+        answers.append(_Answer(reading, use, numbers_of(reading, tolerance), question))
+    rooms = rooms_of(readings)
+    return _Asked(agent, tuple(answers), rooms, consistency_request(rooms, RUBRIC_ID))
+
+
+def _latency_class(asked: _Asked) -> LatencyClass:
+    """Counts filters without the period filter; an expected name without a code is a filter too."""
+    executions = [answer.reading.execution for answer in asked.answers]
+    expected = [expected_filters(execution.expected_filters) for execution in executions]
+    counts = [len(e.filters - {PERIOD_FILTER}) + len(e.unmapped) for e in expected if e.filters or e.unmapped]
+    used = (answer.use for answer in asked.answers)
+    criteria = (parse_expected(e.expected_text, e.criteria_json).latency_class for e in executions)
+    return latency_class_of_query(
+        [answer.reading for answer in asked.answers],
+        expected_filters=max(counts) if counts else None,
+        used_filters=max(len(set(use.used) - {PERIOD_FILTER}) for use in used),
+        criteria=next(filter(None, criteria), None),
+    )
+
+
+def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verdicts: Verdicts) -> ScoredExecution:
+    reading, use, numbers = answer.reading, answer.use, answer.numbers
+    accuracy, tools = accuracy_of(reading, use, numbers)
+    return ScoredExecution(
+        execution=reading.execution,
+        failed=bool(reading.failure),
+        empty=bool(reading.emptiness),
+        latency_s=reading.latency_s,
+        latency_class=latency_class,
+        scores={
+            "semantic": semantic_score(reading, use, answer.question, verdicts),
+            "accuracy": accuracy,
+            "stability": stability_score(reading),
+            "speed": speed_score(reading, latency_class, agent),
+        },
+        own={
+            "mapping_grade": use.grade,
+            "accuracy_grade": tools,
+            "numbers_grade": numbers.grade if numbers else None,
+            "ttft_pass": ttft_pass(reading.execution.ttft_s),
+            "used_tools": use.used,
+            "weak_check": bool(use.weak),
+            "failed_steps": failed_steps(reading),
+        },
+    )
+
+
+def _own(asked: _Asked, scored: Sequence[ScoredExecution], scores: dict[str, Score]) -> dict[str, Any]:
+    points = {name: score.points for name, score in scores.items()}
+    total = total_of(points)
+    unanswered = sum(execution.failed or execution.empty for execution in scored)
+    reasons = review_reasons(points, total, unanswered, _missing(scored, scores["consistency"]))
+    grades = Counter(execution.own["mapping_grade"] for execution in scored)
+    return {
+        "total": total,
+        "manual_review_reasons": reasons,
+        "rounds": len(scored),
+        "rooms": asked.rooms.count,
+        "unanswered": unanswered,
+        "latency_class": scored[0].latency_class,
+        "mapping": {grade: grades[grade] for grade in MappingGrade},
+        "expected_tools": tuple(sorted({tool for answer in asked.answers for tool in answer.use.expected})),
+        "has_ground_truth": any(answer.numbers for answer in asked.answers),
+    }
+
+
+def _missing(scored: Sequence[ScoredExecution], consistency: Score) -> dict[str, set[str]]:
+    """Per metric the codes of the scores that are not known, of every execution."""
+    of_executions = {
+        metric: {e.scores[metric].missing for e in scored if e.scores[metric].points is None}
+        for metric in EXECUTION_METRICS
+    }
+    return {**of_executions, "consistency": {consistency.missing} if consistency.points is None else set()}
+
+
+def _over_executions(executions: Sequence[ScoredExecution], metric: str) -> Score:
+    """The mean of the scores that are known, with every reason and the rounds that it stands for.
+
+    NULL where an answer still waits for its verdict: the zeros of failures alone would pass for a mean.
+    Source: seed 000, 1.3; SPEC 7.
+    """
+    scores = [execution.scores[metric] for execution in executions]
+    missing = [score.missing for score in scores if score.points is None]
+    unjudged = next((code for code in missing if code in _VERDICT_STATUSES), "")
+    points = None if unjudged else mean(score.points for score in scores)
+    rounds_of: dict[str, list[str]] = {}
+    for execution, score in zip(executions, scores, strict=True):
+        rounds_of.setdefault(_with_points(score), []).append(str(execution.execution.round))
+    if len(rounds_of) == 1:
+        reason = scores[0].reason if len(scores) == 1 else f"{len(scores)}회 모두: {scores[0].reason}"
+    else:
+        differing = points is not None and len({score.points for score in scores}) > 1
+        mean_text = f"평균 {rounded(points or 0, 2)}점 — " if differing else ""
+        reason = mean_text + " / ".join(f"{', '.join(rounds)} {said}" for said, rounds in rounds_of.items())
+    return Score(points, reason, unjudged or missing[0] if points is None else "")
+
+
+def _with_points(score: Score) -> str:
+    return f"{'미채점' if score.points is None else f'{score.points}점'}: {score.reason}"
+
+
+def _problems(answer: _Answer) -> Iterator[tuple[str, str]]:
+    """What of a row's expectations cannot be used."""
+    execution, use = answer.reading.execution, answer.use
+    truth = given(execution.ground_truth)
+    if use.grade is MappingGrade.UNKNOWN:
+        yield use.unknown_because, use.text()
+    if truth and not ground_truth_numbers(truth, execution.query_text):
+        yield "ground_truth_without_numbers", f"정답 수치에 숫자가 없음: {truth}"

@@ -1,0 +1,95 @@
+"""What the README of `aqb-1.2` says, built from the constants so that it can never disagree with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scoring.bands import Bands
+from scoring.markdown import table
+from scoring.rubrics.aqb import thresholds as t
+from scoring.rubrics.aqb.grades import MAPPING_TITLES, MISSING_TITLES, NUMBERS_TITLES, MappingGrade
+from scoring.rubrics.aqb.review import REVIEW_TITLES
+from scoring.rubrics.aqb.tables import METRIC_TITLES
+from scoring.runs.band_texts import band_rows
+from scoring.runs.executions import AgentType, LatencyClass
+
+Rows = Iterable[tuple[object, ...]]
+
+
+def sections() -> list[tuple[str, str]]:
+    """Heading and body of every table of the rubric."""
+    weights = ((METRIC_TITLES[name], f"{share} %") for name, share in t.WEIGHTS.percents.items())
+    return [
+        ("Mapping grade", _part(_MAPPING, ("Grade", "Shown as"), MAPPING_TITLES.items())),
+        ("Semantic", _part(_SEMANTIC, ("Points", "Level"), t.SEMANTIC_LEVELS.items())),
+        ("Semantic by mapping", table(("Mapping", "Move agent", "Cap of the judge"), _semantic_rows())),
+        ("Consistency", _part(_CONSISTENCY, ("Points", "When"), _ladder_rows())),
+        ("Accuracy of move and plan", table(("Mapping", "Points", "Tools"), _datakey_rows())),
+        (
+            "Accuracy of applicant management",
+            _part(_FILTERS, ("Filters", "Numbers", "Points", "Tools"), _filter_rows()),
+        ),
+        ("Speed", "\n\n".join((*_speed_tables(), f"TTFT passes up to {t.TTFT_MAX_S} s and is no part of the total."))),
+        ("Stability", f"{t.ANSWERED_POINTS} for an answer, {t.UNANSWERED_POINTS} for a failed or empty one."),
+        ("Weighted total", _part(_TOTAL, ("Metric", "Weight"), weights)),
+        ("Manual review", table(("Code", "When"), REVIEW_TITLES.items())),
+        ("Targets", table(("Code", "Rate", "At least", "Source"), _goal_rows())),
+        ("Why a score is missing", table(("Code", "Meaning"), MISSING_TITLES.items())),
+    ]
+
+
+_MAPPING = (
+    "Expected and used data keys, filters, or the page of a move. The period filter counts when it is expected and is "
+    "never an extra. Grid columns are a weak check. A failed or empty answer used nothing."
+)
+_SEMANTIC = (
+    "A move agent is scored by its mapping grade alone. For the others a judge scores, and the mapping grade caps what "
+    "it gives. Failed or empty earns 0."
+)
+_CONSISTENCY = (
+    f"The first execution of each room, {t.MIN_ROOMS} rooms (n) or more. Failed and empty answers agree with nothing. "
+    f"k is {t.AGREEING_SHARE} of the rooms, rounded up; within tolerance is {float(t.NUMBER_SPREAD):.0%} of the "
+    "smallest magnitude. The first line that holds counts."
+)
+_FILTERS = (
+    "`nothing expected` is a query with a ground truth and no expected filter; a filter name without a code leaves the "
+    "score NULL. A failed or empty answer earns 0."
+)
+_TOTAL = "Over the metrics that are known, renormalised; `weight_coverage` says how much weight was there."
+
+
+def _part(text: str, header: tuple[str, ...], rows: Rows) -> str:
+    return f"{text}\n\n{table(header, rows)}"
+
+
+def _semantic_rows() -> Rows:
+    for grade, title in MAPPING_TITLES.items():
+        yield title, t.MOVE_SEMANTIC_POINTS.get(grade, "NULL"), t.SEMANTIC_CAPS.get(grade, t.MAX_POINTS)
+
+
+def _ladder_rows() -> Rows:
+    return ((points, text.format(n="n", k="k")) for points, text in t.CONSISTENCY_LADDER)
+
+
+def _datakey_rows() -> Rows:
+    return ((MAPPING_TITLES[grade], row.points, row.tools) for grade, row in t.DATAKEY_ACCURACY.items())
+
+
+def _filter_rows() -> Rows:
+    for (mapping, numbers), row in t.FILTER_ACCURACY.items():
+        filters = "nothing expected" if mapping is MappingGrade.UNKNOWN else MAPPING_TITLES[mapping]
+        yield filters, NUMBERS_TITLES[numbers], row.points, row.tools
+
+
+def _speed_tables() -> Iterable[str]:
+    agents_of_bands: dict[tuple[LatencyClass, Bands[int]], list[AgentType]] = {}
+    for (latency_class, agent), bands in t.SPEED_BANDS.items():
+        agents_of_bands.setdefault((latency_class, bands), []).append(agent)
+    for (latency_class, bands), agents in agents_of_bands.items():
+        yield f"{latency_class}: {', '.join(agents)}"
+        yield table(("Seconds", "Points"), band_rows(bands, "초"))
+
+
+def _goal_rows() -> Rows:
+    for code, goal in t.GOALS.items():
+        yield code, goal.title, f"{float(goal.at_least):.0%}", goal.source

@@ -1,0 +1,178 @@
+"""What a test run comes to: round means, final means and totals per agent, targets, patterns.
+
+Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scoring.judging import VerdictStatus
+from scoring.rubrics.aqb.grades import MISSING_TITLES, MappingGrade
+from scoring.rubrics.aqb.queries import EXECUTION_METRICS
+from scoring.rubrics.aqb.review import ReviewReason, total_of
+from scoring.rubrics.aqb.targets import latency_figures, targets_of
+from scoring.rubrics.aqb.tool_use import shown_filter
+from scoring.run_rubric import Options, RunSummary, Score, ScoredExecution, ScoredQuery
+from scoring.runs.executions import AgentType, LatencyClass
+from scoring.runs.filter_names import FILTER_CODES
+from scoring.runs.summaries import as_float, distributions, final_mean, mean_and_n, round_means, set_means
+from scoring.runs.used import PERIOD_FILTER
+from scoring.totals import Exact, exact, mean
+
+QUALITY_TITLES = {
+    **{str(code): title for code, title in MISSING_TITLES.items()},
+    "ground_truth_without_numbers": "정답 수치에 숫자가 없음",
+    "no_ttft": "TTFT 측정값 없음",
+    "failed_answer": "실패한 응답이 있음",
+    "empty_answer": "빈 응답이 있음",
+}
+
+
+def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
+    """`set` is over all queries; the weighted totals stand per agent in `extra["agents"]`."""
+    agents = {agent: [query for query in queries if query.agent_type is agent] for agent in AgentType}
+    averaged = [query for own in agents.values() for query in _averaged(own)]
+    return RunSummary(
+        rounds=round_means(averaged, EXECUTION_METRICS),
+        set=_set(averaged),
+        distributions=distributions(queries, EXECUTION_METRICS),
+        data_quality=_data_quality(queries),
+        extra={
+            "agents": {agent.value: _agent(agent, own) for agent, own in agents.items() if own},
+            "manual_review": _manual_review(queries),
+            "uncovered_filters": _uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
+            "slowest_filter_combinations": _filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
+            "failures_by_step": _failures_by_step(queries),
+        },
+    )
+
+
+def final_points(queries: Sequence[ScoredQuery]) -> dict[str, Exact | None]:
+    """Metric -> the final mean: over the queries of each round, then over the rounds; consistency has no rounds."""
+    means: dict[str, Exact | None] = {metric: final_mean(queries, metric) for metric in EXECUTION_METRICS}
+    return {**means, "consistency": mean(query.scores["consistency"].points for query in queries)}
+
+
+def _averaged(queries: Sequence[ScoredQuery]) -> list[ScoredQuery]:
+    """The queries of one agent as means see them: with no judge, no semantic score counts.
+
+    Its failures earn 0 by rule and its answers are unknown, so that a mean would show the failures alone.
+    """
+    scores = (execution.scores["semantic"] for execution in _executions(queries))
+    if all(score.missing != VerdictStatus.NO_JUDGE for score in scores):
+        return list(queries)
+    unknown = Score(None, "", VerdictStatus.NO_JUDGE)
+    return [
+        replace(
+            query,
+            executions=tuple(replace(one, scores={**one.scores, "semantic": unknown}) for one in query.executions),
+        )
+        for query in queries
+    ]
+
+
+def _set(queries: Sequence[ScoredQuery]) -> dict[str, dict[str, Any]]:
+    """Metric -> final `mean` and `n`, speed by class apart, consistency with its counts by score."""
+    consistency = [query.scores["consistency"].points for query in queries]
+    by_score = Counter("null" if points is None else str(points) for points in consistency)
+    return {
+        **set_means(queries, EXECUTION_METRICS),
+        **{f"speed_{kind.lower()}": set_means(_of_class(queries, kind), ["speed"])["speed"] for kind in LatencyClass},
+        "consistency": {**mean_and_n(consistency), "by_score": dict(sorted(by_score.items(), reverse=True))},
+    }
+
+
+def _of_class(queries: Iterable[ScoredQuery], latency_class: LatencyClass) -> list[ScoredQuery]:
+    return [query for query in queries if query.own["latency_class"] is latency_class]
+
+
+def _agent(agent: AgentType, queries: Sequence[ScoredQuery]) -> dict[str, Any]:
+    executions, averaged = _executions(queries), _averaged(queries)
+    total = total_of(final_points(averaged))
+    grades = Counter(execution.own["mapping_grade"] for execution in executions)
+    return {
+        "queries": len(queries),
+        "executions": len(executions),
+        "weighted_total": None if total.value is None else float(total.value),
+        "weight_coverage": total.coverage_percent / 100,
+        "manual_review": sum(bool(query.own["manual_review_reasons"]) for query in queries),
+        "rounds": round_means(averaged, EXECUTION_METRICS),
+        "set": _set(averaged),
+        "targets": targets_of(executions, agent),
+        "mapping": {grade.value: grades[grade] for grade in MappingGrade},
+        "latency": latency_figures(executions),
+    }
+
+
+def _executions(queries: Iterable[ScoredQuery]) -> list[ScoredExecution]:
+    return [execution for query in queries for execution in query.executions]
+
+
+def _manual_review(queries: Iterable[ScoredQuery]) -> dict[str, int]:
+    """Code -> the queries that it sends to a person; a query may have several."""
+    counted = Counter(reason for query in queries for reason in query.own["manual_review_reasons"])
+    return {reason.value: counted[reason] for reason in ReviewReason if counted[reason]}
+
+
+def _data_quality(queries: Sequence[ScoredQuery]) -> dict[str, int]:
+    """Code -> the queries with at least one such gap, zeros included."""
+    counted = Counter(code for query in queries for code in set(_gaps(query)))
+    return {code: counted[code] for code in QUALITY_TITLES}
+
+
+def _gaps(query: ScoredQuery) -> Iterable[str]:
+    yield from (code for code, _ in query.problems)
+    yield query.scores["consistency"].missing
+    for execution in query.executions:
+        yield from (score.missing for score in execution.scores.values())
+        if execution.own["ttft_pass"] is None:
+            yield "no_ttft"
+        if execution.failed:
+            yield "failed_answer"
+        elif execution.empty:
+            yield "empty_answer"
+
+
+def _uncovered_filters(queries: Sequence[ScoredQuery]) -> list[str]:
+    """The filters that no query expects, as people know them; [] where nobody tested the applicant agent.
+
+    Source: seed 000, 2.2 and 2.3 (필터당 1개 이상의 질문).
+    """
+    covered = {tool for query in queries for tool in query.own["expected_tools"]} | {PERIOD_FILTER}
+    codes = dict.fromkeys(FILTER_CODES.values())
+    return [shown_filter(code) for code in codes if code not in covered] if queries else []
+
+
+def _filter_combinations(queries: Sequence[ScoredQuery]) -> list[dict[str, Any]]:
+    """The filters used together, the slowest mean first. Source: seed 000, 2.5 (성능 문제가 되는 필터 조합)."""
+    seconds: dict[tuple[str, ...], list[float]] = {}
+    for execution in _executions(queries):
+        filters = tuple(tool for tool in execution.own["used_tools"] if tool != PERIOD_FILTER)
+        if filters and execution.latency_s is not None:
+            seconds.setdefault(filters, []).append(execution.latency_s)
+    means = {filters: mean(map(exact, times)) or 0 for filters, times in seconds.items()}
+    slowest_first = sorted(means.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        {"filters": list(map(shown_filter, filters)), "n": len(seconds[filters]), "mean_s": as_float(mean_s)}
+        for filters, mean_s in slowest_first
+    ]
+
+
+def _failures_by_step(queries: Sequence[ScoredQuery]) -> list[dict[str, Any]]:
+    """Where answers broke, most failures first, with their queries. Source: seed 000, 2.6."""
+    query_ids: dict[str, list[str]] = {}
+    for query in queries:
+        for execution in query.executions:
+            for step in execution.own["failed_steps"]:
+                query_ids.setdefault(step, []).append(query.query_id)
+    most_first = sorted(query_ids.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [{"step": step, "n": len(ids), "query_ids": list(dict.fromkeys(ids))} for step, ids in most_first]
+
+
+def no_judge(summary: RunSummary) -> bool:
+    """Whether some question had no judge at all: one notice for the run. Source: SPEC 3.3."""
+    return bool(summary.data_quality[VerdictStatus.NO_JUDGE])

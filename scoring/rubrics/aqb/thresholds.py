@@ -1,0 +1,141 @@
+"""Every number and table of the `aqb-1.2` rubric, each with the clause it comes from.
+
+Change one here, bump `VERSION`, and one named edge case in the tests will ask for its new value.
+Source: seed 000 (six metrics of three recruiting agents), SPEC 3.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from scoring.bands import Bands
+from scoring.rubrics.aqb.grades import MappingGrade, NumbersGrade, ToolVerdict
+from scoring.runs.executions import AgentType, LatencyClass
+from scoring.totals import Weights
+
+VERSION = "1"
+MAX_POINTS = 5
+
+# --- Semantic quality (seed 000, 3.1; SPEC 3.3) --------------------------------------------------------------------
+SEMANTIC_LEVELS = {
+    5: "의도한 조건을 정확히 썼고, 답변 내용과 말투도 기대에 맞음",
+    4: "조건은 맞으나 말투를 지키지 않았거나 표현 일부가 부정확함",
+    3: "핵심 의도는 파악했으나 조건이 빠지거나 덧붙었고, 답변이 우회적임",
+    2: "의도를 일부만 파악하여 결과가 기대와 상당히 다름",
+    1: "의도를 잘못 파악했으나 관련 영역의 답변은 제공함",
+    0: "전혀 다른 의도로 해석했거나 응답하지 못함",
+}
+MOVE_SEMANTIC_POINTS = {
+    MappingGrade.EXACT: 5,
+    MappingGrade.EXTRA: 3,
+    MappingGrade.PARTIAL: 3,
+    MappingGrade.NONE: 1,
+}
+SEMANTIC_CAPS = {MappingGrade.EXTRA: 3, MappingGrade.PARTIAL: 3, MappingGrade.NONE: 1}
+
+# --- Consistency (seed 000, 3.2; SPEC 3.3) -------------------------------------------------------------------------
+MIN_ROOMS = 3
+AGREEING_SHARE = Fraction(2, 3)
+NUMBER_SPREAD = Fraction(1, 100)
+# The first rung that holds counts. The rung of 1 stands before that of 2: it is the more special one.
+CONSISTENCY_LADDER = (
+    (5, "{n}회 모두 결론과 숫자 일치"),
+    (4, "{n}회 모두 결론 일치, 숫자는 허용 오차 이내"),
+    (3, "{n}회 중 {k}회 이상 결론과 숫자 모두 일치"),
+    (1, "{n}회 모두 결론은 같으나 숫자가 매번 다름"),
+    (2, "{n}회 중 {k}회 이상 결론만 일치, 숫자 불일치"),
+    (0, "{n}회 응답이 서로 다름"),
+)
+
+# --- Accuracy (seed 000, 2.3 and 3.3; SPEC 3.3) --------------------------------------------------------------------
+DEFAULT_TOLERANCE_PERCENT = "1"
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What a row of an accuracy table gives: points, and whether the right tools were used (None: nobody can tell)."""
+
+    points: int
+    tools: ToolVerdict | None
+
+
+_PASS, _PARTIAL, _FAIL = ToolVerdict.PASS, ToolVerdict.PARTIAL, ToolVerdict.FAIL
+DATAKEY_ACCURACY = {
+    MappingGrade.EXACT: Accuracy(5, _PASS),
+    MappingGrade.EXTRA: Accuracy(3, _PARTIAL),
+    MappingGrade.PARTIAL: Accuracy(0, _FAIL),
+    MappingGrade.NONE: Accuracy(0, _FAIL),
+}
+# By mapping grade and grade of the numbers (None: no ground truth). `UNKNOWN` is a query that expects no filter.
+FILTER_ACCURACY = {
+    (MappingGrade.EXACT, NumbersGrade.EXACT): Accuracy(5, _PASS),
+    (MappingGrade.EXACT, NumbersGrade.WITHIN): Accuracy(4, _PASS),
+    (MappingGrade.EXACT, NumbersGrade.WRONG): Accuracy(2, _PASS),
+    (MappingGrade.EXACT, None): Accuracy(4, _PASS),
+    (MappingGrade.EXTRA, NumbersGrade.EXACT): Accuracy(5, _PASS),
+    (MappingGrade.EXTRA, NumbersGrade.WITHIN): Accuracy(4, _PASS),
+    (MappingGrade.EXTRA, NumbersGrade.WRONG): Accuracy(1, _FAIL),
+    (MappingGrade.EXTRA, None): Accuracy(3, _PARTIAL),
+    (MappingGrade.PARTIAL, NumbersGrade.EXACT): Accuracy(3, _FAIL),
+    (MappingGrade.PARTIAL, NumbersGrade.WITHIN): Accuracy(1, _FAIL),
+    (MappingGrade.PARTIAL, NumbersGrade.WRONG): Accuracy(1, _FAIL),
+    (MappingGrade.PARTIAL, None): Accuracy(1, _FAIL),
+    (MappingGrade.NONE, NumbersGrade.EXACT): Accuracy(3, _FAIL),
+    (MappingGrade.NONE, NumbersGrade.WITHIN): Accuracy(0, _FAIL),
+    (MappingGrade.NONE, NumbersGrade.WRONG): Accuracy(0, _FAIL),
+    (MappingGrade.NONE, None): Accuracy(0, _FAIL),
+    (MappingGrade.UNKNOWN, NumbersGrade.EXACT): Accuracy(5, None),
+    (MappingGrade.UNKNOWN, NumbersGrade.WITHIN): Accuracy(4, None),
+    (MappingGrade.UNKNOWN, NumbersGrade.WRONG): Accuracy(2, None),
+}
+RIGHT_NUMBERS = (NumbersGrade.EXACT, NumbersGrade.WITHIN)
+# With an unneeded data key the user still chooses; whether an unneeded filter did harm only the numbers can tell.
+PASSING_TOOLS = {
+    AgentType.MOVE: (_PASS, _PARTIAL),
+    AgentType.PLAN: (_PASS, _PARTIAL),
+    AgentType.APPLICANT_MANAGEMENT: (_PASS,),
+}
+
+# --- Speed, seconds (seed 000, 3.4 and 3.5) ------------------------------------------------------------------------
+_SINGLE = Bands("at_most", ((5, 5), (8, 4), (10, 3), (15, 2), (20, 1)), beyond=0)
+_MULTI = Bands("at_most", ((10, 5), (15, 4), (20, 3), (30, 2), (45, 1)), beyond=0)
+_MULTI_APPLICANTS = Bands("at_most", ((20, 5), (30, 4), (40, 3), (50, 2), (60, 1)), beyond=0)
+SPEED_BANDS = {
+    (LatencyClass.SINGLE, AgentType.MOVE): _SINGLE,
+    (LatencyClass.SINGLE, AgentType.PLAN): _SINGLE,
+    (LatencyClass.SINGLE, AgentType.APPLICANT_MANAGEMENT): _SINGLE,
+    (LatencyClass.MULTI, AgentType.MOVE): _MULTI,
+    (LatencyClass.MULTI, AgentType.PLAN): _MULTI,
+    (LatencyClass.MULTI, AgentType.APPLICANT_MANAGEMENT): _MULTI_APPLICANTS,
+}
+TTFT_MAX_S = 1
+
+# --- Stability (seed 000, 3.6) -------------------------------------------------------------------------------------
+ANSWERED_POINTS, UNANSWERED_POINTS = 5, 0
+
+# --- Weighted total and manual review (seed 000, 4) ----------------------------------------------------------------
+WEIGHTS = Weights({"semantic": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20})
+TOTAL_DIGITS = 2
+REVIEW_AT_MOST = {"semantic": 2, "accuracy": 2, "stability": 2}
+REVIEW_TOTAL_AT_MOST = Decimal("2.5")
+
+
+# --- Targets (seed 000, 2.3 to 2.5) --------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Goal:
+    """A rate that the team wants to reach: what is counted, and the least share."""
+
+    title: str
+    at_least: Fraction
+    source: str
+
+
+SINGLE_MEAN_MAX_S = 10
+GOALS = {
+    "ttft_rate": Goal("TTFT 1초 이하인 응답", Fraction(90, 100), "seed 000, 2.4·2.5"),
+    "chat_wait_rate": Goal("단일 호출 평균 응답이 10초 이내인 채팅", Fraction(95, 100), "seed 000, 2.4"),
+    "tool_accuracy_rate": Goal("도구 사용 정확도(필터/datakey)", Fraction(98, 100), "seed 000, 2.3"),
+    "result_accuracy_rate": Goal("결과 정확도(정답 수치)", Fraction(98, 100), "seed 000, 2.3"),
+}

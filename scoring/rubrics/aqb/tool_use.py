@@ -1,0 +1,145 @@
+"""Which tools a query expects, which an answer used, and how the two meet.
+
+Tools are data keys (move, plan), the page that a move leads to, or filters and grid columns (applicant management).
+Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scoring.rubrics.aqb.grades import MISSING_TITLES, MappingGrade, Missing
+from scoring.runs.cells import given
+from scoring.runs.checks import EntryGroup, PathCheck
+from scoring.runs.executions import AgentType, Execution, Reading
+from scoring.runs.expected import parse_expected
+from scoring.runs.filter_names import FILTER_CODES, expected_filters
+from scoring.runs.used import PERIOD_FILTER, Used, expected_datakeys, same_page, used_by
+
+_NOTHING = Used(frozenset(), frozenset(), frozenset(), ())
+_NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items()))}  # the first name counts
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """Expected and used tools, sorted. `kind` is what they are called; `expected` is `found` and `missing` together.
+
+    `extra` are used tools that nobody expected, `weak` the found ones that are grid columns, `unmapped` the expected
+    names without a code. An answer that failed or is empty used nothing. The period filter is never `extra`.
+    """
+
+    kind: str
+    found: tuple[str, ...]
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    weak: tuple[str, ...] = ()
+    unmapped: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Every expected tool that has a code."""
+        return tuple(sorted((*self.found, *self.missing)))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Every tool that the answer used, without columns, which a page may show of its own."""
+        return tuple(sorted({*self.found, *self.extra} - set(self.weak)))
+
+    @property
+    def grade(self) -> MappingGrade:
+        """Source: SPEC 3.3 (mapping grade)."""
+        if self.unmapped or not self.expected:
+            return MappingGrade.UNKNOWN
+        if not self.found:
+            return MappingGrade.NONE
+        if self.missing:
+            return MappingGrade.PARTIAL
+        return MappingGrade.EXTRA if self.extra else MappingGrade.EXACT
+
+    @property
+    def unknown_because(self) -> Missing:
+        """Why the grade is unknown, where it is."""
+        return Missing.UNMAPPED_FILTER if self.unmapped else Missing.NOTHING_EXPECTED
+
+    def text(self) -> str:
+        """The evidence as a Korean sentence."""
+        kind, used = self.kind, _listed(self.extra) or "없음"
+        beside = f", 불필요한 {kind} 추가: {_listed(self.extra)}" if self.extra else ""
+        weak = f" (열 {_listed(self.weak)}: 화면 기본값일 수 있는 약한 확인)" if self.weak else ""
+        match self.grade:
+            case MappingGrade.UNKNOWN if self.unmapped:
+                return f"{MISSING_TITLES[Missing.UNMAPPED_FILTER]}: {', '.join(self.unmapped)}"
+            case MappingGrade.UNKNOWN:
+                return f"{MISSING_TITLES[Missing.NOTHING_EXPECTED]} (사용한 {kind}: {used})"
+            case MappingGrade.NONE:
+                return f"기대한 {kind} 미사용: {_listed(self.missing)} (사용한 {kind}: {used})"
+            case MappingGrade.PARTIAL:
+                missing = _listed(self.missing)
+                return f"기대한 {kind} 일부만 사용: {_listed(self.found)}, 누락: {missing}{beside}{weak}"
+            case MappingGrade.EXTRA:
+                return f"기대한 {kind} 모두 사용: {_listed(self.found)}{beside}{weak}"
+        return f"기대한 {kind} 정확히 사용: {_listed(self.found)}{weak}"
+
+
+def tool_use(reading: Reading) -> ToolUse:
+    """How the tools of one answer meet what its row expects."""
+    execution, used = reading.execution, used_by(reading) if reading.answered else _NOTHING
+    if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
+        return _filter_use(execution, used)
+    datakeys = expected_datakeys(execution.expected_datakeys) | set(_checked(execution, "dataKey"))
+    page = given(execution.expected_url)
+    if execution.agent_type is AgentType.MOVE and page and not datakeys:
+        there = [path for path in used.url_paths if same_page(page, path)]
+        elsewhere = (path for path in used.url_paths if path not in there)
+        return _compared("URL 경로", {page}, {page} if there else set(), elsewhere)
+    return _compared("datakey", datakeys, datakeys & used.datakeys, used.datakeys - datakeys)
+
+
+def shown_filter(code: str) -> str:
+    """A filter as people know it: `보훈(PATRIOT)`."""
+    return f"{_NAME_OF_FILTER[code]}({code})" if code in _NAME_OF_FILTER else code
+
+
+def _filter_use(execution: Execution, used: Used) -> ToolUse:
+    expected = expected_filters(execution.expected_filters)
+    filters = expected.filters | set(_checked(execution, "filterType"))
+    columns = expected.columns & used.columns
+    return _compared(
+        "필터",
+        filters | expected.columns,
+        (filters & used.filters) | columns,
+        used.filters - filters - {PERIOD_FILTER},
+        weak=columns,
+        unmapped=expected.unmapped,
+    )
+
+
+def _compared(
+    kind: str,
+    expected: Iterable[str],
+    found: Iterable[str],
+    extra: Iterable[str],
+    weak: Iterable[str] = (),
+    unmapped: tuple[str, ...] = (),
+) -> ToolUse:
+    there = set(found)
+    missing = set(expected) - there
+    return ToolUse(
+        kind, tuple(sorted(there)), tuple(sorted(missing)), tuple(sorted(extra)), tuple(sorted(weak)), unmapped
+    )
+
+
+def _checked(execution: Execution, key: str) -> Iterator[str]:
+    """The tools that the checks of `기대결과` ask for, where each names exactly one."""
+    for item in parse_expected(execution.expected_text, execution.criteria_json).items:
+        match item:
+            case EntryGroup(checks=checks):
+                conditions = (condition for check in checks for condition in check.conditions)
+                yield from (str(c.values[0]) for c in conditions if c.key == key and len(c.values) == 1)
+            case PathCheck(op="eq", path=path, value=str(value)) if path.steps[-1] == key:
+                yield value
+
+
+def _listed(tools: Iterable[str]) -> str:
+    return ", ".join(map(shown_filter, tools))

@@ -1,0 +1,99 @@
+"""`recruit-agent`: test runs of every recruiting agent: verdict, pass ratio, reproducibility, latency, stability.
+
+Source: seed 004, SPEC 3.2.
+"""
+
+from __future__ import annotations
+
+from scoring.markdown import table
+from scoring.rubrics.recruit_agent import tables, thresholds
+from scoring.rubrics.recruit_agent.formulas import METRICS, score_query
+from scoring.rubrics.recruit_agent.intent import RUBRIC_ID, requests
+from scoring.rubrics.recruit_agent.prompts import PROMPTS
+from scoring.rubrics.recruit_agent.report import report
+from scoring.rubrics.recruit_agent.summary import summarise
+from scoring.run_rubric import Option, RunRubric
+from scoring.run_rubric_readme import run_rubric_readme
+from scoring.runs.band_texts import band_rows
+
+
+def _readme() -> str:
+    t = thresholds
+    ratios = [
+        ("실행 실패", t.FAILED_POINTS),
+        ("체크 없음 (not_evaluable)", t.NOT_EVALUABLE_POINTS),
+        *((f"가중 통과율 {text}", points) for text, points in band_rows(t.PASS_RATIO_POINTS, maximum=1)),
+        ("가중 통과율 0", t.NOTHING_PASSED_POINTS),
+    ]
+    keys = ", ".join([*t.SIGNATURE_KEYS, *(f"value.{key}" for key in t.SIGNATURE_VALUE_KEYS), "filterType"])
+    consistency = [
+        ("실행 수", f"{t.MIN_EXECUTIONS}건 미만이면 {t.TOO_FEW_EXECUTIONS_POINTS}점"),
+        ("ratioA", "intent_label 최빈값의 비율"),
+        ("ratioB", "signature 최빈값의 비율"),
+        ("점수", f"(ratioA + ratioB) / 2 × {t.MAX_POINTS}"),
+        ("signature의 키", keys),
+        ("dataUIList가 비었거나 응답이 없음", f"signature = {t.EMPTY_SIGNATURE}"),
+        ("실패 또는 빈 응답", f"intent_verdict = {t.NOT_ANSWERED_VERDICT}, intent_label = {t.NOT_ANSWERED_LABEL}"),
+    ]
+    speeds = [("SINGLE", t.SPEED_SINGLE_POINTS), ("MULTI", t.SPEED_MULTI_POINTS)]
+    return run_rubric_readme(
+        RUBRIC,
+        [
+            (
+                "의도 충족 (seed 004, 의도 충족)",
+                table(
+                    ["intent_verdict", "점수", "기준"], [(w, v.points, v.meaning) for w, v in t.INTENT_VERDICTS.items()]
+                ),
+            ),
+            ("정확성 (seed 004, 정확성)", table(["조건", "점수"], ratios)),
+            ("일관성 (seed 004, 일관성)", table(["항목", "값"], consistency)),
+            ("intent_label (seed 004, 일관성)", table(["라벨", "뜻"], t.INTENT_LABELS.items())),
+            *(
+                (
+                    f"응답 속도 {name} (seed 004, 응답 속도)",
+                    table(["시간", "점수"], [*band_rows(bands, "초"), ("누락", t.NO_TIME_POINTS)]),
+                )
+                for name, bands in speeds
+            ),
+            (
+                "안정성 (seed 004, 안정성)",
+                table(
+                    ["기준", "점수"],
+                    [
+                        ("에러 없음, 파싱 성공, 응답 존재", t.STABLE_POINTS),
+                        ("에러, 타임아웃, 파싱 실패, 응답 부재", t.UNSTABLE_POINTS),
+                    ],
+                ),
+            ),
+            (
+                "종합 점수 (seed 004, 종합 점수)",
+                table(["지표", "가중치"], [(name, f"{share}%") for name, share in t.WEIGHTS.percents.items()]),
+            ),
+        ],
+    )
+
+
+RUBRIC = RunRubric(
+    id=RUBRIC_ID,
+    version=thresholds.VERSION,
+    title="채용 에이전트 테스트 채점",
+    summary="모든 채용 에이전트의 테스트 결과를 채점합니다. 의도는 판정 모델이, 나머지는 규칙이 정합니다.",
+    metrics=METRICS,
+    own_columns=tables.OWN_COLUMNS,
+    query_columns=tables.QUERY_COLUMNS,
+    requests=requests,
+    score_query=score_query,
+    query_row=tables.query_row,
+    summarise=summarise,
+    report=report,
+    readme=_readme,
+    prompts=PROMPTS,
+    options=(
+        Option(
+            "weighted_total",
+            "on",
+            "on|off",
+            "the seed calls its total optional: `off` leaves it out where teams compare metrics one by one",
+        ),
+    ),
+)

@@ -1,0 +1,88 @@
+"""Whether repeated executions of a query come to the same: intents and what the user sees. Source: seed 004, 일관성."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from scoring.rubrics.recruit_agent import thresholds as t
+from scoring.rubrics.recruit_agent.intent import Intent
+from scoring.run_rubric import Score
+from scoring.runs.executions import Reading
+from scoring.runs.raw_json import JsonObject
+from scoring.runs.used import filters_of
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """The score and its two halves; None where there is too little to compare, `ratio_a` also where a label misses."""
+
+    score: Score
+    ratio_a: Fraction | None
+    ratio_b: Fraction | None
+
+
+def signature(reading: Reading) -> str:
+    """What the user sees, as canonical JSON of the seed's key fields of every entry, whatever their order.
+
+    `EMPTY` without entries and where the execution failed.
+    """
+    if reading.failure or not reading.response.ui_entries:
+        return t.EMPTY_SIGNATURE
+    return "[" + ",".join(sorted(_entry_signature(entry) for entry in reading.response.ui_entries)) + "]"
+
+
+def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consistency:
+    """((ratioA + ratioB) / 2) * 5 over the executions of one query; with fewer than two the seed gives 0.
+
+    NULL where the judge gave no label for one of them: the status is the reason.
+    """
+    n = len(signatures)
+    if n < t.MIN_EXECUTIONS:
+        reason = f"실행이 {n}건이라 반복을 비교할 수 없어 0점({t.MIN_EXECUTIONS}건 이상 필요)"
+        return Consistency(Score(t.TOO_FEW_EXECUTIONS_POINTS, reason), None, None)
+    ratio_b = mode_ratio(signatures)
+    seen = f"화면 구성 일치 {_share(ratio_b, n)}"
+    labels = [intent.label for intent in intents if intent.label is not None]
+    if len(labels) < n:
+        missing = next(intent.missing for intent in intents if intent.label is None)
+        reason = f"의도 라벨을 판정받지 못한 실행 {n - len(labels)}건이 있어 채점하지 않음({missing}), {seen}"
+        return Consistency(Score(None, reason, missing), None, ratio_b)
+    ratio_a = mode_ratio(labels)
+    points = (ratio_a + ratio_b) / 2 * t.MAX_POINTS
+    listed = ", ".join(f"{label} {count}건" for label, count in sorted(Counter(labels).items(), key=_by_count))
+    reason = f"의도 일치 {_share(ratio_a, n)}({listed}), {seen}로 {float(points):.2f}점"
+    return Consistency(Score(points, reason), ratio_a, ratio_b)
+
+
+def mode_ratio(values: Sequence[str]) -> Fraction:
+    """The share of the most frequent value; a tie does not change it."""
+    return Fraction(max(Counter(values).values()), len(values))
+
+
+def _entry_signature(entry: JsonObject) -> str:
+    ui_value = entry.get("uiValue")
+    ui_value = ui_value if isinstance(ui_value, dict) else {}
+    value = ui_value.get("value")
+    value = value if isinstance(value, dict) else {}
+    fields = {
+        **{key: ui_value.get(key) for key in t.SIGNATURE_KEYS},
+        **{f"value.{key}": value.get(key) for key in t.SIGNATURE_VALUE_KEYS},
+        "filterType": sorted(filters_of(ui_value)) or None,
+    }
+    known = {key: field for key, field in fields.items() if field is not None}
+    try:
+        return json.dumps(known, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        return '"너무 깊은 값"'
+
+
+def _share(ratio: Fraction, n: int) -> str:
+    return f"{int(ratio * n)}/{n}"
+
+
+def _by_count(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]

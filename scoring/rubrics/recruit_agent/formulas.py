@@ -1,0 +1,200 @@
+"""The formulas of `recruit-agent`: one query's executions become scores. Source: seed 004; SPEC 3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scoring.bands import Bands
+from scoring.judging import Verdicts, VerdictStatus
+from scoring.rubrics.recruit_agent import thresholds as t
+from scoring.rubrics.recruit_agent.consistency import Consistency, consistency, signature
+from scoring.rubrics.recruit_agent.intent import Intent, intent_of, not_answered
+from scoring.run_rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.runs.band_texts import band_text
+from scoring.runs.check_results import CheckResult, evaluate, pass_ratio
+from scoring.runs.checks import Item
+from scoring.runs.executions import Execution, LatencyClass, Reading, latency_class_of_query, reading_of
+from scoring.runs.expected import parse_expected
+from scoring.runs.filter_names import expected_filters
+from scoring.runs.patterns import failed_check_lines
+from scoring.runs.summaries import as_float, query_means
+from scoring.runs.used import PERIOD_FILTER, used_by
+from scoring.totals import Exact, WeightedTotal, mean, rounded
+
+METRICS = (
+    Metric("intent", "의도 충족"),
+    Metric("accuracy", "정확성"),
+    Metric("stability", "안정성"),
+    Metric("speed_single", "응답 속도 (기본)"),
+    Metric("speed_multi", "응답 속도 (다중 도구)"),
+    Metric("consistency", "일관성", per_execution=False),
+)
+EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
+
+
+def checks_of(execution: Execution) -> tuple[Item, ...]:
+    """The declared checks (`accuracyChecks`, `@check`), else the Korean checklist. Source: seed 004, 정확성."""
+    expected = parse_expected(execution.expected_text, execution.criteria_json)
+    return expected.declared or expected.checklist
+
+
+def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> ScoredQuery:
+    """One query, its executions in the order of rounds, with consistency, total and what a person should look at."""
+    ordered = sorted(executions, key=lambda execution: execution.round)
+    readings = [reading_of(execution) for execution in ordered]
+    intents = [intent_of(reading, verdicts) for reading in readings]
+    signatures = [signature(reading) for reading in readings]
+    latency_class = _latency_class(readings)
+    scored = tuple(
+        _scored(reading, intent, seen, latency_class)
+        for reading, intent, seen in zip(readings, intents, signatures, strict=True)
+    )
+    repeated = consistency(intents, signatures)
+    scores = {**query_means(scored, EXECUTION_METRICS), "consistency": repeated.score}
+    return ScoredQuery(
+        query_id=ordered[0].query_id,
+        query_text=next((execution.query_text for execution in ordered if execution.query_text), ""),
+        agent_type=next((execution.agent_type for execution in ordered if execution.agent_type), None),
+        executions=scored,
+        scores=scores,
+        own=_query_values(scores, intents, repeated, latency_class, options),
+        problems=_problems(ordered),
+    )
+
+
+def weighted_total(points: Mapping[str, Exact | None], options: Options) -> WeightedTotal:
+    """The seed's weights over the metrics that are known; speed is the mean of the speed metrics there are.
+
+    Without `weighted_total=on` there is none. Source: seed 004, 종합 점수; SPEC 3.2.
+    """
+    if options["weighted_total"] == "off":
+        return WeightedTotal(None, 0)
+    return t.WEIGHTS.total({**points, "speed": mean((points["speed_single"], points["speed_multi"]))})
+
+
+def total_values(total: WeightedTotal) -> dict[str, float | None]:
+    """A total for tables and JSON: two decimals, and the share of the weights that was there (0 to 1)."""
+    if total.value is None:
+        return {"weighted_total": None, "weight_coverage": None}
+    value = float(rounded(total.value, t.TOTAL_DIGITS))
+    return {"weighted_total": value, "weight_coverage": total.coverage_percent / 100}
+
+
+def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
+    """The weighted share of checks that pass, banded; 0 where a run failed or nothing can be checked.
+
+    Source: seed 004, 정확성; SPEC 3.2.
+    """
+    if reading.failure:
+        return Score(t.FAILED_POINTS, f"{not_answered(reading)}: 산출물을 믿을 수 없어 0점")
+    ratio = pass_ratio(results)
+    if ratio is None:
+        return Score(t.NOT_EVALUABLE_POINTS, "확인할 체크가 없어 평가할 수 없으므로 0점(not_evaluable)")
+    asked, passed = len(results), sum(result.passed for result in results)
+    failures = "; ".join(result.reason for result in results if not result.passed)
+    if not ratio:
+        return Score(t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 0점: {failures}")
+    points = t.PASS_RATIO_POINTS.points(ratio)
+    if not failures:
+        return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
+    band = band_text(t.PASS_RATIO_POINTS, ratio)
+    return Score(
+        points, f"체크 {asked}개 중 {passed}개 통과(가중 통과율 {float(ratio):.2f}, {band})로 {points}점: {failures}"
+    )
+
+
+def stability_score(reading: Reading) -> Score:
+    """5 for an answer without errors, else 0. Source: seed 004, 안정성."""
+    if reading.answered:
+        return Score(t.STABLE_POINTS, "오류 없이 응답해 5점")
+    return Score(t.UNSTABLE_POINTS, not_answered(reading))
+
+
+def speed_scores(latency_s: float | None, latency_class: LatencyClass) -> dict[str, Score]:
+    """The metric of the query's latency class; the other does not apply. Source: seed 004, 응답 속도; SPEC 3.2."""
+    if latency_class is LatencyClass.SINGLE:
+        other = Score(None, "단일 도구 호출 질의라 해당 없음")
+        return {"speed_single": _speed(latency_s, t.SPEED_SINGLE_POINTS), "speed_multi": other}
+    other = Score(None, "다중 도구 호출 질의라 해당 없음")
+    return {"speed_single": other, "speed_multi": _speed(latency_s, t.SPEED_MULTI_POINTS)}
+
+
+def review_reasons(intents: Sequence[Intent]) -> list[str]:
+    """Codes of why a person should look: a question that was asked and got no answer (`intent_refused`, ...).
+
+    Without any judge the run says so once, and no query is flagged. Source: SPEC 3.3 and 7.
+    """
+    asked = (intent.missing for intent in intents if intent.missing not in ("", VerdictStatus.NO_JUDGE))
+    return [f"intent_{status}" for status in dict.fromkeys(asked)]
+
+
+def _speed(latency_s: float | None, bands: Bands[int]) -> Score:
+    if latency_s is None:
+        return Score(t.NO_TIME_POINTS, "응답 시간이 기록되지 않아 0점")
+    points = bands.points(latency_s)
+    return Score(points, f"응답 {latency_s:g}초({band_text(bands, latency_s, '초')})로 {points}점")
+
+
+def _scored(reading: Reading, intent: Intent, seen: str, latency_class: LatencyClass) -> ScoredExecution:
+    items = checks_of(reading.execution)
+    results = () if reading.failure else evaluate(items, reading.response)
+    ratio = pass_ratio(results)
+    return ScoredExecution(
+        execution=reading.execution,
+        failed=bool(reading.failure),
+        empty=bool(reading.emptiness),
+        latency_s=reading.latency_s,
+        latency_class=latency_class,
+        scores={
+            "intent": intent.score,
+            "accuracy": accuracy_score(reading, results),
+            "stability": stability_score(reading),
+            **speed_scores(reading.latency_s, latency_class),
+        },
+        own={
+            "intent_verdict": intent.verdict,
+            "intent_label": intent.label,
+            "signature": seen,
+            "pass_ratio": as_float(ratio),
+            "failed_checks": failed_check_lines(items, results) if results else [],
+        },
+    )
+
+
+def _latency_class(readings: Sequence[Reading]) -> LatencyClass:
+    expected = [expected_filters(reading.execution.expected_filters).filters for reading in readings]
+    criteria = (parse_expected(r.execution.expected_text, r.execution.criteria_json).latency_class for r in readings)
+    return latency_class_of_query(
+        readings,
+        expected_filters=max((len(filters - {PERIOD_FILTER}) for filters in expected if filters), default=None),
+        used_filters=max(len(used_by(reading).filters - {PERIOD_FILTER}) for reading in readings),
+        criteria=next(filter(None, criteria), None),
+    )
+
+
+def _query_values(
+    scores: Mapping[str, Score],
+    intents: Sequence[Intent],
+    repeated: Consistency,
+    latency_class: LatencyClass,
+    options: Options,
+) -> dict[str, Any]:
+    points = {name: score.points for name, score in scores.items()}
+    return {
+        "rounds": len(intents),
+        "latency_class": latency_class,
+        **total_values(weighted_total(points, options)),
+        "ratio_a": repeated.ratio_a,
+        "ratio_b": repeated.ratio_b,
+        "manual_review_reasons": review_reasons(intents),
+    }
+
+
+def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:
+    """What of the expected results means to be a check and is none, each text once."""
+    found: dict[tuple[str, str], None] = {}
+    for execution in executions:
+        for problem in parse_expected(execution.expected_text, execution.criteria_json).problems:
+            found["unchecked_text", f"{problem.text}: {problem.reason}"] = None
+    return tuple(found)

@@ -1,0 +1,117 @@
+"""The judge's part: what is asked about an answer, what the verdict comes to. Source: seed 004, 의도 충족; SPEC 7."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.judging import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.markdown import shortened
+from scoring.rubrics.recruit_agent import thresholds as t
+from scoring.run_rubric import Options, Score
+from scoring.runs.cells import given
+from scoring.runs.executions import Execution, Reading, reading_of
+from scoring.runs.expected import parse_expected
+from scoring.runs.raw_json import JsonObject
+from scoring.runs.used import filters_of, scalars
+
+RUBRIC_ID = "recruit-agent"
+_DESCRIBED_TEXTS = ("formType", "actionType", "planId", "message", "buttonName")
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What is known of an answer's intent. Without a verdict both words are None and `missing` is the status."""
+
+    score: Score
+    verdict: str | None
+    label: str | None
+
+    @property
+    def missing(self) -> str:
+        return self.score.missing
+
+
+def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
+    """One question per execution that answered, verdict and label together; what did not answer is decided by rule."""
+    readings = (reading_of(execution) for execution in executions)
+    return [intent_request(reading) for reading in readings if reading.answered]
+
+
+def intent_request(reading: Reading) -> JudgeRequest:
+    """The question about one answer. It names no run and no round: the same answer is asked about once."""
+    execution = reading.execution
+    expected = parse_expected(execution.expected_text, execution.criteria_json)
+    criteria = parse_expected("", execution.criteria_json)
+    texts = (given(execution.expected_text), criteria.prose)
+    return JudgeRequest(
+        RUBRIC_ID,
+        QuestionKind.INTENT,
+        {
+            "query": execution.query_text,
+            "expected_result": "\n".join(text for text in texts if text),
+            "intent_rubric": expected.intent_rubric,
+            "assistant_message": reading.response.assistant_message,
+            "data_ui": described_data_ui(reading),
+        },
+    )
+
+
+def intent_of(reading: Reading, verdicts: Verdicts) -> Intent:
+    """The verdict's points; FAILED and ERROR by rule without an answer; NULL with the status without a verdict.
+
+    A verdict whose words are not in the tables is no verdict: its status is `invalid`.
+    """
+    if not reading.answered:
+        verdict = t.INTENT_VERDICTS[t.NOT_ANSWERED_VERDICT]
+        reason = f"{t.NOT_ANSWERED_VERDICT}({verdict.points}점): {not_answered(reading)}"
+        return Intent(Score(verdict.points, reason), t.NOT_ANSWERED_VERDICT, t.NOT_ANSWERED_LABEL)
+    given_verdict = verdict_of(intent_request(reading), verdicts)
+    if not given_verdict.given:
+        return _unknown(given_verdict.status)
+    word, label = (str(given_verdict.answer.get(field)) for field in ("intent_verdict", "intent_label"))
+    if word not in t.INTENT_VERDICTS or label not in t.INTENT_LABELS:
+        return _unknown(VerdictStatus.INVALID)
+    verdict = t.INTENT_VERDICTS[word]
+    reason = f"{word}({verdict.points}점): {given_verdict.reason or verdict.meaning}"
+    return Intent(Score(verdict.points, reason), word, label)
+
+
+def not_answered(reading: Reading) -> str:
+    """Why there is no answer to score."""
+    return f"실행 실패: {reading.failure}" if reading.failure else f"빈 응답: {reading.emptiness}"
+
+
+def described_data_ui(reading: Reading) -> list[Mapping[str, Any]]:
+    """What the user saw beside the message, short: the judge needs its meaning, not its JSON."""
+    return [_described(entry) for entry in reading.response.ui_entries[: t.DESCRIBED_ENTRIES]]
+
+
+def _described(entry: JsonObject) -> Mapping[str, Any]:
+    ui_value = entry.get("uiValue")
+    ui_value = ui_value if isinstance(ui_value, dict) else {}
+    options = ui_value.get("selectOptionList")
+    names = (
+        [option.get("optionName") for option in options if isinstance(option, dict)]
+        if isinstance(options, list)
+        else []
+    )
+    described: dict[str, Any] = {
+        "description": _short(entry.get("uiDescription")),
+        **{name: _short(ui_value.get(name)) for name in _DESCRIBED_TEXTS},
+        "options": [_short(name) for name in names[: t.DESCRIBED_OPTIONS]],
+        "data_keys": sorted({_short(text) for key, text in scalars(ui_value) if key == "dataKey"})[
+            : t.DESCRIBED_OPTIONS
+        ],
+        "filters": sorted(map(_short, filters_of(ui_value)))[: t.DESCRIBED_OPTIONS],
+    }
+    return {name: value for name, value in described.items() if value}
+
+
+def _short(value: object) -> str:
+    return shortened(" ".join((given(value) or "").split()), t.DESCRIBED_CHARACTERS)
+
+
+def _unknown(status: VerdictStatus) -> Intent:
+    return Intent(Score(None, f"의도를 판정받지 못해 채점하지 않음({status})", status), None, None)

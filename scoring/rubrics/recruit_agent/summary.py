@@ -1,0 +1,90 @@
+"""What a run of a recruiting agent comes to: rounds, set, total, distributions. Source: seed 004; SPEC 3.2 and 4."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from scoring.judging import VerdictStatus
+from scoring.rubrics.recruit_agent import thresholds as t
+from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, checks_of, total_values, weighted_total
+from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.runs.patterns import check_patterns, outages
+from scoring.runs.summaries import as_float, distributions, final_mean, mean_and_n, round_means, set_means
+from scoring.totals import mean
+
+
+def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
+    """Means per round and of the set with the set's total, and what keeps scores from being known."""
+    executions = [scored for query in queries for scored in query.executions]
+    unanswered = Counter(scored.scores["intent"].missing for scored in executions)
+    return RunSummary(
+        rounds=round_means(queries, EXECUTION_METRICS),
+        set={
+            **set_means(queries, EXECUTION_METRICS),
+            "consistency": _consistency(queries),
+            **_set_total(queries, options),
+        },
+        distributions=distributions(queries, EXECUTION_METRICS),
+        data_quality=_data_quality(queries, executions, unanswered),
+        extra={
+            "notice": _notice(unanswered[VerdictStatus.NO_JUDGE], len(executions)),
+            "manual_review": sum(bool(query.own["manual_review_reasons"]) for query in queries),
+            "intent_verdicts": _counts(t.INTENT_VERDICTS, executions, "intent_verdict"),
+            "intent_labels": _counts(t.INTENT_LABELS, executions, "intent_label"),
+            "check_patterns": [asdict(pattern) for pattern in check_patterns(executions, checks_of)],
+            "outages": [asdict(outage) for outage in outages(executions)],
+        },
+    )
+
+
+def _consistency(queries: Sequence[ScoredQuery]) -> dict[str, Any]:
+    """The mean over the queries and the means of its halves; queries with too few executions count with their 0."""
+    return {
+        **mean_and_n(query.scores["consistency"].points for query in queries),
+        "ratio_a": as_float(mean(query.own["ratio_a"] for query in queries)),
+        "ratio_b": as_float(mean(query.own["ratio_b"] for query in queries)),
+        "too_few_executions": sum(query.own["rounds"] < t.MIN_EXECUTIONS for query in queries),
+        "without_label": sum(query.scores["consistency"].points is None for query in queries),
+    }
+
+
+def _set_total(queries: Sequence[ScoredQuery], options: Options) -> dict[str, Any]:
+    """The total from the set's means. Source: seed 004, 종합 점수."""
+    if options["weighted_total"] == "off":
+        return {}
+    points: dict[str, Fraction | None] = {metric: final_mean(queries, metric) for metric in EXECUTION_METRICS}
+    points["consistency"] = mean(query.scores["consistency"].points for query in queries)
+    values = total_values(weighted_total(points, options))
+    return {"weighted_total": {"mean": values["weighted_total"], "weight_coverage": values["weight_coverage"]}}
+
+
+def _data_quality(
+    queries: Sequence[ScoredQuery], executions: Sequence[ScoredExecution], unanswered: Mapping[str, int]
+) -> dict[str, Any]:
+    return {
+        "failed": sum(scored.failed for scored in executions),
+        "empty": sum(scored.empty and not scored.failed for scored in executions),
+        "not_evaluable": sum(not scored.failed and scored.own["pass_ratio"] is None for scored in executions),
+        "no_time": sum(scored.latency_s is None for scored in executions),
+        "too_few_executions": sum(query.own["rounds"] < t.MIN_EXECUTIONS for query in queries),
+        "unchecked_text": sum(len(query.problems) for query in queries),
+        **{f"intent_{status}": unanswered[status] for status in VerdictStatus if unanswered[status]},
+    }
+
+
+def _notice(not_judged: int, executions: int) -> str:
+    if not not_judged:
+        return ""
+    return (
+        f"판정 모델을 쓰지 않아(no_judge) 실행 {executions:,}건 중 {not_judged:,}건의 의도 충족과 그 질의의 일관성을 "
+        "채점하지 않았습니다. 나머지 지표는 모두 규칙으로 채점했습니다."
+    )
+
+
+def _counts(words: Mapping[str, Any], executions: Sequence[ScoredExecution], column: str) -> dict[str, int]:
+    found = Counter(scored.own[column] for scored in executions)
+    return {word: found[word] for word in words}

@@ -1,0 +1,46 @@
+"""The inbox of test runs: which files are new and have arrived whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tasks.input_files import FileIdentity, files_in, identity_of
+from tasks.run_files import RUN_FILE_ENDINGS
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """What lies in an inbox: `new` files, those of a `known` content, and `arriving` ones, left for the next run."""
+
+    new: tuple[FileIdentity, ...]
+    known: tuple[Path, ...]
+    arriving: tuple[Path, ...]
+
+
+def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: float) -> Inbox:
+    """The files of an inbox; a folder that is not there holds none.
+
+    `known` are the SHA-256 of files that were scored already; two new files of one content are one. A file is arriving
+    while it is younger than `quiet_s` seconds or changes as it is being read. Hidden files, lock files (`~$`) and
+    names that start with `_` are nobody's.
+
+    Raises:
+        InputError: a file cannot be opened.
+    """
+    new: dict[str, FileIdentity] = {}
+    seen, arriving = [], []
+    rested = (now - timedelta(seconds=quiet_s)).timestamp()
+    for path in files_in(folder, RUN_FILE_ENDINGS):
+        before = path.stat()
+        identity = identity_of(path)
+        after = path.stat()
+        if after.st_mtime > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+            arriving.append(path)
+        elif identity.sha256 in known or identity.sha256 in new:
+            seen.append(path)
+        else:
+            new[identity.sha256] = identity
+    return Inbox(tuple(new.values()), tuple(seen), tuple(arriving))

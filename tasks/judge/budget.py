@@ -1,0 +1,91 @@
+"""What a run may spend: reserved before each call, settled after it, never exceeded."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from scoring.errors import UsageError
+from tasks.judge.questions import Sendable
+from tasks.judge.replies import Usage
+from tasks.judge.settings import JudgeSettings, Price
+
+BATCH_DISCOUNT = 0.5
+_NEAR = 0.9
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Tokens and USD; `usd` is None where the price is unknown."""
+
+    tokens: int
+    usd: float | None
+
+
+class Budget:
+    """The money and the tokens of one run. Chunks of a run share one; threads may.
+
+    A reservation is the most that a call can cost: as many tokens as bytes go in, the longest answer comes out.
+
+    Raises:
+        UsageError: `max_usd` is set and nobody knows the price of the model.
+    """
+
+    def __init__(self, settings: JudgeSettings) -> None:
+        self._price, self._most_usd, self._most_tokens = settings.price, settings.max_usd, settings.max_tokens
+        self._discount = BATCH_DISCOUNT if settings.mode == "batch" else 1.0
+        if self._most_usd is not None and self._price is None:
+            raise UsageError(
+                f"judge.max_usd is set, but the price of {settings.model} is unknown",
+                where="judge.prices",
+                fix=f'add [[judge.prices]] with model = "{settings.model}", input_usd, cached_usd and output_usd',
+            )
+        self._lock = threading.Lock()
+        self._spent_usd, self._spent_tokens = 0.0, 0
+
+    @property
+    def spent(self) -> Cost:
+        """What was spent and what is reserved."""
+        return Cost(self._spent_tokens, self._spent_usd if self._price else None)
+
+    def reserve(self, question: Sendable) -> Cost | None:
+        """Sets aside what a call can cost at most; None if that is no longer there."""
+        most = self.cost(Usage(question.most_tokens_in, 0, question.settings.max_output_tokens))
+        with self._lock:
+            if not self._fits(most, 1.0):
+                return None
+            self._add(most, 1)
+        return most
+
+    def settle(self, reserved: Cost, usage: Usage | None) -> None:
+        """Replaces a reservation by what the call has used; with None, nobody knows, it stays."""
+        if usage is not None:
+            with self._lock:
+                self._add(reserved, -1)
+                self._add(self.cost(usage), 1)
+
+    def is_near(self, question: Sendable) -> bool:
+        """Whether little is left, so that nothing should be asked only to be faster."""
+        most = self.cost(Usage(question.most_tokens_in, 0, question.settings.max_output_tokens))
+        return not self._fits(most, _NEAR)
+
+    def cost(self, usage: Usage) -> Cost:
+        """What a call costs."""
+        usd = usd_of(usage, self._price)
+        return Cost(usage.tokens_in + usage.tokens_out, None if usd is None else usd * self._discount)
+
+    def _fits(self, cost: Cost, share: float) -> bool:
+        usd_left = self._most_usd is None or self._spent_usd + (cost.usd or 0.0) <= self._most_usd * share
+        return usd_left and (self._most_tokens is None or self._spent_tokens + cost.tokens <= self._most_tokens * share)
+
+    def _add(self, cost: Cost, sign: int) -> None:
+        self._spent_tokens += sign * cost.tokens
+        self._spent_usd += sign * (cost.usd or 0.0)
+
+
+def usd_of(usage: Usage, price: Price | None) -> float | None:
+    """The list price of a call, None where the price is unknown."""
+    if price is None:
+        return None
+    fresh = usage.tokens_in - usage.cached
+    return (fresh * price.input_usd + usage.cached * price.cached_usd + usage.tokens_out * price.output_usd) / 1e6

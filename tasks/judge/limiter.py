@@ -1,0 +1,217 @@
+"""Requests and tokens a minute, paced over all processes that share the state database.
+
+Each limit is a bucket that mirrors the endpoint's own. The endpoint's headers correct the mirror: bad news at once,
+good news slowly, and only by what was not yet corrected since the request was sent. The rates of a minute are spent
+second by second, because endpoints count in shorter times than they say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tasks.judge.store import VerdictStore
+
+_RESERVE = 0.1  # of a second's worth stays in the bucket
+_TRUST_IN_GOOD_NEWS = 0.1
+_BURST = 2.0  # times the rate, at most, when a bucket is full
+_BURST_WINDOW_S = 0.1
+_LONGEST_NAP_S = 0.1
+_SHORTEST_NAP_S = 0.04  # some requests at a time: an exchange costs a commit
+_ASKS_AT_ONCE = 64
+
+
+@dataclass
+class Bucket:
+    """What is left of a limit; `rate` is per second, 0 is no limit.
+
+    `corrected` adds up all corrections so far: a reading of the headers is compared with the level that its request
+    left behind, and must not repeat what other readings have corrected since.
+    """
+
+    rate: float
+    level: float
+    capacity: float = 0.0
+    corrected: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.capacity = max(self.capacity, self.rate)
+
+    @property
+    def reserve(self) -> float:
+        return self.rate * _RESERVE
+
+    def refill(self, elapsed_s: float) -> None:
+        self.level = min(self.capacity, self.level + elapsed_s * self.rate)
+
+    def missing_s(self, amount: float) -> float:
+        """Seconds until `amount` may be taken. What is larger than the bucket waits until it is full."""
+        if not self.rate:
+            return 0.0
+        return max(0.0, (min(amount + self.reserve, self.capacity) - self.level) / self.rate)
+
+    def correct(self, difference: float) -> None:
+        self.level += difference
+        self.corrected += difference
+
+    def read(self, remaining: float, sent: Taken) -> None:
+        """Takes over what the endpoint said to a request."""
+        difference = remaining - sent.level - (self.corrected - sent.corrected)
+        if difference > 0:
+            difference *= _TRUST_IN_GOOD_NEWS
+            self.capacity = max(self.capacity, min(remaining, self.rate * 60))
+        self.correct(difference)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The level of a bucket after a request was taken from it, and its corrections until then."""
+
+    level: float
+    corrected: float
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """The permission to send one request: what was taken, by name of the bucket, and the tokens it should need."""
+
+    taken: Mapping[str, Taken]
+    tokens: float
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """What came of a ticket: the endpoint's readings, else the tokens used; or a refusal for `retry_after_s`."""
+
+    ticket: Ticket
+    readings: Mapping[str, float] = field(default_factory=dict)
+    tokens_used: int | None = None
+    refused: str = ""
+    retry_after_s: float = 0.0
+
+
+@dataclass
+class Limits:
+    """Both buckets at the time `at` (seconds since 1970, so that processes agree)."""
+
+    requests: Bucket
+    tokens: Bucket
+    at: float
+    paced_at: float = 0.0
+    blocked_until: float = 0.0
+
+    @classmethod
+    def of(cls, state: Mapping[str, Any], rpm: int, tpm: int, now: float) -> Limits:
+        """The stored state under the rates of now."""
+        per_s = {"requests": rpm / 60, "tokens": tpm / 60}
+        if not state:  # nobody knows what is left: start with what may be taken at once least
+            requests, tokens = (Bucket(rate, level=rate * _RESERVE) for rate in per_s.values())
+            return cls(requests, tokens, at=now)
+        return cls(**{**state, **{name: Bucket(**{**state[name], "rate": rate}) for name, rate in per_s.items()}})
+
+    def advance(self, now: float) -> None:
+        """Lets time pass. A process whose clock is behind refills nothing; the others do it."""
+        elapsed_s = max(0.0, now - self.at)
+        self.requests.refill(elapsed_s)
+        self.tokens.refill(elapsed_s)
+        self.at += elapsed_s
+
+    def heed(self, feedback: Feedback) -> None:
+        """Takes over what the endpoint said."""
+        for name, remaining in feedback.readings.items():
+            bucket: Bucket = getattr(self, name)
+            bucket.read(remaining, feedback.ticket.taken[name])
+        if feedback.tokens_used is not None and "tokens" not in feedback.readings:
+            self.tokens.correct(feedback.ticket.tokens - feedback.tokens_used)
+        if feedback.refused:
+            bucket = getattr(self, feedback.refused)
+            bucket.correct(min(0.0, -bucket.level))
+            self.blocked_until = max(self.blocked_until, self.at + feedback.retry_after_s)
+
+    def take(self, tokens: float) -> Ticket | float:
+        """A ticket, or the seconds to wait before asking again."""
+        gap_s = 1 / (_BURST * self.requests.rate) if self.requests.rate else 0.0
+        paced_at = max(self.paced_at, self.at - _BURST_WINDOW_S)
+        wait_s = max(
+            self.blocked_until - self.at,
+            paced_at - self.at if gap_s else 0.0,
+            self.requests.missing_s(1),
+            self.tokens.missing_s(tokens),
+        )
+        if wait_s > 0:
+            return wait_s
+        self.paced_at = paced_at + gap_s
+        taken = {}
+        for name, amount in (("requests", 1.0), ("tokens", tokens)):
+            bucket: Bucket = getattr(self, name)
+            bucket.level -= amount if bucket.rate else 0.0
+            taken[name] = Taken(bucket.level, bucket.corrected)
+        return Ticket(taken, tokens)
+
+
+class Limiter:
+    """Hands out tickets in order; one task a process talks to the shared state, for all who wait."""
+
+    def __init__(self, store: VerdictStore, worker: Executor, name: str, rpm: int, tpm: int) -> None:
+        self._store, self._worker, self._name = store, worker, name
+        self._rpm, self._tpm = rpm, tpm
+        self._waiting: deque[tuple[float, asyncio.Future[Ticket]]] = deque()
+        self._feedback: list[Feedback] = []
+        self._pump: asyncio.Task[None] | None = None
+
+    async def take(self, tokens: float, *, in_front: bool) -> Ticket:
+        """Waits for the permission to send a request of about `tokens`; `in_front` of all who wait."""
+        future: asyncio.Future[Ticket] = asyncio.get_running_loop().create_future()
+        (self._waiting.appendleft if in_front else self._waiting.append)((tokens, future))
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.create_task(self._hand_out())
+        return await future
+
+    def tell(self, feedback: Feedback) -> None:
+        """Passes on what the endpoint said; the next exchange takes it along."""
+        self._feedback.append(feedback)
+
+    async def _hand_out(self) -> None:
+        asks: list[tuple[float, asyncio.Future[Ticket]]] = []
+        try:
+            while self._waiting:
+                asks = [self._waiting.popleft() for _ in range(min(len(self._waiting), _ASKS_AT_ONCE))]
+                asks = [ask for ask in asks if not ask[1].done()]
+                feedback, self._feedback = self._feedback, []
+                tickets, wait_s = await asyncio.get_running_loop().run_in_executor(
+                    self._worker, self._exchange, [tokens for tokens, _ in asks], feedback
+                )
+                for (_, future), ticket in zip(asks, tickets, strict=False):
+                    if not future.done():
+                        future.set_result(ticket)
+                self._waiting.extendleft(reversed(asks[len(tickets) :]))
+                if wait_s:
+                    await asyncio.sleep(min(max(wait_s, _SHORTEST_NAP_S), _LONGEST_NAP_S))
+        except BaseException as error:
+            for _, future in [*asks, *self._waiting]:
+                if not future.done():
+                    future.set_exception(error)
+            raise
+
+    def _exchange(self, asks: list[float], feedback: Iterable[Feedback]) -> tuple[list[Ticket], float]:
+        def step(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[list[Ticket], float]]:
+            limits = Limits.of(state, self._rpm, self._tpm, time.time())
+            limits.advance(time.time())
+            for told in feedback:
+                limits.heed(told)
+            tickets: list[Ticket] = []
+            wait_s = 0.0
+            for tokens in asks:
+                answer = limits.take(tokens)
+                if not isinstance(answer, Ticket):
+                    wait_s = answer
+                    break
+                tickets.append(answer)
+            return asdict(limits), (tickets, wait_s)
+
+        return self._store.exchange(self._name, step)

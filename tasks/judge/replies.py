@@ -1,0 +1,125 @@
+"""What comes back from an endpoint, whatever its shape: replies, and the four ways not to get one.
+
+TransientError    this call failed; the next may not
+└── UnreachableError     no connection at all
+LimitReachedError        too many requests or tokens; no fault of the question
+QuestionRefusedError     the endpoint does not take this question; others may pass
+AqbError            no question will ever pass: wrong key, unknown model, no money
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of a call; `cached` are among `tokens_in`."""
+
+    tokens_in: int = 0
+    cached: int = 0
+    tokens_out: int = 0
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's reply. `usage` is None where the endpoint does not tell; `readings` are its limit headers."""
+
+    text: str = ""
+    refusal: str = ""
+    cut: bool = False
+    model: str = ""
+    usage: Usage | None = None
+    readings: Mapping[str, float] = field(default_factory=dict)
+
+
+class TransientError(Exception):
+    """This call failed; the next may not. `maybe_paid` says whether the model may have answered all the same."""
+
+    def __init__(self, reason: str, *, maybe_paid: bool) -> None:
+        super().__init__(reason)
+        self.maybe_paid = maybe_paid
+
+
+class UnreachableError(TransientError):
+    """No connection came about."""
+
+
+class LimitReachedError(Exception):
+    """A limit is used up: `bucket` is `requests` or `tokens`; None where the endpoint names no time to wait."""
+
+    def __init__(self, bucket: str, retry_after_s: float | None) -> None:
+        super().__init__(bucket)
+        self.bucket = bucket
+        self.retry_after_s = retry_after_s
+
+
+class QuestionRefusedError(Exception):
+    """The endpoint does not take this question: too long for the model, or blocked by a filter (`filtered`)."""
+
+    def __init__(self, reason: str, *, filtered: bool) -> None:
+        super().__init__(reason)
+        self.filtered = filtered
+
+
+def reply_in(body: Any, readings: Mapping[str, float] | None = None) -> Reply:
+    """The reply in the body of a 200, of chat completions or of the responses API; empty if it is neither."""
+    if not isinstance(body, dict):
+        return Reply(readings=readings or {})
+    model = body.get("model")
+    parts = _chat_parts(body) if "choices" in body else _response_parts(body)
+    return Reply(
+        **parts,
+        model=model if isinstance(model, str) else "",
+        usage=_usage(body.get("usage")),
+        readings=readings or {},
+    )
+
+
+def _chat_parts(body: Mapping[str, Any]) -> dict[str, Any]:
+    choice = _first(body.get("choices"))
+    message = _mapping(choice.get("message"))
+    finish = choice.get("finish_reason")
+    refusal = _text(message.get("refusal")) or ("content filter" if finish == "content_filter" else "")
+    return {"text": _text(message.get("content")), "refusal": refusal, "cut": finish == "length"}
+
+
+def _response_parts(body: Mapping[str, Any]) -> dict[str, Any]:
+    contents: list[Mapping[str, Any]] = []
+    for item in body.get("output") or [] if isinstance(body.get("output"), list) else []:
+        if isinstance(item, dict) and isinstance(item.get("content"), list):
+            contents += [part for part in item["content"] if isinstance(part, dict)]
+    why = _mapping(body.get("incomplete_details")).get("reason")
+    refusal = "".join(_text(part.get("refusal")) for part in contents)
+    return {
+        "text": "".join(_text(part.get("text")) for part in contents if part.get("type") == "output_text"),
+        "refusal": refusal or ("content filter" if why == "content_filter" else ""),
+        "cut": body.get("status") != "completed",
+    }
+
+
+def _usage(told: Any) -> Usage | None:
+    if not isinstance(told, dict):
+        return None
+    details = _mapping(told.get("prompt_tokens_details") or told.get("input_tokens_details"))
+    counts = (
+        told.get("prompt_tokens", told.get("input_tokens")),
+        details.get("cached_tokens") or 0,
+        told.get("completion_tokens", told.get("output_tokens")),
+    )
+    numbers = [count for count in counts if isinstance(count, int) and count >= 0]
+    return Usage(*numbers) if len(numbers) == len(counts) else None
+
+
+def _first(values: Any) -> Mapping[str, Any]:
+    return _mapping(values[0]) if isinstance(values, list) and values else {}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

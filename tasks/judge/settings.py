@@ -1,0 +1,134 @@
+"""The `[judge]` section of the settings, and the endpoint that it and the environment name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from scoring.errors import UsageError
+
+OPENAI_URL = "https://api.openai.com/v1"
+_NO_KEY = "no-key"  # local servers want none, the client wants one
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Price(_Section):
+    """What a model costs, in USD per million tokens."""
+
+    model: str
+    input_usd: float = Field(ge=0)
+    cached_usd: float = Field(ge=0)
+    output_usd: float = Field(ge=0)
+
+
+class JudgeSettings(_Section):
+    """The judge: off until it is switched on, because it costs money."""
+
+    enabled: bool = False
+    """Whether runs ask the judge; `--judge` does it for one run."""
+
+    mode: Literal["live", "batch"] = "live"
+    """One call a question, or the Batch API: half the price, an answer within a day."""
+
+    api: Literal["chat", "responses"] = "chat"
+    """Chat completions, which every compatible endpoint has, or the responses API."""
+
+    base_url: str = ""
+    """The endpoint, for example http://localhost:8000/v1; empty: OPENAI_BASE_URL, else OpenAI."""
+
+    api_key: SecretStr = SecretStr("")
+    """The key; better left empty here and given as OPENAI_API_KEY."""
+
+    model: str = Field("gpt-4.1-mini", min_length=1)
+    """The model that judges."""
+
+    temperature: float | None = Field(0.0, ge=0, le=2)
+    """None leaves it out: reasoning models take none."""
+
+    seed: int | None = 1
+    """Asks for the same answer to the same question; None leaves it out. The responses API has none."""
+
+    max_output_tokens: int = Field(1000, ge=1)
+    """An answer that is longer is cut, and does not count."""
+
+    max_input_chars: int = Field(24_000, ge=1000)
+    """Material that is longer keeps its head and its tail."""
+
+    rpm: int = Field(500, ge=0)
+    """Requests a minute, over all processes that share the state database; 0 is no limit."""
+
+    tpm: int = Field(200_000, ge=0)
+    """Tokens a minute, over all processes that share the state database; 0 is no limit."""
+
+    max_in_flight: int = Field(200, ge=1)
+    """Calls at the same time, in one process."""
+
+    max_usd: float | None = Field(None, ge=0)
+    """What one run may spend; None is no limit."""
+
+    max_tokens: int | None = Field(None, ge=0)
+    """The tokens that one run may use; None is no limit."""
+
+    prices: tuple[Price, ...] = (
+        Price(model="gpt-4.1", input_usd=2.0, cached_usd=0.5, output_usd=8.0),
+        Price(model="gpt-4.1-mini", input_usd=0.4, cached_usd=0.1, output_usd=1.6),
+        Price(model="gpt-4.1-nano", input_usd=0.1, cached_usd=0.025, output_usd=0.4),
+    )
+    """List prices; check them against the endpoint's price page."""
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the model that judges, None where the table has none."""
+        return next((price for price in self.prices if price.model == self.model), None)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to ask. The key shows nowhere."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+
+    def redacted(self, text: str) -> str:
+        """`text` without the key: endpoints like to quote it in their errors."""
+        return text.replace(self.api_key, "***") if self.api_key else text
+
+    @property
+    def shown(self) -> str:
+        """The address as people may see it: no user, no password, no options."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def endpoint_of(settings: JudgeSettings) -> Endpoint | None:
+    """The endpoint to ask; None where there is neither a key nor an address. Settings win over the environment.
+
+    Raises:
+        UsageError: an address that is none, or a key that no header can carry (its text is not shown).
+    """
+    key = (settings.api_key.get_secret_value() or os.environ.get("OPENAI_API_KEY", "")).strip()
+    url = (settings.base_url or os.environ.get("OPENAI_BASE_URL", "")).strip()
+    if not key and not url:
+        return None
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError("the key holds signs that no key has", where="OPENAI_API_KEY", fix="copy the key once more")
+    endpoint = Endpoint(url or OPENAI_URL, key or _NO_KEY)
+    try:
+        parts = urlsplit(endpoint.base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(
+            "the judge's address is no http address",
+            where="judge.base_url or OPENAI_BASE_URL",
+            fix="for example https://api.openai.com/v1",
+        )
+    return endpoint

@@ -1,0 +1,38 @@
+"""Questions for tests of the judge, and the settings and times to ask them with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scoring.judging import JudgeRequest, QuestionKind
+from scoring.prompts import JudgePrompt
+from tasks.judge.questions import Question
+from tasks.judge.settings import JudgeSettings, Price
+from tasks.judge.timing import Timing
+
+API_KEY = "sk-test-5up3r53cr3t"
+FAST = Timing().faster(20)
+SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}},
+    "required": ["reason", "score"],
+    "additionalProperties": False,
+}
+PROMPT = JudgePrompt(QuestionKind.SEMANTIC, "1", "답변이 질문의 의도에 맞는지 0점부터 5점까지 매긴다.", SCHEMA)
+
+
+def questions(count: int, first: int = 0) -> list[Question]:
+    """Different questions, numbered from `first`."""
+    return [
+        Question(
+            JudgeRequest("aqb-1.2", PROMPT.kind, {"질의": f"{number}번 지원자는?", "답변": "가 " * 20}), PROMPT, "1"
+        )
+        for number in range(first, first + count)
+    ]
+
+
+def settings_for(url: str, **changes: Any) -> JudgeSettings:
+    """Settings for the server at `url`, without limits unless they are given."""
+    price = Price(model="judge-1", input_usd=1.0, cached_usd=0.5, output_usd=4.0)
+    base: dict[str, Any] = {"base_url": url, "api_key": API_KEY, "model": "judge-1", "rpm": 0, "tpm": 0}
+    return JudgeSettings(**{**base, "prices": (price,), **changes})

@@ -1,0 +1,114 @@
+"""The bodies that the judge endpoint sends: answers drawn from the request's own schema, and OpenAI's envelopes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from typing import Any
+
+
+def instance(schema: Mapping[str, Any], draw: random.Random) -> Any:
+    """A value that fits a JSON schema."""
+    if "enum" in schema:
+        return draw.choice(schema["enum"])
+    if "anyOf" in schema:
+        return instance(schema["anyOf"][0], draw)
+    match schema.get("type"):
+        case "object":
+            return {name: instance(part, draw) for name, part in schema["properties"].items()}
+        case "array":
+            least = schema.get("minItems", 1)
+            return [
+                instance(schema["items"], draw) for _ in range(draw.randint(least, schema.get("maxItems", least + 1)))
+            ]
+        case "integer":
+            return draw.randint(schema.get("minimum", 0), schema.get("maximum", 5))
+        case "number":
+            return draw.uniform(schema.get("minimum", 0), schema.get("maximum", 5))
+        case "boolean":
+            return draw.random() < 0.5
+        case _:
+            return f"근거 {draw.randrange(10**6)}: 답변이 질문의 핵심을 다룬다."
+
+
+def schema_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema that the request wants its answer in."""
+    wanted = request["response_format"]["json_schema"] if "messages" in request else request["text"]["format"]
+    schema: Mapping[str, Any] = wanted["schema"]
+    return schema
+
+
+def messages_of(request: Mapping[str, Any]) -> str:
+    """Everything the model is told, as one text."""
+    messages = request["messages"] if "messages" in request else request["input"]
+    return "".join([request.get("instructions", ""), *(message["content"] for message in messages)])
+
+
+def text_for(request: Mapping[str, Any]) -> str:
+    """The model's answer: the same for the same model, schema and data, whatever the mark around the data."""
+    messages = request["messages"] if "messages" in request else request["input"]
+    material = max(messages[-1]["content"].splitlines(), key=len)
+    draw = random.Random(f"{request['model']} {material}")
+    return json.dumps(instance(schema_of(request), draw), ensure_ascii=False)
+
+
+def tokens_in(request: Mapping[str, Any]) -> int:
+    """Tokens of the prompt: about three bytes each."""
+    return len(messages_of(request).encode()) // 3
+
+
+def usage_of(request: Mapping[str, Any], text: str) -> tuple[int, int, int]:
+    """Tokens in, of those from the cache, and tokens out."""
+    head: str = request.get("instructions") or request["messages"][0]["content"]
+    shared = len(head.encode()) // 3
+    return tokens_in(request), shared if shared >= 1024 else 0, len(text) // 3
+
+
+def model_error(message: str, code: str, kind: str = "error") -> dict[str, Any]:
+    """An error body."""
+    return {"error": {"message": message, "type": kind, "code": code, "param": None}}
+
+
+def chat_reply(request: Mapping[str, Any], text: str, fault: str, usage: tuple[int, int, int]) -> dict[str, Any]:
+    """A chat completion."""
+    message = {"role": "assistant", "content": text, "refusal": None}
+    if fault == "refused":
+        message |= {"content": None, "refusal": "이 요청은 도와드릴 수 없습니다."}
+    prompt, cached, completion = usage
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": f"{request['model']}-2026-01-01",
+        "choices": [{"index": 0, "message": message, "finish_reason": "length" if fault == "cut" else "stop"}],
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        },
+    }
+
+
+def responses_reply(request: Mapping[str, Any], text: str, fault: str, usage: tuple[int, int, int]) -> dict[str, Any]:
+    """A response of the responses API."""
+    content = {"type": "output_text", "text": text, "annotations": []}
+    if fault == "refused":
+        content = {"type": "refusal", "refusal": "이 요청은 도와드릴 수 없습니다."}
+    prompt, cached, completion = usage
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": f"{request['model']}-2026-01-01",
+        "status": "incomplete" if fault == "cut" else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if fault == "cut" else None,
+        "output": [{"type": "message", "id": "msg_1", "role": "assistant", "content": [content]}],
+        "usage": {
+            "input_tokens": prompt,
+            "output_tokens": completion,
+            "total_tokens": prompt + completion,
+            "input_tokens_details": {"cached_tokens": cached},
+        },
+    }

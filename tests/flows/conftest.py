@@ -1,0 +1,73 @@
+"""One temporary Prefect server for all tests that run a flow, and the command line as people call it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from prefect.settings import PREFECT_API_URL
+from prefect.testing.utilities import prefect_test_harness
+
+from flows.cli import main
+
+AQB = Path(sys.executable).with_name("aqb")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a command left: its exit code and what it wrote."""
+
+    exit_code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Finished]
+
+
+@pytest.fixture(scope="session")
+def prefect_server() -> Iterator[str]:
+    """The address of a server with a database of its own."""
+    with prefect_test_harness(server_startup_timeout=180):
+        yield str(PREFECT_API_URL.value())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def aqb(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`aqb` in this process and the empty working folder. An error that it does not handle fails the test."""
+
+    def run(*arguments: str | Path) -> Finished:
+        monkeypatch.setattr(sys, "argv", ["aqb", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        written = capsys.readouterr()
+        return Finished(int(ended.value.code or 0), written.out, written.err)
+
+    return run
+
+
+@pytest.fixture
+def installed_aqb(folder: Path) -> Command:
+    """The installed command as a process of its own, in the empty working folder, with what a user's shell has set."""
+    shell = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+
+    def run(*arguments: str | Path, **variables: str) -> Finished:
+        process = subprocess.run(
+            [AQB, *arguments], capture_output=True, text=True, cwd=folder, env=shell | variables, check=False
+        )
+        return Finished(process.returncode, process.stdout, process.stderr)
+
+    return run

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter, FlowRunFilterId, TaskRunFilter
+from prefect.client.schemas.objects import State
+from prefect.client.schemas.sorting import ArtifactSort, TaskRunSort
+
+from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
+from scoring.errors import InputError, StorageError
+from tasks.run_ledger import RunLedger
+from tasks.settings import MonitoringSettings, Settings
+from tasks.warehouse.folder import FolderWarehouse
+from tests.tasks.made_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
+
+pytestmark = pytest.mark.usefixtures("prefect_server")
+TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
+
+
+@dataclass(frozen=True)
+class FlowRun:
+    """How a run ended, the names and states of its task runs, and its artifacts by key."""
+
+    state: State[Any]
+    task_runs: dict[str, str]
+    artifacts: dict[str, str]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """A source with rows of two days, and an empty warehouse."""
+    rows = [best(0), refused(1), plain(2, llm_response=None), plain(3), best(24 * 60)]
+    write_rows(tmp_path / "source" / "a.jsonl", rows)
+    return Settings(
+        warehouse=str(tmp_path / "warehouse"),
+        reports=str(tmp_path / "reports"),
+        state_url=f"sqlite:///{tmp_path / 'state.db'}",
+        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
+    )
+
+
+def run_nightly(settings: Settings, kind: str = "nightly") -> FlowRun:
+    state: State[Any] = nightly(settings, DAY, kind, return_state=True)
+    run_id = state.state_details.flow_run_id
+    assert run_id is not None
+    this_run = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
+    with get_client(sync_client=True) as client:  # everything is spelled out: what is left out travels as a bad null
+        tasks = client.read_task_runs(flow_run_filter=this_run, sort=TaskRunSort.NAME_ASC, limit=100)
+        artifacts = client.read_artifacts(
+            artifact_filter=ArtifactFilter(),
+            flow_run_filter=this_run,
+            task_run_filter=TaskRunFilter(),
+            sort=ArtifactSort.KEY_ASC,
+            limit=100,
+            offset=0,
+        )
+    return FlowRun(
+        state,
+        {task.name: task.state_type.value for task in tasks if task.state_type},
+        {str(artifact.key): str(artifact.data) for artifact in artifacts},
+    )
+
+
+def runs_of(settings: Settings) -> list[tuple[str, str, int | None]]:
+    with closing(RunLedger(settings.state_url)) as ledger:
+        return [(run.kind, run.outcome, run.rows_in) for run in ledger.of_day(DAY)]
+
+
+def day_files(settings: Settings) -> dict[str, bytes]:
+    return {name: (Path(settings.warehouse) / name / f"{DAY}.parquet").read_bytes() for name in TABLES}
+
+
+def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings) -> None:
+    first, tables = run_nightly(settings), day_files(settings)
+    second = run_nightly(settings)
+
+    for run in (first, second):
+        assert run.state.is_completed()
+        assert run.task_runs == {f"{step} {DAY}": "COMPLETED" for step in ("extract", "score", "write", "summarise")}
+    assert day_files(settings) == tables
+
+    warehouse = FolderWarehouse(Path(settings.warehouse))
+    scores, runs = warehouse.read("monitoring_scores"), warehouse.read("runs")
+    assert scores is not None
+    assert runs is not None
+    assert scores.collect()["final_grade"].to_list() == ["STAR", "F", "B"]
+    both = runs.collect()
+    assert both["run_id"].n_unique() == 2
+    assert (
+        both.select("kind", "outcome", "rows_in", "scored", "excluded", "rejected").rows()
+        == [("nightly", "completed", 4, 3, 1, 0)] * 2
+    )
+    assert (both["finished_at"] >= both["started_at"]).all()
+    assert sorted(path.name for path in Path(settings.warehouse).iterdir() if path.name[0] != ".") == [*TABLES, "runs"]
+    assert not list((Path(settings.warehouse) / ".staging").glob("*/"))
+
+
+def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings: Settings) -> None:
+    run = run_nightly(settings)
+    outcome: NightlyOutcome = run.state.result()
+    assert set(run.artifacts) == {f"monitoring-{DAY}", f"monitoring-worst-{DAY}"}
+    assert "| 실패율 | 33.3% |" in run.artifacts[f"monitoring-{DAY}"]
+    worst = run.artifacts[f"monitoring-worst-{DAY}"]
+    assert worst.index("refused_advice") < worst.index("STAR")
+    for text in (REFUSAL, BEST_QUESTION, "살까", "s1"):
+        assert text not in "".join(run.artifacts.values())
+    assert outcome.report == Path(settings.reports) / f"monitoring-{DAY}.md"
+    assert "실패율" in outcome.report.read_text("utf-8")
+
+
+def test_a_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Settings, tmp_path: Path) -> None:
+    broken = tmp_path / "source" / "b.parquet"
+    pl.DataFrame([plain(5)]).write_parquet(broken)
+    broken.write_bytes(broken.read_bytes()[:-20])
+    run = run_nightly(settings)
+    assert run.state.is_failed()
+    assert set(run.task_runs.values()) == {"COMPLETED"}
+    with pytest.raises(IncompleteRunError, match="1 of 2 files") as incomplete:
+        run.state.result()
+    assert str(broken) in incomplete.value.outcome.problems[0]
+    assert incomplete.value.outcome.counts.scored == 3
+    assert runs_of(settings) == [("nightly", "failed", 4)]
+    assert pl.read_parquet(Path(settings.warehouse) / "monitoring_scores" / f"{DAY}.parquet").height == 3
+
+
+def test_a_day_without_rows_completes_and_alerts(settings: Settings, tmp_path: Path) -> None:
+    write_rows(tmp_path / "source" / "a.jsonl", [best(24 * 60)])
+    run = run_nightly(settings)
+    assert run.state.is_completed()
+    outcome: NightlyOutcome = run.state.result()
+    assert [fact.rule for fact in outcome.alerts] == ["no_rows"]
+    assert (outcome.counts.rows_in, outcome.problems) == (0, ())
+    assert runs_of(settings) == [("nightly", "completed", 0)]
+
+
+def test_rejected_rows_are_a_problem_that_is_told(settings: Settings, tmp_path: Path) -> None:
+    write_rows(tmp_path / "source" / "b.jsonl", [plain(9, output_tokens=-1)])
+    outcome: NightlyOutcome = run_nightly(settings).state.result()
+    assert outcome.counts.rejected == 1
+    assert outcome.problems == ("1 rows rejected (negative_tokens 1); see the table `rejected`",)
+
+
+def test_an_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settings: Settings, tmp_path: Path) -> None:
+    so_far: NightlyOutcome = run_nightly(settings, "intraday").state.result()
+    assert "잠정" in so_far.report.read_text("utf-8").partition("\n")[0]
+    write_rows(tmp_path / "source" / "b.jsonl", [best(60)])
+    whole: NightlyOutcome = run_nightly(settings).state.result()
+    assert "잠정" not in whole.report.read_text("utf-8").partition("\n")[0]
+    assert (so_far.counts.scored, whole.counts.scored) == (3, 4)
+    assert runs_of(settings) == [("intraday", "completed", 4), ("nightly", "completed", 5)]
+
+
+def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settings: Settings) -> None:
+    nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
+    run = run_nightly(nowhere)
+    assert run.state.is_failed()
+    assert run.task_runs == {f"extract {DAY}": "FAILED"}  # not tried again: it would stay missing
+    with pytest.raises(InputError, match="nowhere"):
+        run.state.result()
+    assert runs_of(nowhere) == [("nightly", "failed", None)]
+
+
+def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings) -> None:
+    with FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAY}"):
+        run = run_nightly(settings)
+    assert run.state.is_failed()
+    with pytest.raises(StorageError, match="another run"):
+        run.state.result()
+    assert run_nightly(settings).state.is_completed()

@@ -1,0 +1,205 @@
+"""The flow of test runs: each new file of the inbox once, and the command line around runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
+from tasks.run_ledger import RunLedger
+from tasks.settings import InboxSettings, Settings
+from tasks.warehouse import open_warehouse
+from tests.flows.conftest import Command
+from tests.tasks.made_runs import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
+
+DAY, NEXT_DAY = date(2026, 3, 12), date(2026, 3, 13)
+TABLES = ("test_run_scores", "test_run_queries", "test_run_summaries")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """An inbox with two runs."""
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    write_csv(inbox / "plan_agent_1.csv", [LONG_HEADER, long_row(), long_row(round_="2/1")])
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "보훈"})])
+    return Settings(
+        warehouse=str(tmp_path / "warehouse"),
+        reports=str(tmp_path / "reports"),
+        state_url=f"sqlite:///{tmp_path / 'state.db'}",
+        test_runs=InboxSettings(inbox=str(inbox), quiet_s=0),
+    )
+
+
+def inbox_of(settings: Settings) -> Path:
+    return Path(settings.test_runs.inbox)
+
+
+def table(settings: Settings, name: str, day: date = DAY) -> pl.DataFrame:
+    rows = open_warehouse(settings.warehouse).read(name, [day])
+    assert rows is not None
+    return rows.collect()
+
+
+def names(outcome: InboxOutcome) -> list[str]:
+    return [run.name for run in outcome.scored]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_each_file_is_scored_once_into_its_own_folder_and_the_warehouse(settings: Settings) -> None:
+    outcome = score_inbox(settings, DAY)
+    assert (names(outcome), outcome.failures) == (["plan_agent_1.csv", "resume_agent_1.csv"], ())
+    for run in outcome.scored:
+        assert run.folder.parent == Path(settings.reports) / "test-runs"
+        assert run.folder.name.startswith(Path(run.name).stem + "-")
+        assert (run.folder / "report.md").exists()
+    scores = table(settings, "test_run_scores")
+    assert scores["rubric"].to_list() == ["aqb-1.2"] * 2 + ["plan-agent"] * 2
+    assert {score["metric"] for score in scores["scores"][3]} == {"intent", "accuracy", "stability", "speed"}
+    assert table(settings, "test_run_queries").height == 2
+    assert json.loads(table(settings, "test_run_summaries")["summary"][1])["rubric"] == "plan-agent"
+    again = score_inbox(settings, NEXT_DAY)
+    assert (again.scored, again.known) == ((), 2)
+    assert open_warehouse(settings.warehouse).days("test_run_scores") == [DAY]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> None:
+    score_inbox(settings, DAY)
+    write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row("Q9")])
+    assert names(score_inbox(settings, DAY)) == ["plan_agent_1.csv"]
+    assert table(settings, "test_run_summaries")["input_name"].sort().to_list() == [
+        *["plan_agent_1.csv"] * 2,
+        "resume_agent_1.csv",
+    ]
+    assert len(list((Path(settings.reports) / "test-runs").iterdir())) == 3
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settings, tmp_path: Path) -> None:
+    score_inbox(settings, DAY)
+    folder = Path(settings.warehouse)
+    before = {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES}
+    score_inbox(settings.model_copy(update={"state_url": f"sqlite:///{tmp_path / 'fresh.db'}"}), DAY)
+    assert {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES} == before
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_bad_file_does_not_stop_the_others_and_is_tried_again(settings: Settings) -> None:
+    (inbox_of(settings) / "a_bad.csv").write_bytes(b"")
+    write_csv(inbox_of(settings) / "unknown.csv", [LONG_HEADER, long_row("U")])
+    for expected in (["plan_agent_1.csv", "resume_agent_1.csv"], []):
+        with pytest.raises(IncompleteInboxError, match="2 files") as ended:
+            score_inbox(settings, DAY)
+        assert names(ended.value.outcome) == expected
+        assert "empty" in ended.value.outcome.failures[0]
+        assert "which rubric" in ended.value.outcome.failures[1]
+    with closing(RunLedger(settings.state_url)) as ledger:
+        outcomes = [(run.kind, run.outcome, run.rubric) for run in ledger.of_day(DAY)]
+    assert sorted(outcomes) == [
+        *[("test_run", "completed", "aqb-1.2"), ("test_run", "completed", "plan-agent")],
+        *[("test_run", "failed", "")] * 4,
+    ]
+    assert table(settings, "runs").height == 6
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> None:
+    inbox = inbox_of(settings)
+    for name in (".hidden.csv", "~$plan_agent_1.xlsx", "_draft.csv", "notes.txt", "plan_agent_1.csv.part"):
+        (inbox / name).write_text("x")
+    old = (inbox / "plan_agent_1.csv").stat().st_mtime - 100
+    os.utime(inbox / "plan_agent_1.csv", (old, old))
+    slow = settings.model_copy(update={"test_runs": InboxSettings(inbox=str(inbox), quiet_s=60)})
+    outcome = score_inbox(slow, DAY)
+    assert (names(outcome), outcome.arriving) == (["plan_agent_1.csv"], ("resume_agent_1.csv",))
+    assert names(score_inbox(settings, DAY)) == ["resume_agent_1.csv"]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
+    write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row(), long_row(round_="x")])
+    outcome = score_inbox(settings, DAY)
+    assert outcome.problems == ("plan_agent_1.csv: 1 rows rejected; see the table `rejected`",)
+    assert table(settings, "rejected").select("code", "rubric").rows() == [("bad_round", "plan-agent")]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_command_scores_the_inbox(aqb: Command, settings: Settings) -> None:
+    Path("aqb.toml").write_text(f'[test_runs]\ninbox = "{settings.test_runs.inbox}"\nquiet_s = 0\n')
+    ended = aqb("test-runs")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "test runs: 2 scored, 0 failed, 0 scored before" in ended.out
+    ended = aqb("test-runs", "--json")
+    assert json.loads(ended.out) == {"scored": [], "failures": [], "known": 2, "arriving": []}
+
+
+def test_an_inbox_that_is_not_there_is_wrong_usage(aqb: Command) -> None:
+    ended = aqb("test-runs")
+    assert ended.exit_code == 2
+    assert "data/inbox" in ended.err
+
+
+def test_one_run_is_scored_into_the_folder_itself(aqb: Command, folder: Path) -> None:
+    path = write_csv(folder / "plan_agent_1.csv", [LONG_HEADER, long_row()])
+    ended = aqb("score", path, "--out", "out", "--option", "value_lookup=direct")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "plan-agent 1+value_lookup=direct, rows in 1 = scored 1" in ended.out
+    assert json.loads(Path("out/summary.json").read_text("utf-8"))["rubric_version"] == "1+value_lookup=direct"
+
+
+def test_several_runs_go_into_a_folder_each_and_a_bad_one_stops_none(aqb: Command, folder: Path) -> None:
+    (folder / "in" / "x").mkdir(parents=True)
+    write_csv(folder / "in" / "plan_agent_1.csv", [LONG_HEADER, long_row()])
+    write_csv(folder / "in" / "x" / "plan_agent_1.csv", [LONG_HEADER, long_row("Q2")])
+    (folder / "in" / "bad.xlsx").write_bytes(b"no workbook")
+    ended = aqb("score", "in", "--out", "out", "--json")
+    assert ended.exit_code == 1
+    assert "error: in/bad.xlsx: expected an Excel workbook" in ended.err
+    assert [bool(one["summary"]) for one in json.loads(ended.out)] == [False, True, True]
+    assert len(list(Path("out").glob("plan_agent_1-*/report.md"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--rubric", "nothing"), "there is no rubric 'nothing'"),
+        (("--agent-type", "robot"), "there is no agent type 'robot'"),
+        (("--option", "value_lookup"), "is no NAME=VALUE"),
+        (("--option", "wide=1"), "no option 'wide'"),
+        (("--rubric", "aqb-1.2", "--option", "value_lookup=direct"), "no option 'value_lookup'"),
+    ],
+)
+def test_a_wrong_option_ends_with_2_and_writes_nothing(
+    aqb: Command, folder: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    path = write_csv(folder / "plan_agent_1.csv", [LONG_HEADER, long_row()])
+    ended = aqb("score", path, "--out", "out", *arguments)
+    assert (ended.exit_code, says in ended.err) == (2, True)
+    assert not Path("out").exists()
+
+
+def test_chat_rows_and_test_runs_do_not_mix(aqb: Command, folder: Path) -> None:
+    write_csv(folder / "a.csv", [["user_input", "llm_response", "timestamp", "input_tokens", "output_tokens"]])
+    write_csv(folder / "plan_agent_1.csv", [LONG_HEADER, long_row()])
+    ended = aqb("score", "a.csv", "plan_agent_1.csv", "--out", "out")
+    assert (ended.exit_code, "in one call" in ended.err) == (2, True)
+
+
+def test_options_of_rubrics_stand_in_the_settings_too(aqb: Command, folder: Path) -> None:
+    path = write_csv(folder / "plan_agent_1.csv", [LONG_HEADER, long_row()])
+    Path("aqb.toml").write_text('[rubric_options.plan-agent]\nvalue_lookup = "direct"\n')
+    assert "1+value_lookup=direct" in aqb("score", path, "--out", "out").out
+
+
+def test_a_prompt_is_printed_for_the_rubric_that_has_one(aqb: Command) -> None:
+    assert "plan_agent" in aqb("rubrics", "prompt", "plan-agent").out
+    ended = aqb("rubrics", "prompt", "ola-monitoring")
+    assert (ended.exit_code, "plan-agent" in ended.err) == (2, True)
+    assert {one["id"] for one in json.loads(aqb("rubrics", "--json").out)} >= {"plan-agent", "aqb-1.2"}

@@ -1,0 +1,108 @@
+"""recruit-agent: its report and README."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from scoring.judging import Verdict, VerdictStatus
+from scoring.rubrics.recruit_agent import RUBRIC
+from scoring.run_rubric import ScoredQuery
+from scoring.runs.executions import Execution, Round
+
+OPTIONS = RUBRIC.chosen({})
+EXPECTED = "@check assistantMessageContains=조회; formType=LINK"
+HOSTILE = "a | b\nc <script>alert(1)</script> `x` **y** # z"
+
+
+def run(room: int = 1, message: str = "조회합니다", **fields: Any) -> Execution:
+    raw = {"assistantMessage": message, "dataUIList": [{"uiValue": {"formType": "LINK"}}], "responseTimeSec": 6}
+    defaults = {"query_id": "Q-1", "round": Round(room, 1), "query_text": "보여 줘", "expected_text": EXPECTED}
+    return Execution(**{**defaults, "raw_json": json.dumps(raw), **fields})
+
+
+def query(*executions: Execution, status: VerdictStatus = VerdictStatus.OK, **options: str) -> ScoredQuery:
+    answer = {"intent_verdict": "GOOD", "intent_label": "VIEW"} if status is VerdictStatus.OK else {}
+    requests = RUBRIC.requests(executions, OPTIONS)
+    verdicts = {asked.key: Verdict(status, answer, HOSTILE) for asked in requests}
+    return RUBRIC.score_query(executions, RUBRIC.chosen(options), verdicts)
+
+
+def reported(*queries: ScoredQuery, name: str = "plan_agent_sample.csv", **options: str) -> str:
+    chosen = RUBRIC.chosen(options)
+    return RUBRIC.report(name, queries, RUBRIC.summarise(queries, chosen), chosen)
+
+
+def test_the_headings_stand_in_order() -> None:
+    report = reported(query(run(1), run(2), status=VerdictStatus.REFUSED))
+    assert re.findall(r"^##? .*", report, re.MULTILINE) == [
+        "# 채용 에이전트 스코어링 리포트",
+        "## 지표별 점수",
+        "## 분포",
+        "## 실패와 빈 응답",
+        "## 통과하지 못한 체크",
+        "## 종합 점수가 낮은 질의",
+        "## 수기 확인 대상 (1개)",
+        "## 데이터 상태",
+    ]
+
+
+def test_every_metric_stands_with_its_rounds_and_n() -> None:
+    report = reported(query(run(1), run(2)))
+    for line in (
+        "| 의도 충족 | 4.00 | 4.00 | 4.00 | 2건 |",
+        "| 정확성 | 5.00 | 5.00 | 5.00 | 2건 |",
+        "| 응답 속도 (기본) | 4.00 | 4.00 | 4.00 | 2건 |",
+        "| 응답 속도 (다중 도구) | – | – | – | 0건 |",
+        "| 일관성 |  |  | 5.00 | 질의 1개 |",
+    ):
+        assert line in report
+    assert "종합 점수 4.60 (가중치의 100%를 채점함)" in report
+
+
+def test_a_run_without_a_judge_carries_one_notice() -> None:
+    report = reported(query(run(1), run(2), status=VerdictStatus.NO_JUDGE))
+    assert report.count("\n> ") == 1
+    assert "가중치의 70%를 채점함" in report
+    assert "수기 확인" not in report
+
+
+def test_without_total_the_report_shows_none() -> None:
+    report = reported(query(run(), weighted_total="off"), weighted_total="off")
+    assert "종합" not in report
+    assert "## 정확성이 낮은 질의" in report
+
+
+def test_flagged_queries_are_listed_with_their_reason() -> None:
+    report = reported(query(run(), status=VerdictStatus.OVER_BUDGET))
+    assert "| Q-1 | 보여 줘 | 예산을 넘겨 판정하지 못한 실행 |" in report
+
+
+def test_every_status_of_a_judge_has_a_title() -> None:
+    for status in VerdictStatus:
+        assert reported(query(run(), status=status))
+
+
+def test_texts_cannot_break_the_markdown() -> None:
+    failed = run(query_id=HOSTILE, query_text=HOSTILE, error=HOSTILE)
+    report = reported(
+        query(failed), query(run(query_id="Q-2", expected_text=f"@check {HOSTILE}\n@check a=b")), name=HOSTILE
+    )
+    assert not re.search(r"(?<!\\)<script", report)
+    for block in re.findall(r"(?:^\|.*\n)+", report, re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1, block
+
+
+def test_the_readme_shows_every_table_and_column() -> None:
+    readme = RUBRIC.readme()
+    for row in (
+        "| PERFECT | 5 |",
+        "| CLARIFY | 되묻기 |",
+        "| 50초 초과 60초 이하 | 1 |",
+        "| accuracy | 30% |",
+        "| 누락 | 0 |",
+    ):
+        assert row in readme
+    for column in (*RUBRIC.own_columns, *RUBRIC.query_columns):
+        assert f"| {column.name} |" in readme

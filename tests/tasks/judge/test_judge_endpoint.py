@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import logging
+import socket
+import sqlite3
+import time
+import traceback
+from pathlib import Path
+
+import pytest
+
+from scoring.errors import AqbError, StorageError, UsageError
+from scoring.judging import VerdictStatus
+from tasks.judge.asking import ask
+from tasks.judge.replies import Usage, reply_in
+from tasks.judge.settings import endpoint_of
+from tasks.judge.store import VerdictStore
+from tests.fakes.judge_questions import API_KEY, FAST, questions, settings_for
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
+
+HOPELESS = [
+    pytest.param(Behaviour(api_key="another"), "check OPENAI_API_KEY", id="wrong key"),
+    pytest.param(Behaviour(model="another"), "check judge.model (judge-1)", id="unknown model"),
+    pytest.param(Behaviour(bad_request="unsupported_parameter"), "judge.temperature", id="bad parameter"),
+    pytest.param(Behaviour(bad_request="insufficient_quota"), "money", id="no money"),
+]
+
+
+@pytest.mark.parametrize("mode", ["live", "batch"])
+@pytest.mark.parametrize(("behaviour", "advice"), HOPELESS)
+def test_what_no_question_can_pass_is_one_clear_error_after_few_calls(
+    sqlite_store: VerdictStore, behaviour: Behaviour, advice: str, mode: str
+) -> None:
+    with FakeOpenAI(behaviour) as server, pytest.raises(AqbError) as caught:
+        ask(questions(300), settings_for(server.url, mode=mode), sqlite_store, timing=FAST)
+    assert advice in str(caught.value)
+    assert sum(server.statuses.values()) <= 20
+
+
+def test_no_network_is_one_clear_error_within_seconds(sqlite_store: VerdictStore) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
+        started = time.monotonic()
+        with pytest.raises(AqbError, match="gives no answer") as caught:
+            ask(questions(300), settings_for(address), sqlite_store)
+    assert time.monotonic() - started < 5
+    assert str(caught.value).startswith(address)
+
+
+def test_a_name_that_nobody_knows_is_the_same_error(sqlite_store: VerdictStore) -> None:
+    with pytest.raises(AqbError, match="gives no answer"):
+        ask(questions(3), settings_for("http://nowhere.invalid/v1"), sqlite_store, timing=FAST)
+
+
+def test_an_endpoint_that_only_fails_ends_the_run_after_a_few_questions(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(server_errors=1.0)) as server, pytest.raises(AqbError, match="status 503"):
+        ask(questions(300), settings_for(server.url), sqlite_store, timing=FAST)
+    assert server.asked.total() <= 100
+
+
+def test_a_limit_that_is_used_up_for_hours_ends_the_run_and_keeps_what_was_paid(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(rpm=1, burst_s=300)) as server:  # five requests, then one a minute
+        with pytest.raises(AqbError, match="its limit of requests is used up"):
+            ask(questions(40), settings_for(server.url), sqlite_store, timing=FAST)
+        assert server.paid.total() == 5
+        assert server.asked.total() == 5
+    with FakeOpenAI() as server:
+        ask(questions(40), settings_for(server.url), sqlite_store, timing=FAST)
+        assert server.paid.total() == 35
+
+
+def test_a_question_that_the_endpoint_does_not_take_fails_alone(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI() as server:
+        server.too_long = "1번 지원자"
+        judged = ask(questions(3), settings_for(server.url), sqlite_store, timing=FAST)
+    assert [one.status for one in judged.judgements] == [VerdictStatus.OK, VerdictStatus.FAILED, VerdictStatus.OK]
+    assert "context_length" in judged.judgements[1].reason
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(None, [], "text", {}, {"choices": []}, {"choices": [None]}, {"choices": [{"message": []}]}, {"output": [1]}),
+        *({"output": [{"content": [None]}], "status": "completed"}, {"choices": [{"message": {"content": [1]}}]}),
+    ],
+)
+def test_a_body_of_any_shape_is_at_worst_an_empty_reply(body: object) -> None:
+    reply = reply_in(body)
+    assert (reply.text, reply.refusal, reply.usage) == ("", "", None)
+
+
+@pytest.mark.parametrize(
+    ("told", "usage"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 2}, Usage(7, 0, 2)),
+        ({"input_tokens": 7, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}, Usage(7, 3, 2)),
+        ({"prompt_tokens": 7}, None),
+        ({"prompt_tokens": -7, "completion_tokens": 2}, None),
+        ("7", None),
+    ],
+)
+def test_usage_is_read_from_both_apis_and_never_guessed(told: object, usage: Usage | None) -> None:
+    assert reply_in({"choices": [], "usage": told}).usage == usage
+
+
+def test_a_filter_of_the_endpoint_is_a_refusal() -> None:
+    reply = reply_in({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]})
+    assert reply.refusal
+
+
+@pytest.mark.parametrize("address", ["ftp://judge", "judge.example", "http://", "http://host:port/v1", "http://[::1"])
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(address: str) -> None:
+    with pytest.raises(UsageError, match="no http address"):
+        endpoint_of(settings_for(address))
+
+
+def test_the_environment_gives_key_and_address_where_the_settings_are_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = settings_for("", api_key="")
+    assert endpoint_of(silent) is None
+    monkeypatch.setenv("OPENAI_API_KEY", " from-environment\n")
+    endpoint = endpoint_of(silent)
+    assert endpoint is not None
+    assert (endpoint.base_url, endpoint.api_key) == ("https://api.openai.com/v1", "from-environment")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    endpoint = endpoint_of(silent)
+    assert endpoint is not None
+    assert endpoint.base_url == "http://127.0.0.1:1/v1"
+
+
+def test_a_key_that_no_header_can_carry_is_refused_without_showing_it() -> None:
+    with pytest.raises(UsageError) as caught:
+        endpoint_of(settings_for("", api_key="비밀sk"))
+    assert "비밀sk" not in str(caught.value)
+
+
+def test_the_key_is_nowhere_in_errors_logs_and_the_database(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    seen = []
+    store = VerdictStore(f"sqlite:///{tmp_path}/state.db")
+    for behaviour in (Behaviour(latency_s=0.01, server_errors=0.2, refused=0.2, garbage=0.2), Behaviour(api_key="x")):
+        for mode in ("live", "batch"):
+            with FakeOpenAI(behaviour) as server:  # quotes the key in its 401
+                settings = settings_for(server.url, mode=mode, model=f"{mode} {behaviour.api_key}")
+                seen += [repr(settings), str(settings.model_dump()), repr(endpoint_of(settings))]
+                try:
+                    seen.append(repr(ask(questions(20), settings, store, timing=FAST)))
+                except AqbError as error:
+                    seen += [str(error), "".join(traceback.format_exception(error)), repr(error.__context__ and "")]
+    store.close()
+    with sqlite3.connect(tmp_path / "state.db") as database:
+        seen += list(database.iterdump())
+    database.close()
+    seen += [caplog.text, *capfd.readouterr()]
+    seen += [path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()]
+    assert "***" in "".join(seen)  # the server did quote it
+    assert [text for text in seen if API_KEY in text] == []
+
+
+def test_the_password_of_an_address_is_not_shown(sqlite_store: VerdictStore) -> None:
+    with pytest.raises(AqbError) as caught:
+        ask(
+            questions(1), settings_for("http://user:pa55word@nowhere.invalid/v1?token=t0k3n"), sqlite_store, timing=FAST
+        )
+    assert "pa55word" not in str(caught.value)
+    assert "t0k3n" not in str(caught.value)
+
+
+def test_a_database_that_refuses_a_verdict_ends_the_run_with_a_clear_error(tmp_path: Path) -> None:
+    store = VerdictStore(f"sqlite:///{tmp_path}/state.db")
+    with sqlite3.connect(tmp_path / "state.db") as database:
+        database.execute("DROP TABLE verdicts")
+        database.execute("CREATE TABLE verdicts (key TEXT PRIMARY KEY, status TEXT)")
+    database.close()
+    with FakeOpenAI() as server, pytest.raises(StorageError, match="state database"):
+        ask(questions(3), settings_for(server.url), store, timing=FAST)
+    store.close()

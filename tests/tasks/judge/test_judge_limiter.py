@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.judge.limiter import Feedback, Limits, Ticket
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
+
+ROOT = Path(__file__).parents[3]
+
+
+def limits(rpm: int = 600, tpm: int = 0, now: float = 1000.0) -> Limits:
+    return Limits.of({}, rpm, tpm, now)
+
+
+def taken(limits: Limits, seconds: float, tokens: float = 100.0, step_s: float = 0.01) -> list[Ticket]:
+    """What an impatient client gets within `seconds`."""
+    tickets = []
+    for _ in range(round(seconds / step_s)):
+        limits.advance(limits.at + step_s)
+        while isinstance(ticket := limits.take(tokens), Ticket):
+            tickets.append(ticket)
+    return tickets
+
+
+def test_a_minute_gives_as_many_requests_as_the_limit() -> None:
+    assert 595 <= len(taken(limits(rpm=600), 60)) <= 600
+
+
+def test_a_minute_gives_as_many_tokens_as_the_limit() -> None:
+    assert 98_000 <= 500 * len(taken(limits(rpm=0, tpm=100_000), 60, tokens=500)) <= 100_000
+
+
+def test_an_unused_limit_is_not_spent_in_one_burst() -> None:
+    bucket = limits(rpm=600)
+    bucket.advance(bucket.at + 3600)
+    assert len(taken(bucket, 0.5)) <= 13  # twice the rate for a moment, never the whole hour
+    assert len(taken(bucket, 1.0)) <= 20
+
+
+def test_without_limits_everything_goes_at_once() -> None:
+    free = limits(rpm=0, tpm=0)
+    assert all(isinstance(free.take(1000), Ticket) for _ in range(1000))
+
+
+def test_what_is_larger_than_a_second_of_tokens_waits_for_a_full_bucket_and_goes() -> None:
+    assert len(taken(limits(rpm=0, tpm=6000), 60, tokens=3000)) == 2
+
+
+def test_bad_news_is_believed_at_once_and_good_news_slowly() -> None:
+    bucket = limits(rpm=600)
+    bucket.advance(bucket.at + 1)
+    ticket = bucket.take(0)
+    assert isinstance(ticket, Ticket)
+    level = bucket.requests.level
+    bucket.heed(Feedback(ticket, {"requests": level + 10}))
+    assert bucket.requests.level == pytest.approx(level + 1)
+    bucket.heed(Feedback(ticket, {"requests": level - 5}))
+    assert bucket.requests.level == pytest.approx(level - 5)
+
+
+def test_the_same_bad_news_from_many_calls_in_flight_counts_once() -> None:
+    bucket = limits(rpm=6000)
+    bucket.advance(bucket.at + 1)
+    tickets = taken(bucket, 0.2)
+    assert len(tickets) > 5
+    before = bucket.requests.level
+    for ticket in tickets:  # somebody else took 20 before the first of them
+        bucket.heed(Feedback(ticket, {"requests": ticket.taken["requests"].level - 20}))
+    assert bucket.requests.level == pytest.approx(before - 20)
+
+
+def test_a_refusal_empties_the_bucket_that_it_names_and_stops_all_for_its_time() -> None:
+    bucket = limits(rpm=600, tpm=60_000)
+    bucket.advance(bucket.at + 1)
+    ticket = bucket.take(10)
+    assert isinstance(ticket, Ticket)
+    requests = bucket.requests.level
+    bucket.heed(Feedback(ticket, refused="tokens", retry_after_s=2.5))
+    assert (bucket.tokens.level, bucket.requests.level) == (0, requests)
+    assert bucket.take(10) == 2.5
+    bucket.advance(bucket.at + 2.51)
+    assert isinstance(bucket.take(10), Ticket)
+
+
+def test_tokens_are_settled_by_usage_where_no_header_tells() -> None:
+    bucket = limits(rpm=0, tpm=60_000)
+    bucket.advance(bucket.at + 1)
+    ticket = bucket.take(500)
+    assert isinstance(ticket, Ticket)
+    level = bucket.tokens.level
+    bucket.heed(Feedback(ticket, tokens_used=800))
+    assert bucket.tokens.level == level - 300
+
+
+def test_a_clock_that_is_behind_refills_nothing() -> None:
+    bucket = limits(rpm=600, now=1000.0)
+    bucket.advance(1001.0)
+    level = bucket.requests.level
+    bucket.advance(990.0)
+    assert (bucket.at, bucket.requests.level) == (1001.0, level)
+
+
+def test_a_state_survives_the_database_and_a_change_of_the_limit() -> None:
+    bucket = limits(rpm=600, tpm=1000)
+    taken(bucket, 1.0, tokens=1)
+    stored = json.loads(json.dumps(asdict(bucket)))
+    assert Limits.of(stored, 600, 1000, 0) == bucket
+    assert Limits.of(stored, 60, 1000, 0).requests.rate == 1
+
+
+@given(st.lists(st.tuples(st.floats(0, 2), st.floats(-50, 200), st.booleans()), max_size=40))
+def test_whatever_an_endpoint_says_no_more_than_twice_the_rate_goes_out(
+    news: list[tuple[float, float, bool]],
+) -> None:
+    bucket = limits(rpm=600)
+    sent, started = 0, bucket.at
+    for pause_s, remaining, refused in news:
+        bucket.advance(bucket.at + pause_s)
+        while isinstance(ticket := bucket.take(1), Ticket):
+            sent += 1
+            told = Feedback(ticket, refused="requests") if refused else Feedback(ticket, {"requests": remaining})
+            bucket.heed(told)
+    assert sent <= 20 * (bucket.at - started + 0.1) + 1
+
+
+ASK = """
+import sys
+from tasks.judge.asking import ask
+from tasks.judge.store import VerdictStore
+from tests.fakes.judge_questions import FAST, questions, settings_for
+url, state_url, first, count, rpm = sys.argv[1:]
+settings = settings_for(url, rpm=int(rpm), max_in_flight=8)
+judged = ask(questions(int(count), int(first)), settings, VerdictStore(state_url), timing=FAST)
+print(judged.summary()["by_status"])
+"""
+
+
+@pytest.fixture
+def asking(state_url: str) -> Callable[..., subprocess.Popen[str]]:
+    """Starts a process that asks `count` questions from `first`."""
+
+    def start(url: str, first: int, count: int, rpm: int) -> subprocess.Popen[str]:
+        arguments = [sys.executable, "-c", ASK, url, state_url, str(first), str(count), str(rpm)]
+        return subprocess.Popen(arguments, cwd=ROOT, text=True, stdout=subprocess.PIPE)
+
+    return start
+
+
+def test_two_processes_stay_inside_one_limit(asking: Callable[..., subprocess.Popen[str]]) -> None:
+    with FakeOpenAI(Behaviour(rpm=1800, latency_s=0.02)) as server:
+        processes = [asking(server.url, first, 45, 1800) for first in (0, 45)]
+        said = [process.communicate(timeout=60)[0].strip() for process in processes]
+    assert said == ["{'ok': 45}"] * 2
+    assert server.statuses["429"] <= 1
+    assert server.paid_twice <= 2

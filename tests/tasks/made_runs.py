@@ -1,0 +1,151 @@
+"""Made test-run files and a toy rubric, for tests of what reads, scores and writes them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+import scoring.rubrics
+from scoring import catalog
+
+LONG_HEADER = [
+    "Run ID",
+    "Item ID",
+    "Query ID",
+    "질의",
+    "기대결과",
+    "방/반복",
+    "오류",
+    "LLM 점수",
+    "latency_ms",
+    "Raw JSON",
+]
+WIDE_HEADER = [
+    *("ID", "질의", "기대 필터", "정답 수치", "1차 답변", "1차 답변 시간(초)", "1차 답변 raw", "1차 응답 상태"),
+    *("2차 답변", "2차 답변 시간(초)", "2차 답변 raw", "2차 응답 상태", "비고"),
+]
+
+# Scores the length of the answer against an option, and asks a judge about every answer.
+TOY = """
+from __future__ import annotations
+import pyarrow as pa
+from scoring.judging import JudgeRequest, QuestionKind, verdict_of
+from scoring.run_rubric import Metric, Option, RunRubric, RunSummary, Score, ScoredExecution, ScoredQuery
+from scoring.runs.executions import LatencyClass, reading_of
+from scoring.runs.summaries import distributions, missing_counts, round_means
+
+def request(execution):
+    return JudgeRequest("toy", QuestionKind.INTENT, {"answer": reading_of(execution).response.assistant_message})
+
+def scored(execution, options, verdicts):
+    reading = reading_of(execution)
+    length = len(reading.response.assistant_message)
+    verdict = verdict_of(request(execution), verdicts)
+    liked = verdict.answer["points"] if verdict.given else None
+    scores = {
+        "length": Score(5 if length >= int(options["long"]) else 0, f"=답변 {length}자"),
+        "liked": Score(liked, verdict.status.value, "" if verdict.given else verdict.status.value),
+    }
+    return ScoredExecution(
+        execution, bool(reading.failure), bool(reading.emptiness), reading.latency_s, LatencyClass.SINGLE, scores,
+        {"letters": length},
+    )
+
+def score_query(executions, options, verdicts):
+    first = executions[0]
+    every = tuple(scored(execution, options, verdicts) for execution in executions)
+    return ScoredQuery(first.query_id, first.query_text, first.agent_type, every, {})
+
+def summarise(queries, options):
+    names = ["length", "liked"]
+    rounds = round_means(queries, names)
+    quality = {"missing": missing_counts(queries)}
+    return RunSummary(rounds, rounds.get("1/1", {}), distributions(queries, names), quality)
+
+RUBRIC = RunRubric(
+    id="toy", version="3", title="장난감", summary="답변의 길이", needs_agent_type=False,
+    metrics=(Metric("length", "길이"), Metric("liked", "호감")),
+    own_columns=(pa.field("letters", pa.int64()),),
+    query_columns=(pa.field("query_id", pa.string()), pa.field("rounds", pa.int64())),
+    requests=lambda executions, options: [request(execution) for execution in executions],
+    score_query=score_query,
+    query_row=lambda query: {"query_id": query.query_id, "rounds": len(query.executions)},
+    query_json=lambda query: {"query_id": query.query_id},
+    summarise=summarise,
+    report=lambda name, queries, summary, options: f"# {name}\\n",
+    readme=lambda: "",
+    options=(Option("long", "5", "[0-9]+", "how long a long answer is"),),
+)
+"""
+
+
+@contextmanager
+def toy_rubric(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A fifth rubric `toy` in a folder of its own, which nothing that exists has to know."""
+    package = folder / "toy_rubric"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(TOY, encoding="utf-8")
+    monkeypatch.setattr(scoring.rubrics, "__path__", [*scoring.rubrics.__path__, str(folder)])
+    catalog.rubrics.cache_clear()
+    try:
+        yield
+    finally:
+        catalog.rubrics.cache_clear()
+
+
+def raw(message: str = "네, 준비했어요.", took_s: float | None = 3.0, **more: Any) -> str:
+    """A Raw JSON cell."""
+    document = {"assistantMessage": message, "dataUIList": [], **more}
+    return json.dumps(document | ({} if took_s is None else {"responseTimeSec": took_s}), ensure_ascii=False)
+
+
+def long_row(query_id: str = "Q1", round_: str = "1/1", **cells: str) -> list[str]:
+    """A row of `LONG_HEADER`; `cells` by header."""
+    values = {
+        "Run ID": "R",
+        "Query ID": query_id,
+        "질의": "평가기간 바꿔줘",
+        "방/반복": round_,
+        "Raw JSON": raw(),
+    } | cells
+    return [values.get(name, "") for name in LONG_HEADER]
+
+
+def wide_row(query_id: str = "A1", **cells: str) -> list[str]:
+    """A row of `WIDE_HEADER` with two rounds; `cells` by header."""
+    values = {
+        "ID": query_id,
+        "질의": "몇 명이야?",
+        "1차 답변": "12명",
+        "1차 답변 시간(초)": "7.6",
+        "2차 답변": "12명",
+    } | cells
+    return [values.get(name, "") for name in WIDE_HEADER]
+
+
+def write_csv(
+    path: Path, rows: Sequence[Sequence[str]], *, encoding: str = "utf-8", delimiter: str = ",", end: str = "\r\n"
+) -> Path:
+    """A delimited file."""
+    with path.open("w", encoding=encoding, newline="") as file:
+        csv.writer(file, delimiter=delimiter, lineterminator=end).writerows(rows)
+    return path
+
+
+def write_xlsx(path: Path, sheets: dict[str, Sequence[Sequence[Any]]]) -> Path:
+    """A workbook."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(list(row))
+    book.save(path)
+    return path

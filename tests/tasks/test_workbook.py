@@ -1,0 +1,171 @@
+"""Score tabs in a copy of a workbook: what they hold, and that nothing else changes."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+import xlsxwriter
+
+from scoring.errors import InputError
+from tasks.reports.sheet_xml import LONGEST_CELL, Column, Tab, shown_text
+from tasks.reports.workbook import write_workbook
+
+CHANGED = {"[Content_Types].xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"}
+
+
+def tab(*rows: list[Any], name: str = "점수", notes: tuple[tuple[str, str], ...] = ()) -> Tab:
+    columns = [Column("id"), Column("a_score", "score"), Column("초", "seconds"), Column("까닭", "long")]
+    return Tab(name, columns, rows, notes)
+
+
+def parts(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as package:
+        return {name: package.read(name) for name in package.namelist()}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A workbook with what programs lose that load and save it: a chart, saved values, rich text, hidden parts."""
+    path = tmp_path / "source.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("결과")
+        sheet.write_row(0, 0, ["ID", "질의", "합"])
+        sheet.write_rich_string(1, 1, "보통 ", book.add_format({"bold": True}), "굵게")
+        sheet.write_formula(1, 2, "=1+2", None, 3)
+        sheet.merge_range("A3:B3", "합친 칸", book.add_format({"bg_color": "#FFCC00"}))
+        sheet.set_column(1, 1, 33)
+        chart = book.add_chart({"type": "column"})
+        chart.add_series({"values": "=결과!$C$2:$C$2"})
+        sheet.insert_chart("E2", chart)
+        sheet.hide_row_col_headers()
+        book.add_worksheet("숨김").hide()
+    return path
+
+
+def test_the_own_parts_of_a_workbook_stay_byte_for_byte(source: Path, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, "좋음"])], source)
+    before, after = parts(source), parts(tmp_path / "out.xlsx")
+    assert {name for name in before if before[name] != after[name]} == CHANGED
+    assert set(after) - set(before) == {"xl/worksheets/aqb1.xml"}
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx", data_only=True)
+    assert book.sheetnames == ["결과", "숨김", "점수"]
+    assert [sheet.sheet_state for sheet in book] == ["visible", "hidden", "visible"]
+    assert (book["결과"]["C2"].value, book["결과"].merged_cells.ranges) == (
+        3,
+        {openpyxl.worksheet.cell_range.CellRange("A3:B3")},
+    )
+
+
+def test_cell_formats_of_the_source_keep_their_places(source: Path, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, "좋음"])], source)
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    assert book["결과"]["A3"].fill.fgColor.rgb == "FFFFCC00"
+    header = book["점수"]["A1"]
+    assert (header.font.b, header.font.color.rgb, header.fill.fgColor.rgb) == (True, "FFFFFFFF", "FF2F4B7C")
+
+
+def test_a_tab_has_a_frozen_header_filters_and_colours(tmp_path: Path) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, "좋음"], ["b", None, None, None], notes=(("행", "2"),))])
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]
+    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("A2", "A1:D3")
+    assert [str(found.sqref) for found in sheet.conditional_formatting] == ["B2:B3"]
+    assert (sheet["A5"].value, sheet["B5"].value) == ("행", "2")
+
+
+@pytest.mark.parametrize(
+    ("value", "read", "kind"),
+    [
+        (5, 5, "n"), (2.345, 2.35, "n"), (4.0, 4, "n"), (True, True, "b"), (float("nan"), None, "n"), (None, None, "n"),
+    ],
+)  # fmt: skip
+def test_numbers_stay_numbers_and_scores_show_two_decimals(tmp_path: Path, value: Any, read: Any, kind: str) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", value, None, None])])
+    cell = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]["B2"]
+    assert (cell.value, cell.data_type) == (read, kind)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+82", "-", "@SUM(A1)", "=cmd|'/c calc'!A1"])
+def test_a_text_that_starts_like_a_formula_is_a_text_even_when_edited(tmp_path: Path, text: str) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab([text, 1, 1.0, text])])
+    for cell in openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"][2][::3]:
+        assert (cell.value, cell.data_type, cell.quotePrefix) == (text, "s", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("가\x00나\x0b\x1f\ufffe다", "가나다"), ("<b>&amp;\"'", "<b>&amp;\"'"), (" 앞뒤 ", " 앞뒤 "),
+        ("두\n줄", "두\n줄"), ("반쪽 \ud83d 글자", "반쪽  글자"), ("온전한 😀", "온전한 😀"),
+        ("_x0041_", "_x0041_"), (["가", "나"], "가, 나"),
+    ],
+)  # fmt: skip
+def test_any_text_opens_and_reads_the_same(tmp_path: Path, text: Any, read: str) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", 1, 1.0, text])])
+    value = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]["D2"].value
+    assert value.replace("_x005F_", "_") == read
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"), [("가" * LONGEST_CELL, False), ("가" * (LONGEST_CELL + 1), True), ("😀" * 20_000, True)]
+)
+def test_a_text_too_long_for_a_cell_is_cut_with_a_mark(text: str, cut: bool) -> None:
+    shown = shown_text(text)
+    assert (shown != text) is cut
+    assert len(shown.encode("utf-16-le")) // 2 <= LONGEST_CELL
+    assert shown.endswith(f"…(잘림: 전체 {len(text):,}자)") is cut
+
+
+def test_hangul_takes_two_columns_of_width(tmp_path: Path) -> None:
+    write_workbook(tmp_path / "out.xlsx", [Tab("t", [Column("x"), Column("y")], [["가" * 15, "a" * 15]])])
+    widths = openpyxl.load_workbook(tmp_path / "out.xlsx")["t"].column_dimensions
+    assert (widths["A"].width, widths["B"].width) == (31, 16)
+
+
+def test_a_long_text_gets_the_height_of_its_lines(tmp_path: Path) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", 1, 1.0, "가" * 80], ["b", 1, 1.0, "짧음"])])
+    rows = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"].row_dimensions
+    assert (rows[2].height, rows[3].height) == (45, None)
+
+
+def test_a_name_that_is_taken_gets_a_number(source: Path, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(name="결과"), tab(name="숨김"), tab(name="가" * 40)], source)
+    names = openpyxl.load_workbook(tmp_path / "out.xlsx").sheetnames
+    assert names == ["결과", "숨김", "결과 (2)", "숨김 (2)", "가" * 31]
+
+
+def test_scoring_a_scored_workbook_adds_tabs_beside_the_old_ones(source: Path, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "once.xlsx", [tab(["a", 5, 1.5, ""])], source)
+    write_workbook(tmp_path / "twice.xlsx", [tab(["b", 4, 1.5, ""])], tmp_path / "once.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "twice.xlsx")
+    assert book.sheetnames == ["결과", "숨김", "점수", "점수 (2)"]
+    assert (book["점수"]["A2"].value, book["점수 (2)"]["A2"].value) == ("a", "b")
+
+
+def test_a_workbook_with_prefixed_names_is_extended_in_its_own_words(source: Path, tmp_path: Path) -> None:
+    prefixed = tmp_path / "prefixed.xlsx"
+    with zipfile.ZipFile(prefixed, "w") as package:
+        for name, content in parts(source).items():
+            if name in ("xl/workbook.xml", "xl/styles.xml"):
+                text = content.decode().replace('xmlns="', 'xmlns:x="').replace("</", "</x:").replace("<", "<x:")
+                content = text.replace("<x:/x:", "</x:").replace("<x:?", "<?").encode()
+            package.writestr(name, content)
+    write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, ""])], prefixed)
+    assert openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"]["B2"].value == 5
+
+
+def test_the_same_tabs_give_the_same_bytes(source: Path, tmp_path: Path) -> None:
+    for name in ("a.xlsx", "b.xlsx"):
+        write_workbook(tmp_path / name, [tab(["a", 5, 1.5, "좋음"])], source)
+    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
+
+
+def test_a_package_that_is_no_workbook_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "r.xlsx", "w") as package:
+        package.writestr("_rels/.rels", "<Relationships/>")
+    with pytest.raises(InputError, match="no score tabs"):
+        write_workbook(tmp_path / "out.xlsx", [tab()], tmp_path / "r.xlsx")
+    assert not (tmp_path / "out.xlsx").exists()
