@@ -24,7 +24,7 @@ from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.alerts import AlertFact
 from scoring.catalog import row_rubric
 from scoring.days import day_window
-from scoring.errors import AqbError, StorageError
+from scoring.errors import AqbError, InputError, StorageError
 from tasks.chat_rows import ChatRowFiles, FileIdentity
 from tasks.chat_scoring import Counts, ScoredRows, score_chat_rows
 from tasks.monitoring_tables import RUNS, write_alerts, write_day_report, write_scored_day
@@ -109,23 +109,22 @@ def summarise(warehouse: Warehouse, day: date, outcome: ScoredRows, reports: Pat
 
 @flow(name="nightly", flow_run_name="nightly {day}", validate_parameters=False)
 def nightly(settings: Settings, day: date, kind: str = "nightly") -> NightlyOutcome:
-    """Scores one day and replaces it in the warehouse. The run is kept in the ledger whatever becomes of it."""
+    """Scores one day and replaces it in the warehouse, then what has arrived in the inbox of test runs.
+
+    The run is kept in the ledger whatever becomes of it.
+
+    Raises:
+        IncompleteRunError: some files of the source could not be read; the rows of the others are scored.
+        InputError: none could be read; the day is as it was before.
+    """
     warehouse = open_warehouse(settings.warehouse)
-    rubric = row_rubric(RUBRIC_ID)
-    run = Run(
-        run_id=uuid.uuid4().hex,
-        kind=kind,
-        score_date=day,
-        rubric=rubric.id,
-        rubric_version=rubric.version,
-        code_version=version("aqb"),
-        started_at=now(),
-    )
     with closing(RunLedger(settings.state_url)) as ledger, warehouse.staging(f"monitoring-{day}") as staging:
+        run = _new_run(day, kind)
         ledger.save(run)
         try:
             files, inputs = extract(settings.monitoring.source, day)
             outcome = score(files, day, settings, staging)
+            _refuse_nothing_read(outcome, len(files.files))
             alerts = write(warehouse, day, outcome)
             report = summarise(warehouse, day, outcome, Path(settings.reports), _title(day, kind))
         except BaseException as error:
@@ -149,6 +148,26 @@ def nightly(settings: Settings, day: date, kind: str = "nightly") -> NightlyOutc
     if outcome.failures:
         raise IncompleteRunError(f"{len(outcome.failures)} of {len(files.files)} files could not be read", done)
     return done
+
+
+def _new_run(day: date, kind: str) -> Run:
+    rubric = row_rubric(RUBRIC_ID)
+    return Run(
+        run_id=uuid.uuid4().hex,
+        kind=kind,
+        score_date=day,
+        rubric=rubric.id,
+        rubric_version=rubric.version,
+        code_version=version("aqb"),
+        started_at=now(),
+    )
+
+
+def _refuse_nothing_read(outcome: ScoredRows, files: int) -> None:
+    """A day must not be emptied because its source is broken."""
+    if len(outcome.failures) == files and not outcome.counts.rows_in:
+        errors = "\n".join(str(failure.error) for failure in outcome.failures)
+        raise InputError(f"no file of the source could be read; the day's tables are as they were\n{errors}")
 
 
 def _score_inbox(settings: Settings) -> InboxOutcome | None:

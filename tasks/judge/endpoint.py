@@ -23,6 +23,7 @@ from tasks.judge.replies import (
 from tasks.judge.settings import Endpoint, JudgeSettings
 
 _CONNECT_S = 5.0
+_IDLE_CONNECTIONS = 16  # every call looks at all that are idle
 _PASSING = (408, 409, 425)
 _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
@@ -42,6 +43,9 @@ class JudgeEndpoint:
             base_url=endpoint.base_url,
             max_retries=0,
             timeout=openai.Timeout(longest_call_s, connect=min(_CONNECT_S, longest_call_s)),
+            http_client=openai.DefaultAsyncHttpxClient(
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS)
+            ),
         )
 
     async def __aenter__(self) -> JudgeEndpoint:

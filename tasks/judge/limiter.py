@@ -22,7 +22,7 @@ _TRUST_IN_GOOD_NEWS = 0.1
 _BURST = 2.0  # times the rate, at most, when a bucket is full
 _BURST_WINDOW_S = 0.1
 _LONGEST_NAP_S = 0.1
-_SHORTEST_NAP_S = 0.04  # some requests at a time: an exchange costs a commit
+_SHORTEST_NAP_S = 0.05  # some requests at a time: an exchange costs a commit
 _ASKS_AT_ONCE = 64
 
 

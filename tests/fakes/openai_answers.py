@@ -8,19 +8,20 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def instance(schema: Mapping[str, Any], draw: random.Random) -> Any:
-    """A value that fits a JSON schema."""
+def instance(schema: Mapping[str, Any], draw: random.Random, listed: int) -> Any:
+    """A value that fits a JSON schema; integers without bounds group the `listed` things of the material."""
     if "enum" in schema:
         return draw.choice(schema["enum"])
-    if "anyOf" in schema:
-        return instance(schema["anyOf"][0], draw)
     match schema.get("type"):
         case "object":
-            return {name: instance(part, draw) for name, part in schema["properties"].items()}
+            return {name: instance(part, draw, listed) for name, part in schema["properties"].items()}
+        case "array" if schema["items"] == {"type": "integer"}:
+            return _groups(draw, listed)
         case "array":
             least = schema.get("minItems", 1)
             return [
-                instance(schema["items"], draw) for _ in range(draw.randint(least, schema.get("maxItems", least + 1)))
+                instance(schema["items"], draw, listed)
+                for _ in range(draw.randint(least, schema.get("maxItems", least + 1)))
             ]
         case "integer":
             return draw.randint(schema.get("minimum", 0), schema.get("maximum", 5))
@@ -30,6 +31,15 @@ def instance(schema: Mapping[str, Any], draw: random.Random) -> Any:
             return draw.random() < 0.5
         case _:
             return f"근거 {draw.randrange(10**6)}: 답변이 질문의 핵심을 다룬다."
+
+
+def _groups(draw: random.Random, count: int) -> list[int]:
+    """Which of `count` things belong together, numbered in the order of first appearance; mostly all."""
+    groups: list[int] = []
+    for _ in range(count):
+        known = max(groups, default=0)
+        groups.append(known + 1 if not known or draw.random() < 0.15 else draw.randint(1, known))
+    return groups
 
 
 def schema_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -48,9 +58,11 @@ def messages_of(request: Mapping[str, Any]) -> str:
 def text_for(request: Mapping[str, Any]) -> str:
     """The model's answer: the same for the same model, schema and data, whatever the mark around the data."""
     messages = request["messages"] if "messages" in request else request["input"]
-    material = max(messages[-1]["content"].splitlines(), key=len)
-    draw = random.Random(f"{request['model']} {material}")
-    return json.dumps(instance(schema_of(request), draw), ensure_ascii=False)
+    line = max(messages[-1]["content"].splitlines(), key=len)
+    draw = random.Random(f"{request['model']} {line}")
+    material = json.loads(line) if line.startswith("{") else {}
+    listed = next((len(value) for value in material.values() if isinstance(value, list)), 0)
+    return json.dumps(instance(schema_of(request), draw, listed), ensure_ascii=False)
 
 
 def tokens_in(request: Mapping[str, Any]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,7 @@ def write_csv(
     return path
 
 
-def write_xlsx(path: Path, sheets: dict[str, Sequence[Sequence[Any]]]) -> Path:
+def write_xlsx(path: Path, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Path:
     """A workbook."""
     book = openpyxl.Workbook()
     book.remove(book.active)
