@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from openai import AsyncOpenAI, OpenAIError
+from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 from tenacity import retry, stop_after_attempt, wait_random_exponential
@@ -60,7 +61,7 @@ def requests(first: int, last: int) -> list[JudgeRequest]:
 async def ours(url: str, first: int, last: int, state_url: str, rpm: int, tpm: int) -> int:
     """The client of `tasks/judge`; returns how many questions have a verdict."""
     store = VerdictStore(state_url)
-    settings = JudgeSettings(base_url=url, api_key="bench", rpm=rpm, tpm=tpm)
+    settings = JudgeSettings(base_url=url, api_key=SecretStr("bench"), rpm=rpm, tpm=tpm)
     questions = [Question(request, PROMPT, "1") for request in requests(first, last)]
     judged = await judge_all(questions, settings, store)
     store.close()

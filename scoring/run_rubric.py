@@ -105,10 +105,9 @@ class RunRubric:
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
     verdicts)` scores one query; `summarise(queries, options)` sums up; `report(name, queries, summary, options)` is the
     Korean markdown. All are pure. `own_columns` follow the metrics in `scores.parquet`; `query_columns` are those of
-    `queries.parquet`, all of them, in order, filled by `query_row`. `prompts` are what the judge is told, one per kind of
-    question that `requests` asks. `prompt` is a text for scoring a file by hand with
-    a chat model, where a rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has
-    such a file.
+    `queries.parquet`, all of them, in order, filled by `query_row`. `prompts` are what the judge is told, one per
+    kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
+    rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
     """
 
     id: str

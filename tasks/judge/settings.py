@@ -46,34 +46,34 @@ class JudgeSettings(_Section):
     api_key: SecretStr = SecretStr("")
     """The key; better left empty here and given as OPENAI_API_KEY."""
 
-    model: str = Field("gpt-4.1-mini", min_length=1)
+    model: str = Field(default="gpt-4.1-mini", min_length=1)
     """The model that judges."""
 
-    temperature: float | None = Field(0.0, ge=0, le=2)
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
     """None leaves it out: reasoning models take none."""
 
     seed: int | None = 1
     """Asks for the same answer to the same question; None leaves it out. The responses API has none."""
 
-    max_output_tokens: int = Field(1000, ge=1)
+    max_output_tokens: int = Field(default=1000, ge=1)
     """An answer that is longer is cut, and does not count."""
 
-    max_input_chars: int = Field(24_000, ge=1000)
+    max_input_chars: int = Field(default=24_000, ge=1000)
     """Material that is longer keeps its head and its tail."""
 
-    rpm: int = Field(500, ge=0)
+    rpm: int = Field(default=500, ge=0)
     """Requests a minute, over all processes that share the state database; 0 is no limit."""
 
-    tpm: int = Field(200_000, ge=0)
+    tpm: int = Field(default=200_000, ge=0)
     """Tokens a minute, over all processes that share the state database; 0 is no limit."""
 
-    max_in_flight: int = Field(200, ge=1)
+    max_in_flight: int = Field(default=200, ge=1)
     """Calls at the same time, in one process."""
 
-    max_usd: float | None = Field(None, ge=0)
+    max_usd: float | None = Field(default=None, ge=0)
     """What one run may spend; None is no limit."""
 
-    max_tokens: int | None = Field(None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=0)
     """The tokens that one run may use; None is no limit."""
 
     prices: tuple[Price, ...] = (

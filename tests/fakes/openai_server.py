@@ -111,6 +111,7 @@ class FakeOpenAI:
         self.batches = Batches(self)
         self.in_flight = self.peak_in_flight = 0
         self.too_long = ""  # what holds this text does not fit the model
+        self.hang_once = ""  # the first request that holds this text hangs
         self._buckets = {
             "requests": _Bucket(self.behaviour.rpm, self.behaviour.burst_s),
             "tokens": _Bucket(self.behaviour.tpm, self.behaviour.burst_s),
@@ -228,6 +229,9 @@ class FakeOpenAI:
         fault = self.fault_of(request)
         draw = random.Random(f"{self.behaviour.seed} latency {question_key(request)} {self.asked.total()}")
         latency_s = self.behaviour.latency_s * math.exp(draw.gauss(0, self.behaviour.spread))
+        if self.hang_once and self.hang_once in messages_of(request):
+            self.hang_once = ""
+            raise HangError
         if fault == "hung":
             raise HangError
         await asyncio.sleep(latency_s)

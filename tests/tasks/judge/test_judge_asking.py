@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import time
 from typing import Any
 
 import pytest
@@ -38,6 +39,27 @@ def test_nothing_is_lost_when_calls_fail_hang_break_off_and_come_back_cut(store:
     assert statuses(judged) == {VerdictStatus.OK}
     assert {"503", "dropped", "hung", "cut"} <= server.statuses.keys()
     assert server.paid_twice <= 2  # hedges; a hung call is not answered
+
+
+PATIENT = dataclasses.replace(FAST, shortest_deadline_s=20.0, longest_deadline_s=20.0, grace_s=0.1)
+
+
+def test_the_last_call_is_asked_a_second_time_when_it_is_slow(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
+        server.hang_once = "11번 지원자"
+        started = time.monotonic()
+        judged = ask(questions(40), settings_for(server.url), sqlite_store, timing=PATIENT)
+    assert time.monotonic() - started < 10
+    assert statuses(judged) == {VerdictStatus.OK}
+
+
+def test_nothing_is_asked_twice_when_the_budget_is_near(sqlite_store: VerdictStore) -> None:
+    impatient = dataclasses.replace(FAST, shortest_deadline_s=1.0)
+    with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
+        server.hang_once = "11번 지원자"
+        settings = settings_for(server.url, max_tokens=20_000, max_in_flight=4)
+        ask(questions(40), settings, sqlite_store, timing=impatient)
+    assert server.paid_twice == 1  # the hung one was taken for paid; its deadline ended it
 
 
 def test_a_limit_is_not_overrun(sqlite_store: VerdictStore) -> None:
