@@ -12,8 +12,9 @@ from typing import Any
 
 from scoring.errors import AqbError
 from tasks.chat_rows import ChatRowFiles
-from tasks.run_ledger import RunLedger, shown_url
+from tasks.run_ledger import RunLedger
 from tasks.settings import Settings, setting_origins
+from tasks.state_database import shown_url
 from tasks.warehouse import open_warehouse
 
 _LIBRARIES = ("prefect", "polars", "pyarrow", "pandas", "sqlalchemy")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import sqlalchemy as sa
 
-from scoring.errors import StorageError, UsageError
 from scoring.tables import TIMESTAMP
 from scoring.tables import field as column
+from tasks.state_database import StateDatabase
 from tasks.whole_files import empty_frame
 
 _metadata = sa.MetaData()
@@ -98,14 +95,6 @@ class Run:
     message: str | None = None
 
 
-def shown_url(url: str) -> str:
-    """A database URL as people may see it: no password, no options. What is no URL may hide one and is not shown."""
-    try:
-        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
-    except (sa.exc.ArgumentError, ValueError):
-        return "(no database URL)"
-
-
 class RunLedger:
     """Runs in the database at a SQLAlchemy URL; the table is made on first use.
 
@@ -115,35 +104,24 @@ class RunLedger:
     """
 
     def __init__(self, url: str) -> None:
-        self._shown_url = shown_url(url)
-        try:
-            parsed = sa.make_url(url)
-            self._engine = sa.create_engine(parsed)
-        except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
-            raise _unusable(str(error)) from error
-        except ValueError:
-            raise _unusable("its port is no number") from None
-        if parsed.get_backend_name() == "sqlite" and parsed.database:
-            self._make_folder(Path(parsed.database).parent)
-        with self._transaction() as connection:
-            _metadata.create_all(connection)
+        self._database = StateDatabase(url, _metadata)
 
     def save(self, run: Run) -> None:
         """Adds a run or replaces what is known of it."""
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             connection.execute(sa.delete(_runs).where(_runs.c.run_id == run.run_id))
             connection.execute(sa.insert(_runs).values(**asdict(run)))
 
     def of_day(self, day: date) -> list[Run]:
         """All runs of one day, earliest first."""
         query = sa.select(_runs).where(_runs.c.score_date == day).order_by(_runs.c.started_at, _runs.c.run_id)
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             return [Run(**row) for row in connection.execute(query).mappings()]
 
     def completed_inputs(self, kind: str) -> set[str]:
         """The SHA-256 of every file that a completed run of this kind has read."""
         query = sa.select(_runs.c.inputs).where(_runs.c.kind == kind, _runs.c.outcome == "completed")
-        with self._transaction() as connection:
+        with self._database.transaction() as connection:
             return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
 
     def frame_of_day(self, day: date) -> pl.DataFrame:
@@ -154,31 +132,4 @@ class RunLedger:
 
     def close(self) -> None:
         """Gives the connections back."""
-        self._engine.dispose()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sa.Connection]:
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except sa.exc.DBAPIError as error:
-            raise self._refused(error.orig) from error
-
-    def _make_folder(self, folder: Path) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._refused(error) from error
-
-    def _refused(self, reason: BaseException | None) -> StorageError:
-        return StorageError(
-            f"the state database cannot be used: {reason}",
-            where=self._shown_url,
-            fix="check state_url, and that the database or its folder can be written",
-        )
-
-
-def _unusable(reason: str) -> UsageError:
-    return UsageError(
-        f"state_url is no database URL that can be used: {reason}", fix="for example sqlite:///data/state.db"
-    )
+        self._database.close()

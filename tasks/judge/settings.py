@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from scoring.errors import UsageError
 
 OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "no-key"  # local servers want none, the client wants one
+
+
+_none = BeforeValidator(lambda value: None if value == "none" else value)  # neither TOML nor a variable has a null
 
 
 class _Section(BaseModel):
@@ -49,11 +52,11 @@ class JudgeSettings(_Section):
     model: str = Field(default="gpt-4.1-mini", min_length=1)
     """The model that judges."""
 
-    temperature: float | None = Field(default=0.0, ge=0, le=2)
-    """None leaves it out: reasoning models take none."""
+    temperature: Annotated[float | None, _none] = Field(default=0.0, ge=0, le=2)
+    """How freely the model words its answer; "none" leaves it out, as reasoning models want it."""
 
-    seed: int | None = 1
-    """Asks for the same answer to the same question; None leaves it out. The responses API has none."""
+    seed: Annotated[int | None, _none] = 1
+    """Asks for the same answer to the same question; "none" leaves it out. The responses API has none."""
 
     max_output_tokens: int = Field(default=1000, ge=1)
     """An answer that is longer is cut, and does not count."""
@@ -70,11 +73,11 @@ class JudgeSettings(_Section):
     max_in_flight: int = Field(default=200, ge=1)
     """Calls at the same time, in one process."""
 
-    max_usd: float | None = Field(default=None, ge=0)
-    """What one run may spend; None is no limit."""
+    max_usd: Annotated[float | None, _none] = Field(default=None, ge=0)
+    """What one run may spend; "none" is no limit."""
 
-    max_tokens: int | None = Field(default=None, ge=0)
-    """The tokens that one run may use; None is no limit."""
+    max_tokens: Annotated[int | None, _none] = Field(default=None, ge=0)
+    """The tokens that one run may use; "none" is no limit."""
 
     prices: tuple[Price, ...] = (
         Price(model="gpt-4.1", input_usd=2.0, cached_usd=0.5, output_usd=8.0),

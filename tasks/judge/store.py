@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from scoring.judging import VerdictStatus
-from tasks.judge.database import StateDatabase
+from tasks.state_database import StateDatabase
 
 _T = TypeVar("_T")
 _KEYS_PER_QUERY = 500

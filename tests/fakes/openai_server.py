@@ -226,12 +226,12 @@ class FakeOpenAI:
         refused, limits = self._admission(needed)
         if refused:
             return 429, limits, refused
-        fault = self.fault_of(request)
-        draw = random.Random(f"{self.behaviour.seed} latency {question_key(request)} {self.asked.total()}")
-        latency_s = self.behaviour.latency_s * math.exp(draw.gauss(0, self.behaviour.spread))
         if self.hang_once and self.hang_once in messages_of(request):
             self.hang_once = ""
             raise HangError
+        fault = self.fault_of(request)
+        draw = random.Random(f"{self.behaviour.seed} latency {question_key(request)} {self.asked.total()}")
+        latency_s = self.behaviour.latency_s * math.exp(draw.gauss(0, self.behaviour.spread))
         if fault == "hung":
             raise HangError
         await asyncio.sleep(latency_s)

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from scoring.errors import StorageError, UsageError
-from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger, shown_url
+from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger
+from tasks.state_database import shown_url
 from tasks.whole_files import write_parquet
 
 DAY = date(2026, 2, 13)
