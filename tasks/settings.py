@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -20,6 +20,8 @@ from pydantic_settings import (
 )
 
 from scoring.errors import UsageError
+from tasks.judge.settings import JudgeSettings
+from tasks.settings_section import Section
 
 SETTINGS_FILE = "aqb.toml"
 _PREFIX = "AQB_"
@@ -36,11 +38,7 @@ class _SettingsFile(TomlConfigSettingsSource):
         return _read_settings_file(file_path)
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class MonitoringSettings(_Section):
+class MonitoringSettings(Section):
     """Chat rows of production: where they come from and what the score table keeps."""
 
     source: str = "data/chat_rows"
@@ -50,7 +48,7 @@ class MonitoringSettings(_Section):
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
 
 
-class InboxSettings(_Section):
+class InboxSettings(Section):
     """Test runs of agents: where their files arrive."""
 
     inbox: str = "data/inbox"
@@ -87,6 +85,8 @@ class Settings(BaseSettings):
     monitoring: MonitoringSettings = MonitoringSettings()
 
     test_runs: InboxSettings = InboxSettings()
+
+    judge: JudgeSettings = JudgeSettings()
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""

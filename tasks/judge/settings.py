@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr
 
 from scoring.errors import UsageError
+from tasks.settings_section import Section
 
 OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "no-key"  # local servers want none, the client wants one
@@ -18,11 +19,7 @@ _NO_KEY = "no-key"  # local servers want none, the client wants one
 _none = BeforeValidator(lambda value: None if value == "none" else value)  # neither TOML nor a variable has a null
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class Price(_Section):
+class Price(Section):
     """What a model costs, in USD per million tokens."""
 
     model: str
@@ -31,7 +28,7 @@ class Price(_Section):
     output_usd: float = Field(ge=0)
 
 
-class JudgeSettings(_Section):
+class JudgeSettings(Section):
     """The judge: off until it is switched on, because it costs money."""
 
     enabled: bool = False

@@ -1,0 +1,11 @@
+"""What every section of the settings is: frozen, without unknown names, each setting described where it stands."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    """A section of `aqb.toml`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
