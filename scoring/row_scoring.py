@@ -51,7 +51,7 @@ def score_batch(rubric: RowRubric, rows: pl.DataFrame, time_zone: str) -> Scored
     if rejected.height or excluded.height:
         scorable = rows.filter(pl.col("_reject").is_null() & pl.col("_exclusion").is_null())
     scorable = scorable.drop("_reject", "_exclusion", "line")
-    scored = with_definitions(scorable, rubric.definitions)
+    scored = with_definitions(scorable.lazy(), rubric.definitions).collect()
     return ScoredBatch(
         scored=scored.with_columns(row_keys(scored)),
         excluded=_excluded(rubric, excluded),
@@ -84,7 +84,7 @@ def _first_true(conditions: Sequence[Expression]) -> pl.Expr:
 def _excluded(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
     codes = pl.Series([rule.code for rule in rubric.exclusions], dtype=pl.String)
     reasons = codes.gather(rows["_exclusion"])
-    return with_definitions(rows, rubric.excluded_definitions).with_columns(reason=reasons)
+    return with_definitions(rows.lazy(), rubric.excluded_definitions).collect().with_columns(reason=reasons)
 
 
 def _rejected(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:

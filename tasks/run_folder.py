@@ -6,12 +6,15 @@ Source: SPEC 4.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tasks.judge.asking import Judged
 from tasks.monitoring_tables import REJECTED_SCHEMA
-from tasks.reports.run_input import input_section, rejected_by_code
+from tasks.reports.run_input import input_section, judge_section, rejected_by_code
 from tasks.reports.run_tabs import write_run_workbook
+from tasks.run_judging import JUDGEMENTS_SCHEMA, judgement_frame
 from tasks.run_scoring import ScoredRun
 from tasks.run_tables import (
     queries_schema,
@@ -23,10 +26,11 @@ from tasks.run_tables import (
 from tasks.whole_files import write_parquet, write_text
 
 
-def write_run_folder(folder: Path, scored: ScoredRun, source: Path) -> dict[str, Any]:
+def write_run_folder(folder: Path, scored: ScoredRun, source: Path, judged: Judged | None = None) -> dict[str, Any]:
     """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
 
-    `source` is the file that was scored. The same file, rubric and verdicts give the same bytes.
+    `source` is the file that was scored, `judged` what the judge said of it. The same file, rubric and verdicts give
+    the same bytes, but for what the judge has cost this time.
 
     Raises:
         StorageError: the folder cannot be written.
@@ -39,14 +43,17 @@ def write_run_folder(folder: Path, scored: ScoredRun, source: Path) -> dict[str,
     write_run_workbook(folder / "scores.xlsx", scored, source, scores, queries)
     if plan.rubric.query_json:
         write_text(folder / "scores.json", _json([plan.rubric.query_json(query) for query in scored.queries]))
+    if judged:
+        write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
+    summary = run_summary(scored, judged)
     report = plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options)
-    write_text(folder / "report.md", f"{report.rstrip()}\n\n{input_section(plan.run)}")
-    summary = run_summary(scored)
+    sections = [report.rstrip(), judge_section(summary["judge"]) if judged else "", input_section(plan.run)]
+    write_text(folder / "report.md", "\n\n".join(filter(None, sections)))
     write_text(folder / "summary.json", _json(summary))
     return summary
 
 
-def run_summary(scored: ScoredRun) -> dict[str, Any]:
+def run_summary(scored: ScoredRun, judged: Judged | None = None) -> dict[str, Any]:
     """What stands in `summary.json`."""
     plan, summary = scored.plan, scored.summary
     run = plan.run
@@ -65,15 +72,19 @@ def run_summary(scored: ScoredRun) -> dict[str, Any]:
             "excluded": {"not_run": len(run.excluded_lines)} if run.excluded_lines else {},
             "notes": dict(run.notes),
         },
-        # Nobody is asked without a judge, so nothing is cached, used up or paid.
-        "judge": {
-            "questions": sum(scored.questions.values()),
-            "by_status": dict(scored.questions),
-            "cached": 0,
-            "tokens": 0,
-            "cost": 0,
-        },
+        "judge": judged.summary() if judged else _nobody_asked(scored.questions),
         **summary.extra,
+    }
+
+
+def _nobody_asked(questions: Mapping[str, int]) -> dict[str, Any]:
+    """The `judge` part without a judge: what would have been asked, and that nothing was paid."""
+    return {
+        "questions": sum(questions.values()),
+        "cached": 0,
+        "tokens": 0,
+        "cost": 0,
+        "by_status": dict(questions),
     }
 
 

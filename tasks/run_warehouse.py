@@ -20,14 +20,17 @@ import pyarrow as pa
 from scoring.run_rubric import Score
 from scoring.runs.summaries import as_float
 from scoring.tables import field
+from tasks.judge.asking import Judged
 from tasks.monitoring_tables import REJECTED, REJECTED_SCHEMA
 from tasks.run_folder import run_summary
+from tasks.run_judging import JUDGEMENTS_SCHEMA, judgement_frame
 from tasks.run_scoring import ScoredRun
 from tasks.run_tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.warehouse import Warehouse
 from tasks.whole_files import empty_frame
 
 SCORES, QUERIES, SUMMARIES = "test_run_scores", "test_run_queries", "test_run_summaries"
+JUDGEMENTS = "judgements"
 _ROWS_PER_FRAME = 10_000
 
 _RUN_FIELDS = (
@@ -75,7 +78,11 @@ SUMMARIES_SCHEMA = pa.schema(
 )  # fmt: skip
 
 
-def write_test_run(warehouse: Warehouse, day: date, scored: ScoredRun) -> None:
+DAY_JUDGEMENTS_SCHEMA = pa.schema([*_RUN_FIELDS, *JUDGEMENTS_SCHEMA])
+RUBRIC_NAMES = ("rubric", "rubric_version")
+
+
+def write_test_run(warehouse: Warehouse, day: date, scored: ScoredRun, judged: Judged | None = None) -> None:
     """Replaces this run among the runs of a day, the summary last."""
     run, rubric = scored.plan.run, scored.plan.rubric
     mine = {"rubric": rubric.id, "input_sha256": run.identity.sha256}
@@ -94,7 +101,12 @@ def write_test_run(warehouse: Warehouse, day: date, scored: ScoredRun) -> None:
     rejected = rejected_frame(run, rubric.id).with_columns(score_date=pl.lit(day))
     refused = {"rubric": rubric.id, "file": run.identity.name}
     warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, [rejected], only=refused)
-    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(run_summary(scored))}
+    if judged:
+        asked = judgement_frame(judged.judgements).with_columns(
+            pl.lit(value).alias(name) for name, value in identity.items() if name not in RUBRIC_NAMES
+        )
+        warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
+    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(run_summary(scored, judged))}
     warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, _frames(SUMMARIES_SCHEMA, [summary], identity), only=mine)
 
 

@@ -77,7 +77,7 @@ def _summary(
             "naive_timestamps": outcome.naive_timestamps,
             "failed_files": [{"name": failure.file, "error": str(failure.error)} for failure in outcome.failures],
         },
-        "judge": {"questions": 0},
+        "judge": {"questions": 0, "cached": 0, "tokens": 0, "cost": 0, "by_status": {}},
     }
 
 

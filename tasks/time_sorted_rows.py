@@ -23,9 +23,9 @@ class _File(NamedTuple):
 class TimeSortedRows:
     """Batches go to files of a folder; buckets of neighbouring minutes come back out.
 
-    Only a count per minute and the span of each file stay in memory. Rows of one minute are never split over two
-    buckets, so whatever depends on rows with equal timestamps can be settled within a bucket. `timestamp` must not be
-    NULL.
+    In memory stay a count per minute, the span of each file, and what is not yet worth a file. Rows of one minute are
+    never split over two buckets, so whatever depends on rows with equal timestamps can be settled within a bucket.
+    `timestamp` must not be NULL.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,26 +34,37 @@ class TimeSortedRows:
         self._rows_per_minute: Counter[int] = Counter()
         self._bytes = 0
         self._files: list[_File] = []
+        self._waiting: list[pl.DataFrame] = []
+        self._waiting_bytes = 0
 
     def add(self, rows: pl.DataFrame) -> None:
         """Takes a batch with a `timestamp` column."""
-        if rows.is_empty():
-            return
-        minutes = rows.select(pl.col("timestamp").dt.epoch("us").floordiv(60_000_000).alias("minute"))["minute"]
-        self._rows_per_minute.update(dict(minutes.value_counts().iter_rows()))
-        path = self._folder / f"{len(self._files):06}.arrow"
-        rows.write_ipc(path)
-        self._bytes += int(rows.estimated_size())
-        self._files.append(_File(path, *minutes.sort().gather([0, -1]).to_list()))
+        self._waiting.append(rows)
+        self._waiting_bytes += int(rows.estimated_size())
+        if self._waiting_bytes >= BUCKET_BYTES:
+            self._spill()
 
     def buckets(self) -> Iterator[pl.DataFrame]:
         """All rows in buckets of time, earlier buckets first; the rows of a bucket have no order."""
+        self._spill()
         for first, last in self._bucket_minutes():
             start = _EPOCH + timedelta(minutes=first)
             end = _EPOCH + timedelta(minutes=last, microseconds=59_999_999)
             in_bucket = pl.col("timestamp").is_between(start, end)
             files = [file for file in self._files if file.first_minute <= last and file.last_minute >= first]
             yield pl.scan_ipc([file.path for file in files]).filter(in_bucket).collect()
+
+    def _spill(self) -> None:
+        """Writes what waits to a file of its own."""
+        rows = pl.concat(self._waiting) if self._waiting else pl.DataFrame()
+        if not rows.is_empty():
+            minutes = rows["timestamp"].dt.epoch("us") // 60_000_000
+            self._rows_per_minute.update(dict(minutes.value_counts().iter_rows()))
+            path = self._folder / f"{len(self._files):06}.arrow"
+            rows.write_ipc(path)
+            self._files.append(_File(path, *minutes.sort().gather([0, -1]).to_list()))
+        self._bytes += self._waiting_bytes
+        self._waiting, self._waiting_bytes = [], 0
 
     def _bucket_minutes(self) -> Iterator[tuple[int, int]]:
         """First and last minute of each bucket of about `BUCKET_BYTES`."""

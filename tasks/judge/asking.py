@@ -46,16 +46,17 @@ class Judged:
     judgements: tuple[Judgement, ...]
 
     def summary(self) -> dict[str, Any]:
-        """The `judge` part of `summary.json`: tokens and USD are those that this run has paid for."""
+        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) are what this run has paid."""
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
         return {
             "questions": len(self.judgements),
             "cached": len(self.judgements) - len(paid),
+            "tokens": sum(judgement.tokens_in + judgement.tokens_out for judgement in paid),
             "tokens_in": sum(judgement.tokens_in for judgement in paid),
             "tokens_cached": sum(judgement.tokens_cached for judgement in paid),
             "tokens_out": sum(judgement.tokens_out for judgement in paid),
-            "usd": sum(prices) if prices or not paid else None,
+            "cost": sum(prices) if prices or not paid else None,
             "by_status": dict(sorted(Counter(judgement.status.value for judgement in self.judgements).items())),
         }
 

@@ -1,14 +1,26 @@
-"""What a reader of a test-run report should know of its input: counts, refused rows, reservations."""
+"""What a reader of a test-run report should know beside the scores: the input file, and what the judge was asked."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from scoring.markdown import table
 from tasks.run_files import RunFile
 
 _REJECTS_SHOWN = 20
 _LINES_SHOWN = 20
+
+# Statuses of `VerdictStatus`.
+STATUS_TITLES = {
+    "ok": "판정함",
+    "refused": "판정 모델이 거부함",
+    "invalid": "판정 결과의 형식이 잘못됨",
+    "failed": "판정 호출 실패",
+    "over_budget": "판정 예산 초과",
+    "no_judge": "판정 모델을 쓰지 않음",
+}
 
 # Codes of `RunFile.notes`.
 NOTE_TITLES = {
@@ -24,6 +36,20 @@ NOTE_TITLES = {
 def rejected_by_code(run: RunFile) -> dict[str, int]:
     """How many rows were refused, by the code of the reason."""
     return dict(sorted(Counter(reject.code for reject in run.rejects).items()))
+
+
+def judge_section(judge: Mapping[str, Any]) -> str:
+    """The part of the report about the judge: questions by what became of them, tokens and cost. Korean."""
+    cost = "가격을 몰라 계산하지 못함" if judge["cost"] is None else f"{judge['cost']:.4f} USD"
+    rows = [(STATUS_TITLES[status], f"{count:,}") for status, count in judge["by_status"].items()]
+    return "\n\n".join(
+        [
+            "## 판정 모델",
+            f"질문 {judge['questions']:,}건 가운데 {judge['cached']:,}건은 전에 받은 판정을 다시 썼습니다. "
+            f"이번에 쓴 토큰 {judge['tokens']:,}개, 비용 {cost}.",
+            table(["질문의 결과", "건수"], rows),
+        ]
+    )
 
 
 def input_section(run: RunFile) -> str:
