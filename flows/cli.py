@@ -53,19 +53,34 @@ def score(
     option: Annotated[
         list[str] | None, typer.Option(help="Test runs: an option of the rubric.", metavar="NAME=VALUE")
     ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Ask the judge what rules cannot tell. This costs money.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what judging would take: questions, tokens, price, time.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score files into a folder; several test runs go into a sub-folder each. Needs no server, no account and no key.
 
     Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
     """
-    from flows.score import score_inputs
+    from flows.judging import estimate_text
+    from flows.score import estimate_inputs, score_inputs
     from flows.score_text import failed, score_errors, score_text
     from tasks.run_scoring import RunChoices
     from tasks.settings import load_settings
 
     choices = RunChoices(rubric, agent_type, _options(option or []))
-    scored = score_inputs(inputs, choices, out, load_settings())
+    settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))
+    if dry_run:
+        estimates = estimate_inputs(inputs, choices, settings)
+        if as_json:
+            _print_json({name: vars(found) for name, found in estimates.items()})
+        else:
+            typer.echo("\n".join(estimate_text(name, found) for name, found in estimates.items()))
+        return
+    scored = score_inputs(inputs, choices, out, settings)
     if not as_json:
         typer.echo("\n".join(map(score_text, scored)))
     elif len(scored) == 1:

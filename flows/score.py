@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from flows.judging import estimated_run, judged_run
 from scoring.catalog import row_rubric, rubric_of
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 from scoring.rubric import RowRubric
@@ -17,6 +18,8 @@ from scoring.runs.recognise import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
 from tasks.input_files import matching_files
+from tasks.judge.asking import Estimate
+from tasks.judge.budget import Budget
 from tasks.run_files import RUN_FILE_ENDINGS, headers_of, read_run_file
 from tasks.run_folder import write_run_folder
 from tasks.run_scoring import RunChoices, plan_of, score_run
@@ -48,15 +51,31 @@ def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings
         InputError: an input matches nothing.
         StorageError: `out` cannot be written.
     """
-    agent_type_of(FileFacts("", ()), option=choices.agent_type)
-    files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS))
+    files = _files(inputs, choices)
     if _are_chat_rows(files, choices.rubric):
-        if choices.options or choices.agent_type:
-            raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
         return [ScoredFile("", out, score_to_folder(inputs, choices.rubric or CHAT_RUBRIC, out, settings))]
+    budget = Budget(settings.judge) if settings.judge.enabled else None
     if len(files) == 1:
-        return [ScoredFile(files[0].name, out, _score_test_run(files[0], choices, out, settings))]
-    return [_scored(path, choices, folder, settings) for path, folder in _folders(files, out).items()]
+        return [ScoredFile(files[0].name, out, _score_test_run(files[0], choices, out, settings, budget))]
+    return [_scored(path, choices, folder, settings, budget) for path, folder in _folders(files, out).items()]
+
+
+def estimate_inputs(inputs: Sequence[str], choices: RunChoices, settings: Settings) -> dict[str, Estimate]:
+    """What judging each test run would take, by the file's name; chat rows are never judged. Nothing is written.
+
+    Raises:
+        UsageError: a wrong choice, or a budget without a price.
+        InputError: an input matches nothing, or a file cannot be read.
+    """
+    files = _files(inputs, choices)
+    if _are_chat_rows(files, choices.rubric):
+        raise UsageError(
+            "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
+        )
+    return {
+        path.name: estimated_run(plan_of(read_run_file(path), choices, settings.rubric_options), settings)
+        for path in files
+    }
 
 
 def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
@@ -89,6 +108,15 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
         shutil.rmtree(staging, ignore_errors=True)
 
 
+def _files(inputs: Sequence[str], choices: RunChoices) -> tuple[Path, ...]:
+    """The files to score, when the choices fit them."""
+    agent_type_of(FileFacts("", ()), option=choices.agent_type)
+    files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS))
+    if (choices.options or choices.agent_type) and _are_chat_rows(files, choices.rubric):
+        raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
+    return files
+
+
 def _are_chat_rows(files: Sequence[Path], rubric_id: str) -> bool:
     if rubric_id:
         return isinstance(rubric_of(rubric_id), RowRubric)
@@ -110,16 +138,20 @@ def _is_chat_file(path: Path) -> bool:
         return False  # whoever reads it next says what is wrong with it
 
 
-def _scored(path: Path, choices: RunChoices, folder: Path, settings: Settings) -> ScoredFile:
+def _scored(path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None) -> ScoredFile:
     try:
-        return ScoredFile(path.name, folder, _score_test_run(path, choices, folder, settings))
+        return ScoredFile(path.name, folder, _score_test_run(path, choices, folder, settings, budget))
     except (InputError, UsageError) as error:
         return ScoredFile(path.name, folder, error=error)
 
 
-def _score_test_run(path: Path, choices: RunChoices, folder: Path, settings: Settings) -> dict[str, Any]:
+def _score_test_run(
+    path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None
+) -> dict[str, Any]:
+    """Scores one run into a folder; with a budget, the judge is asked within it."""
     plan = plan_of(read_run_file(path), choices, settings.rubric_options)
-    return write_run_folder(folder, score_run(plan, {}), path)
+    judged = judged_run(plan, settings, budget) if budget else None
+    return write_run_folder(folder, score_run(plan, judged.verdicts if judged else {}), path, judged)
 
 
 def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:

@@ -39,6 +39,10 @@ def score_errors(scored: Sequence[ScoredFile]) -> list[str]:
         if one.summary is None:
             continue
         lines += [f"error: {failure['error']}" for failure in one.summary["data_quality"].get("failed_files", [])]
+        statuses = one.summary["judge"]["by_status"]
+        if unanswered := {name: count for name, count in statuses.items() if name not in ("ok", "no_judge")}:
+            counts = ", ".join(f"{count:,} {name}" for name, count in unanswered.items())
+            lines.append(f"questions without a verdict: {counts}; their queries are marked for manual review")
         if rejected := one.summary["counts"]["rejected"]:
             lines.append(f"{rejected} rows rejected: {one.folder / 'rejected.parquet'} says which and why")
     return lines

@@ -7,14 +7,17 @@ by the next run. One task run per file; a file that fails does not stop the othe
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 from prefect import flow
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.schemas.objects import State
 
 from flows.clock import now
@@ -23,11 +26,16 @@ from flows.steps import step
 from scoring.errors import AqbError, InputError
 from tasks.inbox import look_into
 from tasks.input_files import FileIdentity
+from tasks.judge.asking import Judged, ask
+from tasks.judge.budget import Budget
+from tasks.judge.questions import Question
+from tasks.judge.store import VerdictStore
 from tasks.monitoring_tables import RUNS
 from tasks.run_files import read_run_file
 from tasks.run_folder import write_run_folder
+from tasks.run_judging import joined, portions, questions_of
 from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger
-from tasks.run_scoring import RunChoices, plan_of, score_run
+from tasks.run_scoring import RunChoices, RunPlan, plan_of, score_run
 from tasks.run_warehouse import write_test_run
 from tasks.settings import Settings
 from tasks.warehouse import open_warehouse
@@ -75,18 +83,53 @@ class IncompleteInboxError(AqbError):
         self.outcome = outcome
 
 
+@step("read questions", run_name="read questions of {name}", timeout_s=3600)
+def read_questions(name: str, identity: FileIdentity, settings: Settings) -> list[Question]:
+    """What a judge should be asked about one file."""
+    return questions_of(_plan(identity, settings))
+
+
+@step("judge", run_name="judge {name} {number}", timeout_s=26 * 3600)
+def judge_portion(name: str, number: int, questions: Sequence[Question], settings: Settings, budget: Budget) -> Judged:
+    """Asks one portion of a file's questions. A retry asks only what has no verdict yet: the store knows the rest."""
+    with closing(VerdictStore(settings.state_url)) as store:
+        return ask(questions, settings.judge, store, budget=budget)
+
+
 @step("score test run", run_name="score test run {name}", timeout_s=3600)
-def score_file(name: str, identity: FileIdentity, settings: Settings, day: date) -> ScoredTestRun:
+def score_file(
+    name: str, identity: FileIdentity, settings: Settings, day: date, judged: Judged | None
+) -> ScoredTestRun:
     """Scores one file into its report folder and the warehouse."""
+    path = Path(identity.name)
+    scored = score_run(_plan(identity, settings), judged.verdicts if judged else {})
+    folder = Path(settings.reports) / "test-runs" / f"{safe_name(path.stem)}-{identity.sha256[:_HASH_DIGITS]}"
+    summary = write_run_folder(folder, scored, path, judged)
+    write_test_run(open_warehouse(settings.warehouse), day, scored, judged)
+    return ScoredTestRun(name, folder, summary)
+
+
+def _plan(identity: FileIdentity, settings: Settings) -> RunPlan:
     path = Path(identity.name)
     run = read_run_file(path)
     if run.identity != identity:
         raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
-    scored = score_run(plan_of(run, RunChoices(), settings.rubric_options), {})
-    folder = Path(settings.reports) / "test-runs" / f"{safe_name(path.stem)}-{identity.sha256[:_HASH_DIGITS]}"
-    summary = write_run_folder(folder, scored, path)
-    write_test_run(open_warehouse(settings.warehouse), day, scored)
-    return ScoredTestRun(name, folder, summary)
+    return plan_of(run, RunChoices(), settings.rubric_options)
+
+
+def _judged(identity: FileIdentity, settings: Settings, budget: Budget) -> Judged:
+    """The verdicts on one file, a task run per portion, with a progress artifact that people can watch."""
+    name = Path(identity.name).name
+    questions = read_questions(name, identity, settings)
+    progress = cast(
+        UUID, create_progress_artifact(progress=0.0, description=f"판정: {name}, 질문 {len(questions):,}개")
+    )
+    parts: list[Judged] = []
+    for number, portion in enumerate(portions(questions), start=1):
+        parts.append(judge_portion(name, number, portion, settings, budget))
+        done = sum(len(part.judgements) for part in parts)
+        update_progress_artifact(progress, progress=100.0 * done / len(questions))
+    return joined(parts)
 
 
 @flow(name="test-runs", flow_run_name="test runs {day}", validate_parameters=False)
@@ -102,8 +145,9 @@ def score_inbox(settings: Settings, day: date) -> InboxOutcome:
             Path(settings.test_runs.inbox), ledger.completed_inputs(KIND), now(), settings.test_runs.quiet_s
         )
         scored, failures = [], []
+        budget = Budget(settings.judge) if settings.judge.enabled else None
         for identity in inbox.new:
-            result = _score_and_record(ledger, identity, settings, day)
+            result = _score_and_record(ledger, identity, settings, day, budget)
             if isinstance(result, ScoredTestRun):
                 scored.append(result)
             else:
@@ -118,7 +162,9 @@ def score_inbox(settings: Settings, day: date) -> InboxOutcome:
     return outcome
 
 
-def _score_and_record(ledger: RunLedger, identity: FileIdentity, settings: Settings, day: date) -> ScoredTestRun | str:
+def _score_and_record(
+    ledger: RunLedger, identity: FileIdentity, settings: Settings, day: date, budget: Budget | None
+) -> ScoredTestRun | str:
     """Scores one file as a task run of its own and keeps it in the ledger; a failure is its message."""
     run = Run(
         run_id=uuid.uuid4().hex,
@@ -131,8 +177,7 @@ def _score_and_record(ledger: RunLedger, identity: FileIdentity, settings: Setti
         inputs=[vars(identity)],
     )
     ledger.save(run)
-    state: State[ScoredTestRun] = score_file(Path(identity.name).name, identity, settings, day, return_state=True)
-    result = state.result(raise_on_failure=False)
+    result = _score_one(identity, settings, day, budget)
     if isinstance(result, ScoredTestRun):
         counts = {name: result.summary["counts"][name] for name in ("rows_in", "scored", "excluded", "rejected")}
         rubric = {name: result.summary[name] for name in ("rubric", "rubric_version")}
@@ -141,3 +186,18 @@ def _score_and_record(ledger: RunLedger, identity: FileIdentity, settings: Setti
     message = str(result)
     ledger.save(replace(run, finished_at=now(), outcome="failed", message=message))
     return message
+
+
+def _score_one(
+    identity: FileIdentity, settings: Settings, day: date, budget: Budget | None
+) -> ScoredTestRun | BaseException:
+    """The scored file, or what stopped it: another file must not stop with it."""
+    try:
+        judged = _judged(identity, settings, budget) if budget else None
+    except AqbError as error:
+        return error
+    name = Path(identity.name).name
+    state: State[ScoredTestRun] = score_file(name, identity, settings, day, judged, return_state=True)
+    result = state.result(raise_on_failure=False)
+    assert isinstance(result, ScoredTestRun | BaseException)
+    return result

@@ -78,9 +78,9 @@ def to_polars(expression: Expression) -> pl.Expr:
             return reduce(or_, (to_polars(value) == option for option in options))
         case IsNull(value):
             return to_polars(value).is_null()
-        case AllOf((first, *others)):
-            condition = to_polars(first)
-            return reduce(and_, (_where(condition, term) for term in others), condition)
+        case AllOf(terms):
+            first = to_polars(terms[0])
+            return reduce(and_, (_where(first, term) for term in terms[1:]), first)
         case AnyOf(terms):
             return reduce(or_, map(to_polars, terms))
         case Not(term):
