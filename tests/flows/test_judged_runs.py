@@ -1,0 +1,144 @@
+"""Test runs with a judge: a real server that speaks its protocol, the command line and the flow around it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.sorting import TaskRunSort
+
+from flows.test_runs import score_inbox
+from tasks.judge.settings import JudgeSettings
+from tasks.settings import InboxSettings, Settings
+from tasks.warehouse import open_warehouse
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
+from tests.flows.conftest import Command
+
+SAMPLES = Path("tasks/samples/inbox").resolve()
+WIDE, MOVE = SAMPLES / "resume_agent_sample.xlsx", SAMPLES / "url_agent_sample.csv"
+KEY = "sk-a-key-that-nobody-may-see"
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
+    """A judge that answers at once, named by the environment."""
+    with FakeOpenAI(Behaviour(latency_s=0.001)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("AQB_JUDGE__RPM", "0")
+        monkeypatch.setenv("AQB_JUDGE__TPM", "0")
+        yield server
+
+
+def summary_of(folder: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(Path(folder, "summary.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_judged_run_has_every_score_and_its_second_time_asks_nothing(aqb: Command, judge: FakeOpenAI) -> None:
+    assert aqb("score", WIDE, "--judge", "--out", "first").exit_code == 0
+    asked = judge.stats()["asked"]
+    assert asked > 0
+    assert aqb("score", WIDE, "--judge", "--out", "second").exit_code == 0
+    assert judge.stats()["asked"] == asked
+    for name in ("scores.parquet", "queries.parquet", "judgements.parquet", "scores.json"):
+        assert Path("first", name).read_bytes() == Path("second", name).read_bytes()
+    queries = pl.read_parquet("first/queries.parquet")
+    assert queries["semantic_score"].null_count() == queries["consistency_score"].null_count() == 0
+    assert set(queries["weight_coverage"]) == {1.0}
+    judgements = pl.read_parquet("first/judgements.parquet")
+    assert (judgements.height, set(judgements["status"]), set(judgements["kind"])) == (
+        asked,
+        {"ok"},
+        {"semantic", "conclusions"},
+    )
+    first, second = (summary_of(folder)["judge"] for folder in ("first", "second"))
+    assert isinstance(first, dict) and isinstance(second, dict)
+    assert (first["questions"], first["cached"], second["cached"], second["cost"]) == (asked, 0, asked, 0)
+    assert first["tokens"] > 0 and first["cost"] > 0
+    assert "## 판정 모델" in Path("first/report.md").read_text(encoding="utf-8")
+
+
+def test_a_key_alone_starts_nothing(aqb: Command, judge: FakeOpenAI) -> None:
+    done = aqb("score", WIDE, "--out", "out")
+    assert (done.exit_code, judge.stats()["asked"]) == (0, 0)
+    assert done.out.count("no judge") == 1
+
+
+def test_without_an_endpoint_the_rest_is_scored_and_said_once(aqb: Command) -> None:
+    done = aqb("score", WIDE, "--judge", "--out", "out")
+    assert done.exit_code == 0
+    assert done.out.count("no judge") == 1
+    assert pl.read_parquet("out/queries.parquet")["accuracy_score"].null_count() == 0
+
+
+def test_a_dry_run_says_what_it_would_cost_and_asks_and_writes_nothing(aqb: Command, judge: FakeOpenAI) -> None:
+    estimate = json.loads(aqb("score", WIDE, "--dry-run", "--json", "--out", "out").out)[WIDE.name]
+    assert estimate["questions"] > 0 and estimate["from_store"] == 0
+    assert estimate["tokens_in"] > 0 and estimate["usd"] > 0
+    assert judge.stats()["asked"] == 0
+    assert not Path("out").exists()
+    aqb("score", WIDE, "--judge", "--out", "out")
+    judged = json.loads(aqb("score", WIDE, "--dry-run", "--json", "--out", "out").out)[WIDE.name]
+    assert judged["from_store"] == judged["questions"] == estimate["questions"]
+
+
+def test_garbage_for_ever_ends_in_manual_review_and_exit_code_1(
+    aqb: Command, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI(Behaviour(latency_s=0.001, garbage=1.0)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = aqb("score", MOVE, WIDE, "--judge", "--out", "out")
+    assert done.exit_code == 1
+    assert "questions without a verdict" in done.err and "invalid" in done.err
+    queries = pl.read_parquet("out/resume_agent_sample/queries.parquet")
+    unjudged = queries.filter(pl.col("semantic_score").is_null())
+    assert unjudged.height > 0
+    assert unjudged["flag_manual_review"].all()
+    assert "## 판정 모델" in Path("out/resume_agent_sample/report.md").read_text(encoding="utf-8")
+
+
+def test_a_refused_key_is_one_clear_line_without_the_key(
+    aqb: Command, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI(Behaviour(latency_s=0.001, api_key="another")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = aqb("score", WIDE, "--judge", "--out", "out")
+        assert server.stats()["asked"] <= 20
+    assert done.exit_code in (1, 2)
+    assert done.err.startswith("error: ")
+    assert KEY not in done.err + done.out
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_inbox_asks_a_task_run_per_portion_and_keeps_the_judgements(
+    judge: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.run_judging.QUESTIONS_PER_PORTION", 10)
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / WIDE.name).write_bytes(WIDE.read_bytes())
+    settings = Settings(
+        warehouse=str(tmp_path / "warehouse"),
+        reports=str(tmp_path / "reports"),
+        state_url=f"sqlite:///{tmp_path / 'state.db'}",
+        test_runs=InboxSettings(inbox=str(inbox), quiet_s=0),
+        judge=JudgeSettings(enabled=True, rpm=0, tpm=0),
+    )
+    day = date(2026, 3, 12)
+    (run,) = score_inbox(settings, day).scored
+    asked = judge.stats()["asked"]
+    rows = open_warehouse(settings.warehouse).read("judgements", [day])
+    assert rows is not None and rows.collect().height == asked > 10
+    assert run.summary["judge"]["by_status"] == {"ok": asked}
+    with get_client(sync_client=True) as client:
+        newest = client.read_task_runs(sort=TaskRunSort.EXPECTED_START_TIME_DESC, limit=200)
+    names = {task.name for task in newest if task.name.startswith(f"judge {WIDE.name}")}
+    assert len(names) == -(-asked // 10)
+    found = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert found == []
