@@ -29,7 +29,7 @@ def test_a_budget_is_used_up_and_never_exceeded(store: VerdictStore, limit: dict
     assert by_status["over_budget"] > 0
     assert by_status["ok"] > 10
     tokens = spent["tokens_in"] + spent["tokens_out"]
-    used = spent["usd"] / limit["max_usd"] if "max_usd" in limit else tokens / limit["max_tokens"]
+    used = spent["cost"] / limit["max_usd"] if "max_usd" in limit else tokens / limit["max_tokens"]
     assert 0.6 < used <= 1
 
 
@@ -68,7 +68,7 @@ def test_a_budget_in_usd_needs_a_price_before_the_first_call(sqlite_store: Verdi
 def test_without_a_price_the_cost_is_unknown_and_not_zero(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         judged = ask(questions(2), settings_for(server.url, prices=()), sqlite_store, timing=FAST)
-    assert judged.summary()["usd"] is None
+    assert judged.summary()["cost"] is None
 
 
 def test_a_call_whose_end_nobody_saw_stays_paid() -> None:
