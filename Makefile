@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test check bench docs lock clean
+.PHONY: setup demo test check bench bench-judge docs lock clean
 
 setup:
 	@sh .ci/setup
@@ -19,6 +19,9 @@ check: setup
 
 bench: setup
 	.venv/bin/python -m benchmarks
+
+bench-judge: setup
+	.venv/bin/python -m benchmarks.judge
 
 # Pages that are generated from the code; `make test` fails where one is stale.
 docs: setup

@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 
 RUBRIC = "ola-monitoring"
+_INTERRUPTED = 130
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for programs.")]
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], metavar="YYYY-MM-DD")]
 
@@ -34,6 +35,10 @@ def main() -> None:
     """Runs the command line; an error that a person can act on is a line or two, never a traceback."""
     try:
         app()
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            typer.echo("stopped: nothing is half written, verdicts are kept; run the same command again", err=True)
+        raise
     except UsageError as error:
         _complain(error)
         sys.exit(2)

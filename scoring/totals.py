@@ -5,6 +5,7 @@ Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -43,22 +44,30 @@ class Weights:
         coverage = sum(self.percents[name] for name in known)
         if not coverage:
             return WeightedTotal(None, 0)
-        summed = sum((self.percents[name] * Fraction(score) for name, score in known.items()), Fraction(0))
+        summed = exact_sum(self.percents[name] * score for name, score in known.items())
         return WeightedTotal(summed / coverage, coverage)
 
 
 def mean(values: Iterable[Exact | None]) -> Fraction | None:
     """The exact mean of the values that are known; None when there is none."""
-    known = [Fraction(value) for value in values if value is not None]
-    return sum(known, Fraction(0)) / len(known) if known else None
+    known = [value for value in values if value is not None]
+    return exact_sum(known) / len(known) if known else None
+
+
+def exact_sum(values: Iterable[Exact]) -> Fraction:
+    """The sum of exact numbers, 0 of none. Many numbers have few denominators, and integers add up quickly."""
+    numerators: dict[int, int] = defaultdict(int)
+    for value in values:
+        numerators[value.denominator] += value.numerator
+    return sum((Fraction(numerator, denominator) for denominator, numerator in numerators.items()), Fraction(0))
 
 
 def exact(value: float) -> Fraction:
     """The number that a float is written as: 4.9 is 49/10, not the binary number next to it."""
-    return Fraction(str(value))
+    return Fraction(Decimal(str(value)))
 
 
 def rounded(value: Exact, digits: int) -> Decimal:
     """A number rounded half away from zero, as people read it (2.345 -> 2.35). Never negative here."""
-    whole = (2 * Fraction(value) * 10**digits + 1) // 2
-    return Decimal(int(whole)).scaleb(-digits)
+    whole = (2 * value.numerator * 10**digits + value.denominator) // (2 * value.denominator)
+    return Decimal(whole).scaleb(-digits)

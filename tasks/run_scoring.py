@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from scoring.catalog import rubric_of, rubrics
 from scoring.errors import UsageError
-from scoring.judging import JudgeRequest, Verdicts, verdict_of
-from scoring.run_rubric import Options, RunRubric, RunSummary, ScoredExecution, ScoredQuery
+from scoring.judging import NO_JUDGE, JudgeRequest, Verdict, Verdicts
+from scoring.run_rubric import Options, RunRubric, RunSummary, ScoredQuery
 from scoring.runs import recognise
-from scoring.runs.executions import AgentType, Execution
+from scoring.runs.executions import AgentType
 from tasks.run_files import PackedExecution, RunFile
 
 
@@ -80,7 +80,8 @@ def judge_requests(plan: RunPlan) -> Iterator[JudgeRequest]:
     """What a judge should be asked about the run, each question once."""
     asked: set[str] = set()
     for executions in plan.run.queries.values():
-        for request in plan.rubric.requests(_unpacked(executions, plan), plan.options):
+        unpacked = [packed.unpacked() for packed in _ordered(executions, plan)]
+        for request in plan.rubric.requests(unpacked, plan.options):
             if request.key not in asked:
                 asked.add(request.key)
                 yield request
@@ -89,33 +90,50 @@ def judge_requests(plan: RunPlan) -> Iterator[JudgeRequest]:
 def score_run(plan: RunPlan, verdicts: Verdicts) -> ScoredRun:
     """Scores every query and sums up; questions without a verdict leave their scores NULL."""
     queries = []
-    statuses: dict[str, str] = {}
-    for packed in plan.run.queries.values():
-        executions = _unpacked(packed, plan)
-        for request in plan.rubric.requests(executions, plan.options):
-            statuses[request.key] = verdict_of(request, verdicts).status.value
-        queries.append(_without_texts(plan.rubric.score_query(executions, plan.options, verdicts)))
+    asked = _Asked(verdicts)
+    for executions in plan.run.queries.values():
+        ordered = _ordered(executions, plan)
+        query = plan.rubric.score_query([packed.unpacked() for packed in ordered], plan.options, asked)
+        # The long texts took part in nothing but scoring, and a run holds a hundred thousand of them.
+        pairs = zip(query.executions, ordered, strict=True)
+        outlined = tuple(replace(scored, execution=packed.outline) for scored, packed in pairs)
+        queries.append(replace(query, executions=outlined))
     return ScoredRun(
         plan=plan,
         queries=tuple(queries),
         summary=plan.rubric.summarise(queries, plan.options),
-        questions=dict(sorted(Counter(statuses.values()).items())),
+        questions=dict(sorted(Counter(asked.statuses.values()).items())),
     )
 
 
-def _unpacked(executions: Iterable[PackedExecution], plan: RunPlan) -> list[Execution]:
-    """The executions of one query in the order of rounds."""
-    unpacked = (packed.unpacked() for packed in executions)
+class _Asked(Mapping[str, Verdict]):
+    """Verdicts that note which of them scoring asks for: `statuses` by the key of the question.
+
+    Listing the questions beforehand would read every execution a second time.
+    """
+
+    def __init__(self, verdicts: Verdicts) -> None:
+        self.statuses: dict[str, str] = {}
+        self._verdicts = verdicts
+
+    def __getitem__(self, key: str) -> Verdict:
+        verdict = self._verdicts.get(key, NO_JUDGE)
+        self.statuses[key] = verdict.status.value
+        return verdict
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._verdicts)
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
+
+
+def _ordered(executions: Iterable[PackedExecution], plan: RunPlan) -> list[PackedExecution]:
+    """The executions of one query in the order of rounds, all with an agent type where one is known."""
     known = (
-        execution if execution.agent_type else replace(execution, agent_type=plan.agent_type) for execution in unpacked
+        packed
+        if packed.outline.agent_type
+        else replace(packed, outline=replace(packed.outline, agent_type=plan.agent_type))
+        for packed in executions
     )
-    return sorted(known, key=lambda execution: (execution.round, execution.run_id))
-
-
-def _without_texts(query: ScoredQuery) -> ScoredQuery:
-    """The same without the texts that took part in nothing but scoring: a run holds a hundred thousand of them."""
-    return replace(query, executions=tuple(map(_without_long_texts, query.executions)))
-
-
-def _without_long_texts(scored: ScoredExecution) -> ScoredExecution:
-    return replace(scored, execution=replace(scored.execution, raw_json="", answer_text="", button_url="", carried={}))
+    return sorted(known, key=lambda packed: (packed.outline.round, packed.outline.run_id))

@@ -124,5 +124,8 @@ def _frames(scored: ScoredRun, schema: pa.Schema, rows: Iterable[Mapping[str, An
     identity = {"rubric": scored.plan.rubric.id, "rubric_version": scored.plan.rubric_version}
     waiting = iter(rows)
     while chunk := list(islice(waiting, _ROWS_PER_FRAME)):
-        values = [{**{name: table_value(value) for name, value in row.items()}, **identity} for row in chunk]
-        yield pl.DataFrame(values, schema=types)
+        columns = {
+            name: [identity[name]] * len(chunk) if name in identity else [table_value(row[name]) for row in chunk]
+            for name in types
+        }
+        yield pl.DataFrame(columns, schema=types)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from scoring.bands import Bands, Number
@@ -28,5 +30,9 @@ def band_rows(bands: Bands[int], unit: str = "", *, maximum: Number | None = Non
 
 def band_text(bands: Bands[int], number: Number | Fraction, unit: str = "") -> str:
     """The band that `number` falls into; every band of `bands` must earn other points than the rest."""
-    points = bands.points(number)
-    return next(text for text, earned in band_rows(bands, unit) if earned == points)
+    return _text_of_points(bands, unit)[bands.points(number)]
+
+
+@lru_cache  # every score names its band
+def _text_of_points(bands: Bands[int], unit: str) -> Mapping[int, str]:
+    return {points: text for text, points in band_rows(bands, unit)}

@@ -25,6 +25,7 @@ from scoring.runs.numbers import compare_numbers, number_text, numbers_in
 from scoring.runs.raw_json import JsonObject, RawResponse
 from scoring.runs.text_match import folded, matches
 from scoring.runs.used import filters_of, scalars
+from scoring.totals import exact_sum
 
 ValueLookup: TypeAlias = Literal["nested", "direct"]
 _SHOWN = 5
@@ -56,8 +57,8 @@ def evaluate(
 
 def pass_ratio(results: Sequence[CheckResult]) -> Fraction | None:
     """The weight of the checks that passed over the weight of all; None without checks."""
-    total = sum((result.weight for result in results), Fraction(0))
-    return sum((result.weight for result in results if result.passed), Fraction(0)) / total if total else None
+    total = exact_sum(result.weight for result in results)
+    return exact_sum(result.weight for result in results if result.passed) / total if total else None
 
 
 def _results(item: Item, response: RawResponse, lookup: ValueLookup) -> Iterator[CheckResult]:
@@ -167,7 +168,7 @@ def _values_of(key: str, ui_value: JsonObject, lookup: ValueLookup) -> Sequence[
     if key in VALUE_KEYS:
         value = ui_value.get("value")
         if lookup == "nested":
-            return [text for name, text in scalars(value) if name == key]
+            return [text for _, text in scalars(value, key)]
         return [value[key]] if isinstance(value, dict) and key in value else []
     if key == "filterType":
         return sorted(filters_of(ui_value), key=str)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from scoring.runs.cells import given
@@ -99,6 +100,7 @@ class ExpectedFilters:
     unmapped: tuple[str, ...]
 
 
+@lru_cache(maxsize=1024)  # every execution of a query carries the same text
 def expected_filters(text: str) -> ExpectedFilters:
     """The filters and columns that a cell names (`전형유형 + 전형 결과`, `성별 (genderFlag)`).
 
@@ -120,6 +122,7 @@ def expected_filters(text: str) -> ExpectedFilters:
     return ExpectedFilters(frozenset(filters), frozenset(columns), tuple(unmapped))
 
 
+@lru_cache(maxsize=1024)
 def filter_code(name: str) -> str | None:
     """The code of one filter, written as its Korean name, with a remark in parentheses, or as code."""
     key = _SPACE.sub("", name)

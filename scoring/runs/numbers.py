@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
@@ -110,8 +111,8 @@ def spread_within(sets: Sequence[Collection[Fraction]], tolerance: Fraction = ON
 def number_text(number: Fraction) -> str:
     """A number as people write it: `20,917`, `-12.5`. A fraction without a finite decimal is cut after 6
     places."""
-    places = next((n for n in range(16) if (number * 10**n).denominator == 1), 6)
-    whole, fraction = divmod(int(abs(number) * 10**places), 10**places)
+    places = next((n for n in range(16) if 10**n % number.denominator == 0), 6)
+    whole, fraction = divmod(abs(number.numerator) * 10**places // number.denominator, 10**places)
     decimals = f".{fraction:0{places}d}".rstrip("0") if fraction else ""
     return f"{'-' if number < 0 else ''}{whole:,}{decimals}"
 
@@ -154,7 +155,8 @@ def _is_negative(before: str) -> bool:
 
 
 def _value(digits: str, scale: str | None) -> Fraction:
-    return Fraction(digits.replace(",", "")) * (_SCALES[scale] if scale else 1)
+    digits, unit = digits.replace(",", ""), _SCALES[scale] if scale else 1
+    return Fraction(Decimal(digits)) * unit if "." in digits else Fraction(int(digits) * unit)
 
 
 def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:

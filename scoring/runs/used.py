@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import parse_qsl, unquote
 
 from scoring.runs.cells import given
@@ -54,12 +55,12 @@ def used_by(reading: Reading) -> Used:
     execution = reading.execution
     datakeys, filters, urls = set(), set(), []
     for ui_value in reading.response.ui_values:
-        for key, value in scalars(ui_value):
+        for key, value in scalars(ui_value, "dataKey", "filterType", "buttonUrl"):
             if key == "dataKey":
                 datakeys.add(value)
             elif key == "filterType":
                 filters.add(value)
-            elif key == "buttonUrl":
+            else:
                 urls.append(button_url(value))
     if given(execution.button_url):
         urls.append(button_url(execution.button_url))
@@ -76,8 +77,8 @@ def used_by(reading: Reading) -> Used:
     )
 
 
-def scalars(value: object) -> Iterator[tuple[str, str]]:
-    """Every key whose value is a text or number, at any depth, in order, as trimmed text.
+def scalars(value: object, *wanted: str) -> Iterator[tuple[str, str]]:
+    """Every key (or those `wanted`) whose value is a text or number, at any depth, in order, as trimmed text.
 
     An option whose `optionValueFieldName` is F stands for a key F with the option's value.
     """
@@ -88,25 +89,30 @@ def scalars(value: object) -> Iterator[tuple[str, str]]:
             stack.extend(reversed(current))
         elif isinstance(current, dict):
             field = current.get("optionValueFieldName")
+            inner = []
             for key, item in current.items():
-                if isinstance(item, str | int | float) and not isinstance(item, bool):
-                    name = field if key == "optionValue" and isinstance(field, str) else key
+                if isinstance(item, (dict, list)):
+                    inner.append(item)
+                    continue
+                name = field if key == "optionValue" and isinstance(field, str) else key
+                if (not wanted or name in wanted) and isinstance(item, str | int | float) and type(item) is not bool:
                     if text := str(item).strip():
                         yield name, text
-            stack.extend(item for item in reversed(current.values()) if isinstance(item, dict | list))
+            stack.extend(reversed(inner))
 
 
 def filters_of(ui_value: JsonObject) -> frozenset[str]:
     """The filters of one `uiValue`: every `filterType` in it, and those of its button's URL."""
     found: set[str] = set()
-    for key, text in scalars(ui_value):
+    for key, text in scalars(ui_value, "filterType", "buttonUrl"):
         if key == "filterType":
             found.add(text)
-        elif key == "buttonUrl":
+        else:
             found.update(button_url(text).filters)
     return frozenset(found)
 
 
+@lru_cache(maxsize=1024)  # the rounds of a query lead to the same page
 def button_url(url: str) -> ButtonUrl:
     """The tools that a URL names: its path, `dataKey`s, the filters of `condition` and the
     columns of `columnVisibility`, both URL-encoded JSON lists."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from tasks.judge.store import VerdictStore
 
-_RESERVE = 0.1  # of a second's worth stays in the bucket
+_RESERVE = 0.2  # of a second's worth stays in the bucket; with two processes a tenth still let two 429s through
 _TRUST_IN_GOOD_NEWS = 0.1
 _BURST = 2.0  # times the rate, at most, when a bucket is full
 _BURST_WINDOW_S = 0.1

@@ -83,13 +83,15 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int) -> Iterator[str]:
     )
     yield f'<row r="1" ht="24" customHeight="1">{"".join(header)}</row>'
     styles = [_style_of(column) for column in tab.columns]
+    wrapped = [(place, widths[place] - 2) for place, style in enumerate(styles) if style is Style.WRAPPED]
     last = 1
     for last, values in enumerate(islice(chain(measured, rows), MOST_ROWS - 1 - len(tab.notes)), start=2):
-        cells = (
-            _cell(at, last, value, style, first_style)
+        cells = [
+            f'<c r="{at}{last}"{content}'
             for at, value, style in zip(letters, values, styles, strict=False)
-        )
-        lines = _lines(values, styles, widths)
+            if value is not None and (content := _content(value, style, first_style))
+        ]
+        lines = _lines(values, wrapped)
         height = f' ht="{_LINE_HEIGHT * lines}" customHeight="1"' if lines > 1 else ""
         yield f'<row r="{last}"{height}>{"".join(cells)}</row>'
     for line, (label, value) in enumerate(tab.notes, start=last + 2):
@@ -115,38 +117,39 @@ def display_width(text: str) -> int:
     return (len(text) + len(text.encode(errors="replace"))) // 2
 
 
-def _cell(letters: str, line: int, value: Any, style: Style, first_style: int) -> str:
-    if value is None or value == "":
-        return ""
+def _cell(letters: str, line: int, text: str, style: Style, first_style: int) -> str:
+    return f'<c r="{letters}{line}"{_content(text, style, first_style)}' if text else ""
+
+
+def _content(value: Any, style: Style, first_style: int) -> str:
+    """The XML of a cell behind its place, '' for an empty cell."""
     if type(value) is str:
-        return _text_cell(letters, line, value, style, first_style)
+        return _repeated_text(value, style, first_style) if len(value) < _SHORT else _text(value, style, first_style)
     if isinstance(value, bool):
-        return f'<c r="{letters}{line}" s="{first_style + style}" t="b"><v>{int(value)}</v></c>'
+        return f' s="{first_style + style}" t="b"><v>{int(value)}</v></c>'
     if isinstance(value, int | float):
         if not isfinite(value):
             return ""
         shown = _rounded(value) if style is Style.NUMBER else value
-        return f'<c r="{letters}{line}" s="{first_style + style}"><v>{shown!r}</v></c>'
-    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return _text_cell(letters, line, text, style, first_style)
+        return f' s="{first_style + style}"><v>{shown!r}</v></c>'
+    return _text(_as_text(value), style, first_style)
 
 
-def _xml_text(text: str) -> str:
-    return _ESCAPE_LIKE.sub("_x005F_", escape(shown_text(text)))
+def _text(text: str, style: Style, first_style: int) -> str:
+    if not text:
+        return ""
+    if text.startswith(_FORMULA_STARTS):
+        style = Style.LITERAL  # a text even after somebody has edited it
+    shown = _ESCAPE_LIKE.sub("_x005F_", escape(shown_text(text)))
+    return f' s="{first_style + style}" t="inlineStr"><is><t xml:space="preserve">{shown}</t></is></c>'
 
 
 # Ids, classes and reasons repeat from row to row.
-_repeated_xml = lru_cache(maxsize=10_000)(_xml_text)
+_repeated_text = lru_cache(maxsize=10_000)(_text)
 
 
-def _text_cell(letters: str, line: int, text: str, style: Style, first_style: int) -> str:
-    if text.startswith(_FORMULA_STARTS):
-        style = Style.LITERAL  # a text even after somebody has edited it
-    text = _repeated_xml(text) if len(text) < _SHORT else _xml_text(text)
-    return (
-        f'<c r="{letters}{line}" s="{first_style + style}" t="inlineStr">'
-        f'<is><t xml:space="preserve">{text}</t></is></c>'
-    )
+def _as_text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _rounded(value: float) -> float:
@@ -171,14 +174,13 @@ def _colours(tab: Tab, letters: Sequence[str], last: int) -> Iterator[str]:
         )
 
 
-def _lines(values: Sequence[Any], styles: Sequence[Style], widths: Sequence[int]) -> int:
-    """How many lines the wrapped texts of a row take, up to `_MOST_LINES`. Not every program works that out itself."""
-    lines = 1
-    for value, style, width in zip(values, styles, widths, strict=False):
-        if style is Style.WRAPPED and value:
-            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            lines = max(lines, _wrapped_lines(text, width - 2))
-    return min(lines, _MOST_LINES)
+def _lines(values: Sequence[Any], wrapped: Iterable[tuple[int, int]]) -> int:
+    """How many lines the `wrapped` texts (place, width) of a row take, up to `_MOST_LINES`.
+
+    Not every program works that out itself.
+    """
+    texts = ((_as_text(values[place]), width) for place, width in wrapped if place < len(values) and values[place])
+    return min(max((_wrapped_lines(text, width) for text, width in texts), default=1), _MOST_LINES)
 
 
 @lru_cache(maxsize=10_000)

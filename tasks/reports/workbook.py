@@ -9,6 +9,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Sequence
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from xml.dom.minidom import Document, Element, parseString
@@ -25,6 +26,7 @@ _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_PIECES_AT_ONCE = 100
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 _FONTS = (
@@ -102,7 +104,8 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
                         new.write(chunk)
             for name, tab in zip(grown.sheet_parts, tabs, strict=True):
                 with written.open(_entry(name), "w", force_zip64=True) as new:
-                    for text in sheet_xml(tab, grown.namespace, grown.first_style):
+                    pieces = sheet_xml(tab, grown.namespace, grown.first_style)
+                    while text := "".join(islice(pieces, _PIECES_AT_ONCE)):
                         new.write(text.encode())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from scoring.runs.cells import given, number, seconds
@@ -126,6 +127,7 @@ def _encodable(cell: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=1024)  # a run has few rounds, and one object for each is soon compared
 def _round(column: str, text: str) -> Round:
     found = Round.parse(text)
     if found is None:

@@ -101,7 +101,7 @@ def _described(entry: JsonObject) -> Mapping[str, Any]:
         "description": _short(entry.get("uiDescription")),
         **{name: _short(ui_value.get(name)) for name in _DESCRIBED_TEXTS},
         "options": [_short(name) for name in names[: t.DESCRIBED_OPTIONS]],
-        "data_keys": sorted({_short(text) for key, text in scalars(ui_value) if key == "dataKey"})[
+        "data_keys": sorted({_short(text) for _, text in scalars(ui_value, "dataKey")})[
             : t.DESCRIBED_OPTIONS
         ],
         "filters": sorted(map(_short, filters_of(ui_value)))[: t.DESCRIBED_OPTIONS],
