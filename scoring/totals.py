@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import lcm
 
 from scoring.errors import RuleError
 
@@ -59,7 +60,8 @@ def exact_sum(values: Iterable[Exact]) -> Fraction:
     numerators: dict[int, int] = defaultdict(int)
     for value in values:
         numerators[value.denominator] += value.numerator
-    return sum((Fraction(numerator, denominator) for denominator, numerator in numerators.items()), Fraction(0))
+    common = lcm(*numerators)
+    return Fraction(sum(numerator * (common // own) for own, numerator in numerators.items()), common)
 
 
 def exact(value: float) -> Fraction:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_serializer, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -90,6 +90,13 @@ class Settings(BaseSettings):
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
+
+    @field_serializer("state_url", when_used="json")
+    def _without_password(self, url: str) -> str:
+        """Prefect keeps the parameters of its flows, these settings among them, where everybody reads them."""
+        from tasks.state_database import shown_url  # imports SQLAlchemy, which not every command needs
+
+        return shown_url(url)
 
     @field_validator("time_zone")
     @classmethod

@@ -63,6 +63,7 @@ class NumbersComparison:
     missing: tuple[Fraction, ...]
 
 
+@lru_cache(maxsize=64)  # accuracy and consistency look at the same answer
 def numbers_in(text: str, *, query: str = "") -> tuple[Fraction, ...]:
     """The numbers that `text` states, in order, repeats kept.
 
@@ -151,7 +152,7 @@ def _figures(text: str) -> Iterator[Figure]:
 def _is_negative(before: str) -> bool:
     """Whether a number with `before` in front carries a minus. A hyphen behind a digit or a word makes a
     range."""
-    return bool(_MINUS.search(before)) and not _RANGE.search(before)
+    return "-" in before and bool(_MINUS.search(before)) and not _RANGE.search(before)
 
 
 def _value(digits: str, scale: str | None) -> Fraction:

@@ -43,19 +43,23 @@ def round_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[
 def set_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Metric -> `mean` of the rounds' means (rounds without one are left out) and `n`, the scores behind them."""
     executions = [execution for query in queries for execution in query.executions]
+    means = final_means(queries, metrics)
     return {
         metric: {
-            "mean": as_float(final_mean(queries, metric)),
+            "mean": as_float(means[metric]),
             "n": sum(execution.scores[metric].points is not None for execution in executions),
         }
         for metric in metrics
     }
 
 
-def final_mean(queries: Sequence[ScoredQuery], metric: str) -> Fraction | None:
-    """The exact mean of a metric over the queries of each round, then over the rounds. Source: seed 000, 1.3."""
+def final_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, Fraction | None]:
+    """Metric -> its exact mean over the queries of each round, then over the rounds. Source: seed 000, 1.3."""
     rounds = executions_by_round(queries).values()
-    return mean(mean(execution.scores[metric].points for execution in executions) for executions in rounds)
+    return {
+        metric: mean(mean(execution.scores[metric].points for execution in executions) for executions in rounds)
+        for metric in metrics
+    }
 
 
 def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -> dict[str, Score]:

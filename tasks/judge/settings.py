@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr, field_serializer
 
 from scoring.errors import UsageError
 from tasks.settings_section import Section
@@ -82,6 +82,10 @@ class JudgeSettings(Section):
         Price(model="gpt-4.1-nano", input_usd=0.1, cached_usd=0.025, output_usd=0.4),
     )
     """List prices; check them against the endpoint's price page."""
+
+    @field_serializer("base_url", when_used="json")
+    def _without_user(self, url: str) -> str:
+        return Endpoint(url, "").shown if url else ""
 
     @property
     def price(self) -> Price | None:

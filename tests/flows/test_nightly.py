@@ -11,9 +11,11 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter, FlowRunFilterId, TaskRunFilter
 from prefect.client.schemas.objects import State
 from prefect.client.schemas.sorting import ArtifactSort, TaskRunSort
+from pydantic import SecretStr
 
 from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
 from scoring.errors import InputError, StorageError
+from tasks.judge.settings import JudgeSettings
 from tasks.run_ledger import RunLedger
 from tasks.settings import MonitoringSettings, Settings
 from tasks.warehouse.folder import FolderWarehouse
@@ -173,3 +175,22 @@ def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings) ->
     with pytest.raises(StorageError, match="another run"):
         run.state.result()
     assert run_nightly(settings).state.is_completed()
+
+
+def test_prefect_keeps_no_secret_of_the_settings(settings: Settings) -> None:
+    secret = "a-password-that-nobody-may-see"
+    state: State[Any] = nightly(
+        settings.model_copy(
+            update={
+                "state_url": f"{settings.state_url}?password={secret}",
+                "judge": JudgeSettings(api_key=SecretStr(secret), base_url=f"http://user:{secret}@localhost/v1"),
+            }
+        ),
+        DAY,
+        return_state=True,
+    )
+    assert state.state_details.flow_run_id is not None
+    with get_client(sync_client=True) as client:
+        kept = client.read_flow_run(state.state_details.flow_run_id)
+    assert "warehouse" in str(kept.parameters)
+    assert secret not in str(kept) + str(state.message)

@@ -26,7 +26,7 @@ Conclusions = Sequence[int]
 class Rooms:
     """The answers to compare, in the order of rooms, out of `count` rooms; failed and empty ones have no answer.
 
-    `names`, `texts` and `numbers` are one per answer.
+    `names`, `texts` and `numbers` are one per answer; `numbers` only where the rooms are enough to compare them.
     """
 
     query: str
@@ -60,7 +60,7 @@ def rooms_of(readings: Sequence[Reading]) -> Rooms:
         count=len(first),
         names=tuple(str(reading.execution.round) for reading in answered),
         texts=texts,
-        numbers=tuple(frozenset(numbers_in(text, query=query)) for text in texts),
+        numbers=tuple(frozenset(numbers_in(text, query=query)) for text in texts if len(first) >= t.MIN_ROOMS),
     )
 
 

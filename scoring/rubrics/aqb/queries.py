@@ -18,7 +18,15 @@ from scoring.rubrics.aqb.semantic import semantic_request, semantic_score
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
 from scoring.run_rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.runs.cells import given
-from scoring.runs.executions import AgentType, Execution, LatencyClass, Reading, latency_class_of_query, reading_of
+from scoring.runs.executions import (
+    AgentType,
+    Execution,
+    LatencyClass,
+    Reading,
+    Round,
+    latency_class_of_query,
+    reading_of,
+)
 from scoring.runs.expected import parse_expected
 from scoring.runs.filter_names import expected_filters
 from scoring.runs.recognise import unknown_agent_type
@@ -191,15 +199,15 @@ def _over_executions(executions: Sequence[ScoredExecution], metric: str) -> Scor
     missing = [score.missing for score in scores if score.points is None]
     unjudged = next((code for code in missing if code in _VERDICT_STATUSES), "")
     points = None if unjudged else mean(score.points for score in scores)
-    rounds_of: dict[str, list[str]] = {}
+    rounds_of: dict[str, list[Round]] = {}
     for execution, score in zip(executions, scores, strict=True):
-        rounds_of.setdefault(_with_points(score), []).append(str(execution.execution.round))
+        rounds_of.setdefault(_with_points(score), []).append(execution.execution.round)
     if len(rounds_of) == 1:
         reason = scores[0].reason if len(scores) == 1 else f"{len(scores)}회 모두: {scores[0].reason}"
     else:
         differing = points is not None and len({score.points for score in scores}) > 1
         mean_text = f"평균 {rounded(points or 0, 2)}점 — " if differing else ""
-        reason = mean_text + " / ".join(f"{', '.join(rounds)} {said}" for said, rounds in rounds_of.items())
+        reason = mean_text + " / ".join(f"{', '.join(map(str, rounds))} {said}" for said, rounds in rounds_of.items())
     return Score(points, reason, unjudged or missing[0] if points is None else "")
 
 

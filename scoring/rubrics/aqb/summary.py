@@ -19,7 +19,7 @@ from scoring.rubrics.aqb.tool_use import shown_filter
 from scoring.run_rubric import Options, RunSummary, Score, ScoredExecution, ScoredQuery
 from scoring.runs.executions import AgentType, LatencyClass
 from scoring.runs.filter_names import FILTER_CODES
-from scoring.runs.summaries import as_float, distributions, final_mean, mean_and_n, round_means, set_means
+from scoring.runs.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 from scoring.runs.used import PERIOD_FILTER
 from scoring.totals import Exact, exact, mean
 
@@ -35,14 +35,15 @@ QUALITY_TITLES = {
 def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
     """`set` is over all queries; the weighted totals stand per agent in `extra["agents"]`."""
     agents = {agent: [query for query in queries if query.agent_type is agent] for agent in AgentType}
-    averaged = [query for own in agents.values() for query in _averaged(own)]
+    averaged = {agent: _averaged(own) for agent, own in agents.items()}
+    all_averaged = [query for own in averaged.values() for query in own]
     return RunSummary(
-        rounds=round_means(averaged, EXECUTION_METRICS),
-        set=_set(averaged),
+        rounds=round_means(all_averaged, EXECUTION_METRICS),
+        set=_set(all_averaged),
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries),
         extra={
-            "agents": {agent.value: _agent(agent, own) for agent, own in agents.items() if own},
+            "agents": {agent.value: _agent(agent, own, averaged[agent]) for agent, own in agents.items() if own},
             "manual_review": _manual_review(queries),
             "uncovered_filters": _uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
             "slowest_filter_combinations": _filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
@@ -53,8 +54,10 @@ def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
 
 def final_points(queries: Sequence[ScoredQuery]) -> dict[str, Exact | None]:
     """Metric -> the final mean: over the queries of each round, then over the rounds; consistency has no rounds."""
-    means: dict[str, Exact | None] = {metric: final_mean(queries, metric) for metric in EXECUTION_METRICS}
-    return {**means, "consistency": mean(query.scores["consistency"].points for query in queries)}
+    return {
+        **final_means(queries, EXECUTION_METRICS),
+        "consistency": mean(query.scores["consistency"].points for query in queries),
+    }
 
 
 def _averaged(queries: Sequence[ScoredQuery]) -> list[ScoredQuery]:
@@ -90,8 +93,8 @@ def _of_class(queries: Iterable[ScoredQuery], latency_class: LatencyClass) -> li
     return [query for query in queries if query.own["latency_class"] is latency_class]
 
 
-def _agent(agent: AgentType, queries: Sequence[ScoredQuery]) -> dict[str, Any]:
-    executions, averaged = _executions(queries), _averaged(queries)
+def _agent(agent: AgentType, queries: Sequence[ScoredQuery], averaged: Sequence[ScoredQuery]) -> dict[str, Any]:
+    executions = _executions(queries)
     total = total_of(final_points(averaged))
     grades = Counter(execution.own["mapping_grade"] for execution in executions)
     return {

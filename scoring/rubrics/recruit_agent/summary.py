@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from fractions import Fraction
 from typing import Any
 
 from scoring.judging import VerdictStatus
@@ -13,7 +12,7 @@ from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, checks_of, total_values, weighted_total
 from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
 from scoring.runs.patterns import check_patterns, outages
-from scoring.runs.summaries import as_float, distributions, final_mean, mean_and_n, round_means, set_means
+from scoring.runs.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 from scoring.totals import mean
 
 
@@ -56,8 +55,10 @@ def _set_total(queries: Sequence[ScoredQuery], options: Options) -> dict[str, An
     """The total from the set's means. Source: seed 004, 종합 점수."""
     if options["weighted_total"] == "off":
         return {}
-    points: dict[str, Fraction | None] = {metric: final_mean(queries, metric) for metric in EXECUTION_METRICS}
-    points["consistency"] = mean(query.scores["consistency"].points for query in queries)
+    points = {
+        **final_means(queries, EXECUTION_METRICS),
+        "consistency": mean(query.scores["consistency"].points for query in queries),
+    }
     values = total_values(weighted_total(points, options))
     return {"weighted_total": {"mean": values["weighted_total"], "weight_coverage": values["weight_coverage"]}}
 
