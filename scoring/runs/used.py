@@ -95,9 +95,10 @@ def scalars(value: object, *wanted: str) -> Iterator[tuple[str, str]]:
                     inner.append(item)
                     continue
                 name = field if key == "optionValue" and isinstance(field, str) else key
-                if (not wanted or name in wanted) and isinstance(item, str | int | float) and type(item) is not bool:
-                    if text := str(item).strip():
-                        yield name, text
+                if wanted and name not in wanted:
+                    continue
+                if isinstance(item, str | int | float) and not isinstance(item, bool) and (text := str(item).strip()):
+                    yield name, text
             stack.extend(reversed(inner))
 
 

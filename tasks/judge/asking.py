@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.judging import NO_JUDGE, Verdict, VerdictStatus
-from tasks.judge.batches import BatchRun
 from tasks.judge.budget import Budget
-from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.keeper import Keeper
 from tasks.judge.limiter import Limiter
-from tasks.judge.live import LiveRun
 from tasks.judge.questions import Question, Sendable
 from tasks.judge.replies import Usage
 from tasks.judge.settings import Endpoint, JudgeSettings, endpoint_of
@@ -179,6 +176,11 @@ async def _ask(
     ledger: _Ledger,
     timing: Timing,
 ) -> None:
+    # They import the openai package, two seconds of CPU that only those who ask should pay.
+    from tasks.judge.batches import BatchRun
+    from tasks.judge.endpoint import JudgeEndpoint
+    from tasks.judge.live import LiveRun
+
     name = f"{endpoint.shown} {settings.model}"
     with ThreadPoolExecutor(1, "judge-state") as worker:  # one thread: no call in flight waits for a disk
         keeper = Keeper(store, worker)

@@ -101,9 +101,7 @@ def _described(entry: JsonObject) -> Mapping[str, Any]:
         "description": _short(entry.get("uiDescription")),
         **{name: _short(ui_value[name]) for name in _DESCRIBED_TEXTS if name in ui_value},
         "options": [_short(name) for name in names[: t.DESCRIBED_OPTIONS]],
-        "data_keys": sorted({_short(text) for _, text in scalars(ui_value, "dataKey")})[
-            : t.DESCRIBED_OPTIONS
-        ],
+        "data_keys": sorted({_short(text) for _, text in scalars(ui_value, "dataKey")})[: t.DESCRIBED_OPTIONS],
         "filters": sorted(map(_short, filters_of(ui_value)))[: t.DESCRIBED_OPTIONS],
     }
     return {name: value for name, value in described.items() if value}
