@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.report import report
+from benchmarks.report import sections
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -15,7 +15,10 @@ parser.add_argument("--quick", action="store_true", help="one round and a fifth 
 parser.add_argument("--write", action="store_true", help=f"also write {RESULTS.name}")
 options = parser.parse_args()
 
-text = report(rows=100_000 if options.quick else 500_000, rounds=1 if options.quick else 3)
-sys.stdout.write(text)
+measured = []
+for section in sections(rows=100_000 if options.quick else 500_000, rounds=1 if options.quick else 3):
+    sys.stdout.write(section + "\n\n")
+    sys.stdout.flush()
+    measured.append(section)
 if options.write:
-    RESULTS.write_text(text, encoding="utf-8")
+    RESULTS.write_text("\n\n".join(measured) + "\n", encoding="utf-8")

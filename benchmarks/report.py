@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -19,22 +19,18 @@ _AQB = Path(PYTHON).with_name("aqb")
 _LIBRARIES = ("polars", "pyarrow", "pandas", "duckdb")
 
 
-def report(rows: int, rounds: int) -> str:
-    """All sections; `rows` is the size of the largest input.
+def sections(rows: int, rounds: int) -> Iterator[str]:
+    """Each section as soon as it is measured; `rows` is the size of the largest input.
 
     Nothing large is imported or held here: a child's peak starts at what its parent holds.
     """
+    yield f"# Benchmarks\n\n{_machine()}"
     inputs = job("inputs", str(SEED_ROWS), str(rows)).printed
+    yield _rule_engine(inputs, rounds)
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder)
-        sections = [
-            f"# Benchmarks\n\n{_machine()}",
-            _rule_engine(inputs, rounds),
-            _end_to_end(inputs, rows, rounds, out),
-            _growth(inputs, rows, rounds, out),
-            _start_up(inputs, rounds, out),
-        ]
-    return "\n\n".join(sections) + "\n"
+        yield _end_to_end(inputs, rows, rounds, Path(folder))
+        yield _growth(inputs, rows, rounds, Path(folder))
+        yield _start_up(inputs, rounds, Path(folder))
 
 
 def _machine() -> str:

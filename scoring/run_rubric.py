@@ -41,7 +41,7 @@ class Metric:
     per_execution: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Score:
     """Exact points, or None with the code of what is missing (`no_checks`, `no_judge`, `needs_3_runs`, ...).
 
@@ -54,7 +54,7 @@ class Score:
     missing: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ScoredExecution:
     """One execution with its scores; `own` are the rubric's own columns. It holds no parsed JSON."""
 
@@ -67,7 +67,7 @@ class ScoredExecution:
     own: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ScoredQuery:
     """One query with its executions in the order of rounds; `scores` are per query, `own` its further columns.
 

@@ -6,10 +6,15 @@ Source: SPEC 4.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.cycles import without_cycle_search
 from tasks.judge.asking import Judged
 from tasks.monitoring_tables import REJECTED_SCHEMA
 from tasks.reports.run_input import input_section, judge_section, rejected_by_code
@@ -25,6 +30,8 @@ from tasks.run_tables import (
 )
 from tasks.whole_files import write_parquet, write_text
 
+_ROWS_AT_ONCE = 10_000
+
 
 def write_run_folder(folder: Path, scored: ScoredRun, source: Path, judged: Judged | None = None) -> dict[str, Any]:
     """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
@@ -36,13 +43,14 @@ def write_run_folder(folder: Path, scored: ScoredRun, source: Path, judged: Judg
         StorageError: the folder cannot be written.
     """
     plan = scored.plan
-    scores, queries = list(score_frames(scored)), list(query_frames(scored))
-    write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), scores)
-    write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), queries)
+    with without_cycle_search():
+        write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), score_frames(scored))
+        write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), query_frames(scored))
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
+    scores, queries = _frames(folder / "scores.parquet"), _frames(folder / "queries.parquet")
     write_run_workbook(folder / "scores.xlsx", scored, source, scores, queries)
     if plan.rubric.query_json:
-        write_text(folder / "scores.json", _json([plan.rubric.query_json(query) for query in scored.queries]))
+        write_text(folder / "scores.json", _json_list(map(plan.rubric.query_json, scored.queries)))
     if judged:
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
     summary = run_summary(scored, judged)
@@ -88,5 +96,21 @@ def _nobody_asked(questions: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
+def _frames(path: Path) -> Iterator[pl.DataFrame]:
+    """A table that was just written, in pieces: as a whole it would be there twice."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_ROWS_AT_ONCE):
+            yield pl.DataFrame(pa.Table.from_batches([batch]))
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _json_list(values: Iterable[Any]) -> Iterator[str]:
+    """What `_json` makes of a list, item by item: of a whole run it takes as much memory as everything else."""
+    before = "["
+    for value in values:
+        yield before + "\n  " + _json(value).rstrip("\n").replace("\n", "\n  ")
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"

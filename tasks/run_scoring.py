@@ -16,6 +16,7 @@ from scoring.judging import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.run_rubric import Options, RunRubric, RunSummary, ScoredQuery
 from scoring.runs import recognise
 from scoring.runs.executions import AgentType
+from tasks.cycles import without_cycle_search
 from tasks.run_files import PackedExecution, RunFile
 
 
@@ -87,6 +88,7 @@ def judge_requests(plan: RunPlan) -> Iterator[JudgeRequest]:
                 yield request
 
 
+@without_cycle_search()
 def score_run(plan: RunPlan, verdicts: Verdicts) -> ScoredRun:
     """Scores every query and sums up; questions without a verdict leave their scores NULL."""
     queries = []

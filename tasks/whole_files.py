@@ -31,14 +31,14 @@ def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame])
         return _write(unfinished, schema, frames)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replaces `path` atomically by `text` in UTF-8.
+def write_text(path: Path, text: str | Iterator[str]) -> None:
+    """Replaces `path` atomically by `text`, or by its pieces one after another, in UTF-8.
 
     Raises:
         StorageError: as for `write_parquet`.
     """
     with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+        file.writelines([text] if isinstance(text, str) else text)
         file.flush()
         os.fsync(file.fileno())
 

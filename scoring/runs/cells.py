@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 
 _MISSING = frozenset({"", "-", "nan", "none", "null"})
+_SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for every comparison
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
 _SECONDS = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
@@ -65,7 +66,7 @@ def same(expected: object, actual: object) -> bool:
     A number is compared as one when at least one side is a JSON number, so `"01"` stays a text that differs
     from `"1"`. Lists and objects are no scalars and equal nothing.
     """
-    if not isinstance(expected, bool | int | float | str) or not isinstance(actual, bool | int | float | str):
+    if not isinstance(expected, _SCALAR) or not isinstance(actual, _SCALAR):
         return False
     expected_truth, actual_truth = truth(expected), truth(actual)
     if expected_truth is not None and actual_truth is not None:

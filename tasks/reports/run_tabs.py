@@ -26,7 +26,7 @@ _SUMMARY_COLUMNS = (
 
 
 def write_run_workbook(
-    path: Path, scored: ScoredRun, source: Path, scores: Sequence[pl.DataFrame], queries: Sequence[pl.DataFrame]
+    path: Path, scored: ScoredRun, source: Path, scores: Iterable[pl.DataFrame], queries: Iterable[pl.DataFrame]
 ) -> None:
     """Writes the tabs to `path`, behind the sheets of `source` where that is a workbook.
 

@@ -18,6 +18,7 @@ from scoring.runs.executions import AgentType
 from scoring.runs.recognise import FileFacts, Layout, agent_type_of, header_names, layout_of
 from tasks.chat_rows import Reject
 from tasks.chat_rows.cells import UnreadableCell
+from tasks.cycles import without_cycle_search
 from tasks.delimited_text import BrokenRow, DelimitedText, TextRow
 from tasks.input_files import FileIdentity, identity_of
 from tasks.run_files.columns import columns_of
@@ -36,6 +37,7 @@ class _Table(Protocol):
     def rows(self) -> Iterable[TextRow | BrokenRow]: ...
 
 
+@without_cycle_search()
 def read_run_file(path: Path) -> RunFile:
     """Reads a test run.
 
