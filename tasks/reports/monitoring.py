@@ -52,8 +52,15 @@ def monitoring_report(
         kpis=kpis.to_dicts(),
         crosstab=crosstab.to_dicts(),
         failures=failures.sort(["count", "failure_type"], descending=[True, False]).collect().to_dicts(),
-        worst=scores.sort("final_score", "timestamp", "row_id").head(_WORST_ROWS).collect().to_dicts(),
+        worst=_worst(scores),
     )
+
+
+def _worst(scores: pl.LazyFrame) -> list[dict[str, Any]]:
+    """The rows with the lowest scores, worst first. Found by their keys: sorting whole rows would hold all texts."""
+    order = ["final_score", "timestamp", "row_id"]
+    keys = scores.select(order).sort(order).head(_WORST_ROWS).collect()
+    return scores.filter(pl.col("row_id").is_in(keys["row_id"].implode())).collect().sort(order).to_dicts()
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, ending: str, rows: i
     done = subprocess.run([sys.executable, "-c", PEAK_OF_A_READ, str(path)], capture_output=True, text=True, check=True)
     found, peak_mib = done.stdout.split()
     assert int(found) == rows
-    assert int(peak_mib) < 250
+    assert int(peak_mib) < 300  # the larger files hold 312 MB of text; a whole run may take 400
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
