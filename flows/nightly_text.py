@@ -16,10 +16,11 @@ _KPI_TITLES = ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_
 
 def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     """Counts, KPIs, alerts, and where tables and report are."""
-    counts, kpis = outcome.counts, outcome.kpis
+    scored = outcome.scored
+    counts, kpis = scored.counts, scored.kpis
     lines = [
         "",
-        f"{outcome.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
+        f"{scored.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
         f" + rejected {counts.rejected:,}",
     ]
     for name in _KPI_TITLES:
@@ -27,7 +28,7 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
         shown = "no rows" if value is None else f"{value:.1f}" if name.startswith("mean") else f"{value:.1%}"
         verdict = {True: "met", False: "missed", None: "-"}[met]
         lines.append(f"  {name:<22} {shown:>8}   target {kpis[f'{name}_target']:g}: {verdict}")
-    facts = [fact for fact in outcome.alerts if fact.tenant_id == ALL_TENANTS]
+    facts = [fact for fact in scored.alerts if fact.tenant_id == ALL_TENANTS]
     if facts:
         lines.append("alerts:")
     for fact in facts:
@@ -38,7 +39,7 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
         )
         usual = f", usually {', '.join(map(str, fact.usual))}" if fact.usual else ""
         lines.append(f"  {fact.level:<9} {fact.rule:<26} {count}{usual}")
-    lines += [f"tables: {settings.warehouse}", f"report: {outcome.report}"]
+    lines += [f"tables: {settings.warehouse}", f"report: {scored.report}"]
     return "\n".join(lines)
 
 
@@ -72,12 +73,12 @@ def inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
 def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
     """The same for programs."""
     return {
-        "run_id": outcome.run_id,
-        "day": str(outcome.day),
-        "counts": asdict(outcome.counts),
-        "kpis": outcome.kpis,
-        "alerts": [asdict(fact) for fact in outcome.alerts],
-        "report": str(outcome.report),
+        "run_id": outcome.scored.run_id,
+        "day": str(outcome.scored.day),
+        "counts": asdict(outcome.scored.counts),
+        "kpis": outcome.scored.kpis,
+        "alerts": [asdict(fact) for fact in outcome.scored.alerts],
+        "report": str(outcome.scored.report),
         "problems": list(outcome.problems),
         "test_runs": inbox_dict(outcome.test_runs) if outcome.test_runs else None,
     }

@@ -112,8 +112,8 @@ def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings
     assert worst.index("refused_advice") < worst.index("STAR")
     for text in (REFUSAL, BEST_QUESTION, "살까", "s1"):
         assert text not in "".join(run.artifacts.values())
-    assert outcome.report == Path(settings.reports) / f"monitoring-{DAY}.md"
-    assert "실패율" in outcome.report.read_text("utf-8")
+    assert outcome.scored.report == Path(settings.reports) / f"monitoring-{DAY}.md"
+    assert "실패율" in outcome.scored.report.read_text("utf-8")
 
 
 def test_a_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Settings, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Se
     with pytest.raises(IncompleteRunError, match="1 of 2 files") as incomplete:
         run.state.result()
     assert str(broken) in incomplete.value.outcome.problems[0]
-    assert incomplete.value.outcome.counts.scored == 3
+    assert incomplete.value.outcome.scored.counts.scored == 3
     assert runs_of(settings) == [("nightly", "failed", 4)]
     assert pl.read_parquet(Path(settings.warehouse) / "monitoring_scores" / f"{DAY}.parquet").height == 3
 
@@ -136,25 +136,25 @@ def test_a_day_without_rows_completes_and_alerts(settings: Settings, tmp_path: P
     run = run_nightly(settings)
     assert run.state.is_completed()
     outcome: NightlyOutcome = run.state.result()
-    assert [fact.rule for fact in outcome.alerts] == ["no_rows"]
-    assert (outcome.counts.rows_in, outcome.problems) == (0, ())
+    assert [fact.rule for fact in outcome.scored.alerts] == ["no_rows"]
+    assert (outcome.scored.counts.rows_in, outcome.problems) == (0, ())
     assert runs_of(settings) == [("nightly", "completed", 0)]
 
 
 def test_rejected_rows_are_a_problem_that_is_told(settings: Settings, tmp_path: Path) -> None:
     write_rows(tmp_path / "source" / "b.jsonl", [plain(9, output_tokens=-1)])
     outcome: NightlyOutcome = run_nightly(settings).state.result()
-    assert outcome.counts.rejected == 1
+    assert outcome.scored.counts.rejected == 1
     assert outcome.problems == ("1 rows rejected (negative_tokens 1); see the table `rejected`",)
 
 
 def test_an_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settings: Settings, tmp_path: Path) -> None:
     so_far: NightlyOutcome = run_nightly(settings, "intraday").state.result()
-    assert "잠정" in so_far.report.read_text("utf-8").partition("\n")[0]
+    assert "잠정" in so_far.scored.report.read_text("utf-8").partition("\n")[0]
     write_rows(tmp_path / "source" / "b.jsonl", [best(60)])
     whole: NightlyOutcome = run_nightly(settings).state.result()
-    assert "잠정" not in whole.report.read_text("utf-8").partition("\n")[0]
-    assert (so_far.counts.scored, whole.counts.scored) == (3, 4)
+    assert "잠정" not in whole.scored.report.read_text("utf-8").partition("\n")[0]
+    assert (so_far.scored.counts.scored, whole.scored.counts.scored) == (3, 4)
     assert runs_of(settings) == [("intraday", "completed", 4), ("nightly", "completed", 5)]
 
 

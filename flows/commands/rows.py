@@ -1,0 +1,73 @@
+"""`aqb rows`, `aqb golden`: rows read again from the source, with their texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.commands.terminal import FirstDay, Json, LastDay, complain, print_json
+from scoring.errors import UsageError
+
+RUBRIC = "ola-monitoring"
+
+
+def rows(
+    row_ids: Annotated[list[str], typer.Argument(help="Row ids from a score table.", metavar="ROW_ID...")],
+    source: Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show chat rows with every rule's points, read again from the source.
+
+    Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
+    """
+    from flows.rows import explained_rows
+    from scoring.catalog import row_rubric
+    from tasks.reports.row_explanation import explanation_dict, explanation_text
+    from tasks.settings import load_settings
+
+    found, failures = explained_rows(row_ids, source, load_settings())
+    if as_json:
+        print_json([explanation_dict(row_id, row) for row_id, row in found.items()])
+    elif found:
+        typer.echo("\n\n".join(explanation_text(row_rubric(RUBRIC), row_id, row) for row_id, row in found.items()))
+    if missing := sorted(set(row_ids) - set(found)):
+        typer.echo(f"not in the source: {', '.join(missing)}", err=True)
+        for failure in failures:
+            complain(failure.error)
+        raise typer.Exit(1)
+
+
+def golden(
+    first: FirstDay,
+    last: LastDay,
+    out: Annotated[Path | None, typer.Option(help="Write the candidates to this CSV file.")] = None,
+    source: Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List Golden Set candidates (final grade STAR) with their texts, read again from the source.
+
+    Example: aqb golden --from 2026-02-01 --to 2026-02-19 --out golden.csv
+    """
+    from flows.rows import golden_candidates
+    from tasks.settings import load_settings
+    from tasks.whole_files import write_text
+
+    if last < first:
+        raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
+    candidates, failures = golden_candidates(first.date(), last.date(), source, load_settings())
+    if out:
+        # The byte-order mark makes Excel read the Korean texts as UTF-8.
+        write_text(out, "\ufeff" + candidates.write_csv())
+        typer.echo(f"{candidates.height} candidates: {out}")
+    elif as_json:
+        print_json(candidates.to_dicts())
+    else:
+        for row in candidates.iter_rows(named=True):
+            typer.echo(f"{row['row_id']}  {row['final_score']:5.1f}  {' '.join(row['user_input'].split())}")
+        typer.echo(f"{candidates.height} candidates")
+    for failure in failures:
+        complain(failure.error)
+    if failures:
+        raise typer.Exit(1)

@@ -1,0 +1,141 @@
+"""`aqb nightly`, `aqb test-runs`, `aqb demo`: the flows, started by hand."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.commands.terminal import Json, print_json
+from scoring.errors import UsageError
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
+
+
+def nightly(
+    day: Annotated[
+        datetime | None,
+        typer.Option(
+            "--date", formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="The day to score. Default: yesterday."
+        ),
+    ] = None,
+    intraday: Annotated[
+        bool, typer.Option("--intraday", help="Score today so far; the nightly run replaces it.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Score one day of chat rows into the warehouse, as a Prefect flow.
+
+    Example: aqb nightly --date 2026-02-13
+    """
+    from flows.clock import today, yesterday
+    from tasks.settings import load_settings
+
+    if day and intraday:
+        raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
+    settings = load_settings()
+    if intraday:
+        chosen, kind = today(settings.time_zone), "intraday"
+    else:
+        chosen, kind = (day.date() if day else yesterday(settings.time_zone)), "nightly"
+    _run_nightly(settings, [chosen], kind, as_json=as_json)
+
+
+def test_runs(as_json: Json = False) -> None:
+    """Score the new files of the inbox (setting `test_runs.inbox`), each once, as a Prefect flow.
+
+    Example: aqb test-runs
+    """
+    from flows.clock import today
+    from flows.prefect_home import prepare_prefect
+    from tasks.settings import load_settings
+
+    settings = load_settings()
+    if not Path(settings.test_runs.inbox).is_dir():
+        raise UsageError(
+            "there is no such inbox", where=settings.test_runs.inbox, fix="make it, or set test_runs.inbox"
+        )
+    prepare_prefect(Path(settings.reports).parent / ".prefect")
+    from flows.nightly_text import inbox_dict, inbox_text
+    from flows.test_runs import IncompleteInboxError, score_inbox
+
+    try:
+        inbox = score_inbox(settings, today(settings.time_zone))
+    except IncompleteInboxError as error:
+        inbox = error.outcome
+    if as_json:
+        print_json(inbox_dict(inbox))
+    else:
+        typer.echo(inbox_text(inbox))
+    for problem in inbox.problems:
+        typer.echo(f"warning: {problem}", err=True)
+    if inbox.problems:
+        raise typer.Exit(1)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder that the demo writes.")] = Path("demo"),
+) -> None:
+    """Run the nightly flow on the bundled synthetic samples, five days and three test runs, into a folder.
+
+    Example: aqb demo --out demo
+    """
+    from scoring.days import days_between
+    from tasks.samples.chat_rows import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
+    from tasks.samples.test_runs import SAMPLE_INBOX
+    from tasks.settings import InboxSettings, MonitoringSettings, load_settings
+
+    settings = load_settings(
+        warehouse=str(out / "warehouse"),
+        reports=str(out / "reports"),
+        state_url=f"sqlite:///{out / 'state.db'}",
+        monitoring=MonitoringSettings(source=str(SAMPLE_PATH)),
+        test_runs=InboxSettings(inbox=str(SAMPLE_INBOX), quiet_s=0),
+    )
+    typer.echo("The samples are synthetic: invented companies, questions, answers and test runs.")
+    last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
+    _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly", as_json=False)
+
+
+def _run_nightly(settings: Settings, days: list[date], kind: str, *, as_json: bool) -> None:
+    """Runs the nightly flow for each day and prints what the last one found."""
+    from flows.prefect_home import prepare_prefect
+
+    prepare_prefect(Path(settings.reports).parent / ".prefect")
+    from flows.nightly import IncompleteRunError
+    from flows.nightly import nightly as nightly_flow
+    from flows.nightly_text import inbox_text, outcome_dict, outcome_text
+
+    incomplete = None
+    outcome = None
+    for day in days:
+        try:
+            outcome = nightly_flow(settings, day, kind)
+        except IncompleteRunError as error:
+            outcome, incomplete = error.outcome, error
+        if not as_json and len(days) > 1:
+            typer.echo(f"{day}: {_counts_line(vars(outcome.scored.counts))}")
+        if not as_json and outcome.test_runs and day == days[0]:
+            typer.echo(inbox_text(outcome.test_runs))
+    if outcome is None:
+        return
+    if as_json:
+        print_json(outcome_dict(outcome))
+    else:
+        typer.echo(outcome_text(outcome, settings))
+    for problem in outcome.problems:
+        typer.echo(f"warning: {problem}", err=True)
+    if incomplete:
+        raise incomplete
+    if outcome.problems:
+        raise typer.Exit(1)
+
+
+def _counts_line(counts: dict[str, int]) -> str:
+    return (
+        f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
+        f" + rejected {counts['rejected']:,}"
+    )

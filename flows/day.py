@@ -1,0 +1,176 @@
+"""One day of chat rows: extracted, scored, written and summarised. Nightly runs and backfills are made of it.
+
+Each step is one task run per day, never one per row. The steps are plain functions of `tasks`; Prefect adds retries,
+time-outs, states and artifacts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from flows.clock import now
+from flows.steps import step
+from scoring.alerts import AlertFact
+from scoring.catalog import row_rubric
+from scoring.days import day_window
+from scoring.errors import InputError, StorageError
+from tasks.chat_rows import ChatRowFiles, FileIdentity
+from tasks.chat_scoring import Counts, ScoredRows, score_chat_rows
+from tasks.monitoring_tables import RUNS, write_alerts, write_day_report, write_scored_day
+from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger
+from tasks.settings import Settings
+from tasks.warehouse import Warehouse, open_warehouse
+
+RUBRIC_ID = "ola-monitoring"
+
+
+@dataclass(frozen=True)
+class DayOutcome:
+    """What became of one day: counts, KPIs of all tenants, alert facts, where the report is, what went wrong.
+
+    `unread_files` of the `files` of the source could not be read; the rows of the others are scored.
+    """
+
+    run_id: str
+    day: date
+    counts: Counts
+    kpis: dict[str, Any]
+    alerts: list[AlertFact]
+    report: Path
+    problems: tuple[str, ...]
+    files: int
+    unread_files: int
+
+
+@step("extract", run_name="extract {day}", timeout_s=3600)
+def extract(source: str, day: date) -> tuple[ChatRowFiles, tuple[FileIdentity, ...]]:
+    """Finds the files that hold the day's rows and what they contain. Files are read where they are."""
+    files = ChatRowFiles([source])
+    return files, files.fingerprint()
+
+
+@step("score", run_name="score {day}", timeout_s=6 * 3600)
+def score(files: ChatRowFiles, day: date, settings: Settings, staging: Path) -> ScoredRows:
+    """Scores the rows of the day into the staging folder."""
+    shutil.rmtree(staging, ignore_errors=True)  # what an earlier attempt left there takes room
+    try:
+        return score_chat_rows(
+            files,
+            row_rubric(RUBRIC_ID),
+            time_zone=settings.time_zone,
+            window=day_window(day, settings.time_zone),
+            staging=staging,
+            keep_text=settings.monitoring.keep_text,
+        )
+    except OSError as error:
+        raise StorageError(
+            f"cannot write: {error.strerror or error}",
+            where=str(staging),
+            fix="check free space and permissions, then run again",
+        ) from error
+
+
+@step("write", run_name="write {day}", timeout_s=3600)
+def write(warehouse: Warehouse, day: date, outcome: ScoredRows) -> list[AlertFact]:
+    """Replaces the day in every monitoring table, the alert facts last."""
+    write_scored_day(warehouse, day, outcome)
+    return write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
+
+
+@step("summarise", run_name="summarise {day}", timeout_s=600)
+def summarise(warehouse: Warehouse, day: date, outcome: ScoredRows, reports: Path, title: str) -> Path:
+    """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people."""
+    written = write_day_report(warehouse, day, outcome, reports, title)
+    report = written.content
+    create_markdown_artifact(key=f"monitoring-{day}", markdown=report.headline(), description=title)
+    create_table_artifact(
+        key=f"monitoring-worst-{day}", table=report.worst_without_texts(), description=f"{title}: 점수가 가장 낮은 행"
+    )
+    return written.path
+
+
+def score_day(settings: Settings, day: date, kind: str) -> DayOutcome:
+    """Scores one day and replaces it in the warehouse; to be called within a flow.
+
+    The run is kept in the ledger whatever becomes of it.
+
+    Raises:
+        InputError: no file of the source could be read; the day is as it was before.
+    """
+    warehouse = open_warehouse(settings.warehouse)
+    with closing(RunLedger(settings.state_url)) as ledger, warehouse.staging(f"monitoring-{day}") as staging:
+        run = _new_run(day, kind)
+        ledger.save(run)
+        try:
+            files, inputs = extract(settings.monitoring.source, day)
+            outcome = score(files, day, settings, staging)
+            _refuse_nothing_read(outcome, len(files.files))
+            alerts = write(warehouse, day, outcome)
+            report = summarise(warehouse, day, outcome, Path(settings.reports), _title(day, kind))
+        except BaseException as error:
+            ledger.save(replace(run, finished_at=now(), outcome="failed", message=f"{type(error).__name__}: {error}"))
+            raise
+        problems = _problems(outcome)
+        ledger.save(
+            replace(
+                run,
+                finished_at=now(),
+                outcome="failed" if outcome.failures else "completed",
+                inputs=[vars(file) for file in inputs],
+                message="; ".join(problems) or None,
+                **vars(outcome.counts),
+            )
+        )
+        warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day)])
+    return DayOutcome(
+        run.run_id,
+        day,
+        outcome.counts,
+        outcome.period_kpis(),
+        alerts,
+        report,
+        problems,
+        len(files.files),
+        len(outcome.failures),
+    )
+
+
+def _new_run(day: date, kind: str) -> Run:
+    rubric = row_rubric(RUBRIC_ID)
+    return Run(
+        run_id=uuid.uuid4().hex,
+        kind=kind,
+        score_date=day,
+        rubric=rubric.id,
+        rubric_version=rubric.version,
+        code_version=version("aqb"),
+        started_at=now(),
+    )
+
+
+def _refuse_nothing_read(outcome: ScoredRows, files: int) -> None:
+    """A day must not be emptied because its source is broken."""
+    if len(outcome.failures) == files and not outcome.counts.rows_in:
+        errors = "\n".join(str(failure.error) for failure in outcome.failures)
+        raise InputError(f"no file of the source could be read; the day's tables are as they were\n{errors}")
+
+
+def _title(day: date, kind: str) -> str:
+    return f"{day} (오늘 지금까지, 잠정)" if kind == "intraday" else str(day)
+
+
+def _problems(outcome: ScoredRows) -> tuple[str, ...]:
+    problems = [str(failure.error) for failure in outcome.failures]
+    if outcome.counts.rejected:
+        codes = ", ".join(f"{code} {count}" for code, count in sorted(outcome.rejected_by_code.items()))
+        problems.append(f"{outcome.counts.rejected} rows rejected ({codes}); see the table `rejected`")
+    return tuple(problems)
