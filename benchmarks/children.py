@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import flows  # noqa: F401 - says how many threads Polars gets; the children inherit it, as under the command line
+
 PYTHON = sys.executable
 _ROOT = Path(__file__).resolve().parent.parent
 

@@ -6,7 +6,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -32,14 +31,6 @@ def check_same_table(ours: str, theirs: str) -> None:
         mine, other = (pl.read_parquet(path, columns=[name])[name] for path in (ours, theirs))
         if not mine.equals(other.cast(kind)):
             raise AssertionError(f"the score tables differ in {name}")
-
-
-def end_to_end(source: str, out: str) -> None:
-    """`aqb score` as the command line calls it."""
-    from flows.score import score_to_folder
-    from tasks.settings import load_settings
-
-    score_to_folder([source], "ola-monitoring", Path(out), load_settings())
 
 
 def read_only(source: str) -> None:
@@ -110,7 +101,7 @@ def _batches(source: str) -> Iterator[pl.DataFrame]:
 _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
     job.__name__: job
     for job in (
-        *(inputs, rule_engine, end_to_end, read_only, read_and_score),
+        *(inputs, rule_engine, read_only, read_and_score),
         *(duckdb, duckdb_same_table, check_same_table),
     )
 }

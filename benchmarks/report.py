@@ -76,7 +76,7 @@ def _end_to_end(inputs: Inputs, rows: int, rounds: int, out: Path) -> str:
     costs = interleaved(
         rounds,
         {
-            "ours": partial(job, "end_to_end", source, ours),
+            "ours": partial(_score, source, ours),
             "duckdb": partial(job, "duckdb", source, out / "unordered.parquet"),
             "duckdb_same_table": partial(job, "duckdb_same_table", source, theirs),
             "read": partial(job, "read_only", source),
@@ -109,7 +109,7 @@ def _end_to_end(inputs: Inputs, rows: int, rounds: int, out: Path) -> str:
 
 def _growth(inputs: Inputs, rows: int, rounds: int, out: Path) -> str:
     files = ("few", "many", "one_group")
-    costs = interleaved(rounds, {name: partial(job, "end_to_end", inputs[name], out / name) for name in files})
+    costs = interleaved(rounds, {name: partial(_score, inputs[name], out / name) for name in files})
 
     def line(name: str, title: str) -> Sequence[str]:
         cost, base = costs[name], costs["few"]
@@ -128,19 +128,21 @@ def _growth(inputs: Inputs, rows: int, rounds: int, out: Path) -> str:
 
 
 def _start_up(inputs: Inputs, rounds: int, out: Path) -> str:
-    def score(name: str) -> Cost:
-        return cost_of([_AQB, "score", inputs[name], "--out", out / name])
-
+    seed, csv = partial(_score, inputs["seed"]), partial(_score, inputs["seed_csv"])
     costs = interleaved(
         rounds,
         {
             "`aqb --help` (target: 0.5)": partial(cost_of, [_AQB, "--help"]),
-            f"`aqb score`, {SEED_ROWS:,} rows of Parquet (target: 3)": partial(score, "seed"),
-            f"`aqb score`, {SEED_ROWS:,} rows of CSV (target: 3)": partial(score, "seed_csv"),
+            f"`aqb score`, {SEED_ROWS:,} rows of Parquet (target: 3)": partial(seed, out / "seed"),
+            f"`aqb score`, {SEED_ROWS:,} rows of CSV (target: 3)": partial(csv, out / "csv"),
         },
     )
     lines = [(title, f"{cost.cpu_s:.2f}", f"{cost.peak_mb:,.0f}") for title, cost in costs.items()]
     return _section("Start-up", ("", "CPU s", "peak MB"), lines)
+
+
+def _score(source: str, out: Path) -> Cost:
+    return cost_of([_AQB, "score", source, "--out", out])
 
 
 def _section(title: str, header: Sequence[str], lines: Sequence[Sequence[str]], remark: str = "") -> str:

@@ -1,1 +1,9 @@
 """Composition: Prefect flows and the command line."""
+
+from __future__ import annotations
+
+import os
+
+# Batches of chat rows are too small to share out: two threads take as long as one and a fifth more CPU
+# (docs/decisions/0002). Polars reads this when it is first imported; a user's own choice stands.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")

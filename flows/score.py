@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flows.judging import estimated_run, judged_run
+from flows.scored_file import ScoredFile
 from scoring.catalog import row_rubric, rubric_of
-from scoring.errors import AqbError, InputError, StorageError, UsageError
+from scoring.errors import InputError, StorageError, UsageError
 from scoring.rubric import RowRubric
 from scoring.runs.recognise import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
 from tasks.input_files import matching_files
-from tasks.judge.asking import Estimate
-from tasks.judge.budget import Budget
-from tasks.run_files import RUN_FILE_ENDINGS, headers_of, read_run_file
-from tasks.run_folder import write_run_folder
-from tasks.run_scoring import RunChoices, plan_of, score_run
+from tasks.run_files import RUN_FILE_ENDINGS, headers_of
+from tasks.run_scoring import RunChoices
 from tasks.score_folder import write_score_folder
 from tasks.settings import Settings
 
+if TYPE_CHECKING:
+    from tasks.judge.asking import Estimate
+
 CHAT_RUBRIC = "ola-monitoring"
 _CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
-_UNSAFE = re.compile(r"[^\w.()-]+")
-
-
-@dataclass(frozen=True)
-class ScoredFile:
-    """What became of one input: the folder with its summary, or the error."""
-
-    name: str
-    folder: Path
-    summary: dict[str, Any] | None = None
-    error: AqbError | None = None
 
 
 def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
@@ -54,10 +40,9 @@ def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings
     files = _files(inputs, choices)
     if _are_chat_rows(files, choices.rubric):
         return [ScoredFile("", out, score_to_folder(inputs, choices.rubric or CHAT_RUBRIC, out, settings))]
-    budget = Budget(settings.judge) if settings.judge.enabled else None
-    if len(files) == 1:
-        return [ScoredFile(files[0].name, out, _score_test_run(files[0], choices, out, settings, budget))]
-    return [_scored(path, choices, folder, settings, budget) for path, folder in _folders(files, out).items()]
+    from flows.score_runs import score_test_runs  # with the judge and its database: a second that chat rows save
+
+    return score_test_runs(files, choices, out, settings)
 
 
 def estimate_inputs(inputs: Sequence[str], choices: RunChoices, settings: Settings) -> dict[str, Estimate]:
@@ -72,10 +57,9 @@ def estimate_inputs(inputs: Sequence[str], choices: RunChoices, settings: Settin
         raise UsageError(
             "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
         )
-    return {
-        path.name: estimated_run(plan_of(read_run_file(path), choices, settings.rubric_options), settings)
-        for path in files
-    }
+    from flows.score_runs import estimate_test_runs
+
+    return estimate_test_runs(files, choices, settings)
 
 
 def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
@@ -136,35 +120,3 @@ def _is_chat_file(path: Path) -> bool:
         return layout_of(headers_of(path)) is Layout.CHAT
     except InputError:
         return False  # whoever reads it next says what is wrong with it
-
-
-def _scored(path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None) -> ScoredFile:
-    try:
-        return ScoredFile(path.name, folder, _score_test_run(path, choices, folder, settings, budget))
-    except (InputError, UsageError) as error:
-        return ScoredFile(path.name, folder, error=error)
-
-
-def _score_test_run(
-    path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None
-) -> dict[str, Any]:
-    """Scores one run into a folder; with a budget, the judge is asked within it."""
-    plan = plan_of(read_run_file(path), choices, settings.rubric_options)
-    judged = judged_run(plan, settings, budget) if budget else None
-    return write_run_folder(folder, score_run(plan, judged.verdicts if judged else {}), path, judged)
-
-
-def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:
-    """A folder for each file: its name, with a hash of its path where two files have the same."""
-    names = {path: safe_name(path.stem) for path in files}
-    taken = [name.casefold() for name in names.values()]
-    return {
-        path: out
-        / (name if taken.count(name.casefold()) == 1 else f"{name}-{sha256(str(path).encode()).hexdigest()[:8]}")
-        for path, name in names.items()
-    }
-
-
-def safe_name(name: str) -> str:
-    """A file's name as a folder's name, on every system."""
-    return _UNSAFE.sub("_", name).strip("._ ")[:80] or "run"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.score import ScoredFile
+from flows.scored_file import ScoredFile
 
 
 def score_text(scored: ScoredFile) -> str:

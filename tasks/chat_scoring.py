@@ -31,6 +31,7 @@ from scoring.row_identity import TIE_BREAK, numbered_keys, row_keys
 from scoring.row_scoring import KeepText, ScoredBatch, score_batch, with_kept_texts
 from scoring.rubric import RowRubric
 from tasks.chat_rows import ChatRowFiles, FileFailure, RowBatch
+from tasks.day_contents import DayContent, content_of
 from tasks.time_sorted_rows import TimeSortedRows
 
 _ANSWER_HASH = "_answer_hash"
@@ -62,7 +63,10 @@ class Counts:
 
 @dataclass
 class ScoredRows:
-    """The outcome of one pass: counts, sums, and the rows in their staging folder."""
+    """The outcome of one pass: counts, sums, and the rows in their staging folder.
+
+    `content` is what the window holds, None without a window.
+    """
 
     rubric: RowRubric
     source: ChatRowFiles
@@ -77,6 +81,7 @@ class ScoredRows:
     naive_timestamps: int = 0
     excluded_by_reason: Counter[str] = field(default_factory=Counter)
     rejected_by_code: Counter[str] = field(default_factory=Counter)
+    content: DayContent | None = None
     _kpi_parts: list[pl.DataFrame] = field(default_factory=list)
     _crosstab_parts: list[pl.DataFrame] = field(default_factory=list)
 
@@ -98,11 +103,12 @@ class ScoredRows:
         """The columns of the score table in the order of (`timestamp`, `row_id`)."""
         ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
         for bucket in self.scored.buckets():
+            rows = bucket.with_columns(row_id="row_key")
             repeated = bucket["row_key"].is_duplicated()
-            unique = bucket.filter(~repeated).with_columns(row_id="row_key")
-            numbered = self._in_tie_order(bucket.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
-            rows = self._identified(pl.concat([unique, numbered]))
-            yield rows.sort("timestamp", "row_id").select(self.rubric.scores_schema.names)
+            if repeated.any():
+                numbered = self._in_tie_order(bucket.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
+                rows = pl.concat([rows.filter(~repeated), numbered])
+            yield self._identified(rows.sort("timestamp", "row_id")).select(self.rubric.scores_schema.names)
 
     def excluded_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the excluded table, in the order of time."""
@@ -211,7 +217,10 @@ def score_chat_rows(
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
         else:
-            outcome.take(batch, score_batch(rubric, _frame(batch), time_zone))
+            rows = _frame(batch)
+            if window:
+                outcome.content = (outcome.content or DayContent()) + content_of(rows)
+            outcome.take(batch, score_batch(rubric, rows, time_zone))
     outcome.counts.check()
     return outcome
 

@@ -33,7 +33,6 @@ def score(
 
     Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
     """
-    from flows.judging import estimate_text
     from flows.score import estimate_inputs, score_inputs
     from flows.score_text import failed, score_errors, score_text
     from tasks.run_scoring import RunChoices
@@ -42,6 +41,8 @@ def score(
     choices = RunChoices(rubric, agent_type, _options(option or []))
     settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))
     if dry_run:
+        from flows.judging import estimate_text
+
         estimates = estimate_inputs(inputs, choices, settings)
         if as_json:
             print_json({name: vars(found) for name, found in estimates.items()})

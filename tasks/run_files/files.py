@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scoring.errors import InputError
 from scoring.runs.executions import AgentType
@@ -24,7 +24,9 @@ from tasks.input_files import FileIdentity, identity_of
 from tasks.run_files.columns import columns_of
 from tasks.run_files.rows import RowReader, is_blank
 from tasks.run_files.runs import PackedExecution, RowCounts, RunFile
-from tasks.run_files.workbooks import RunWorkbook
+
+if TYPE_CHECKING:
+    from tasks.run_files.workbooks import RunWorkbook
 
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
 _RUN_LAYOUTS = (Layout.LONG, Layout.WIDE)
@@ -47,7 +49,7 @@ def read_run_file(path: Path) -> RunFile:
     identity = identity_of(path)
     reading = _Reading(agent_type_of(FileFacts(path.name, ())))
     if path.suffix.lower() == ".xlsx":
-        with RunWorkbook(path) as workbook:
+        with _workbook(path) as workbook:
             sheets = [sheet for sheet in workbook.sheets() if layout_of(header_names(sheet.columns)) in _RUN_LAYOUTS]
             if not sheets:
                 found = "; ".join(
@@ -70,9 +72,15 @@ def headers_of(path: Path) -> tuple[str, ...]:
     """
     if path.suffix.lower() != ".xlsx":
         return header_names(text_table(path).columns)
-    with RunWorkbook(path) as workbook:
+    with _workbook(path) as workbook:
         headers = [header_names(sheet.columns) for sheet in workbook.sheets()]
     return next((names for names in headers if layout_of(names) in _RUN_LAYOUTS), headers[0] if headers else ())
+
+
+def _workbook(path: Path) -> RunWorkbook:
+    from tasks.run_files.workbooks import RunWorkbook  # openpyxl takes longer to import than a small CSV to score
+
+    return RunWorkbook(path)
 
 
 def text_table(path: Path) -> DelimitedText:
