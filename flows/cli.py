@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from flows.commands import doctor, files, rows, rules, runs
+from flows.commands import backfill, compare, doctor, files, rows, rules, runs
 from flows.commands.terminal import complain
 from scoring.errors import AqbError, UsageError
 
@@ -24,8 +24,10 @@ app = typer.Typer(
 )
 app.command()(files.score)
 app.command()(runs.nightly)
+app.command()(backfill.backfill)
 app.command()(runs.test_runs)
 app.command()(runs.demo)
+app.command()(compare.compare)
 app.command()(rows.rows)
 app.command()(rows.golden)
 app.command()(rules.sql)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 
@@ -14,8 +14,3 @@ def now() -> datetime:
 def today(time_zone: str) -> date:
     """The calendar day of this instant in a zone."""
     return now().astimezone(ZoneInfo(time_zone)).date()
-
-
-def yesterday(time_zone: str) -> date:
-    """The last calendar day that is over."""
-    return today(time_zone) - timedelta(days=1)

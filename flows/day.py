@@ -7,17 +7,15 @@ time-outs, states and artifacts.
 from __future__ import annotations
 
 import shutil
-import uuid
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from flows.clock import now
+from flows.recording import recorded
 from flows.steps import step
 from scoring.alerts import AlertFact
 from scoring.catalog import row_rubric
@@ -25,8 +23,11 @@ from scoring.days import day_window
 from scoring.errors import InputError, StorageError
 from tasks.chat_rows import ChatRowFiles, FileIdentity
 from tasks.chat_scoring import Counts, ScoredRows, score_chat_rows
+from tasks.day_plan import day_parameters
+from tasks.later_alerts import write_later_alerts
+from tasks.leases import in_turn, working_alone
 from tasks.monitoring_tables import RUNS, write_alerts, write_day_report, write_scored_day
-from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger
+from tasks.run_ledger import RUNS_SCHEMA, RunLedger
 from tasks.settings import Settings
 from tasks.warehouse import Warehouse, open_warehouse
 
@@ -80,10 +81,13 @@ def score(files: ChatRowFiles, day: date, settings: Settings, staging: Path) -> 
 
 
 @step("write", run_name="write {day}", timeout_s=3600)
-def write(warehouse: Warehouse, day: date, outcome: ScoredRows) -> list[AlertFact]:
-    """Replaces the day in every monitoring table, the alert facts last."""
+def write(warehouse: Warehouse, day: date, outcome: ScoredRows, state_url: str) -> list[AlertFact]:
+    """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it."""
     write_scored_day(warehouse, day, outcome)
-    return write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
+    with in_turn(warehouse, state_url, "monitoring-alerts"):
+        facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
+        write_later_alerts(warehouse, day, outcome.rubric)
+    return facts
 
 
 @step("summarise", run_name="summarise {day}", timeout_s=600)
@@ -106,33 +110,41 @@ def score_day(settings: Settings, day: date, kind: str) -> DayOutcome:
     Raises:
         InputError: no file of the source could be read; the day is as it was before.
     """
-    warehouse = open_warehouse(settings.warehouse)
-    with closing(RunLedger(settings.state_url)) as ledger, warehouse.staging(f"monitoring-{day}") as staging:
-        run = _new_run(day, kind)
-        ledger.save(run)
-        try:
-            files, inputs = extract(settings.monitoring.source, day)
-            outcome = score(files, day, settings, staging)
-            _refuse_nothing_read(outcome, len(files.files))
-            alerts = write(warehouse, day, outcome)
-            report = summarise(warehouse, day, outcome, Path(settings.reports), _title(day, kind))
-        except BaseException as error:
-            ledger.save(replace(run, finished_at=now(), outcome="failed", message=f"{type(error).__name__}: {error}"))
-            raise
-        problems = _problems(outcome)
-        ledger.save(
-            replace(
-                run,
-                finished_at=now(),
+    warehouse, rubric = open_warehouse(settings.warehouse), row_rubric(RUBRIC_ID)
+    with (
+        closing(RunLedger(settings.state_url)) as ledger,
+        working_alone(warehouse, settings.state_url, f"monitoring-{day}") as staging,
+    ):
+        with recorded(
+            ledger,
+            settings.state_url,
+            kind,
+            day,
+            rubric=rubric.id,
+            rubric_version=rubric.version,
+            parameters=day_parameters(settings),
+        ) as run:
+            with run.step("extract"):
+                files, inputs = extract(settings.monitoring.source, day)
+                run.note(inputs=[vars(file) for file in inputs])
+            with run.step("score") as counts:
+                outcome = score(files, day, settings, staging)
+                counts.update(vars(outcome.counts))
+                _refuse_nothing_read(outcome, len(files.files))
+            with run.step("write"):
+                alerts = write(warehouse, day, outcome, settings.state_url)
+            with run.step("summarise"):
+                report = summarise(warehouse, day, outcome, Path(settings.reports), _title(day, kind))
+            problems = _problems(outcome)
+            run.note(
                 outcome="failed" if outcome.failures else "completed",
-                inputs=[vars(file) for file in inputs],
+                content=outcome.content and outcome.content.fingerprint,
                 message="; ".join(problems) or None,
                 **vars(outcome.counts),
             )
-        )
         warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day)])
     return DayOutcome(
-        run.run_id,
+        run.run.run_id,
         day,
         outcome.counts,
         outcome.period_kpis(),
@@ -141,19 +153,6 @@ def score_day(settings: Settings, day: date, kind: str) -> DayOutcome:
         problems,
         len(files.files),
         len(outcome.failures),
-    )
-
-
-def _new_run(day: date, kind: str) -> Run:
-    rubric = row_rubric(RUBRIC_ID)
-    return Run(
-        run_id=uuid.uuid4().hex,
-        kind=kind,
-        score_date=day,
-        rubric=rubric.id,
-        rubric_version=rubric.version,
-        code_version=version("aqb"),
-        started_at=now(),
     )
 
 

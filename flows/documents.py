@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flows.reference import commands_page, settings_page, tables_page
 from scoring.catalog import folders, rubrics
 from scoring.rubric import RowRubric
 from scoring.rubric_readme import row_rubric_readme
@@ -14,11 +15,17 @@ ROOT = Path(__file__).parents[1]
 
 def documents() -> dict[Path, str]:
     """Every generated page by its path in the project."""
-    return {
+    reference = ROOT / "docs" / "reference"
+    readmes = {
         ROOT / "scoring" / "rubrics" / folders()[rubric_id] / "README.md": (
             row_rubric_readme(rubric) if isinstance(rubric, RowRubric) else rubric.readme()
         )
         for rubric_id, rubric in rubrics().items()
+    }
+    return readmes | {
+        reference / "settings.md": settings_page(),
+        reference / "tables.md": tables_page(),
+        reference / "commands.md": commands_page(),
     }
 
 

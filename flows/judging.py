@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from flows.telemetry import tell_judgements
 from tasks.judge.asking import Estimate, Judged, Progress, ask, estimate
 from tasks.judge.budget import Budget
 from tasks.judge.store import VerdictStore
@@ -24,7 +25,9 @@ _SECONDS_BETWEEN_LINES = 10.0
 def judged_run(plan: RunPlan, settings: Settings, budget: Budget) -> Judged:
     """The verdicts on a run. What was paid for before is not asked again."""
     with closing(VerdictStore(settings.state_url)) as store, _shown(plan.run.name) as show:
-        return ask(questions_of(plan), settings.judge, store, budget=budget, progress=show)
+        judged = ask(questions_of(plan), settings.judge, store, budget=budget, progress=show)
+    tell_judgements(judged.judgements)
+    return judged
 
 
 def estimated_run(plan: RunPlan, settings: Settings) -> Estimate:

@@ -1,54 +1,144 @@
-"""The nightly flow: one day of chat rows, then what has arrived in the inbox of test runs."""
+"""The nightly flow: days that were missed or have changed, one day of chat rows, then the inbox of test runs.
+
+The day of a run that somebody's schedule has started is told by its schedule, not by the clock: a run that was late,
+or waited for a worker, still scores the day that it was meant for.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
+from typing import Literal
+from zoneinfo import ZoneInfo
 
 from prefect import flow
+from prefect.runtime import flow_run
 
 from flows.clock import today
 from flows.day import DayOutcome, score_day
+from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
+from tasks.day_plan import EarlierDays, earlier_days
+from tasks.run_ledger import INTRADAY, NIGHTLY
 from tasks.settings import Settings
 
 
 @dataclass(frozen=True)
-class NightlyOutcome:
-    """What one nightly run did; `test_runs` is what became of the inbox, None where there is none."""
+class EarlierDay:
+    """A day that was done before the run's own: why (`missing`, `late rows`), and what came of it or stopped it."""
 
-    scored: DayOutcome
-    test_runs: InboxOutcome | None
+    day: date
+    why: str
+    outcome: DayOutcome | None
+    error: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole day was read."""
+        return self.outcome is not None and not self.outcome.unread_files
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        return self.scored.problems + (self.test_runs.problems if self.test_runs else ())
+        found = self.outcome.problems if self.outcome else (self.error,)
+        return tuple(f"{self.day} ({self.why}): {problem}" for problem in found)
+
+
+@dataclass(frozen=True)
+class NightlyOutcome:
+    """What one nightly run did: its day, the days before it, and the inbox, None where there is none.
+
+    `unfilled` are the first and the last of missed days that are too long ago for it.
+    """
+
+    scored: DayOutcome
+    test_runs: InboxOutcome | None
+    earlier: tuple[EarlierDay, ...] = ()
+    unfilled: tuple[date, date] | None = None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a person should look at."""
+        return (
+            *(problem for one in self.earlier for problem in one.problems),
+            *self._gap(),
+            *self.scored.problems,
+            *(self.test_runs.problems if self.test_runs else ()),
+        )
+
+    def _gap(self) -> Iterator[str]:
+        if self.unfilled:
+            first, last = self.unfilled
+            yield f"no run has scored {first} to {last}; `aqb backfill --from {first} --to {last}` does"
 
 
 class IncompleteRunError(AqbError):
-    """The run did what it could, but some of its files could not be read; `outcome` says what was done."""
+    """The run did what it could, but not all of it; `outcome` says what was done."""
 
     def __init__(self, outcome: NightlyOutcome) -> None:
-        super().__init__(
-            f"{outcome.scored.unread_files} of {outcome.scored.files} files could not be read",
-            fix="mend or remove these files and run the day again",
-        )
+        scored = outcome.scored
+        parts = [f"{one.day} could not be scored" for one in outcome.earlier if not one.complete]
+        if scored.unread_files:
+            parts.append(f"{scored.unread_files} of {scored.files} files could not be read")
+        super().__init__("; ".join(parts), fix="mend or remove what stopped it and run the day again")
         self.outcome = outcome
 
 
-@flow(name="nightly", flow_run_name="nightly {day}", validate_parameters=False)
-def nightly(settings: Settings, day: date, kind: str = "nightly") -> NightlyOutcome:
-    """Scores one day and replaces it in the warehouse, then what has arrived in the inbox of test runs.
+def _name() -> str:
+    """What Prefect calls the run."""
+    given = flow_run.parameters
+    return f"{given.get('kind', NIGHTLY)} {given.get('day') or ''}".strip()
+
+
+@flow(name="nightly", flow_run_name=_name)
+def nightly(
+    settings: GivenSettings = None, day: date | None = None, kind: Literal["nightly", "intraday"] = "nightly"
+) -> NightlyOutcome:
+    """Scores one day of chat rows and replaces it in the warehouse, then what has arrived in the inbox of test runs.
+
+    Args:
+        day: The day to score, and no other. Empty: the day before the scheduled start, after the days before it that
+            were missed or have late rows; for `intraday` the day of the scheduled start.
+        kind: `nightly` scores a whole day; `intraday` today so far, provisionally.
 
     Raises:
-        IncompleteRunError: some files of the source could not be read; the rows of the others are scored.
-        InputError: none could be read; the day is as it was before.
+        IncompleteRunError: some files of the source, or some earlier days, could not be read; the others are scored.
+        InputError: nothing of the source could be read; the day is as it was before.
     """
-    outcome = NightlyOutcome(score_day(settings, day, kind), _score_inbox(settings))
-    if outcome.scored.unread_files:
+    settings = settings_of_flow(settings)
+    if kind == INTRADAY:
+        return _complete(NightlyOutcome(score_day(settings, day or _scheduled_day(settings), kind), None))
+    before = EarlierDays()
+    if day is None:
+        day = _scheduled_day(settings) - timedelta(days=1)
+        before = earlier_days(settings, day)
+    earlier = tuple(
+        _score_earlier(settings, one, "missing" if one in before.missing else "late rows")
+        for one in sorted({*before.missing, *before.late})
+    )
+    scored = score_day(settings, day, kind)
+    return _complete(NightlyOutcome(scored, _score_inbox(settings), earlier, before.out_of_reach))
+
+
+def _scheduled_day(settings: Settings) -> date:
+    """The local day on which the run was to start."""
+    local: date = flow_run.scheduled_start_time.astimezone(ZoneInfo(settings.time_zone)).date()
+    return local
+
+
+def _score_earlier(settings: Settings, day: date, why: str) -> EarlierDay:
+    """Scores a day before the run's own, which must not fail with it."""
+    try:
+        return EarlierDay(day, why, score_day(settings, day, NIGHTLY))
+    except AqbError as error:
+        return EarlierDay(day, why, None, str(error))
+
+
+def _complete(outcome: NightlyOutcome) -> NightlyOutcome:
+    if outcome.scored.unread_files or not all(one.complete for one in outcome.earlier):
         raise IncompleteRunError(outcome)
     return outcome
 

@@ -20,6 +20,7 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     counts, kpis = scored.counts, scored.kpis
     lines = [
         "",
+        *(f"{one.day}: {one.why}, {'scored' if one.complete else 'not complete'}" for one in outcome.earlier),
         f"{scored.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
         f" + rejected {counts.rejected:,}",
     ]
@@ -79,6 +80,10 @@ def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
         "kpis": outcome.scored.kpis,
         "alerts": [asdict(fact) for fact in outcome.scored.alerts],
         "report": str(outcome.scored.report),
+        "earlier": [
+            {"day": str(one.day), "why": one.why, "counts": one.outcome and asdict(one.outcome.counts)}
+            for one in outcome.earlier
+        ],
         "problems": list(outcome.problems),
         "test_runs": inbox_dict(outcome.test_runs) if outcome.test_runs else None,
     }

@@ -8,7 +8,8 @@ from datetime import date
 from scoring.catalog import row_rubric
 from scoring.days import day_window
 from scoring.errors import UsageError
-from scoring.googlesql_backend import literal, scoring_query
+from scoring.googlesql_backend import literal
+from scoring.googlesql_scoring import production_rows_query, scoring_query
 from tasks.settings import Settings
 
 # project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
@@ -31,9 +32,7 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
     rubric = row_rubric("ola-monitoring")
     return scoring_query(
         rubric,
-        source=f"`{source}`",
+        chat_rows=production_rows_query(f"`{source}`", condition),
         time_zone=settings.time_zone,
-        output_columns=rubric.scores_schema.names,
-        condition=condition,
         keep_text=settings.monitoring.keep_text,
     )

@@ -6,23 +6,23 @@ by the next run. One task run per file; a file that fails does not stop the othe
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
-from prefect.client.schemas.objects import State
 
-from flows.clock import now
-from flows.score import safe_name
+from flows.clock import now, today
+from flows.recording import recorded
+from flows.run_parameters import GivenSettings, settings_of_flow
+from flows.score_runs import safe_name
 from flows.steps import step
+from flows.telemetry import tell_judgements
 from scoring.errors import AqbError, InputError
 from tasks.inbox import look_into
 from tasks.input_files import FileIdentity
@@ -30,17 +30,17 @@ from tasks.judge.asking import Judged, ask
 from tasks.judge.budget import Budget
 from tasks.judge.questions import Question
 from tasks.judge.store import VerdictStore
+from tasks.leases import working_alone
 from tasks.monitoring_tables import RUNS
 from tasks.run_files import read_run_file
 from tasks.run_folder import write_run_folder
 from tasks.run_judging import joined, portions, questions_of
-from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger
+from tasks.run_ledger import RUNS_SCHEMA, TEST_RUN, RunLedger
 from tasks.run_scoring import RunChoices, RunPlan, plan_of, score_run
 from tasks.run_warehouse import write_test_run
 from tasks.settings import Settings
 from tasks.warehouse import open_warehouse
 
-KIND = "test_run"
 _HASH_DIGITS = 8
 
 
@@ -93,7 +93,9 @@ def read_questions(name: str, identity: FileIdentity, settings: Settings) -> lis
 def judge_portion(name: str, number: int, questions: Sequence[Question], settings: Settings, budget: Budget) -> Judged:
     """Asks one portion of a file's questions. A retry asks only what has no verdict yet: the store knows the rest."""
     with closing(VerdictStore(settings.state_url)) as store:
-        return ask(questions, settings.judge, store, budget=budget)
+        judged = ask(questions, settings.judge, store, budget=budget)
+    tell_judgements(judged.judgements)
+    return judged
 
 
 @step("score test run", run_name="score test run {name}", timeout_s=3600)
@@ -132,17 +134,22 @@ def _judged(identity: FileIdentity, settings: Settings, budget: Budget) -> Judge
     return joined(parts)
 
 
-@flow(name="test-runs", flow_run_name="test runs {day}", validate_parameters=False)
-def score_inbox(settings: Settings, day: date) -> InboxOutcome:
-    """Scores the new files of the inbox; `day` is the local day under which the warehouse keeps them.
+@flow(name="test-runs", flow_run_name="test runs")
+def score_inbox(settings: GivenSettings = None, day: date | None = None) -> InboxOutcome:
+    """Scores the new files of the inbox, each once.
+
+    Args:
+        day: The local day under which the warehouse keeps them. Empty: today.
 
     Raises:
         IncompleteInboxError: some files failed; the others are scored.
     """
+    settings = settings_of_flow(settings)
+    day = day or today(settings.time_zone)
     warehouse = open_warehouse(settings.warehouse)
-    with closing(RunLedger(settings.state_url)) as ledger, warehouse.staging("test-runs"):
+    with closing(RunLedger(settings.state_url)) as ledger, working_alone(warehouse, settings.state_url, "test-runs"):
         inbox = look_into(
-            Path(settings.test_runs.inbox), ledger.completed_inputs(KIND), now(), settings.test_runs.quiet_s
+            Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )
         scored, failures = [], []
         budget = Budget(settings.judge) if settings.judge.enabled else None
@@ -166,38 +173,35 @@ def _score_and_record(
     ledger: RunLedger, identity: FileIdentity, settings: Settings, day: date, budget: Budget | None
 ) -> ScoredTestRun | str:
     """Scores one file as a task run of its own and keeps it in the ledger; a failure is its message."""
-    run = Run(
-        run_id=uuid.uuid4().hex,
-        kind=KIND,
-        score_date=day,
-        rubric="",
-        rubric_version="",
-        code_version=version("aqb"),
-        started_at=now(),
+    with recorded(
+        ledger,
+        settings.state_url,
+        TEST_RUN,
+        day,
         inputs=[vars(identity)],
-    )
-    ledger.save(run)
-    result = _score_one(identity, settings, day, budget)
-    if isinstance(result, ScoredTestRun):
-        counts = {name: result.summary["counts"][name] for name in ("rows_in", "scored", "excluded", "rejected")}
-        rubric = {name: result.summary[name] for name in ("rubric", "rubric_version")}
-        ledger.save(replace(run, finished_at=now(), outcome="completed", **rubric, **counts))
-        return result
-    message = str(result)
-    ledger.save(replace(run, finished_at=now(), outcome="failed", message=message))
-    return message
+        parameters={"rubric_options": settings.rubric_options, "judged": settings.judge.enabled},
+    ) as run:
+        judged = None
+        try:
+            if budget:
+                with run.step("judge") as counts:
+                    judged = _judged(identity, settings, budget)
+                    summary = judged.summary()
+                    counts.update({name: summary[name] for name in ("questions", "cached", "tokens")})
+                    run.note(**_of_the_judge(judged), cost_usd=summary["cost"])
+            with run.step("score") as counts:
+                scored = score_file(Path(identity.name).name, identity, settings, day, judged)
+                found = {name: scored.summary["counts"][name] for name in ("rows_in", "scored", "excluded", "rejected")}
+                counts.update(found)
+        except Exception as error:  # noqa: BLE001 - another file must not stop with it
+            run.note(outcome="failed", message=str(error))
+            return str(error)
+        run.note(**found, **{name: scored.summary[name] for name in ("rubric", "rubric_version")})
+    return scored
 
 
-def _score_one(
-    identity: FileIdentity, settings: Settings, day: date, budget: Budget | None
-) -> ScoredTestRun | BaseException:
-    """The scored file, or what stopped it: another file must not stop with it."""
-    try:
-        judged = _judged(identity, settings, budget) if budget else None
-    except AqbError as error:
-        return error
-    name = Path(identity.name).name
-    state: State[ScoredTestRun] = score_file(name, identity, settings, day, judged, return_state=True)
-    result = state.result(raise_on_failure=False)
-    assert isinstance(result, ScoredTestRun | BaseException)
-    return result
+def _of_the_judge(judged: Judged) -> dict[str, str | None]:
+    """The models and prompts that gave the verdicts."""
+    models = {one.model_answered or one.model_asked for one in judged.judgements}
+    prompts = {f"{one.kind} {one.prompt_version}" for one in judged.judgements}
+    return {"model": ", ".join(sorted(models)) or None, "prompt_versions": ", ".join(sorted(prompts)) or None}

@@ -6,7 +6,7 @@ Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -19,13 +19,20 @@ UNUSUAL_TIMES_MEDIAN = 2
 HISTORY_DAYS = 7
 EXAMPLES = 5
 
+# Facts about a day that no rule of the rubric makes.
+NO_ROWS = "no_rows"
+ROWS_REJECTED = "rows_rejected"
+EXCLUDED_RATE_RISING = "excluded_rate_rising"
+
 
 @dataclass(frozen=True)
 class AlertFact:
     """One rule on one day for one tenant (`*` for all, None for rows without one).
 
-    `count` of `rows` met the rule; for a KPI `value` missed `limit`. `usual` are the counts of the last scored days,
-    latest first, 0 where the tenant had no rows. `row_ids` are the worst examples.
+    `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too.
+    For a KPI `value` missed `limit`. `usual` are the counts of the last scored days, latest first, 0 where the tenant
+    had no rows (for a day without rows: how many there were); `usual_values` are those of a KPI, where it is known,
+    or of the excluded rate. `row_ids` are the worst examples.
     """
 
     rule: str
@@ -37,7 +44,8 @@ class AlertFact:
     value: float | None = None
     limit: float | None = None
     usual: tuple[int, ...] = ()
-    row_ids: tuple[str, ...] = field(default=())
+    usual_values: tuple[float, ...] = ()
+    row_ids: tuple[str, ...] = ()
 
 
 def is_unusual(count: int, usual: Sequence[int]) -> bool:
@@ -66,15 +74,21 @@ def monitoring_facts(
         tenant = row["tenant_id"]
         earlier = [next((past for past in day if past["tenant_id"] == tenant), None) for day in history]
         facts.extend(_row_rule_facts(rubric, row, earlier, examples))
-        facts.extend(_kpi_facts(rubric, row))
+        facts.extend(_kpi_facts(rubric, row, earlier))
         facts.extend(_excluded_facts(row, earlier))
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
-    rows = total["rows"] if total else 0
-    if total is None or rows + total["excluded"] == 0:
-        facts.append(AlertFact("no_rows", "critical", "이날 행이 하나도 없음", ALL_TENANTS, 0, 0))
+    if total is None or not _all_rows(total):
+        usual_rows = tuple(_all_rows(past) for day in history for past in day if past["tenant_id"] == ALL_TENANTS)
+        facts.append(AlertFact(NO_ROWS, "critical", "이날 행이 하나도 없음", ALL_TENANTS, 0, 0, usual=usual_rows))
     if rejected:
-        facts.append(AlertFact("rows_rejected", "warning", "읽지 못해 거부한 행", ALL_TENANTS, rejected, rows))
+        read = rejected + (_all_rows(total) if total else 0)
+        facts.append(AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, rejected, read))
     return facts
+
+
+def _all_rows(row: Mapping[str, Any]) -> int:
+    """Scored and excluded rows."""
+    return int(row["rows"] + row["excluded"])
 
 
 def _row_rule_facts(
@@ -83,6 +97,7 @@ def _row_rule_facts(
     earlier: Sequence[Mapping[str, Any] | None],
     examples: Mapping[tuple[str, str | None], Sequence[str]],
 ) -> list[AlertFact]:
+    also_excluded = {measure.name for measure in rubric.excluded_measures}
     return [
         AlertFact(
             rule.id,
@@ -90,7 +105,7 @@ def _row_rule_facts(
             rule.title,
             row["tenant_id"],
             row[f"alert_{rule.id}"],
-            row["rows"],
+            _all_rows(row) if f"alert_{rule.id}" in also_excluded else row["rows"],
             usual=tuple(past[f"alert_{rule.id}"] if past else 0 for past in earlier),
             row_ids=tuple(examples.get((rule.id, row["tenant_id"]), ())),
         )
@@ -99,7 +114,9 @@ def _row_rule_facts(
     ]
 
 
-def _kpi_facts(rubric: RowRubric, row: Mapping[str, Any]) -> list[AlertFact]:
+def _kpi_facts(
+    rubric: RowRubric, row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] | None]
+) -> list[AlertFact]:
     return [
         AlertFact(
             f"kpi_{kpi.name}",
@@ -110,6 +127,7 @@ def _kpi_facts(rubric: RowRubric, row: Mapping[str, Any]) -> list[AlertFact]:
             row["rows"],
             value=row[kpi.name],
             limit=float(kpi.target.value),
+            usual_values=tuple(past[kpi.name] for past in earlier if past and past[kpi.name] is not None),
         )
         for kpi in rubric.quotients
         if kpi.target and row[f"{kpi.name}_met"] is False
@@ -123,13 +141,14 @@ def _excluded_facts(row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] 
         return []
     return [
         AlertFact(
-            "excluded_rate_rising",
+            EXCLUDED_RATE_RISING,
             "critical",
             "질문이나 답변이 NULL인 행의 비율이 오름",
             row["tenant_id"],
             row["excluded"],
-            row["rows"] + row["excluded"],
+            _all_rows(row),
             row["excluded_rate"],
             usual=tuple(past["excluded"] if past else 0 for past in earlier),
+            usual_values=tuple(usual_rates),
         )
     ]

@@ -52,9 +52,9 @@ def key_sql() -> str:
     return f"SUBSTR(TO_HEX(SHA256(CONCAT(\n      {canonical}\n    ))), 1, {KEY_HEX_DIGITS})"
 
 
-def ordinal_sql() -> str:
-    """The place of a row among those with its key, in GoogleSQL."""
-    return f"ROW_NUMBER() OVER (PARTITION BY row_key ORDER BY {', '.join(TIE_BREAK)})"
+def ordinal_sql(kind: str) -> str:
+    """The place of a row among those of its key and its `kind` (a column), in GoogleSQL."""
+    return f"ROW_NUMBER() OVER (PARTITION BY row_key, {kind} ORDER BY {', '.join(TIE_BREAK)})"
 
 
 def row_id_sql() -> str:

@@ -34,12 +34,13 @@ class ExclusionRule:
 
 @dataclass(frozen=True)
 class AlertRule:
-    """One condition of a row that people are told about. `title` is Korean."""
+    """One condition of a row that people are told about. `title` and `action`, what to do about it, are Korean."""
 
     id: str
     level: AlertLevel
     condition: Expression
     title: str
+    action: str
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from scoring.bands import Bands
 from scoring.errors import RuleError, UsageError
 from scoring.judging import JudgeRequest, Verdicts
 from scoring.prompts import JudgePrompt
@@ -108,6 +109,8 @@ class RunRubric:
     `queries.parquet`, all of them, in order, filled by `query_row`. `prompts` are what the judge is told, one per
     kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
     rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
+    `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
+    say in Korean what the codes of the data quality and of `manual_review_reasons` mean.
     """
 
     id: str
@@ -128,6 +131,8 @@ class RunRubric:
     prompts: tuple[JudgePrompt, ...] = ()
     prompt: Callable[[], str] | None = None
     query_json: Callable[[ScoredQuery], Mapping[str, Any]] | None = None
+    speed_bands: Mapping[tuple[LatencyClass, AgentType | None], Bands[int]] = field(default_factory=dict)
+    code_titles: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len({metric.name for metric in self.metrics}) != len(self.metrics):

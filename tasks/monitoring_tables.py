@@ -5,7 +5,7 @@ Source: SPEC 1.3, 1.4, 6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from itertools import islice
@@ -15,12 +15,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.alerting.messages import Example
 from scoring.alerts import EXAMPLES, HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.derived_tables import ALL_TENANTS
 from scoring.rubric import RowRubric
 from scoring.tables import field
 from tasks.chat_scoring import ScoredRows
-from tasks.reports.monitoring import MonitoringReport, monitoring_report
+from tasks.reports.monitoring import FAILURE_TITLES, MonitoringReport, monitoring_report
 from tasks.warehouse import Warehouse
 from tasks.whole_files import empty_frame, write_text
 
@@ -52,6 +53,7 @@ ALERTS_SCHEMA = pa.schema(
         field("value", pa.float64(), "비율이나 평균의 값"),
         field("limit", pa.float64(), "목표"),
         field("usual", pa.list_(pa.int64()), "최근에 채점한 날들의 행 수, 가까운 날부터"),
+        field("usual_values", pa.list_(pa.float64()), "KPI나 제외율이면 그 날들의 값 가운데 알려진 것"),
         field("row_ids", pa.list_(pa.string()), "가장 나쁜 예"),
         field("rubric", pa.string(), "루브릭 id"),
         field("rubric_version", pa.string(), "루브릭 버전"),
@@ -91,6 +93,34 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     )
     warehouse.replace_day(ALERTS, day, ALERTS_SCHEMA, [frame])
     return facts
+
+
+def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date, list[AlertFact]]:
+    """The alert facts of a day and of at most `days_before` scored days before it, by day.
+
+    Days on which nothing fired are there without facts; days that were not scored are not.
+    """
+    scored = [earlier for earlier in warehouse.days(KPIS) if earlier <= day][-days_before - 1 :]
+    facts: dict[date, list[AlertFact]] = {when: [] for when in scored}
+    rows = warehouse.read(ALERTS, scored)
+    for row in rows.collect().to_dicts() if rows is not None else []:
+        values: dict[str, Any] = {name: row[name] for name in _alert_columns()}
+        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        facts[row["score_date"]].append(AlertFact(**values | lists))
+    return facts
+
+
+def read_examples(warehouse: Warehouse, day: date, row_ids: Collection[str]) -> dict[str, Example]:
+    """The rows that alert facts of a day point to, by row id, as messages show them."""
+    scores = warehouse.read(SCORES, [day])
+    if scores is None or not row_ids:
+        return {}
+    columns = ["row_id", "user_input", "llm_response", "failure_type", "final_score"]
+    rows = scores.select(columns).filter(pl.col("row_id").is_in(list(row_ids))).collect()
+    return {
+        row_id: Example(row_id, question, answer, FAILURE_TITLES.get(failure_type), score)
+        for row_id, question, answer, failure_type, score in rows.iter_rows()
+    }
 
 
 def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredRows, folder: Path, title: str) -> DayReport:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.resources.abc import Traversable
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, ValidationError, field_serializer, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_serializer, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -20,11 +22,15 @@ from pydantic_settings import (
 )
 
 from scoring.errors import UsageError
+from tasks.bigquery.settings import BigQuerySettings
 from tasks.judge.settings import JudgeSettings
 from tasks.settings_section import Section
+from tasks.slack.settings import AlertsSettings
 
 SETTINGS_FILE = "aqb.toml"
 _PREFIX = "AQB_"
+_READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
+_PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 
 # `tolerance_percent = 1` is as good as "1".
@@ -42,10 +48,19 @@ class MonitoringSettings(Section):
     """Chat rows of production: where they come from and what the score table keeps."""
 
     source: str = "data/chat_rows"
-    """A file, a folder or a glob with chat rows (Parquet, CSV, JSON Lines)."""
+    """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
 
     keep_text: Literal["flagged", "all", "none"] = "flagged"
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
+
+    lookback_days: int = Field(default=2, ge=0, le=31)
+    """Days before the nightly one that are scored again when their rows have changed: late rows."""
+
+    catch_up_days: int = Field(default=14, ge=0, le=366)
+    """Days before the nightly one that are scored first when no run has completed them."""
+
+    parallel_days: int = Field(default=2, ge=1, le=32)
+    """Days that a backfill works on at the same time."""
 
 
 class InboxSettings(Section):
@@ -74,7 +89,7 @@ class Settings(BaseSettings):
     """The zone whose calendar days are scored."""
 
     warehouse: str = "data/warehouse"
-    """Where the score tables go: a folder."""
+    """Where the score tables go: a folder, or `bigquery://project/dataset`."""
 
     reports: str = "data/reports"
     """The folder of the reports for people."""
@@ -82,11 +97,18 @@ class Settings(BaseSettings):
     state_url: str = "sqlite:///data/state.db"
     """The database of runs: SQLite, or PostgreSQL for teams."""
 
+    log_format: Literal["plain", "json"] = "plain"
+    """Log lines on standard error: plain ones, or a JSON document a line."""
+
     monitoring: MonitoringSettings = MonitoringSettings()
 
     test_runs: InboxSettings = InboxSettings()
 
     judge: JudgeSettings = JudgeSettings()
+
+    alerts: AlertsSettings = AlertsSettings()
+
+    bigquery: BigQuerySettings = BigQuerySettings()
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
@@ -124,11 +146,12 @@ def load_settings(**options: Any) -> Settings:
     """The settings of this run; `options` are those given on the command line.
 
     Raises:
-        UsageError: a setting that does not exist or has a wrong value; names each and where it stands.
+        UsageError: a setting that does not exist or has a wrong value; names each and where it stands. Also a file
+            that holds secrets and that others may read.
     """
     _refuse_unknown_variables()
     try:
-        return Settings(**options)
+        settings = Settings(**options)
     except ValidationError as error:
         problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
         raise UsageError(
@@ -144,6 +167,8 @@ def load_settings(**options: Any) -> Settings:
         raise UsageError(
             f"not valid TOML in UTF-8: {error}", where=SETTINGS_FILE, fix="correct it, or save it as UTF-8"
         ) from error
+    _refuse_readable_secrets(settings)
+    return settings
 
 
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
@@ -186,6 +211,27 @@ def _names() -> list[str]:
 
 def _variable(name: str) -> str:
     return _PREFIX + name.upper().replace(".", "__")
+
+
+def _refuse_readable_secrets(settings: Settings) -> None:
+    """A key or a password in a file that everybody on the machine reads is no secret any more."""
+    file = Path(SETTINGS_FILE)
+    if not file.is_file() or not stat.S_IMODE(file.stat().st_mode) & _READABLE_BY_OTHERS:
+        return
+    in_file = dict(_leaves(_read_settings_file(file)))
+    secrets = [name for name, value in _leaves(settings.model_dump()) if name in in_file and _is_secret(value)]
+    if secrets:
+        raise UsageError(
+            f"others may read this file, and it holds secrets: {', '.join(secrets)}",
+            where=SETTINGS_FILE,
+            fix=f"chmod 600 {SETTINGS_FILE}, or put them into {', '.join(map(_variable, secrets))}",
+        )
+
+
+def _is_secret(value: Any) -> bool:
+    if isinstance(value, SecretStr):
+        return bool(value.get_secret_value())
+    return isinstance(value, str) and bool(_PASSWORD_IN_URL.search(value))
 
 
 def _refuse_unknown_variables() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.schema import CreateColumn
 
 from scoring.errors import StorageError, UsageError
 
@@ -23,8 +25,23 @@ def shown_url(url: str) -> str:
         return "(no database URL)"
 
 
+class UtcDateTime(sa.TypeDecorator[datetime]):
+    """An instant; SQLite keeps no zone, so it goes in and comes out as UTC."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
 class StateDatabase:
     """Transactions on the database at a SQLAlchemy URL; the tables of `metadata` are made on first use.
+
+    A table that an earlier version made gets the columns that it lacks; these must be nullable.
 
     A transaction on SQLite holds the write lock from its start, so that two processes never meet half-way.
 
@@ -52,6 +69,7 @@ class StateDatabase:
             if not self.is_sqlite:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
             metadata.create_all(connection)
+            _add_missing_columns(connection, metadata)
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
@@ -78,6 +96,17 @@ class StateDatabase:
             where=self._shown_url,
             fix="check state_url, and that the database or its folder can be written",
         )
+
+
+def _add_missing_columns(connection: sa.Connection, metadata: sa.MetaData) -> None:
+    inspector, dialect = sa.inspect(connection), connection.dialect
+    for table in metadata.sorted_tables:
+        present = {column["name"] for column in inspector.get_columns(table.name)}
+        name = dialect.identifier_preparer.format_table(table)
+        for column in table.columns:
+            if column.name not in present:
+                declared = CreateColumn(column).compile(dialect=dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared}")
 
 
 def _durable_and_shared(connection: Any, record: object) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +20,10 @@ def nightly(
     day: Annotated[
         datetime | None,
         typer.Option(
-            "--date", formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="The day to score. Default: yesterday."
+            "--date",
+            formats=["%Y-%m-%d"],
+            metavar="YYYY-MM-DD",
+            help="The day to score, and no other. Default: yesterday, after the days before it that need it.",
         ),
     ] = None,
     intraday: Annotated[
@@ -27,21 +31,16 @@ def nightly(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Score one day of chat rows into the warehouse, as a Prefect flow.
+    """Score one day of chat rows into the warehouse, after days that were missed or have late rows.
 
     Example: aqb nightly --date 2026-02-13
     """
-    from flows.clock import today, yesterday
     from tasks.settings import load_settings
 
     if day and intraday:
         raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
-    settings = load_settings()
-    if intraday:
-        chosen, kind = today(settings.time_zone), "intraday"
-    else:
-        chosen, kind = (day.date() if day else yesterday(settings.time_zone)), "nightly"
-    _run_nightly(settings, [chosen], kind, as_json=as_json)
+    kind: Literal["nightly", "intraday"] = "intraday" if intraday else "nightly"
+    _run_nightly(load_settings(), [day.date() if day else None], kind, as_json=as_json)
 
 
 def test_runs(as_json: Json = False) -> None:
@@ -100,7 +99,9 @@ def demo(
     _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly", as_json=False)
 
 
-def _run_nightly(settings: Settings, days: list[date], kind: str, *, as_json: bool) -> None:
+def _run_nightly(
+    settings: Settings, days: Sequence[date | None], kind: Literal["nightly", "intraday"], *, as_json: bool
+) -> None:
     """Runs the nightly flow for each day and prints what the last one found."""
     from flows.prefect_home import prepare_prefect
 
@@ -117,7 +118,7 @@ def _run_nightly(settings: Settings, days: list[date], kind: str, *, as_json: bo
         except IncompleteRunError as error:
             outcome, incomplete = error.outcome, error
         if not as_json and len(days) > 1:
-            typer.echo(f"{day}: {_counts_line(vars(outcome.scored.counts))}")
+            typer.echo(f"{outcome.scored.day}: {_counts_line(vars(outcome.scored.counts))}")
         if not as_json and outcome.test_runs and day == days[0]:
             typer.echo(inbox_text(outcome.test_runs))
     if outcome is None:

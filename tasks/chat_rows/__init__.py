@@ -1,5 +1,6 @@
-"""Monitoring rows from Parquet, CSV, TSV and JSON Lines, as a stream of Arrow batches.
+"""Monitoring rows from Parquet, CSV, TSV, JSON Lines and BigQuery, as a stream of Arrow batches.
 
+source       what every source is; files or BigQuery (`tasks.bigquery.rows`), chosen by the address
 files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
 rows         the schema, what a batch accounts for, the builder for formats that come a row at a time
 cells        one cell of text or JSON -> value or reason
@@ -10,6 +11,16 @@ from __future__ import annotations
 
 from tasks.chat_rows.files import ChatRowFiles
 from tasks.chat_rows.rows import CHAT_ROW_SCHEMA, FileFailure, Reject, RowBatch
+from tasks.chat_rows.source import ChatRowSource, open_source
 from tasks.input_files import FileIdentity
 
-__all__ = ["CHAT_ROW_SCHEMA", "ChatRowFiles", "FileFailure", "FileIdentity", "Reject", "RowBatch"]
+__all__ = [
+    "CHAT_ROW_SCHEMA",
+    "ChatRowFiles",
+    "ChatRowSource",
+    "FileFailure",
+    "FileIdentity",
+    "Reject",
+    "RowBatch",
+    "open_source",
+]

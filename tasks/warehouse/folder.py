@@ -45,7 +45,7 @@ class FolderWarehouse:
         path = self.path(table, day)
         if only is None:
             return write_parquet(path, schema, frames)
-        with self._turn(f"{table}-{day}"):
+        with self.turn(f"{table}-{day}"):
             before, after = _others(path, only)
             return write_parquet(path, schema, chain(before, frames, after))
 
@@ -72,8 +72,8 @@ class FolderWarehouse:
         return self.folder / table / f"{day.isoformat()}.parquet"
 
     @contextmanager
-    def _turn(self, name: str) -> Iterator[None]:
-        """One writer at a time; the others wait."""
+    def turn(self, name: str) -> Iterator[None]:
+        """One at a time; the others wait."""
         lock_path = self.folder / _STAGING / f"{name}.lock"
         try:
             lock_path.parent.mkdir(parents=True, exist_ok=True)

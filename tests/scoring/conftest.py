@@ -10,23 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scoring.googlesql_backend import scoring_query
+from scoring.googlesql_scoring import production_rows_query, staged_query, staged_schema
+from scoring.googlesql_tables import scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import ScoredRows, score_chat_rows
 from tests.cases.ola_monitoring.adversarial import FIXED, Row, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
-from tests.fakes.googlesql import TABLE, answers
+from tests.fakes.googlesql import CHAT_ROWS, TABLE, answers, answers_over
 
 INVENTED_ROWS = 300
-_FILE_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("user_input", "llm_response", "tenant_id")),
-        *((name, pa.float64()) for name in ("input_tokens", "output_tokens")),
-        ("timestamp", pa.timestamp("us", "UTC")),
-        ("request_metadata", pa.struct([("session_id", pa.string()), ("x_enc_data", pa.string())])),
-    ]
-)
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +33,7 @@ def local_outcome(hostile_rows: list[Row], tmp_path_factory: pytest.TempPathFact
     """The hostile rows from a Parquet file through the local engine."""
     folder: Path = tmp_path_factory.mktemp("hostile")
     rows = [row | {"request_metadata": {"session_id": row["session_id"]}} for row in hostile_rows]
-    pq.write_table(pa.Table.from_pylist(rows, _FILE_SCHEMA), folder / "rows.parquet", row_group_size=97)
+    pq.write_table(pa.Table.from_pylist(rows, CHAT_ROWS), folder / "rows.parquet", row_group_size=97)
     yield score_chat_rows(
         ChatRowFiles([folder / "rows.parquet"]),
         RUBRIC,
@@ -58,9 +51,15 @@ def local_scores(local_outcome: ScoredRows) -> list[Row]:
 
 
 @pytest.fixture(scope="session")
-def googlesql_scores(hostile_rows: list[Row]) -> list[dict[str, Any]]:
-    """What the printed scoring query gives inside GoogleSQL, in its order."""
-    query = scoring_query(
-        RUBRIC, source=f"`{TABLE}`", time_zone="Asia/Seoul", output_columns=RUBRIC.scores_schema.names
+def staged_rows(hostile_rows: list[Row]) -> list[dict[str, Any]]:
+    """The hostile rows as the pushdown stages them inside GoogleSQL."""
+    query = staged_query(
+        RUBRIC, chat_rows=production_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged"
     )
     return answers(query, hostile_rows)
+
+
+@pytest.fixture(scope="session")
+def googlesql_scores(staged_rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The score table that the pushdown makes of them."""
+    return answers_over(scores_query(RUBRIC, "staged"), {"staged": (staged_schema(RUBRIC), staged_rows)})

@@ -10,33 +10,35 @@ from typing import Any
 
 import pytest
 
+from scoring.googlesql_scoring import production_rows_query, scoring_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_scoring import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
-from tests.fakes.googlesql import answers
+from tests.fakes.googlesql import TABLE, answers
 
 SEED_QUERY = Path(__file__).parents[1] / "cases" / "ola_monitoring" / "seed_query.sql"
+FEW_SESSIONS = ("tied", "-", None)  # equal keys have equal sessions
 SEED_ALERTS = ("answer_failed", "good_question_bad_answer", "llm_blocked", "weak_answer", "very_short_answer")
 SEED_BEGIN = datetime(2026, 1, 28, tzinfo=UTC)  # whatever the zone in which its WHERE begins on the 27th
 
 
 @pytest.mark.parametrize("column", RUBRIC.scores_schema.names)
-def test_the_printed_query_gives_the_same_column(
-    column: str, local_scores: list[Row], googlesql_scores: list[Row]
-) -> None:
+def test_the_pushdown_gives_the_same_column(column: str, local_scores: list[Row], googlesql_scores: list[Row]) -> None:
     here = {row["row_id"]: row[column] for row in local_scores}
     there = {row["row_id"]: row[column] for row in googlesql_scores}
     assert here == there
 
 
-def test_the_printed_query_gives_the_same_columns_in_order(googlesql_scores: list[Row]) -> None:
-    assert list(googlesql_scores[0]) == RUBRIC.scores_schema.names
-
-
-def test_both_engines_give_the_same_rows_in_the_same_order(
-    local_scores: list[Row], googlesql_scores: list[Row]
+def test_the_printed_query_gives_the_same_rows_in_the_same_order(
+    hostile_rows: list[Row], local_scores: list[Row]
 ) -> None:
-    assert [row["row_id"] for row in local_scores] == [row["row_id"] for row in googlesql_scores]
+    query = scoring_query(
+        RUBRIC, chat_rows=production_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged"
+    )
+    there = answers(query, [row for row in hostile_rows if row["session_id"] in FEW_SESSIONS])
+    assert len(there) > 50
+    assert there == [row for row in local_scores if row["session_id"] in FEW_SESSIONS]
+    assert list(there[0]) == RUBRIC.scores_schema.names
 
 
 def test_every_row_has_an_id_of_its_own(local_scores: list[Row]) -> None:

@@ -70,7 +70,8 @@ def test_a_setting_in_the_file_that_does_not_exist_is_refused_with_those_that_do
     with pytest.raises(UsageError) as refused:
         load_settings()
     assert f"{named}: Extra inputs" in refused.value.what
-    assert "time_zone, warehouse, reports, state_url, monitoring.source" in refused.value.fix
+    assert "time_zone, warehouse, reports, state_url, " in refused.value.fix
+    assert ", monitoring.source, " in refused.value.fix
     assert "aqb.toml" in refused.value.where
 
 
@@ -138,3 +139,27 @@ def test_origins_say_where_every_setting_came_from(monkeypatch: pytest.MonkeyPat
     assert origins["reports"] == ("r", "aqb.toml")
     assert origins["monitoring.source"] == ("s", "aqb.toml")
     assert origins["monitoring.keep_text"] == ("all", "AQB_MONITORING__KEEP_TEXT")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['[judge]\napi_key = "sk-1"\n', 'state_url = "postgresql+psycopg://aqb:pw@db/aqb"\n'],
+    ids=["key", "password in a URL"],
+)
+def test_secrets_in_a_file_that_others_may_read_are_refused(content: str) -> None:
+    file = Path("aqb.toml")
+    file.write_text(content, encoding="utf-8")
+    file.chmod(0o644)
+    with pytest.raises(UsageError, match="chmod 600") as refused:
+        load_settings()
+    assert "sk-1" not in str(refused.value)
+    assert ":pw@" not in str(refused.value)
+    file.chmod(0o600)
+    load_settings()
+
+
+def test_a_file_without_secrets_may_be_read_by_everybody() -> None:
+    file = Path("aqb.toml")
+    file.write_text('state_url = "sqlite:///data/state.db"\n[judge]\napi_key = ""\n', encoding="utf-8")
+    file.chmod(0o644)
+    load_settings()

@@ -7,7 +7,8 @@ from scoring.rubrics.aqb.prompts import PROMPTS
 from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, requests, score_query
 from scoring.rubrics.aqb.readme import sections
 from scoring.rubrics.aqb.report import report
-from scoring.rubrics.aqb.summary import summarise
+from scoring.rubrics.aqb.review import REVIEW_TITLES
+from scoring.rubrics.aqb.summary import QUALITY_TITLES, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json, query_row
 from scoring.run_rubric import Option, RunRubric
 from scoring.run_rubric_readme import run_rubric_readme
@@ -37,4 +38,6 @@ RUBRIC: RunRubric = RunRubric(
     ),
     needs_agent_type=True,
     prompts=PROMPTS,
+    speed_bands={(kind, agent): bands for (kind, agent), bands in thresholds.SPEED_BANDS.items()},
+    code_titles={**QUALITY_TITLES, **{reason.value: title for reason, title in REVIEW_TITLES.items()}},
 )

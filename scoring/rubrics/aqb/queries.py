@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from scoring.judging import JudgeRequest, Verdicts, VerdictStatus
+from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.accuracy import Numbers, accuracy_of, ground_truth_numbers, numbers_of
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
 from scoring.rubrics.aqb.grades import MappingGrade
@@ -30,6 +31,7 @@ from scoring.runs.executions import (
 from scoring.runs.expected import parse_expected
 from scoring.runs.filter_names import expected_filters
 from scoring.runs.recognise import unknown_agent_type
+from scoring.runs.repeats import Repeats, repeats_of
 from scoring.runs.used import PERIOD_FILTER
 from scoring.totals import mean, rounded
 
@@ -177,7 +179,15 @@ def _own(asked: _Asked, scored: Sequence[ScoredExecution], scores: dict[str, Sco
         "mapping": {grade: grades[grade] for grade in MappingGrade},
         "expected_tools": tuple(sorted({tool for answer in asked.answers for tool in answer.use.expected})),
         "has_ground_truth": any(answer.numbers for answer in asked.answers),
+        "repeats": _repeats(asked.rooms, scored),
     }
+
+
+def _repeats(rooms: Rooms, scored: Sequence[ScoredExecution]) -> Repeats:
+    """What the rooms come to; with too few of them their numbers are not compared, and no answer equals none."""
+    unanswered = range(rooms.count - len(rooms.texts)) if rooms.numbers else ()
+    first = (one for one in scored if one.execution.round.repeat == 1)
+    return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.numbers, *unanswered])
 
 
 def _missing(scored: Sequence[ScoredExecution], consistency: Score) -> dict[str, set[str]]:

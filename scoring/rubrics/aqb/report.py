@@ -16,6 +16,7 @@ from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.run_rubric import Options, RunSummary, ScoredQuery
 from scoring.runs.executions import AgentType, LatencyClass
 from scoring.runs.patterns import outages
+from scoring.runs.repeats import repeat_line
 from scoring.runs.report_tables import example_ids, outage_table, quality_table, query_name
 from scoring.totals import exact, rounded
 
@@ -90,6 +91,7 @@ def _agent_parts(agent: str, figures: Mapping[str, Any]) -> list[str]:
         f"## {_AGENT_TITLES[agent]}",
         "### 지표별 점수",
         _metrics(figures),
+        repeat_line(figures["set"]["consistency"]),
         "### 목표 달성",
         _targets(figures["targets"]),
         "### 응답 시간",

@@ -19,6 +19,7 @@ from scoring.rubrics.aqb.tool_use import shown_filter
 from scoring.run_rubric import Options, RunSummary, Score, ScoredExecution, ScoredQuery
 from scoring.runs.executions import AgentType, LatencyClass
 from scoring.runs.filter_names import FILTER_CODES
+from scoring.runs.repeats import repeat_figures
 from scoring.runs.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 from scoring.runs.used import PERIOD_FILTER
 from scoring.totals import Exact, exact, mean
@@ -85,7 +86,11 @@ def _set(queries: Sequence[ScoredQuery]) -> dict[str, dict[str, Any]]:
     return {
         **set_means(queries, EXECUTION_METRICS),
         **{f"speed_{kind.lower()}": set_means(_of_class(queries, kind), ["speed"])["speed"] for kind in LatencyClass},
-        "consistency": {**mean_and_n(consistency), "by_score": dict(sorted(by_score.items(), reverse=True))},
+        "consistency": {
+            **mean_and_n(consistency),
+            "by_score": dict(sorted(by_score.items(), reverse=True)),
+            **repeat_figures(query.own["repeats"] for query in queries),
+        },
     }
 
 

@@ -12,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from scoring.rubrics.aqb.grades import MAPPING_TITLES, MappingGrade
+from scoring.rubrics.aqb.thresholds import PASS_MIN_POINTS
 from scoring.run_rubric import ScoredQuery
 from scoring.runs.executions import LatencyClass
+from scoring.runs.repeats import pass_columns
 from scoring.runs.summaries import as_float
 from scoring.tables import field
 from scoring.totals import Exact, rounded
@@ -57,6 +59,8 @@ QUERY_COLUMNS = (
         field(f"mapping_{grade}", pa.int64(), f"조건 매핑이 '{title}'인 실행 수")
         for grade, title in MAPPING_TITLES.items()
     ),
+    *pass_columns(PASS_MIN_POINTS),
+    field("mode_ratio", pa.float64(), "가장 흔한 숫자 조합으로 답한 방의 비율; 비교할 수 없으면 NULL"),
 )
 
 
@@ -82,6 +86,9 @@ def query_row(query: ScoredQuery) -> Mapping[str, Any]:
         "speed_multi": speed if own["latency_class"] is LatencyClass.MULTI else None,
         "has_ground_truth": own["has_ground_truth"],
         **{f"mapping_{grade}": own["mapping"][grade] for grade in MappingGrade},
+        "passed": own["repeats"].passed,
+        "passed_of": own["repeats"].n,
+        "mode_ratio": as_float(own["repeats"].mode_ratio),
     }
 
 

@@ -51,6 +51,7 @@ CONSISTENCY_LADDER = (
 
 # --- Accuracy (seed 000, 2.3 and 3.3; SPEC 3.3) --------------------------------------------------------------------
 DEFAULT_TOLERANCE_PERCENT = "1"
+PASS_MIN_POINTS = 3  # for pass^k: PARTIAL counts as a pass (SPEC 3.3)
 
 
 @dataclass(frozen=True)

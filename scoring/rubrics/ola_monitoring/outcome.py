@@ -73,10 +73,34 @@ OUTCOME = (
 
 # In the order in which a row lists them. Source: seed 002, 10.1 and 7.2; SPEC 1.3.
 ALERT_RULES = (
-    AlertRule("answer_failed", "critical", Compare(A_SCORE, "<", Value(t.ANSWER_FAILED_BELOW)), "답변 실패"),
-    AlertRule("good_question_bad_answer", "critical", GOOD_QUESTION_BAD_ANSWER, "좋은 질문에 나쁜 답변"),
-    AlertRule("llm_blocked", "critical", LLM_BLOCKED, "LLM 호출 자체가 차단됨"),
-    AlertRule("final_failed", "critical", Compare(FINAL_GRADE, "=", Value("F")), "종합 등급 F"),
+    AlertRule(
+        "answer_failed",
+        "critical",
+        Compare(A_SCORE, "<", Value(t.ANSWER_FAILED_BELOW)),
+        "답변 실패",
+        "예의 답변이 거절·빈 답변인지 읽고, 어떤 실패 유형이 늘었는지 보고서에서 확인하세요.",
+    ),
+    AlertRule(
+        "good_question_bad_answer",
+        "critical",
+        GOOD_QUESTION_BAD_ANSWER,
+        "좋은 질문에 나쁜 답변",
+        "답할 수 있는 질문이 막히고 있습니다. 예의 질문부터 읽고 거절 규칙과 의도 분류를 확인하세요.",
+    ),
+    AlertRule(
+        "llm_blocked",
+        "critical",
+        LLM_BLOCKED,
+        "LLM 호출 자체가 차단됨",
+        "LLM 호출 로그에서 오류, 사용 한도, 안전 필터를 확인하세요.",
+    ),
+    AlertRule(
+        "final_failed",
+        "critical",
+        Compare(FINAL_GRADE, "=", Value("F")),
+        "종합 등급 F",
+        "예를 읽고 고칠 규칙을 정하세요.",
+    ),
     AlertRule(
         "weak_answer",
         "warning",
@@ -87,6 +111,7 @@ ALERT_RULES = (
             )
         ),
         "합리적 질문에 부족한 답변",
+        "예에서 무엇이 부족했는지 보고 개선 대상을 정하세요.",
     ),
     AlertRule(
         "very_short_answer",
@@ -98,6 +123,7 @@ ALERT_RULES = (
             )
         ),
         "답변했지만 매우 짧음",
+        "답변이 중간에 끊겼는지, 되묻는 답인지 예에서 확인하세요.",
     ),
 )
 # A row without texts has no scores, but a blocked call must not hide behind a NULL (SPEC 1.2).

@@ -6,11 +6,12 @@ from scoring.markdown import table
 from scoring.rubrics.plan_agent import tables, thresholds
 from scoring.rubrics.plan_agent.formulas import METRICS, requests, score_query
 from scoring.rubrics.plan_agent.prompt import prompt
-from scoring.rubrics.plan_agent.report import report
+from scoring.rubrics.plan_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.plan_agent.summary import summarise
 from scoring.run_rubric import Option, RunRubric
 from scoring.run_rubric_readme import run_rubric_readme
 from scoring.runs.band_texts import band_rows
+from scoring.runs.executions import LatencyClass
 
 
 def _readme() -> str:
@@ -79,4 +80,6 @@ RUBRIC = RunRubric(
         ),
     ),
     prompt=prompt,
+    speed_bands={(latency_class, None): thresholds.SPEED_POINTS for latency_class in LatencyClass},
+    code_titles=QUALITY_TITLES,
 )

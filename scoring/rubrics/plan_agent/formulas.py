@@ -15,8 +15,9 @@ from scoring.runs.checks import Item
 from scoring.runs.executions import AgentType, Execution, LatencyClass, Reading, reading_of
 from scoring.runs.expected import parse_expected
 from scoring.runs.patterns import failed_check_lines
+from scoring.runs.repeats import repeats_of
 from scoring.runs.summaries import as_float, query_means
-from scoring.totals import mean
+from scoring.totals import Exact, mean
 
 METRICS = (
     Metric("intent", "의도 충족"),
@@ -54,6 +55,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
             "rounds": len(scored),
             "latency_s": as_float(mean(timed_latencies(scored))),
             "nested_only_checks": sum(result.only_nested for _, results in judged for result in results),
+            "repeats": repeats_of(scored, t.PASS_MIN_POINTS, _comparable(scored)),
         },
         problems=_problems(ordered),
     )
@@ -128,6 +130,12 @@ def consistency(executions: Sequence[ScoredExecution]) -> Score:
     if not any(passes):
         return Score(t.CONSISTENT_POINTS, f"모든 라운드가 {t.PASS_MIN_POINTS}점 미만이라 일관됨({listed})")
     return Score(t.INCONSISTENT_POINTS, f"라운드 사이에 통과와 미통과가 갈림({listed})")
+
+
+def _comparable(executions: Sequence[ScoredExecution]) -> list[Exact | None]:
+    """The item scores of rounds that can be compared; none where consistency cannot be told."""
+    points = [scored.scores["accuracy"].points for scored in executions]
+    return [] if len(points) < t.MIN_ROUNDS or None in points else points
 
 
 def both_pass(query: ScoredQuery) -> bool:

@@ -14,6 +14,7 @@ from scoring.rubrics.plan_agent.summary import low_scored, slow
 from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
 from scoring.runs.band_texts import band_rows
 from scoring.runs.patterns import CheckPattern, Outage
+from scoring.runs.repeats import repeat_line
 from scoring.runs.report_tables import check_pattern_table, distribution_table, outage_table, quality_table, query_name
 
 _SHOWN_QUERIES = 20
@@ -106,6 +107,7 @@ def _metric_notes(summary: RunSummary) -> str:
             f"- 일관성에 쓴 질의 {pairs['n']:,}개 = 모두 통과 {pairs['both_pass']:,} + 모두 미통과 "
             f"{pairs['both_fail']:,} + 불일치 {pairs['mixed']:,}. 제외: 한 라운드만 실행 {pairs['one_round']:,}개, "
             f"체크 항목 없음 {pairs['no_checks']:,}개.",
+            *filter(None, [repeat_line(pairs)]),
             f"- 응답 속도의 점수는 평균 시간을 구간에 넣은 값입니다(시간이 있는 실행 {timed}). "
             f"항목별 구간 점수의 평균으로 읽으면 {bands}입니다.",
             f"- 라운드별 안정성: {stabilities}. 총 가중치 합산은 하지 않습니다.",

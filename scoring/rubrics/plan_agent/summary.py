@@ -12,6 +12,7 @@ from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, both_pass, checks_of, timed_latencies
 from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
 from scoring.runs.patterns import check_patterns, outages
+from scoring.runs.repeats import repeat_figures
 from scoring.runs.summaries import as_float, distributions, executions_by_round, round_means, set_means
 from scoring.totals import exact, mean
 
@@ -105,6 +106,7 @@ def _consistency(queries: Sequence[ScoredQuery]) -> dict[str, Any]:
         "mixed": sum(score.points == t.INCONSISTENT_POINTS for score in scores),
         "one_round": left_out["one_round"],
         "no_checks": left_out["no_checks"],
+        **repeat_figures(query.own["repeats"] for query in queries),
     }
 
 

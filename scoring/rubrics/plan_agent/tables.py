@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, METRICS
+from scoring.rubrics.plan_agent.thresholds import PASS_MIN_POINTS
 from scoring.run_rubric import ScoredQuery
+from scoring.runs.repeats import pass_columns
 from scoring.runs.summaries import as_float
 from scoring.tables import field
 
@@ -33,6 +35,8 @@ QUERY_COLUMNS = (
     field("consistency_reason", pa.string(), "일관성 점수의 근거"),
     field("latency_s", pa.float64(), "응답 속도에 쓴 실행의 평균 시간(초)"),
     field("nested_only_checks", pa.int64(), "value 안쪽까지 찾아야만 통과하는 체크 수"),
+    *pass_columns(PASS_MIN_POINTS),
+    field("mode_ratio", pa.float64(), "라운드 점수 가운데 가장 흔한 것의 비율; 비교할 수 없으면 NULL"),
 )
 
 
@@ -48,4 +52,7 @@ def query_row(query: ScoredQuery) -> Mapping[str, Any]:
         "consistency_reason": query.scores["consistency"].reason,
         "latency_s": query.own["latency_s"],
         "nested_only_checks": query.own["nested_only_checks"],
+        "passed": query.own["repeats"].passed,
+        "passed_of": query.own["repeats"].n,
+        "mode_ratio": as_float(query.own["repeats"].mode_ratio),
     }

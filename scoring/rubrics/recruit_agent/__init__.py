@@ -10,11 +10,12 @@ from scoring.rubrics.recruit_agent import tables, thresholds
 from scoring.rubrics.recruit_agent.formulas import METRICS, score_query
 from scoring.rubrics.recruit_agent.intent import RUBRIC_ID, requests
 from scoring.rubrics.recruit_agent.prompts import PROMPTS
-from scoring.rubrics.recruit_agent.report import report
+from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.run_rubric import Option, RunRubric
 from scoring.run_rubric_readme import run_rubric_readme
 from scoring.runs.band_texts import band_rows
+from scoring.runs.executions import LatencyClass
 
 
 def _readme() -> str:
@@ -88,6 +89,11 @@ RUBRIC = RunRubric(
     report=report,
     readme=_readme,
     prompts=PROMPTS,
+    speed_bands={
+        (LatencyClass.SINGLE, None): thresholds.SPEED_SINGLE_POINTS,
+        (LatencyClass.MULTI, None): thresholds.SPEED_MULTI_POINTS,
+    },
+    code_titles=QUALITY_TITLES,
     options=(
         Option(
             "weighted_total",

@@ -14,6 +14,7 @@ from scoring.run_rubric import Score
 from scoring.runs.executions import Reading
 from scoring.runs.raw_json import JsonObject
 from scoring.runs.used import filters_of
+from scoring.statistics import mode_ratio
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,6 @@ def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consist
     listed = ", ".join(f"{label} {count}건" for label, count in sorted(Counter(labels).items(), key=_by_count))
     reason = f"의도 일치 {_share(ratio_a, n)}({listed}), {seen}로 {float(points):.2f}점"
     return Consistency(Score(points, reason), ratio_a, ratio_b)
-
-
-def mode_ratio(values: Sequence[str]) -> Fraction:
-    """The share of the most frequent value; a tie does not change it."""
-    return Fraction(max(Counter(values).values()), len(values))
 
 
 def _entry_signature(entry: JsonObject) -> str:

@@ -18,6 +18,7 @@ from scoring.runs.executions import Execution, LatencyClass, Reading, latency_cl
 from scoring.runs.expected import parse_expected
 from scoring.runs.filter_names import expected_filters
 from scoring.runs.patterns import failed_check_lines
+from scoring.runs.repeats import repeats_of
 from scoring.runs.summaries import as_float, query_means
 from scoring.runs.used import PERIOD_FILTER, used_by
 from scoring.totals import Exact, WeightedTotal, mean, rounded
@@ -58,9 +59,17 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
         agent_type=next((execution.agent_type for execution in ordered if execution.agent_type), None),
         executions=scored,
         scores=scores,
-        own=_query_values(scores, intents, repeated, latency_class, options),
+        own={
+            **_query_values(scores, intents, repeated, latency_class, options),
+            "repeats": repeats_of(filter(_evaluable, scored), t.PASS_MIN_POINTS),
+        },
         problems=_problems(ordered),
     )
+
+
+def _evaluable(scored: ScoredExecution) -> bool:
+    """Whether the accuracy says something of the answer: with no checks the seed's 0 does not."""
+    return scored.failed or scored.own["pass_ratio"] is not None
 
 
 def weighted_total(points: Mapping[str, Exact | None], options: Options) -> WeightedTotal:

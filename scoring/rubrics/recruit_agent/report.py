@@ -11,6 +11,7 @@ from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS
 from scoring.run_rubric import Metric, Options, RunSummary, ScoredQuery
 from scoring.runs.band_texts import band_rows
 from scoring.runs.patterns import CheckPattern, Outage
+from scoring.runs.repeats import repeat_line
 from scoring.runs.report_tables import check_pattern_table, distribution_table, outage_table, quality_table, query_name
 
 _SHOWN_QUERIES = 20
@@ -101,7 +102,7 @@ def _metric_table(summary: RunSummary) -> str:
 def _total_note(summary: RunSummary) -> str:
     pairs = summary.set["consistency"]
     halves = " / ".join("–" if pairs[half] is None else percent(pairs[half]) for half in ("ratio_a", "ratio_b"))
-    lines = [f"- 일관성의 두 축: 의도 일치율 / 화면 구성 일치율 {halves}"]
+    lines = [f"- 일관성의 두 축: 의도 일치율 / 화면 구성 일치율 {halves}", *filter(None, [repeat_line(pairs)])]
     if "weighted_total" in summary.set:
         total = summary.set["weighted_total"]
         weights = ", ".join(f"{_WEIGHT_TITLES[name]} {share}%" for name, share in t.WEIGHTS.percents.items())

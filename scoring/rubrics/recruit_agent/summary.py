@@ -12,6 +12,7 @@ from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, checks_of, total_values, weighted_total
 from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
 from scoring.runs.patterns import check_patterns, outages
+from scoring.runs.repeats import repeat_figures
 from scoring.runs.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 from scoring.totals import mean
 
@@ -48,6 +49,7 @@ def _consistency(queries: Sequence[ScoredQuery]) -> dict[str, Any]:
         "ratio_b": as_float(mean(query.own["ratio_b"] for query in queries)),
         "too_few_executions": sum(query.own["rounds"] < t.MIN_EXECUTIONS for query in queries),
         "without_label": sum(query.scores["consistency"].points is None for query in queries),
+        **repeat_figures(query.own["repeats"] for query in queries),
     }
 
 

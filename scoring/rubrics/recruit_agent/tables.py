@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS
+from scoring.rubrics.recruit_agent.thresholds import PASS_MIN_POINTS
 from scoring.run_rubric import ScoredQuery
+from scoring.runs.repeats import pass_columns
 from scoring.runs.summaries import as_float
 from scoring.tables import field
 
@@ -38,6 +40,7 @@ QUERY_COLUMNS = (
     field("weight_coverage", pa.float64(), "종합 점수에 들어간 가중치의 합(0~1)"),
     field("flag_manual_review", pa.bool_(), "수기 확인 필요 여부"),
     field("manual_review_reasons", pa.list_(pa.string()), "수기 확인이 필요한 까닭의 코드"),
+    *pass_columns(PASS_MIN_POINTS),
 )
 
 
@@ -59,4 +62,6 @@ def query_row(query: ScoredQuery) -> Mapping[str, Any]:
         "weight_coverage": own["weight_coverage"],
         "flag_manual_review": bool(own["manual_review_reasons"]),
         "manual_review_reasons": own["manual_review_reasons"],
+        "passed": own["repeats"].passed,
+        "passed_of": own["repeats"].n,
     }

@@ -105,7 +105,10 @@ def test_a_move_keeps_its_semantic_mean_beside_unjudged_agents() -> None:
 
 def test_consistency_is_summed_over_queries() -> None:
     rooms = [execution("Q-1", room) for room in (1, 2, 3)]
-    assert summary(*rooms, execution("Q-2")).set["consistency"] == {"mean": 5, "n": 1, "by_score": {"null": 1, "5": 1}}
+    found = summary(*rooms, execution("Q-2")).set["consistency"]
+    assert (found["mean"], found["n"], found["by_score"]) == (5, 1, {"null": 1, "5": 1})
+    assert found["pass_hat_k"]["3"] == {"mean": 1, "n": 1}
+    assert found["mode_ratio"] == {"mean": 1, "n": 1}
 
 
 @pytest.mark.parametrize(("good", "met"), [(9, True), (8, False)])

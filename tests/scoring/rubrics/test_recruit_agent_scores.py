@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from scoring.judging import Verdict, Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
-from scoring.rubrics.recruit_agent.consistency import mode_ratio
 from scoring.run_rubric import ScoredExecution, ScoredQuery
 from scoring.runs.executions import AgentType, Execution, LatencyClass, Round
+from scoring.statistics import mode_ratio
 
 OPTIONS = RUBRIC.chosen({})
 

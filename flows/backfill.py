@@ -1,0 +1,160 @@
+"""The backfill flow: every day of a range that is not up to date, several at a time.
+
+What is done is skipped, so that a backfill that died goes on where it was. A day that fails stops no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from datetime import date
+from typing import cast
+from uuid import UUID
+
+from prefect import flow
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+
+from flows.clock import today
+from flows.day import DayOutcome, score_day
+from flows.run_parameters import GivenSettings, settings_of_flow
+from scoring.errors import AqbError
+from tasks.day_plan import backfill_plan
+from tasks.run_ledger import BACKFILL
+from tasks.settings import Settings
+
+
+@dataclass(frozen=True)
+class BackfilledDay:
+    """A day that was scored, or what stopped it."""
+
+    day: date
+    outcome: DayOutcome | None
+    error: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole day was read and scored."""
+        return self.outcome is not None and not self.outcome.unread_files
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a person should look at."""
+        found = self.outcome.problems if self.outcome else (self.error,)
+        return tuple(f"{self.day}: {problem}" for problem in found)
+
+
+@dataclass(frozen=True)
+class BackfillOutcome:
+    """What a backfill has done, earliest day first; `up_to_date` days were left alone."""
+
+    days: tuple[BackfilledDay, ...]
+    up_to_date: int
+
+    @property
+    def rows(self) -> int:
+        """Rows that were read for the days."""
+        return sum(one.outcome.counts.rows_in for one in self.days if one.outcome)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a person should look at."""
+        return tuple(problem for one in self.days for problem in one.problems)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a backfill is: `days` of `total` are over, the last of them is `latest`."""
+
+    days: int
+    total: int
+    rows: int
+    latest: BackfilledDay | None
+
+
+class IncompleteBackfillError(AqbError):
+    """Some days could not be scored; `outcome` says what was done."""
+
+    def __init__(self, outcome: BackfillOutcome) -> None:
+        failed = [str(one.day) for one in outcome.days if not one.complete]
+        super().__init__(
+            f"{len(failed)} of {len(outcome.days)} days are not complete: {', '.join(failed[:10])}"
+            + (f" and {len(failed) - 10} more" if len(failed) > 10 else ""),
+            fix="mend what stopped them and run the same backfill again: it does these days only",
+        )
+        self.outcome = outcome
+
+
+def _nobody(_: Progress) -> None:
+    return
+
+
+watcher: ContextVar[Callable[[Progress], None]] = ContextVar("watcher", default=_nobody)
+"""Who is told how far the backfill is; not a parameter, because Prefect keeps those."""
+
+
+@flow(name="backfill", flow_run_name="backfill {first} to {last}")
+def backfill(
+    first: date, last: date, force: bool = False, alerts: bool = False, settings: GivenSettings = None
+) -> BackfillOutcome:
+    """Scores every day of a range that is not up to date.
+
+    A day is up to date when it was scored with this version of the rubric, these settings and the rows that the
+    source holds now.
+
+    Args:
+        first: The first day.
+        last: The last day; it must be over.
+        force: Score days that are up to date too.
+        alerts: Send the alerts of these days; usually nobody wants to be told of last year.
+
+    Raises:
+        IncompleteBackfillError: some days could not be scored; the others are.
+        InputError: the source is not there.
+        UsageError: no such range of days.
+    """
+    settings = settings_of_flow(settings)
+    plan = backfill_plan(settings, first, last, today(settings.time_zone))
+    chosen = [planned.day for planned in plan.to_score(force=force)]
+    done = _told(_scored(settings, chosen), len(chosen), f"{first} ~ {last}")
+    outcome = BackfillOutcome(tuple(sorted(done, key=lambda one: one.day)), len(plan.days) - len(chosen))
+    if not all(one.complete for one in outcome.days):
+        raise IncompleteBackfillError(outcome)
+    return outcome
+
+
+def _scored(settings: Settings, days: Sequence[date]) -> Iterator[BackfilledDay]:
+    """The days as they are finished, a few at a time."""
+    workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
+    try:
+        # Each thread sees the flow run, as a task of Prefect's own would.
+        futures: list[Future[BackfilledDay]] = [
+            workers.submit(copy_context().run, _score_one, settings, day) for day in days
+        ]
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        workers.shutdown(cancel_futures=True)
+
+
+def _score_one(settings: Settings, day: date) -> BackfilledDay:
+    try:
+        return BackfilledDay(day, score_day(settings, day, BACKFILL))
+    except AqbError as error:
+        return BackfilledDay(day, None, str(error))
+
+
+def _told(days: Iterator[BackfilledDay], total: int, title: str) -> Iterator[BackfilledDay]:
+    """The same days; the watcher and Prefect's progress artifact are told of each."""
+    watch = watcher.get()
+    artifact = cast(UUID, create_progress_artifact(progress=0.0, description=f"백필: {title}, {total:,}일"))
+    watch(Progress(0, total, 0, None))
+    rows, shown = 0, 0
+    for count, one in enumerate(days, start=1):
+        rows += one.outcome.counts.rows_in if one.outcome else 0
+        watch(Progress(count, total, rows, one))
+        if (percent := 100 * count // total) > shown:
+            shown = percent
+            update_progress_artifact(artifact, progress=float(percent))
+        yield one

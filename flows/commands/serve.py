@@ -1,0 +1,27 @@
+"""`aqb serve`: the schedules without a work pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    prefect_file: Annotated[
+        Path, typer.Option(help="The schedules, as `prefect deploy --prefect-file` takes them.")
+    ] = Path("deployments/prefect.yaml"),
+) -> None:
+    """Run the scheduled flows in this one process, until it is stopped, for teams that want no work pool and worker.
+
+    It needs a Prefect server that stays (PREFECT_API_URL) and works in the folder where it is started.
+
+    Example: aqb serve --prefect-file deployments/prefect.yaml
+    """
+    import prefect
+
+    from flows.schedules import served_deployments
+
+    # Schedules go on while this process is away: a run that came due meanwhile starts when it is back.
+    prefect.serve(*served_deployments(prefect_file), pause_on_shutdown=False)

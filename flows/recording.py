@@ -1,0 +1,113 @@
+"""A run on its way into the ledger: from its start, step by step, to its end, however it ends."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+from flows.clock import now
+from flows.logs import lines_of_run
+from flows.telemetry import measure_run, run_attributes, span
+from tasks.leases import Leases
+from tasks.run_ledger import Run, RunLedger, RunStep
+
+_LOG = logging.getLogger(__name__)
+
+
+class Recording:
+    """A run that goes on. Every step and what is found on the way is in the ledger before the next step begins."""
+
+    def __init__(self, ledger: RunLedger, run: Run) -> None:
+        self.run = run
+        self._ledger = ledger
+        self._steps = 0
+        ledger.save(run)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[dict[str, int]]:
+        """Keeps one step; what the block puts into the dictionary becomes its counts."""
+        self._steps += 1
+        counts: dict[str, int] = {}
+        going = RunStep(self.run.run_id, self._steps, name, now(), counts=counts)
+        self._ledger.save_step(going)
+        try:
+            with span(name) as attributes:
+                yield counts
+                attributes.update({f"aqb.{part}": count for part, count in counts.items()})
+        except BaseException:
+            self._end_step(going, "failed")
+            raise
+        self._end_step(going, "completed")
+
+    def _end_step(self, step: RunStep, outcome: str) -> None:
+        ended = now()
+        self._ledger.save_step(replace(step, finished_at=ended, outcome=outcome))
+        seconds = (ended - step.started_at).total_seconds()
+        _LOG.info("%s %s: %s in %.2f s", step.step, self.run.score_date, outcome, seconds)
+
+    def note(self, **found: Any) -> None:
+        """What has become known of the run; it is kept when the run ends."""
+        self.run = replace(self.run, **found)
+
+    def end(self, outcome: str, message: str | None) -> None:
+        """The last entry. An outcome that was noted before stands."""
+        outcome = outcome if self.run.outcome == "running" else self.run.outcome
+        self.run = replace(self.run, finished_at=now(), outcome=outcome, message=message or self.run.message)
+        self._ledger.save(self.run)
+        measure_run(self.run)
+        _LOG.info(
+            "%s %s: %s, %s rows in, %s scored, %s excluded, %s rejected",
+            *(self.run.kind, self.run.score_date, self.run.outcome),
+            *(self.run.rows_in, self.run.scored, self.run.excluded, self.run.rejected),
+        )
+
+
+@contextmanager
+def recorded(
+    ledger: RunLedger,
+    state_url: str,
+    kind: str,
+    day: date,
+    *,
+    rubric: str = "",
+    rubric_version: str = "",
+    inputs: list[dict[str, Any]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Iterator[Recording]:
+    """Keeps a run as long as the block lasts, and holds its id, so that others can tell whether it is alive.
+
+    It ends as `completed` unless the block fails or notes another outcome.
+    """
+    run = Run(
+        run_id=uuid.uuid4().hex,
+        kind=kind,
+        score_date=day,
+        rubric=rubric,
+        rubric_version=rubric_version,
+        code_version=version("aqb"),
+        started_at=now(),
+        inputs=inputs or [],
+        parameters=parameters,
+    )
+    with (
+        closing(Leases(state_url)) as leases,
+        leases.held(run.run_id, wait_s=0),
+        lines_of_run(run.run_id),
+        span(f"run {kind}") as attributes,
+    ):
+        recording = Recording(ledger, run)
+        try:
+            yield recording
+        except BaseException as error:
+            recording.end("failed", f"{type(error).__name__}: {error}")
+            raise
+        else:
+            recording.end("completed", None)
+        finally:
+            attributes.update(run_attributes(recording.run))

@@ -1,0 +1,20 @@
+"""What a deployed flow asks of people: Prefect makes a form of the parameters, with the `Args` of the docstring."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic.json_schema import SkipJsonSchema
+
+from flows.logs import configure_logs
+from tasks.settings import Settings, load_settings
+
+GivenSettings = Annotated[Settings | None, SkipJsonSchema()]
+"""Settings given by a caller in Python; no form shows them. None: the flow reads `aqb.toml` and the environment."""
+
+
+def settings_of_flow(given: Settings | None) -> Settings:
+    """The settings of a flow that starts; its log lines go where these say."""
+    settings = given or load_settings()
+    configure_logs(settings.log_format)
+    return settings

@@ -1,0 +1,50 @@
+"""The schedules of `prefect.yaml`, read for `aqb serve`: what a work pool's deployments say stands there once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+from prefect.client.schemas.objects import ConcurrencyLimitConfig
+from prefect.deployments.runner import RunnerDeployment
+from prefect.flows import Flow, load_flow_from_entrypoint
+from prefect.schedules import Cron
+from prefect.types.entrypoint import EntrypointType
+
+from scoring.errors import UsageError
+
+
+def served_deployments(file: Path) -> list[RunnerDeployment]:
+    """The deployments of a `prefect.yaml`, to be served by one process: all but their work pool.
+
+    Raises:
+        UsageError: the file is not there or holds no deployments.
+    """
+    try:
+        deployments = yaml.safe_load(file.read_text(encoding="utf-8"))["deployments"]
+        return [_served(deployment) for deployment in deployments]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"no schedules can be read: {type(error).__name__}: {error}",
+            where=str(file),
+            fix="name the file with --prefect-file; deployments/prefect.yaml of the project is one to start from",
+        ) from error
+
+
+def _served(deployment: dict[str, Any]) -> RunnerDeployment:
+    flow: Flow[Any, Any] = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
+    served = flow.to_deployment(
+        name=deployment["name"],
+        description=deployment["description"],
+        tags=deployment["tags"],
+        parameters=deployment.get("parameters"),
+        schedules=[
+            Cron(one["cron"], timezone=one["timezone"], active=one.get("active", True))
+            for one in deployment["schedules"]
+        ],
+        concurrency_limit=ConcurrencyLimitConfig(**deployment["concurrency_limit"]),
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    assert isinstance(served, RunnerDeployment)
+    return served

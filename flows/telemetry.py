@@ -1,0 +1,149 @@
+"""OpenTelemetry of runs: spans, metrics and judgements, sent where OTEL_EXPORTER_OTLP_ENDPOINT says (OTLP over HTTP).
+
+Without that variable nothing is sent, collected or even imported. Nothing that people wrote is among it: names, counts,
+durations, costs and verdicts only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tasks.judge.store import Judgement
+from tasks.run_ledger import Run
+
+if TYPE_CHECKING:
+    from opentelemetry._logs import Logger
+    from opentelemetry.metrics import Meter
+    from opentelemetry.trace import Tracer
+
+_SERVICE = "aqb"
+
+
+@dataclass(frozen=True)
+class _Telemetry:
+    """Where spans, metrics and events go. They are sent in the background, the last of them when Python ends."""
+
+    tracer: Tracer
+    meter: Meter
+    logger: Logger
+
+
+def _telemetry() -> _Telemetry | None:
+    endpoint = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    if not endpoint or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return None
+    return _sending_to(endpoint)
+
+
+@cache
+def _sending_to(_endpoint: str) -> _Telemetry:
+    """The exporters read the endpoint and their other OTEL_* variables by themselves."""
+    from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME") or _SERVICE})
+    traces, logs = TracerProvider(resource=resource), LoggerProvider(resource=resource)
+    metrics = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())], resource=resource)
+    traces.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    logs.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+    return _Telemetry(traces.get_tracer(_SERVICE), metrics.get_meter(_SERVICE), logs.get_logger(_SERVICE))
+
+
+@contextmanager
+def span(name: str) -> Iterator[dict[str, Any]]:
+    """A span for as long as the block lasts; what the block puts into the dictionary becomes its attributes.
+
+    An error ends it as failed, with the kind of the error and without its message, which may quote an input.
+    """
+    attributes: dict[str, Any] = {}
+    if (telemetry := _telemetry()) is None:
+        yield attributes
+        return
+    from opentelemetry.trace import StatusCode
+
+    with telemetry.tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False) as sent:
+        try:
+            yield attributes
+        except BaseException as error:
+            sent.set_status(StatusCode.ERROR)
+            sent.set_attribute("error.type", type(error).__name__)
+            raise
+        finally:
+            sent.set_attributes(_known(attributes))
+
+
+def run_attributes(run: Run) -> dict[str, Any]:
+    """What a span says of a run."""
+    return {
+        "aqb.run_id": run.run_id,
+        "aqb.kind": run.kind,
+        "aqb.day": str(run.score_date),
+        "aqb.rubric": run.rubric,
+        "aqb.rubric_version": run.rubric_version,
+        "aqb.outcome": run.outcome,
+        "aqb.rows_in": run.rows_in,
+        "aqb.cost_usd": run.cost_usd,
+    }
+
+
+def measure_run(run: Run) -> None:
+    """Adds an ended run to the metrics `aqb.rows`, `aqb.run.duration` (seconds) and `aqb.judge.cost` (USD)."""
+    if (telemetry := _telemetry()) is None or run.finished_at is None:
+        return
+    about = {"aqb.kind": run.kind, "aqb.rubric": run.rubric}
+    rows = telemetry.meter.create_counter("aqb.rows", unit="{row}", description="Rows read, by what became of them")
+    for fate in ("scored", "excluded", "rejected"):
+        if count := getattr(run, fate):
+            rows.add(count, about | {"aqb.fate": fate})
+    seconds = (run.finished_at - run.started_at).total_seconds()
+    durations = telemetry.meter.create_histogram("aqb.run.duration", unit="s", description="How long a run took")
+    durations.record(seconds, about | {"aqb.outcome": run.outcome})
+    if run.cost_usd:
+        telemetry.meter.create_counter("aqb.judge.cost", unit="USD", description="Paid").add(run.cost_usd, about)
+
+
+def tell_judgements(judgements: Sequence[Judgement]) -> None:
+    """An event `gen_ai.evaluation.result` for each judgement that was asked for now, without its reason."""
+    if (telemetry := _telemetry()) is None:
+        return
+    for judgement in judgements:
+        if not judgement.from_store:
+            telemetry.logger.emit(event_name="gen_ai.evaluation.result", attributes=_known(_evaluation(judgement)))
+
+
+def _evaluation(judgement: Judgement) -> dict[str, Any]:
+    """Source: OpenTelemetry, semantic conventions for generative AI events."""
+    answered = judgement.status.value == "ok"
+    return {
+        "gen_ai.evaluation.name": judgement.kind,
+        "gen_ai.evaluation.score.value": judgement.answer.get("score"),
+        "gen_ai.evaluation.score.label": judgement.answer.get("intent_verdict"),
+        "gen_ai.request.model": judgement.model_asked,
+        "gen_ai.response.model": judgement.model_answered or None,
+        "gen_ai.usage.input_tokens": judgement.tokens_in,
+        "gen_ai.usage.output_tokens": judgement.tokens_out,
+        "error.type": None if answered else judgement.status.value,
+        "aqb.rubric": judgement.rubric,
+        "aqb.rubric_version": judgement.rubric_version,
+        "aqb.prompt_version": judgement.prompt_version,
+        "aqb.judgement": judgement.key,
+        "aqb.cost_usd": judgement.usd,
+    }
+
+
+def _known(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """OpenTelemetry has no null."""
+    return {name: value for name, value in attributes.items() if value is not None}

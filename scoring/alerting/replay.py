@@ -1,0 +1,58 @@
+"""What past days would have sent: how many messages each route, of which kind, and why.
+
+For teams that set thresholds before they switch on. Every day is told as its nightly run would have told it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from scoring.alerting.day import day_messages, heard, incident_key
+from scoring.alerting.incidents import Incident, incidents
+from scoring.alerting.messages import DayContext, DayCounts, MessageKind, without_part
+from scoring.alerting.routing import RouteFilter
+from scoring.alerting.wording import headline, tenant_name
+from scoring.alerts import AlertFact
+from scoring.derived_tables import ALL_TENANTS
+from scoring.rubric import RowRubric
+
+
+@dataclass(frozen=True)
+class ReplayedMessage:
+    """A message that a day would have sent, and the incidents that it would have told (Korean)."""
+
+    day: date
+    kind: MessageKind
+    reasons: tuple[str, ...]
+
+
+def replay(
+    facts: Mapping[date, Sequence[AlertFact]],
+    days: Sequence[date],
+    routes: Mapping[str, RouteFilter],
+    rubric: RowRubric,
+) -> dict[str, list[ReplayedMessage]]:
+    """The messages of `days` by route. `facts` hold every scored day, those before `days` as their history."""
+    found: dict[str, list[ReplayedMessage]] = {name: [] for name in routes}
+    for day in sorted(set(days) & facts.keys()):
+        of_day = incidents(day, facts[day], facts, rubric)
+        for name, route in routes.items():
+            found[name] += _of_day(route, day, of_day, rubric)
+    return found
+
+
+def _of_day(route: RouteFilter, day: date, of_day: Sequence[Incident], rubric: RowRubric) -> list[ReplayedMessage]:
+    about = DayContext(rubric, "", DayCounts(0, 0, 0, 0), (), "")
+    by_key = {incident_key(one): _reason(one) for one in heard(route, of_day)}
+    told = day_messages(route, day, of_day, about)
+    return [
+        ReplayedMessage(day, message.kind, tuple(by_key[fact] for fact in map(without_part, message.keys)))
+        for message in told
+    ]
+
+
+def _reason(one: Incident) -> str:
+    tenant = "" if one.fact.tenant_id == ALL_TENANTS else f" ({tenant_name(one.fact.tenant_id)})"
+    return headline(one) + tenant

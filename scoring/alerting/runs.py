@@ -1,0 +1,112 @@
+"""What a route is told of a test run: how many queries a person should look at, why, and which are worst.
+
+The numbers count work to do; they are no sample of anything, so that they have no interval. Source: SPEC 3.3, 7, 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scoring.alerting.block_kit import (
+    Block,
+    Inline,
+    Line,
+    bold,
+    bullets,
+    code,
+    context,
+    fallback,
+    header,
+    inert,
+    link,
+    masked_text,
+    paragraph,
+    plain,
+)
+from scoring.alerting.messages import Message, MessageLevel, messages
+from scoring.alerting.routing import RouteFilter
+from scoring.alerting.wording import level_mark
+from scoring.markdown import score_text
+
+_WORST = 5
+_QUERY_CHARACTERS, _NAME_CHARACTERS = 120, 80
+
+
+@dataclass(frozen=True)
+class ReviewedQuery:
+    """A query that a person should look at; `total` (0..5) is None where no metric is known. Reasons are Korean."""
+
+    query_id: str
+    text: str | None
+    total: float | None
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReviewedRun:
+    """A scored test run, known by its rubric and the hash of its input.
+
+    `flagged` of the `queries` need a look, `reasons` say how many for what (Korean), `worst` come first. `notices` are
+    troubles of the run itself, such as a judge over budget. `review_list` and `report` are paths, `report_url` the
+    report's address where it is served.
+    """
+
+    name: str
+    input_sha256: str
+    rubric: str
+    rubric_version: str
+    rubric_title: str
+    agent_types: tuple[str, ...]
+    queries: int
+    flagged: int
+    reasons: tuple[tuple[str, int], ...]
+    worst: tuple[ReviewedQuery, ...]
+    notices: tuple[str, ...]
+    review_list: str
+    report: str
+    run_id: str
+    report_url: str = ""
+
+
+def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
+    """The message about one test run; none where nobody has to look at anything, or the route does not hear of it."""
+    level: MessageLevel = "warning"
+    if not (run.flagged or run.notices) or not route.hears_run(level, run.rubric, run.agent_types):
+        return []
+    what = f"테스트 결과 수기 확인 {run.flagged:,}건"
+    blocks = [
+        header(f"{level_mark(level)} · {what}"),
+        *paragraph(
+            [plain(f"{run.rubric_title} · "), code(inert(run.name, _NAME_CHARACTERS))],
+            [bold(f"질의 {run.queries:,}개 중 {run.flagged:,}개"), plain("를 사람이 확인해야 합니다.")],
+            *([plain(notice)] for notice in run.notices),
+        ),
+        *(bullets([[plain(f"{reason} "), bold(f"{count:,}개")] for reason, count in run.reasons])),
+        *paragraph(
+            [bold("할 일  "), plain("목록의 질의를 위에서부터 읽고 판정을 적어 주세요.")],
+            [bold("확인 목록  "), code(run.review_list)],
+            [bold("보고서  "), link(run.report_url, "열기") if run.report_url else code(run.report)],
+        ),
+        *_worst(run.worst[:_WORST]),
+        context(f"{run.rubric} {run.rubric_version} · 실행 {run.run_id}"),
+    ]
+    text = fallback(level_mark(level), what, run.name)
+    return messages("review", level, [f"{run.rubric}|{run.input_sha256}"], text, blocks)
+
+
+def _worst(worst: Sequence[ReviewedQuery]) -> list[Block]:
+    if not worst:
+        return []
+    lead: Line = [bold("종합 점수가 낮은 질의")]
+    return [*paragraph(lead), *bullets(list(map(_query_lines, worst)))]
+
+
+def _query_lines(query: ReviewedQuery) -> list[Inline]:
+    total = "종합 점수 없음" if query.total is None else f"{score_text(query.total)}점"
+    text = "질의 없음" if query.text is None else masked_text(query.text, _QUERY_CHARACTERS)
+    return [
+        code(masked_text(query.query_id, _NAME_CHARACTERS)),
+        plain(f" {total} · {text}\n"),
+        plain(", ".join(query.reasons)),
+    ]

@@ -1,0 +1,126 @@
+"""What BigQuery refuses, as one line that says which and what to do.
+
+Its messages may quote what stands in a row ("Bad double value: ..."), so none is passed on: known ones are told in
+our words with the names that they hold, of the others only the reason and the job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from google.api_core.exceptions import Forbidden, GoogleAPICallError, NotFound, RetryError, ServerError, TooManyRequests
+from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError, TransportError
+from requests.exceptions import RequestException
+
+from scoring.errors import AqbError, InputError, StorageError, UsageError
+
+_PERMISSIONS = "docs/bigquery.md lists the roles"
+_MISSING_NAME = re.compile(
+    r"Unrecognized name: `?([\w.]+)|Name (\w+) not found inside|Field name (\w+) does not exist", re.ASCII
+)
+_RESOURCE = re.compile(r"\b(Project|Dataset|Table|View|Routine|Job) ([\w.:-]+\w)")
+_LOCATION = re.compile(r"in location ([\w-]+\w)", re.ASCII)
+_PERMISSION = re.compile(r"\bbigquery\.[A-Za-z]+\.[A-Za-z]+\b")
+_NEEDED_BYTES = re.compile(r"([0-9]+) or higher required")
+_BUSY = ("rateLimitExceeded", "jobRateLimitExceeded", "quotaExceeded", "backendError", "internalError")
+
+
+@contextmanager
+def as_aqb_errors(where: str = "") -> Iterator[None]:
+    """Raises what BigQuery and its client raise within the block as an AqbError; `where` is the thing asked for."""
+    try:
+        yield
+    except DefaultCredentialsError:
+        raise UsageError(
+            "no Google credentials on this machine",
+            where=where,
+            fix="`gcloud auth application-default login`, or a service account (docs/bigquery.md)",
+        ) from None
+    except TransportError as error:
+        raise _out_of_reach(where, error) from None
+    except GoogleAuthError as error:
+        raise UsageError(
+            f"the Google credentials are refused ({type(error).__name__})",
+            where=where,
+            fix="`gcloud auth application-default login`, or check the service account",
+        ) from None
+    except RetryError as error:
+        raise _explained(error.cause, where) from None
+    except (GoogleAPICallError, RequestException, ConnectionError) as error:
+        raise _explained(error, where) from None
+
+
+def _explained(error: BaseException | None, where: str) -> AqbError:
+    if not isinstance(error, GoogleAPICallError):
+        return _out_of_reach(where, error)
+    reason = next((str(detail["reason"]) for detail in error.errors if detail.get("reason")), "")
+    message = error.message or ""
+    if isinstance(error, (TooManyRequests, ServerError)) or reason in _BUSY:
+        return StorageError(
+            f"BigQuery is busy or over its quota ({reason or error.code})",
+            where=where,
+            fix="run again later; quotas stand in the console",
+        )
+    if isinstance(error, NotFound):
+        return _not_found(message, where)
+    if isinstance(error, Forbidden):
+        return _forbidden(reason, message, where)
+    if reason == "bytesBilledLimitExceeded":
+        needed = _NEEDED_BYTES.search(message)
+        return UsageError(
+            f"the query would bill {f'{int(needed[1]):,} bytes, ' if needed else ''}more than allowed",
+            where=where,
+            fix="raise bigquery.maximum_bytes_billed, or choose a shorter period",
+        )
+    if missing := _MISSING_NAME.search(message):
+        name = next(group for group in missing.groups() if group)
+        return InputError(
+            f"there is no column {name}", where=where, fix="correct the view, or bigquery.columns and bigquery.prefix"
+        )
+    if "location" in message and (found := _LOCATION.search(message)):
+        return UsageError(f"is not in location {found[1]}", where=where, fix="correct bigquery.location")
+    return AqbError(
+        f"BigQuery refused the request ({reason or error.code}{_job(error)})",
+        where=where,
+        fix="the console shows the whole message of the job to who may see the rows",
+    )
+
+
+def _not_found(message: str, where: str) -> AqbError:
+    resource = _RESOURCE.search(message)
+    kind, name = resource.groups() if resource else ("", where)
+    location = _LOCATION.search(message)
+    looked = f" in location {location[1]}" if location else ""
+    return InputError(
+        f"there is no such {kind.lower() or 'thing'}{looked}",
+        where=name.replace(":", ".") or where,
+        fix="check the name; if it is elsewhere, set bigquery.location",
+    )
+
+
+def _forbidden(reason: str, message: str, where: str) -> AqbError:
+    resource, permission = _RESOURCE.search(message), _PERMISSION.search(message)
+    thing = f"{resource[1].lower()} {resource[2].replace(':', '.')}" if resource else where
+    if reason == "responseTooLarge":
+        return UsageError(
+            "the rows are too many to be read out of BigQuery",
+            where=where,
+            fix='score them inside it: monitoring.engine = "bigquery", with a BigQuery warehouse',
+        )
+    if reason in ("billingNotEnabled", "billingTierLimitExceeded"):
+        return UsageError(f"billing stops the query ({reason})", where=thing, fix="bigquery.billing_project can pay")
+    wanted = f"permission {permission[0]}" if permission else "permission"
+    return UsageError(f"no {wanted}, or it does not exist", where=thing, fix=f"grant it; {_PERMISSIONS}")
+
+
+def _out_of_reach(where: str, error: BaseException | None) -> StorageError:
+    return StorageError(
+        f"BigQuery cannot be reached ({type(error).__name__})", where=where, fix="check the network, then run again"
+    )
+
+
+def _job(error: GoogleAPICallError) -> str:
+    job = getattr(error, "query_job", None)
+    return f", job {job.job_id}" if job is not None else ""

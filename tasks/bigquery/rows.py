@@ -1,0 +1,157 @@
+"""The chat rows of a view or table, a period at a time: one query, streamed as Arrow batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+from google.api_core.exceptions import Forbidden
+from google.cloud.bigquery import QueryJob, ScalarQueryParameter
+
+from scoring.days import Window
+from scoring.errors import UsageError
+from tasks.bigquery.client import (
+    REQUEST_TIMEOUT_S,
+    QueryParameter,
+    bytes_of_query,
+    open_client,
+    open_reader,
+    retry_of,
+    run_query,
+)
+from tasks.bigquery.columns import UNREADABLE, chat_rows_sql
+from tasks.bigquery.names import table_of
+from tasks.bigquery.refusals import as_aqb_errors
+from tasks.chat_rows.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, Reject, RowBatch
+from tasks.input_files import FileIdentity
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
+
+# Four streams keep one machine busy; more of them, or longer queues, only hold more texts in memory.
+_STREAMS = _WAITING_PAGES = 4
+_PAGE_ROWS = 10_000
+_READ = [field for field in CHAT_ROW_SCHEMA if field.name != "line"]
+_NOTHING = pa.RecordBatch.from_arrays(
+    [pa.nulls(0, kind) for kind in (*(field.type for field in _READ), pa.string(), pa.bool_())],
+    names=[*(field.name for field in _READ), "unreadable", "naive"],
+)
+
+
+class BigQueryChatRows:
+    """Monitoring rows of `bigquery://project.dataset.view`, in no order; `line` is NULL, for a view has no lines.
+
+    Only the columns that score are read. A period is queried once: reading it again reads the result of the same job.
+    What breaks on the way is an error, never a period that ends early.
+
+    Raises:
+        InputError: no such view, or a column is missing or of a type that cannot hold what it should.
+        UsageError: no such address, credentials, permission or location.
+        StorageError: BigQuery is busy or out of reach.
+    """
+
+    def __init__(self, url: str, settings: Settings, run_id: str = "") -> None:
+        self.view = table_of(url)
+        self.files = (str(self.view),)
+        self._settings = settings
+        self._run_id = run_id
+        self._job: tuple[Window | None, QueryJob] | None = None
+        self._client = open_client(settings, self.view.project)
+        with as_aqb_errors(str(self.view)):
+            self._table = self._client.get_table(str(self.view), retry=retry_of(settings), timeout=REQUEST_TIMEOUT_S)
+        wanted = settings.bigquery.location
+        if wanted and wanted.lower() != str(self._table.location).lower():
+            raise UsageError(
+                f"is in location {self._table.location}, not {wanted}",
+                where=str(self.view),
+                fix=f'set bigquery.location = "{self._table.location}", or leave it empty',
+            )
+        self._sql(None)  # refuses missing columns now, before anything runs
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch]:
+        """The rows whose timestamp is in `window` or NULL, in bounded memory; at least one batch, perhaps empty."""
+        if self._job is None or self._job[0] != window:
+            self._job = window, self._run(window)
+        yield self._batch(_NOTHING)
+        for page in self._pages(self._job[1]):
+            for start in range(0, page.num_rows, BATCH_ROWS):
+                yield self._batch(page.slice(start, BATCH_ROWS))
+
+    def fingerprint(self) -> tuple[FileIdentity, ...]:
+        """Which view it is: its name, and a hash that changes with its definition (with the rows too, of a table)."""
+        digest = hashlib.sha256(str(self._table.etag).encode()).hexdigest()
+        return (FileIdentity(str(self.view), digest, int(self._table.num_bytes or 0)),)
+
+    def outlook(self, window: Window) -> str:
+        """The bytes that reading a period would scan, by a dry run, which costs nothing."""
+        scanned = bytes_of_query(
+            self._client,
+            self._sql(window),
+            parameters=_bounds(window),
+            settings=self._settings,
+            location=self._table.location,
+            where=str(self.view),
+        )
+        return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan"
+
+    def _sql(self, window: Window | None) -> str:
+        return chat_rows_sql(self.view, self._table.schema, self._settings.bigquery, windowed=window is not None)
+
+    def _run(self, window: Window | None) -> QueryJob:
+        return run_query(
+            self._client,
+            self._sql(window),
+            parameters=_bounds(window),
+            labels={"run_id": self._run_id, "step": "extract"},
+            job_id_prefix=f"aqb-{self._run_id}-extract-",
+            settings=self._settings,
+            location=self._table.location,
+            where=str(self.view),
+        )
+
+    def _pages(self, job: QueryJob) -> Iterator[pa.RecordBatch]:
+        """The result of a job through the Storage API, or over REST where that is not allowed."""
+        reader = open_reader(self._settings)
+        retry = retry_of(self._settings)
+        with as_aqb_errors(str(self.view)):
+            if reader is not None:
+                with closing(reader.transport):
+                    pages = job.result(retry=retry).to_arrow_iterable(
+                        bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
+                    )
+                    try:
+                        first = next(pages, None)
+                    except Forbidden:
+                        reader = None  # no permission to create read sessions
+                    else:
+                        yield from () if first is None else (first,)
+                        yield from pages
+            if reader is None:
+                yield from job.result(page_size=_PAGE_ROWS, retry=retry).to_arrow_iterable()
+
+    def _batch(self, page: pa.RecordBatch) -> RowBatch:
+        """The rows of a page that can be read, and a reject for each of the others."""
+        file = str(self.view)
+        unreadable = pl.Series(page.column("unreadable").cast(pa.string()))
+        readable = unreadable.is_null()
+        columns = [page.column(field.name).cast(field.type) for field in _READ]
+        lines = pa.nulls(page.num_rows, pa.int64())
+        rows = pa.RecordBatch.from_arrays([*columns, lines], schema=CHAT_ROW_SCHEMA)
+        if not readable.all():
+            rows = rows.filter(readable.to_arrow())
+        rejects = tuple(Reject(file, None, column, *UNREADABLE[column]) for column in unreadable.drop_nulls())
+        naive = pl.Series(page.column("naive")) & readable
+        return RowBatch(file, rows, rejects, int(naive.sum()), page.num_rows, 0)
+
+
+def _bounds(window: Window | None) -> list[QueryParameter]:
+    if window is None:
+        return []
+    return [
+        ScalarQueryParameter("start", "TIMESTAMP", window.start),
+        ScalarQueryParameter("end", "TIMESTAMP", window.end),
+    ]

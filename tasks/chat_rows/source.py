@@ -1,0 +1,50 @@
+"""Where the chat rows are: files or BigQuery, chosen by the address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from scoring.days import Window
+from tasks.bigquery.names import is_bigquery
+from tasks.chat_rows.files import ChatRowFiles
+from tasks.chat_rows.rows import FileFailure, RowBatch
+from tasks.input_files import FileIdentity
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
+
+
+class ChatRowSource(Protocol):
+    """Monitoring rows in batches, however they are kept."""
+
+    @property
+    def files(self) -> Sequence[str | Path]:
+        """The files that are read, or the view."""
+        ...
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
+        """The rows whose timestamp is in `window` or NULL (all rows when None), in bounded memory."""
+        ...
+
+    def fingerprint(self) -> tuple[FileIdentity, ...]:
+        """What identifies each file, or the view."""
+        ...
+
+    def outlook(self, window: Window) -> str:
+        """What reading a period would take, for people; reads no row."""
+        ...
+
+
+def open_source(address: str | Path, settings: Settings, run_id: str = "") -> ChatRowSource:
+    """The source at an address: a file, a folder, a glob, or `bigquery://project.dataset.view`.
+
+    `run_id` marks the jobs of a run. Raises InputError when nothing is there, UsageError and StorageError as the
+    source does.
+    """
+    if not is_bigquery(str(address)):
+        return ChatRowFiles([address])
+    from tasks.bigquery.rows import BigQueryChatRows  # a second of imports that only BigQuery needs
+
+    return BigQueryChatRows(str(address), settings, run_id)

@@ -1,0 +1,138 @@
+"""Which days are to be scored: those of a backfill, and those that a nightly run does before its own.
+
+A day is done when the run that wrote it last was completed as a whole day. It is up to date when it was also made by
+this version of the rubric, with these parameters, of the rows that the source holds now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from scoring.catalog import row_rubric
+from scoring.days import Window, day_window, days_between
+from scoring.errors import UsageError
+from scoring.rubric import RowRubric
+from tasks.chat_rows import ChatRowFiles, FileFailure
+from tasks.day_contents import DayContent, SourceContents, source_contents
+from tasks.monitoring_tables import KPIS
+from tasks.run_ledger import INTRADAY, Run, RunLedger
+from tasks.settings import Settings
+from tasks.warehouse import open_warehouse
+
+RUBRIC_ID = "ola-monitoring"
+
+
+@dataclass(frozen=True)
+class PlannedDay:
+    """A day of a backfill: what the source holds of it, and whether its tables are up to date."""
+
+    day: date
+    content: DayContent
+    up_to_date: bool
+
+
+@dataclass(frozen=True)
+class BackfillPlan:
+    """Every day from the first to the last, and the files of the source that could not be read."""
+
+    days: tuple[PlannedDay, ...]
+    failures: tuple[FileFailure, ...]
+
+    def to_score(self, *, force: bool) -> list[PlannedDay]:
+        """The days that are not up to date; all of them with `force`."""
+        return [planned for planned in self.days if force or not planned.up_to_date]
+
+
+@dataclass(frozen=True)
+class EarlierDays:
+    """What a nightly run does before its own day: days without a completed run, days whose rows have changed.
+
+    `out_of_reach` are the first and the last day of a longer gap that no nightly run fills.
+    """
+
+    missing: tuple[date, ...] = ()
+    late: tuple[date, ...] = ()
+    out_of_reach: tuple[date, date] | None = None
+
+
+def day_parameters(settings: Settings) -> dict[str, Any]:
+    """The settings that a day's tables depend on."""
+    return {
+        "time_zone": settings.time_zone,
+        "keep_text": settings.monitoring.keep_text,
+        "warehouse": settings.warehouse,
+    }
+
+
+def backfill_plan(settings: Settings, first: date, last: date, today: date) -> BackfillPlan:
+    """What a backfill of these days would do. Reads the source once and writes nothing.
+
+    Raises:
+        UsageError: the days are no range, or not over `today`.
+        InputError: the source is not there.
+    """
+    if last < first:
+        raise UsageError(f"the first day {first} is after the last day {last}", fix="swap the two days")
+    if last >= today:
+        raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
+    contents = _contents(settings, first, last)
+    written = set(open_warehouse(settings.warehouse).days(KPIS))
+    with closing(RunLedger(settings.state_url)) as ledger:
+        runs = ledger.latest_of_days(first, last)
+    rubric, parameters = row_rubric(RUBRIC_ID), day_parameters(settings)
+
+    def planned(day: date) -> PlannedDay:
+        content, run = contents.of(day), runs.get(day)
+        current = day in written and run is not None and _made(run, content, rubric, parameters)
+        return PlannedDay(day, content, current)
+
+    return BackfillPlan(tuple(map(planned, days_between(first, last))), tuple(contents.failures))
+
+
+def earlier_days(settings: Settings, day: date) -> EarlierDays:
+    """What a nightly run of `day` has to do before it.
+
+    A gap begins after a day that was completed: before the first one there is nothing to miss.
+    """
+    reach = settings.monitoring
+    first = day - timedelta(days=max(reach.catch_up_days, reach.lookback_days))
+    with closing(RunLedger(settings.state_url)) as ledger:
+        runs = ledger.latest_of_days(first, day - timedelta(days=1))
+        before = ledger.last_completed_day(day - timedelta(days=reach.catch_up_days))
+        last_completed = ledger.last_completed_day(day)
+    done = {one for one, run in runs.items() if _done(run)}
+    known_from = before or min(done, default=day)
+    catch_up = days_between(day - timedelta(days=reach.catch_up_days), day - timedelta(days=1))
+    missing = tuple(one for one in catch_up if one > known_from and one not in done)
+    look_back = days_between(day - timedelta(days=reach.lookback_days), day - timedelta(days=1))
+    out_of_reach = None
+    if last_completed and catch_up and last_completed + timedelta(days=1) < catch_up[0]:
+        out_of_reach = last_completed + timedelta(days=1), catch_up[0] - timedelta(days=1)
+    return EarlierDays(missing, _late(settings, [one for one in look_back if one in done], runs), out_of_reach)
+
+
+def _late(settings: Settings, days: list[date], runs: Mapping[date, Run]) -> tuple[date, ...]:
+    """Those of the days whose rows are not those that were scored."""
+    if not days:
+        return ()
+    contents = _contents(settings, days[0], days[-1])
+    return tuple(day for day in days if runs[day].content != contents.of(day).fingerprint)
+
+
+def _contents(settings: Settings, first: date, last: date) -> SourceContents:
+    window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
+    return source_contents(ChatRowFiles([settings.monitoring.source]), window, settings.time_zone)
+
+
+def _done(run: Run) -> bool:
+    return run.outcome == "completed" and run.kind != INTRADAY
+
+
+def _made(run: Run, content: DayContent, rubric: RowRubric, parameters: Mapping[str, Any]) -> bool:
+    """Whether this run made what would be made now."""
+    version = (run.rubric, run.rubric_version) == (rubric.id, rubric.version)
+    return _done(run) and version and run.parameters == parameters and run.content == content.fingerprint

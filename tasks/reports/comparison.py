@@ -1,0 +1,181 @@
+"""Two test runs side by side, as Korean markdown, as a page and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from scoring.comparison import Comparison, MetricChange, QueryChange
+from scoring.markdown import cell, shortened, table
+from scoring.statistics import MIN_N_FOR_VERDICT, Difference, Finding
+from scoring.totals import exact, rounded
+
+_SHOWN_QUERIES = 20
+_SHOWN_IDS = 30
+_QUERY_CHARACTERS = 60
+_FINDINGS: Mapping[Finding, str] = {
+    "better": "좋아짐",
+    "worse": "나빠짐",
+    "unclear": "차이를 말할 수 없음",
+    "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
+}
+METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의", "판단")
+
+
+def comparison_markdown(comparison: Comparison, failures: Sequence[str]) -> str:
+    """The whole comparison; `failures` are the conditions of `--fail-if` that hold."""
+    parts = [
+        f"# 테스트 비교: {cell(comparison.base.name)} → {cell(comparison.candidate.name)}",
+        "\n".join(f"- {cell(line)}" for line in facts(comparison)),
+        "\n".join(f"> **주의** {cell(warning)}" for warning in warnings(comparison)),
+        "\n".join(f"> **실패 조건** `{failure}`" for failure in failures),
+        "## 지표별 차이",
+        table(METRIC_HEADER, map(metric_row, comparison.metrics)),
+        "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. "
+        "구간에 0이 들어 있으면 우연과 구별되지 않습니다.",
+        *_changes("나빠진 질의", comparison.worse, comparison),
+        *_changes("좋아진 질의", comparison.better, comparison),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def comparison_page(comparison: Comparison, failures: Sequence[str]) -> str:
+    """The same as one self-contained page."""
+    from tasks.reports.site.pages import page
+
+    return page(
+        "comparison.html",
+        title=f"테스트 비교: {comparison.base.name} → {comparison.candidate.name}",
+        facts=facts(comparison),
+        warnings=warnings(comparison),
+        failures=failures,
+        metric_header=METRIC_HEADER,
+        metric_rows=[(change, metric_row(change)) for change in comparison.metrics],
+        change_header=_change_header(comparison),
+        lists=[
+            (title, len(changes), [_change_row(change, comparison) for change in changes])
+            for title, changes in (("나빠진 질의", comparison.worse), ("좋아진 질의", comparison.better))
+        ],
+    )
+
+
+def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
+    """The same for programs: every changed query, numbers as they are."""
+    document = {
+        "rubric": comparison.base.rubric,
+        "base": {"name": comparison.base.name, "rubric_version": comparison.base.rubric_version},
+        "candidate": {"name": comparison.candidate.name, "rubric_version": comparison.candidate.rubric_version},
+        "paired": comparison.paired,
+        "metrics": {change.metric: _metric_dict(change) for change in comparison.metrics},
+        "worse": [asdict(change) for change in comparison.worse],
+        "better": [asdict(change) for change in comparison.better],
+        "only_base": comparison.only_base,
+        "only_candidate": comparison.only_candidate,
+        "reworded": comparison.reworded,
+        "warnings": warnings(comparison),
+        "failures": list(failures),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def facts(comparison: Comparison) -> list[str]:
+    """What was compared."""
+    sides = (("기준", comparison.base), ("후보", comparison.candidate))
+    unchanged = comparison.paired - len(comparison.worse) - len(comparison.better)
+    return [
+        *(f"{side}: {run.name} (루브릭 {run.rubric} 버전 {run.rubric_version})" for side, run in sides),
+        f"짝지은 질의 {comparison.paired:,}개: 나빠짐 {len(comparison.worse):,}, 좋아짐 {len(comparison.better):,}, "
+        f"그대로이거나 비교할 수 없음 {unchanged:,}",
+    ]
+
+
+def warnings(comparison: Comparison) -> list[str]:
+    """What a reader must know before believing a difference."""
+    found = []
+    if comparison.versions_differ:
+        found.append("루브릭 버전이나 옵션이 다릅니다. 차이가 에이전트가 아니라 채점 기준에서 왔을 수 있습니다.")
+    for title, ids in (
+        ("같은 id인데 문장이 다른 질의", comparison.reworded),
+        ("기준에만 있어 비교하지 않은 질의", comparison.only_base),
+        ("후보에만 있어 비교하지 않은 질의", comparison.only_candidate),
+    ):
+        if ids:
+            more = f" 외 {len(ids) - _SHOWN_IDS:,}개" if len(ids) > _SHOWN_IDS else ""
+            found.append(f"{title} {len(ids):,}개: {', '.join(ids[:_SHOWN_IDS])}{more}")
+    if not comparison.paired:
+        found.append("두 실행에 함께 있는 질의가 없습니다. Query ID가 같은지 확인하십시오.")
+    return found
+
+
+def metric_row(change: MetricChange) -> list[str]:
+    """A metric in the columns of `METRIC_HEADER`."""
+    difference = change.difference
+    if difference is None or change.base is None or change.candidate is None:
+        return [change.title, "–", "–", "–", "–", "0", "채점한 짝이 없음"]
+    return [
+        change.title,
+        _points(change.base),
+        _points(change.candidate),
+        signed(difference.mean),
+        _interval(difference),
+        f"{difference.n:,}",
+        _FINDINGS[difference.finding],
+    ]
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A difference with its sign: `+0.25`, `−1.00`, `0.00`."""
+    shown = f"{rounded(exact(abs(value)), digits)}"
+    if not float(shown):
+        return shown
+    return f"+{shown}" if value > 0 else f"−{shown}"
+
+
+def _interval(difference: Difference) -> str:
+    if difference.interval is None:
+        return "–"
+    return f"{signed(difference.interval.low)} ~ {signed(difference.interval.high)}"
+
+
+def _points(value: float | None) -> str:
+    return "–" if value is None else str(rounded(exact(value), 2))
+
+
+def _changes(title: str, changes: Sequence[QueryChange], comparison: Comparison) -> list[str]:
+    if not changes:
+        return [f"## {title}", "없습니다."]
+    rows = (_change_row(change, comparison) for change in changes[:_SHOWN_QUERIES])
+    more = len(changes) - _SHOWN_QUERIES
+    return [
+        f"## {title} ({len(changes):,}개)",
+        table(_change_header(comparison), rows),
+        f"변화가 큰 {_SHOWN_QUERIES}개만 실었습니다. 나머지 {more:,}개는 JSON과 HTML에 있습니다." if more > 0 else "",
+    ]
+
+
+def _change_header(comparison: Comparison) -> list[str]:
+    return ["Query ID", "질의", "변화", *(change.title for change in comparison.metrics)]
+
+
+def _change_row(change: QueryChange, comparison: Comparison) -> list[str]:
+    scores = (_scores(change.base.get(one.metric), change.candidate.get(one.metric)) for one in comparison.metrics)
+    return [change.query_id, shortened(change.text, _QUERY_CHARACTERS), signed(change.change), *scores]
+
+
+def _scores(before: float | None, after: float | None) -> str:
+    return _points(before) if before == after else f"{_points(before)} → {_points(after)}"
+
+
+def _metric_dict(change: MetricChange) -> dict[str, Any]:
+    difference = change.difference
+    return {
+        "title": change.title,
+        "base": change.base,
+        "candidate": change.candidate,
+        "difference": difference and difference.mean,
+        "interval": difference and difference.interval and asdict(difference.interval),
+        "n": difference.n if difference else 0,
+        "finding": difference and difference.finding,
+    }

@@ -1,0 +1,97 @@
+"""Builds the site from a warehouse: a page a day, a page a test run, and the first page that leads to them.
+
+The pages are a function of the tables: the same tables give the same bytes, and a page that has not changed is left
+as it is. Pages of days that have left the span stay, so that links sent long ago still lead somewhere.
+
+Source: SPEC 9 `aqb report`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from scoring.catalog import row_rubric
+from scoring.rubric import RowRubric
+from scoring.statistics import Interval
+from tasks.reports.site.charts import Link
+from tasks.reports.site.day_page import day_page
+from tasks.reports.site.overview import overview
+from tasks.reports.site.run_pages import run_page, runs_index
+from tasks.reports.site.scored_days import ScoredDay, scored_days
+from tasks.reports.site.test_run_tables import TestRun, executions_of, queries_of, read_test_runs
+from tasks.reports.site.worst_rows import DayRows, day_rows
+from tasks.warehouse import Warehouse
+from tasks.whole_files import write_text
+
+SPAN_DAYS = 60
+FIRST_PAGE = "index.html"
+RUNS_FOLDER = "test-runs"
+_RUBRIC_ID = "ola-monitoring"
+_FILES = {"report.md": "보고서(Markdown)", "scores.xlsx": "점수 워크북(Excel)"}
+
+
+@dataclass(frozen=True)
+class BuiltSite:
+    """Where the first page is, how many pages there are, and how many of them had changed."""
+
+    path: Path
+    pages: int
+    written: int
+
+
+def build_pages(warehouse: Warehouse, folder: Path, time_zone: str, span: int = SPAN_DAYS) -> BuiltSite:
+    """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
+
+    `span` counts the calendar days up to the last scored one, and the days that have test runs.
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    pages = written = 0
+    for name, text in _pages(warehouse, folder, time_zone, span):
+        pages += 1
+        written += _write_changed(folder / name, text)
+    return BuiltSite(folder / FIRST_PAGE, pages, written)
+
+
+def _pages(warehouse: Warehouse, folder: Path, time_zone: str, span: int) -> Iterator[tuple[str, str]]:
+    rubric, days = row_rubric(_RUBRIC_ID), scored_days(warehouse, span)
+    intervals: list[Interval | None] = []
+    rows = None
+    for position, day in enumerate(days):
+        rows = _rows_of(warehouse, rubric, day, time_zone)
+        intervals.append(rows.mean_interval)
+        yield day.page, day_page(rubric, days, position, rows)
+    runs = read_test_runs(warehouse, span)
+    for run in runs:
+        files = _files(folder, run)
+        yield f"{RUNS_FOLDER}/{run.page}", run_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files)
+    yield f"{RUNS_FOLDER}/{FIRST_PAGE}", runs_index(runs)
+    yield FIRST_PAGE, overview(rubric, days, intervals, rows, runs)
+
+
+def _rows_of(warehouse: Warehouse, rubric: RowRubric, day: ScoredDay, time_zone: str) -> DayRows:
+    examples = [row_id for fact in day.alerts for row_id in fact["row_ids"] or []]
+    return day_rows(warehouse, rubric, day.day, examples, time_zone)
+
+
+def _files(folder: Path, run: TestRun) -> list[Link]:
+    """The files of the run's report folder, where that lies beside its page."""
+    found = sorted((folder / RUNS_FOLDER).glob(f"*-{run.folder}"))
+    return [
+        Link(title, quote(f"{place.name}/{name}"))
+        for place in found[:1]
+        for name, title in _FILES.items()
+        if (place / name).is_file()
+    ]
+
+
+def _write_changed(path: Path, text: str) -> bool:
+    """Replaces a page unless it is already as it should be."""
+    if path.is_file() and path.read_bytes() == text.encode():
+        return False
+    write_text(path, text)
+    return True

@@ -1,0 +1,112 @@
+"""The first page: where things stand, how they got there, and where to look next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scoring.rubric import RowRubric
+from scoring.statistics import Interval
+from tasks.reports.site.charts import Cell, Link, Table
+from tasks.reports.site.day_page import ShownAlert, failure_table, shown_alerts, tenant_table
+from tasks.reports.site.kpis import Kpi, interval_chart, kpis_of
+from tasks.reports.site.monitoring_charts import (
+    alert_rows_chart,
+    grade_bars,
+    grade_sets,
+    heat_map,
+    shares_chart,
+    trend_chart,
+    version_changes,
+)
+from tasks.reports.site.pages import page
+from tasks.reports.site.run_pages import run_list
+from tasks.reports.site.scored_days import ScoredDay, earlier_rows
+from tasks.reports.site.test_run_tables import TestRun
+from tasks.reports.site.wording import ANSWER_GRADE_TITLES, TIER_TITLES, count_text, day_text, tenant_text
+from tasks.reports.site.worst_rows import DayRows
+
+_WORST_ROWS = 5
+_RUNS = 8
+
+
+def overview(
+    rubric: RowRubric,
+    days: Sequence[ScoredDay],
+    mean_intervals: Sequence[Interval | None],
+    last_rows: DayRows | None,
+    runs: Sequence[TestRun],
+) -> str:
+    """The first page; `mean_intervals` belong to `days`, `last_rows` to the last of them."""
+    listed = run_list(runs[:_RUNS], "test-runs/")
+    if not days or last_rows is None:
+        return page("no_days.html", root="", section="overview", title="품질 현황", runs=listed, run_count=len(runs))
+    by_day = [
+        kpis_of(rubric.quotients, each.total, interval, earlier_rows(days, position))
+        for position, (each, interval) in enumerate(zip(days, mean_intervals, strict=True))
+    ]
+    last, kpis = days[-1], by_day[-1]
+    intervals = [interval_chart(kpi, "kpi") for kpi in kpis]
+    trends = [trend_chart(days, list(of_days)) for of_days in zip(*by_day, strict=True)]
+    shares = [shares_chart(days, grades) for grades in grade_sets(rubric)]
+    bars = [grade_bars(last, grades, earlier_rows(days, len(days) - 1)) for grades in grade_sets(rubric)]
+    alert_rows = alert_rows_chart(days)
+    alerts = [alert for alert in shown_alerts(last, last.page) if alert.tenant == tenant_text("*")]
+    return page(
+        "overview.html",
+        charts=[*intervals, *trends, *shares, *bars, alert_rows],
+        root="",
+        section="overview",
+        title="품질 현황",
+        rubric=rubric,
+        day=last,
+        days=days,
+        kpis=list(zip(kpis, intervals, strict=True)),
+        headline=headline(kpis, alerts),
+        trends=trends,
+        changes=version_changes(days),
+        shares=shares,
+        bars=bars,
+        heat=heat_map(last, last.page),
+        tiers=TIER_TITLES,
+        grades=ANSWER_GRADE_TITLES,
+        alerts=alerts,
+        alert_rows=alert_rows,
+        tenants=tenant_table(rubric, last),
+        failures=failure_table(last_rows, last.total["rows"]),
+        worst=last_rows.rows[:_WORST_ROWS],
+        day_table=_day_table(days, by_day),
+        runs=listed,
+        run_count=len(runs),
+    )
+
+
+def headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> str:
+    """The day in one or two sentences."""
+    by_code = {code: [kpi.quotient.title for kpi in kpis if kpi.verdict.code == code] for code in ("missed", "unsure")}
+    met = sum(kpi.verdict.code == "met" for kpi in kpis)
+    parts = [f"목표 {len(kpis)}개 가운데 {met}개를 달성했습니다."]
+    if by_code["missed"]:
+        parts.append(f"목표 미달: {', '.join(by_code['missed'])}.")
+    if by_code["unsure"]:
+        parts.append(f"표본 오차 안이라 단정할 수 없음: {', '.join(by_code['unsure'])}.")
+    if unusual := [f"{alert.title} {alert.shown}" for alert in alerts if alert.unusual]:
+        parts.append(f"평소보다 크게 늘어난 알림: {', '.join(unusual)}.")
+    return " ".join(parts)
+
+
+def _day_table(days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Table:
+    """A line a day, latest first."""
+    rows: list[list[Cell]] = [
+        [
+            Link(f"{each.day} {day_text(each.day)[-3:]}", each.page),
+            count_text(each.total["rows"]),
+            *(f"{kpi.shown['value']} {kpi.verdict.sign}" for kpi in kpis),
+            count_text(each.total["critical_rows"]),
+            count_text(each.total["warning_rows"]),
+            count_text(each.total["excluded"]),
+            each.version,
+        ]
+        for each, kpis in reversed(list(zip(days, by_day, strict=True)))
+    ]
+    titles = [kpi.quotient.title for kpi in by_day[-1]]
+    return Table(["날짜", "채점", *titles, "Critical", "Warning", "제외", "루브릭"], rows)

@@ -1,0 +1,187 @@
+"""What the page of a test run draws: means by round, distributions, response times against their bands.
+
+Source: issue clause "per test run"; SPEC 3 and 4.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from scoring.bands import Bands
+from scoring.markdown import percent, score_text
+from scoring.runs.band_texts import band_rows
+from scoring.runs.executions import AgentType, LatencyClass
+from scoring.statistics import Interval, cluster_bootstrap_mean
+from tasks.reports.site.charts import Chart, Table
+from tasks.reports.site.test_run_tables import Row, TestRun
+from tasks.reports.site.wording import AGENT_TITLES, CLASS_TITLES, NOTHING, count_text, seconds_text
+
+_SCORES = ("5", "4", "3", "2", "1", "0", "null")
+_MAX_POINTS = 5
+
+
+def metric_interval(run: TestRun, metric: str, executions: Sequence[Row], queries: Sequence[Row]) -> Interval | None:
+    """How sure the mean of a metric is, repeats of one query counting as one witness.
+
+    None where the headline is no plain mean of scores (the band of a mean time, rounds of unequal size).
+    """
+    figures = run.summary["set"][metric]
+    per_execution = any(metric in row["scores"] for row in executions)
+    rows = [row for row in (executions if per_execution else queries) if metric in row["scores"]]
+    known = [(row["scores"][metric]["score"], row["query_id"]) for row in rows]
+    known = [(score, query) for score, query in known if score is not None]
+    headline = figures.get("mean")
+    if headline is None or not known or score_text(sum(s for s, _ in known) / len(known)) != score_text(headline):
+        return None
+    return cluster_bootstrap_mean([score for score, _ in known], [query for _, query in known])
+
+
+def rounds_chart(run: TestRun, intervals: Mapping[str, Interval | None]) -> Chart:
+    """The mean of every metric, by round and of the set."""
+    rounds, of_set = run.summary["rounds"], run.summary["set"]
+    shown = [(name, title) for name, title in run.titles.items() if of_set.get(name, {}).get("mean") is not None]
+    return Chart(
+        id="rounds",
+        kind="rounds",
+        title="지표별 평균",
+        summary="라운드별 평균과 세트 평균(0~5점): "
+        + ", ".join(f"{title} {score_text(of_set[name]['mean'])}" for name, title in shown),
+        data={
+            "metrics": [title for _, title in shown],
+            "rounds": list(rounds),
+            "means": [
+                {"metric": title, "round": round_, "mean": figures[name]["mean"]}
+                for round_, figures in rounds.items()
+                for name, title in shown
+                if name in figures and figures[name]["mean"] is not None
+            ],
+            "set": [
+                {
+                    "metric": title,
+                    "mean": of_set[name]["mean"],
+                    "low": _end(intervals.get(name), "low"),
+                    "high": _end(intervals.get(name), "high"),
+                }
+                for name, title in shown
+            ],
+        },
+        table=Table(
+            ["지표", *rounds, "세트", "95% 구간", "n"],
+            [
+                [
+                    title,
+                    *(score_text(figures.get(name, {}).get("mean")) for figures in rounds.values()),
+                    score_text(of_set[name]["mean"]),
+                    interval_of(intervals.get(name)),
+                    count_text(of_set[name].get("n")),
+                ]
+                for name, title in run.titles.items()
+                if name in of_set
+            ],
+        ),
+    )
+
+
+def scores_chart(run: TestRun) -> Chart:
+    """How often each score was given, metric by metric, over all rounds."""
+    rounds = run.summary["distributions"]
+    counted: dict[str, Counter[str]] = defaultdict(Counter)
+    for of_round in rounds.values():
+        for name, counts in of_round.items():
+            counted[name].update(counts)
+    named = [(run.titles.get(name, name), counts) for name, counts in counted.items() if counts.total()]
+    titles = [*(f"{score}점" for score in _SCORES[:-1]), "미채점"]
+    return Chart(
+        id="scores",
+        kind="scores",
+        title="점수 분포",
+        summary="지표별로 0~5점이 차지하는 비율. 모든 라운드를 합함",
+        data={
+            "names": titles,
+            "metrics": [
+                {"metric": title, "counts": [counts[score] for score in _SCORES]} for title, counts in named
+            ],
+        },
+        table=Table(
+            ["지표", "라운드", *titles],
+            [
+                [run.titles.get(name, name), round_, *(count_text(counts.get(score, 0)) for score in _SCORES)]
+                for name in counted
+                for round_, of_round in rounds.items()
+                if (counts := of_round.get(name))
+            ],
+        ),
+    )
+
+
+def latency_charts(run: TestRun, executions: Sequence[Row]) -> list[Chart]:
+    """Response times by the bands that score them: a chart for each class and agent whose bands differ."""
+    groups: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
+    for row in executions:
+        if row["latency_s"] is not None:
+            groups[row["latency_class"], row["agent_type"]].append(row)
+    charts = (_latency_chart(run, kind, agent, rows) for (kind, agent), rows in sorted(groups.items(), key=str))
+    return [chart for chart in charts if chart]
+
+
+def _latency_chart(run: TestRun, kind: str, agent: str | None, rows: Sequence[Row]) -> Chart | None:
+    bands = _bands(run, kind, agent)
+    if bands is None:
+        return None
+    times = sorted(row["latency_s"] for row in rows)
+    title = f"응답 시간: {CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES.get(agent, agent)}" if agent else "")
+    counts = Counter(bands.points(seconds) for seconds in times)
+    p50, p95 = (_at_most(times, share) for share in (50, 95))
+    return Chart(
+        id=f"latency-{kind}-{agent or 'any'}".lower(),
+        kind="latency",
+        title=title,
+        summary=f"{title}. 실행 {len(times)}건, 중앙값 {seconds_text(p50)}, 95% 지점 {seconds_text(p95)}. "
+        "띠는 점수 구간, 점은 실행 한 건",
+        data={
+            "cuts": [cut for cut, _ in bands.cuts],
+            "points": [*(points for _, points in bands.cuts), bands.beyond],
+            "times": [
+                {"s": row["latency_s"], "label": f"{row['query_id']} · {row['round']}\n{seconds_text(row['latency_s'])}"}
+                for row in rows
+            ],
+            "p50": p50,
+            "p95": p95,
+        },
+        table=Table(
+            ["구간", "점수", "실행", "비율"],
+            [
+                [text, f"{points}점", count_text(counts[points]), percent(counts[points] / len(times))]
+                for text, points in band_rows(bands, "초")
+            ],
+        ),
+    )
+
+
+def _bands(run: TestRun, kind: str, agent: str | None) -> Bands[int] | None:
+    if run.rubric is None or kind not in set(LatencyClass):
+        return None
+    bands, latency_class = run.rubric.speed_bands, LatencyClass(kind)
+    return bands.get((latency_class, AgentType(agent) if agent else None)) or bands.get((latency_class, None))
+
+
+def _at_most(times: Sequence[float], share: int) -> float:
+    """The time that `share` % of the executions do not exceed (nearest rank)."""
+    return times[max(0, -(-len(times) * share // 100) - 1)]
+
+
+def interval_of(interval: Interval | None) -> str:
+    """`3.21~4.10`."""
+    return f"{score_text(interval.low)}~{score_text(min(interval.high, _MAX_POINTS))}" if interval else NOTHING
+
+
+def _end(interval: Interval | None, end: str) -> float | None:
+    return None if interval is None else min(max(getattr(interval, end), 0), _MAX_POINTS)
+
+
+def counts_table(header: Sequence[str], counts: Mapping[str, Any], title: Any) -> Table:
+    """Codes with their titles and counts, zeros left out."""
+    shown: Iterable[tuple[str, Any]] = ((code, count) for code, count in counts.items() if isinstance(count, int) and count)
+    return Table(header, [[title(code), count_text(count)] for code, count in shown])

@@ -1,0 +1,107 @@
+"""The scored days of a warehouse as the site shows them: KPIs, cross table and alert facts of each, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import polars as pl
+
+from scoring.derived_tables import ALL_TENANTS
+from tasks.monitoring_tables import ALERTS, CROSSTAB, KPIS, RUNS
+from tasks.warehouse import Warehouse
+
+HISTORY_DAYS = 7
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ScoredDay:
+    """One day: the KPI row of all tenants, those of each, the cells of its cross table, its alert facts.
+
+    Days of one `segment` follow one another without a gap under one rubric version: only these may be joined by a line.
+    `provisional` days were scored before they were over.
+    """
+
+    day: date
+    total: Row
+    tenants: Sequence[Row]
+    crosstab: Sequence[Row]
+    alerts: Sequence[Row]
+    segment: int
+    provisional: bool
+
+    @property
+    def version(self) -> str:
+        """The rubric version that scored it."""
+        return str(self.total["rubric_version"])
+
+    @property
+    def page(self) -> str:
+        """Its page, seen from the first page."""
+        return f"monitoring/{self.day}.html"
+
+
+def scored_days(warehouse: Warehouse, span: int) -> list[ScoredDay]:
+    """The scored days among the last `span` calendar days up to the last scored one, earliest first."""
+    known = warehouse.days(KPIS)
+    if not known:
+        return []
+    days = [day for day in known if day > known[-1] - timedelta(days=span)]
+    kpis, crosstab, alerts = (_rows_by_day(warehouse, table, days) for table in (KPIS, CROSSTAB, ALERTS))
+    provisional = _provisional(warehouse, days)
+    found: list[ScoredDay] = []
+    for day in days:
+        total = next(row for row in kpis[day] if row["tenant_id"] == ALL_TENANTS)
+        found.append(
+            ScoredDay(
+                day,
+                total,
+                [row for row in kpis[day] if row["tenant_id"] != ALL_TENANTS],
+                crosstab[day],
+                alerts[day],
+                _segment(found, day, total),
+                day in provisional,
+            )
+        )
+    return found
+
+
+def earlier_rows(days: Sequence[ScoredDay], position: int) -> list[Row]:
+    """The KPI rows of the last seven scored days before the one at `position`, under its rubric version."""
+    version = days[position].version
+    return [each.total for each in days[:position] if each.version == version and each.total["rows"]][-HISTORY_DAYS:]
+
+
+def _segment(found: Sequence[ScoredDay], day: date, total: Row) -> int:
+    if not found:
+        return 0
+    last = found[-1]
+    follows = last.day + timedelta(days=1) == day and last.total["rows"] and total["rows"]
+    return last.segment if follows and last.version == total["rubric_version"] else last.segment + 1
+
+
+def _rows_by_day(warehouse: Warehouse, table: str, days: Sequence[date]) -> dict[date, list[Row]]:
+    by_day: dict[date, list[Row]] = {day: [] for day in days}
+    frame = warehouse.read(table, days)
+    for row in frame.collect().iter_rows(named=True) if frame is not None else ():
+        by_day[row["score_date"]].append(row)
+    return by_day
+
+
+def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
+    """The days whose last completed run was an intraday one."""
+    frame = warehouse.read(RUNS, days)
+    if frame is None:
+        return set()
+    last = (
+        frame.filter(pl.col("kind") != "test_run", pl.col("outcome") == "completed")
+        .select("score_date", "started_at", "kind")
+        .sort("started_at")
+        .group_by("score_date")
+        .agg(pl.col("kind").last())
+        .collect()
+    )
+    return {day for day, kind in last.iter_rows() if kind == "intraday"}

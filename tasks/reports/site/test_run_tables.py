@@ -1,0 +1,112 @@
+"""The test runs of a warehouse as the site shows them: summaries of all, executions and queries of one at a time."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import PurePath
+from typing import Any
+
+import polars as pl
+
+from scoring.catalog import rubrics
+from scoring.run_rubric import RunRubric
+from tasks.run_warehouse import QUERIES, SCORES, SUMMARIES
+from tasks.warehouse import Warehouse
+
+_HASH_DIGITS = 8
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """One scored file under one rubric: what `summary.json` says of it. `rubric` is None for one that is gone."""
+
+    day: date
+    name: str
+    sha256: str
+    rubric_id: str
+    rubric: RunRubric | None
+    rubric_version: str
+    executions: int
+    queries: int
+    summary: Mapping[str, Any]
+
+    @property
+    def page(self) -> str:
+        """Its page in the folder of test runs."""
+        stem = re.sub(r"[^0-9A-Za-z가-힣_-]+", "_", PurePath(self.name).stem).strip("_")[:60]
+        return f"{stem or 'run'}-{self.sha256[:_HASH_DIGITS]}-{self.rubric_id}.html"
+
+    @property
+    def folder(self) -> str:
+        """What the name of its report folder ends with."""
+        return self.sha256[:_HASH_DIGITS]
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """Metric -> title, in the order of the rubric, then what only the summary knows."""
+        known = {metric.name: metric.title for metric in self.rubric.metrics} if self.rubric else {}
+        return known | {name: _FURTHER_TITLES.get(name, name) for name in self.summary["set"] if name not in known}
+
+    def code_title(self, code: str) -> str:
+        """A code of the data quality or of the manual review in Korean."""
+        return self.rubric.code_titles.get(code, code) if self.rubric else code
+
+
+_FURTHER_TITLES = {
+    "speed_single": "응답 속도: 단일 도구",
+    "speed_multi": "응답 속도: 복수 도구",
+    "weighted_total": "종합 점수",
+}
+
+
+def read_test_runs(warehouse: Warehouse, span: int) -> list[TestRun]:
+    """The runs of the last `span` days that have any, latest first; a file scored again counts once, as of its last
+    day."""
+    frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-span:])
+    if frame is None:
+        return []
+    known = rubrics()
+    runs: dict[tuple[str, str], TestRun] = {}
+    for row in frame.collect().sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
+        rubric = known.get(row["rubric"])
+        runs[row["input_sha256"], row["rubric"]] = TestRun(
+            day=row["score_date"],
+            name=row["input_name"],
+            sha256=row["input_sha256"],
+            rubric_id=row["rubric"],
+            rubric=rubric if isinstance(rubric, RunRubric) else None,
+            rubric_version=row["rubric_version"],
+            executions=row["executions"],
+            queries=row["queries"],
+            summary=json.loads(row["summary"]),
+        )
+    return sorted(runs.values(), key=lambda run: (-run.day.toordinal(), run.name, run.rubric_id))
+
+
+def executions_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
+    """A row per execution in the order of the file; `own` is parsed, `scores` by metric."""
+    return [
+        {**row, "own": json.loads(row["own"]), "scores": {score["metric"]: score for score in row["scores"]}}
+        for row in _rows(warehouse, SCORES, run)
+    ]
+
+
+def queries_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
+    """A row per query in the order of the file; `columns` is parsed, `scores` by metric."""
+    return [
+        {**row, "columns": json.loads(row["columns"]), "scores": {score["metric"]: score for score in row["scores"]}}
+        for row in _rows(warehouse, QUERIES, run)
+    ]
+
+
+def _rows(warehouse: Warehouse, table: str, run: TestRun) -> Sequence[Row]:
+    frame = warehouse.read(table, [run.day])
+    if frame is None:
+        return []
+    mine = (pl.col("input_sha256") == run.sha256) & (pl.col("rubric") == run.rubric_id)
+    return frame.filter(mine).collect().to_dicts()

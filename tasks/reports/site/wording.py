@@ -1,0 +1,69 @@
+"""Words and numbers as the pages show them, in Korean. Numbers are rounded half away from zero."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from scoring.derived_tables import ALL_TENANTS, Quotient
+from scoring.markdown import percent, score_text
+from scoring.statistics import Interval
+
+NOTHING = "–"
+_WEEKDAYS = "월화수목금토일"
+
+# Source: seed 002, 4.3 and 5.3.
+TIER_TITLES = {
+    "S": "전문 분석 요청",
+    "A": "구체적 정보 요청",
+    "B": "일반 질문",
+    "C": "단순 입력",
+    "D": "모호·부적합",
+}
+ANSWER_GRADE_TITLES = {"A": "우수", "B": "양호", "C": "보통", "D": "미흡", "F": "실패"}
+LEVEL_TITLES = {"critical": "Critical", "warning": "Warning"}
+AGENT_TITLES = {"move": "이동", "plan": "실행", "applicant_management": "지원자 관리"}
+CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
+
+
+def day_text(day: date) -> str:
+    """`3월 13일(금)`."""
+    return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"
+
+
+def count_text(count: int | None) -> str:
+    """A count with its thousands apart; None is a dash."""
+    return NOTHING if count is None else f"{count:,}"
+
+
+def tenant_text(tenant: str | None) -> str:
+    """A tenant as people know it."""
+    return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"
+
+
+def value_text(quotient: Quotient, value: float | None, digits: int = 1) -> str:
+    """A rate as a percentage, a mean as points."""
+    return percent(value, digits) if quotient.scale == 1 else _points(value, digits)
+
+
+def target_text(quotient: Quotient) -> str:
+    """`90% 이상`, `3% 이하`; a dash for a figure without a target."""
+    if quotient.target is None:
+        return NOTHING
+    side = "이상" if quotient.target.operator == ">=" else "이하"
+    return f"{value_text(quotient, quotient.target.value, 0)} {side}"
+
+
+def interval_text(quotient: Quotient, interval: Interval | None) -> str:
+    """`8.5~14.7%`; a dash where there is none."""
+    if interval is None:
+        return NOTHING
+    return f"{value_text(quotient, interval.low).rstrip('%점')}~{value_text(quotient, interval.high)}"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Seconds with two decimals."""
+    return NOTHING if seconds is None else f"{score_text(seconds)}초"
+
+
+def _points(value: float | None, digits: int) -> str:
+    return NOTHING if value is None else f"{score_text(value, digits)}점"

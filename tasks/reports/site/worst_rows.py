@@ -1,0 +1,171 @@
+"""The rows that a day's page shows, and which rule gave them which points. Source: SPEC 1.3.
+
+The worst rows of the day, the worst of each cell of the cross table, and the examples of the alerts. Texts are masked:
+a page is sent around.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from scoring.expressions import Case, Definition, Expression, Sum, Value
+from scoring.markdown import shortened
+from scoring.masking import masked
+from scoring.row_explanation import Finding, explain
+from scoring.rubric import Label, RowRubric
+from scoring.statistics import Interval, cluster_bootstrap_mean
+from tasks.monitoring_tables import SCORES
+from tasks.reports.monitoring import COMPONENT_TITLES, FAILURE_TITLES
+from tasks.reports.site.wording import NOTHING, tenant_text
+from tasks.warehouse import Warehouse
+
+_WORST = 30
+_WORST_OF_CELL = 2
+_ORDER = ["final_score", "timestamp", "row_id"]
+_QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 300, 500
+
+
+@dataclass(frozen=True)
+class Component:
+    """The points of one component of a row: `given` are the rules that gave some, `missed` those that gave none."""
+
+    title: str
+    points: int
+    maximum: int
+    given: Sequence[Finding]
+    missed: Sequence[Finding]
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """One row as people see it; texts are None where the score table does not keep them."""
+
+    row_id: str
+    time: str
+    tenant: str
+    question: str | None
+    answer: str | None
+    answer_length: int | None
+    q_tier: str
+    a_grade: str
+    final: Label
+    final_grade: str
+    scores: Mapping[str, Any]
+    failure: str
+    cause: str
+    alerts: Sequence[str]
+    components: Sequence[Component]
+
+
+@dataclass(frozen=True)
+class DayRows:
+    """What only the score table of a day knows: rows to look at, failures by type, and how sure the mean score is."""
+
+    rows: Sequence[ShownRow]
+    failures: Sequence[tuple[str, int]]
+    mean_interval: Interval | None
+
+
+def day_rows(
+    warehouse: Warehouse, rubric: RowRubric, day: date, alert_row_ids: Iterable[str], time_zone: str
+) -> DayRows:
+    """Reads one day of scores; everything is empty where the table does not have it."""
+    scores = warehouse.read(SCORES, [day])
+    if scores is None:
+        return DayRows([], [], None)
+    keys = scores.select(*_ORDER, "q_tier", "a_grade", "session_id", "failure_type").collect().sort(_ORDER)
+    chosen = pl.concat(
+        [
+            keys.head(_WORST)["row_id"],
+            keys.group_by("q_tier", "a_grade", maintain_order=True).head(_WORST_OF_CELL)["row_id"],
+            pl.Series(list(alert_row_ids), dtype=pl.String),
+        ]
+    ).unique()
+    rows = scores.filter(pl.col("row_id").is_in(chosen.implode())).collect().sort(_ORDER)
+    failures = keys["failure_type"].drop_nulls().value_counts(sort=False).sort(["count", "failure_type"], descending=[True, False])
+    zone = ZoneInfo(time_zone)
+    return DayRows(
+        [_shown(rubric, row, zone) for row in rows.iter_rows(named=True)],
+        [(FAILURE_TITLES.get(code, code), count) for code, count in failures.iter_rows()],
+        cluster_bootstrap_mean(keys["final_score"].to_list(), _clusters(keys)),
+    )
+
+
+def _clusters(keys: pl.DataFrame) -> list[str]:
+    """Turns of one session are no independent witnesses; a turn without a session stands alone."""
+    return keys.select(pl.coalesce("session_id", "row_id")).to_series().to_list()
+
+
+def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRow:
+    timestamp: datetime = row["timestamp"]
+    titles = {rule.id: rule.title for rule in rubric.alert_rules}
+    return ShownRow(
+        row_id=row["row_id"],
+        time=f"{timestamp.astimezone(zone):%H:%M:%S}",
+        tenant=tenant_text(row["tenant_id"]),
+        question=_shown_text(row["user_input"], _QUESTION_CHARACTERS),
+        answer=_shown_text(row["llm_response"], _ANSWER_CHARACTERS),
+        answer_length=row["answer_length"],
+        q_tier=row["q_tier"],
+        a_grade=row["a_grade"],
+        final=rubric.grade_labels[row["final_grade"]],
+        final_grade=row["final_grade"],
+        scores=row,
+        failure=FAILURE_TITLES.get(row["failure_type"], NOTHING),
+        cause=COMPONENT_TITLES.get(row["cause"], NOTHING),
+        alerts=[titles.get(rule, rule) for rule in row["alert_rules"]],
+        components=_components(rubric, row),
+    )
+
+
+def _shown_text(text: str | None, length: int) -> str | None:
+    # Masked before it is cut: half a card number would not be recognised.
+    return None if text is None else shortened(masked(text).strip(), length)
+
+
+def _components(rubric: RowRubric, row: Mapping[str, Any]) -> list[Component]:
+    """The points as the table holds them; the rules behind them where both texts and the same rules are at hand."""
+    found = defaultdict(list)
+    if None not in (row["user_input"], row["llm_response"]) and row["rubric_version"] == rubric.version:
+        for finding in explain(rubric.definitions, row).findings:
+            found[finding.column].append(finding)
+    return [
+        Component(
+            definition.title,
+            row[definition.name],
+            maximum,
+            [finding for finding in found[definition.name] if finding.points],
+            [finding for finding in found[definition.name] if not finding.points],
+        )
+        for definition, maximum in _scored_components(rubric.definitions)
+    ]
+
+
+@cache
+def _scored_components(definitions: tuple[Definition, ...]) -> list[tuple[Definition, int]]:
+    """The columns that add up points by rules, with the most that each can give."""
+    highest = ((definition, _highest_points(definition.expression)) for definition in definitions)
+    return [(definition, points) for definition, points in highest if points is not None]
+
+
+def _highest_points(expression: Expression) -> int | None:
+    """The most that an expression of rules can give; None for one that is not made of points."""
+    match expression:
+        case Value(int(points)):
+            return points
+        case Sum(terms):
+            parts = [_highest_points(term) for term in terms]
+            return None if None in parts else sum(part for part in parts if part is not None)
+        case Case(branches, otherwise):
+            options = [_highest_points(value) for value in (*(branch.value for branch in branches), otherwise)]
+            return None if None in options else max(option for option in options if option is not None)
+        case _:
+            return None

@@ -1,0 +1,88 @@
+"""The folder of a scored test run, read back: who it is, and its score tables.
+
+Source: SPEC 4.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scoring.catalog import rubric_of
+from scoring.comparison import TOTAL, QueryScores, RunScores
+from scoring.errors import InputError, UsageError
+from scoring.run_rubric import RunRubric
+
+_TOTAL_TITLE = "종합 점수"
+_FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
+
+
+@dataclass(frozen=True)
+class ScoredFolder:
+    """What `aqb score --out` has written for one test run."""
+
+    folder: Path
+    summary: dict[str, Any]
+    rubric: RunRubric
+
+    @property
+    def file(self) -> str:
+        """The name of the file that was scored."""
+        return str(self.summary["inputs"][0]["name"])
+
+    @cached_property
+    def scores(self) -> pl.DataFrame:
+        """A row per execution."""
+        return _table(self.folder / "scores.parquet")
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """A row per query."""
+        return _table(self.folder / "queries.parquet")
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The scores that a query has, by the name of the metric: what people call them."""
+        titles = {metric.name: metric.title for metric in self.rubric.metrics} | {TOTAL: _TOTAL_TITLE}
+        return {name: title for name, title in titles.items() if _column(name) in self.queries.columns}
+
+    def run_scores(self) -> RunScores:
+        """The scores of every query."""
+        queries = {
+            row["query_id"]: QueryScores(row["query_text"] or "", {name: row[_column(name)] for name in self.titles})
+            for row in self.queries.iter_rows(named=True)
+        }
+        return RunScores(self.file, self.rubric.id, self.summary["rubric_version"], queries)
+
+
+def read_scored_folder(folder: Path) -> ScoredFolder:
+    """The scored test run in `folder`.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+        UsageError: the folder holds scored chat rows.
+    """
+    try:
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        rubric = rubric_of(summary["rubric"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError("no scored test run", where=str(folder), fix=_FIX) from error
+    if not isinstance(rubric, RunRubric):
+        raise UsageError(f"these are chat rows, scored by {rubric.id}, and no test run", where=str(folder), fix=_FIX)
+    return ScoredFolder(folder, summary, rubric)
+
+
+def _column(metric: str) -> str:
+    return metric if metric == TOTAL else f"{metric}_score"
+
+
+def _table(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError("this table of a scored test run cannot be read", where=str(path), fix=_FIX) from error

@@ -1,0 +1,1 @@
+"""Slack: who subscribed to what, messages that wait to be sent, and sending them."""

@@ -1,0 +1,215 @@
+"""A Slack on 127.0.0.1: webhooks, `chat.postMessage` and the reading of channels, with Slack's limits and faults.
+
+What is asked for goes wrong in the order in which it was scripted; after that everything works. A message is `posted`
+when its readers would see it, whatever the sender hears of that.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal
+from urllib.parse import parse_qs
+
+from tests.fakes.slack_limits import block_problems
+
+TOKEN = "xoxb-0000-secret"
+CHANNEL = "C0123456789"
+Fault = Literal[
+    "rate_limited",
+    "slow_rate_limit",
+    "server_error",
+    "invalid_payload",
+    "no_such_webhook",
+    "hang",
+    "drop",
+    "hang_after_posting",
+    "drop_after_posting",
+    "not_in_channel",
+    "may_not_look",
+]
+_WEBHOOK_ANSWERS = {
+    "invalid_payload": (200, "invalid_payload"),
+    "no_such_webhook": (404, "no_service"),
+}
+
+
+@dataclass(frozen=True)
+class Posted:
+    """A message that stands in a channel."""
+
+    place: str
+    text: str
+    blocks: list[dict[str, Any]]
+    ts: str
+    thread_ts: str | None = None
+    broadcast: bool = False
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> str:
+        """Everything that its reader sees."""
+        return self.text + json.dumps(self.blocks, ensure_ascii=False)
+
+
+class FakeSlack:
+    """The server in threads of its own: `with FakeSlack() as slack: slack.webhook("qa")`."""
+
+    def __init__(self) -> None:
+        self.faults: deque[Fault] = deque()
+        self.down: Fault | None = None
+        """What every request meets until it is taken away."""
+        self.posted: list[Posted] = []
+        self.refused: list[str] = []
+        self.requests: list[str] = []
+        self.on_posted: Callable[[], None] = lambda: None
+        """Called when a message has been posted and nobody has been told yet."""
+        self._lock = threading.Lock()
+        self._released = threading.Event()
+
+    @property
+    def api_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/api/"
+
+    def webhook(self, name: str = "qa") -> str:
+        """The address of an incoming webhook; its last part is its secret."""
+        return f"http://127.0.0.1:{self._server.server_port}/services/T0/B0/secret-of-{name}"
+
+    def texts(self, place: str = "") -> list[str]:
+        """The fallback texts of what was posted, in order."""
+        return [one.text for one in self.posted if place in one.place]
+
+    def __enter__(self) -> FakeSlack:
+        slack = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                slack._serve(self)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(10)
+
+    def _serve(self, request: BaseHTTPRequestHandler) -> None:
+        body = request.rfile.read(int(request.headers.get("content-length", 0)))
+        path, _, query = request.path.partition("?")
+        with self._lock:
+            fault = self.down or (self.faults.popleft() if self.faults else None)
+            self.requests.append(path)
+        with suppress(ConnectionError):  # the sender may have given up, or have been killed
+            self._answer(request, path, query, body, fault)
+
+    def _answer(self, request: BaseHTTPRequestHandler, path: str, query: str, body: bytes, fault: Fault | None) -> None:
+        if fault in ("hang", "drop"):
+            return self._leave(request, fault)
+        if fault in ("rate_limited", "slow_rate_limit"):
+            wait = {"Retry-After": "0" if fault == "rate_limited" else "3600"}
+            return _reply(request, 429, '{"ok":false,"error":"ratelimited"}', wait)
+        if fault == "server_error":
+            return _reply(request, 500, "server_error")
+        if path.startswith("/services/"):
+            status, text = _WEBHOOK_ANSWERS.get(fault or "") or self._webhook(path, body)
+        else:
+            status, text = (
+                200,
+                json.dumps(
+                    self._api(path.removeprefix("/api/"), str(request.headers.get("authorization")), query, body, fault)
+                ),
+            )
+        if fault in ("hang_after_posting", "drop_after_posting"):
+            return self._leave(request, fault)
+        return _reply(request, status, text)
+
+    def _leave(self, request: BaseHTTPRequestHandler, fault: Fault) -> None:
+        if fault.startswith("hang"):
+            self._released.wait(60)
+        request.close_connection = True
+
+    def _webhook(self, path: str, body: bytes) -> tuple[int, str]:
+        try:
+            payload = json.loads(body)
+        except ValueError:
+            return 400, "invalid_payload"
+        if problem := self._problem(payload):
+            return 400, problem
+        self._post(Posted(path, payload["text"], payload.get("blocks", []), ""))
+        return 200, "ok"
+
+    def _api(self, method: str, authorization: str, query: str, body: bytes, fault: Fault | None) -> dict[str, Any]:
+        if authorization != f"Bearer {TOKEN}":
+            return {"ok": False, "error": "invalid_auth"}
+        if method == "chat.postMessage":
+            return self._post_message(json.loads(body), fault)
+        if fault == "may_not_look":
+            return {"ok": False, "error": "missing_scope"}
+        asked = {name: values[0] for name, values in parse_qs(query or body.decode()).items()}
+        thread = asked.get("ts") if method == "conversations.replies" else None
+        with self._lock:
+            found = [
+                {"ts": one.ts, "text": one.text, "metadata": one.metadata}
+                for one in reversed(self.posted)
+                if one.place == asked["channel"]
+                and float(one.ts) >= float(asked["oldest"])
+                and (one.thread_ts == thread or (thread is None and one.broadcast))
+            ]
+        first = int(asked.get("cursor", 0))
+        last = first + 2  # small pages, so that reading only the first one is noticed
+        more = {"response_metadata": {"next_cursor": str(last)}} if last < len(found) else {}
+        return {"ok": True, "messages": found[first:last], **more}
+
+    def _post_message(self, payload: dict[str, Any], fault: Fault | None) -> dict[str, Any]:
+        if fault == "not_in_channel" or payload["channel"] != CHANNEL:
+            return {"ok": False, "error": "not_in_channel"}
+        if fault == "invalid_payload" or self._problem(payload):
+            return {"ok": False, "error": "invalid_blocks"}
+        told = Posted(
+            payload["channel"],
+            payload["text"],
+            payload.get("blocks", []),
+            "",
+            payload.get("thread_ts"),
+            bool(payload.get("reply_broadcast")),
+            payload.get("metadata", {}),
+        )
+        return {"ok": True, "channel": CHANNEL, "ts": self._post(told).ts}
+
+    def _problem(self, payload: dict[str, Any]) -> str:
+        problems = block_problems(payload)
+        self.refused += problems
+        return "invalid_blocks" if problems else ""
+
+    def _post(self, message: Posted) -> Posted:
+        with self._lock:
+            # Later than any attempt that the tests' clocks can tell.
+            ts = f"{4_000_000_000 + len(self.posted)}.000100"
+            posted = Posted(**{**vars(message), "ts": ts})
+            self.posted.append(posted)
+        self.on_posted()
+        return posted
+
+
+def _reply(request: BaseHTTPRequestHandler, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+    content = text.encode()
+    request.send_response(status)
+    for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
+        request.send_header(name, value)
+    request.end_headers()
+    request.wfile.write(content)

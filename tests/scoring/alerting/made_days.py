@@ -1,0 +1,105 @@
+"""Generated days of a chatbot's load, as the KPI rows that alert facts are made of. Names and texts are invented."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from scoring.alerting.figures import kpi_figures
+from scoring.alerting.messages import DayContext, DayCounts, Example
+from scoring.alerts import HISTORY_DAYS, AlertFact, monitoring_facts
+from scoring.rubrics.ola_monitoring import RUBRIC
+
+FIRST_DAY = date(2026, 3, 2)  # a Monday
+TURNS = 535
+RATES = {
+    "answer_failed": 0.054,
+    "good_question_bad_answer": 0.009,
+    "llm_blocked": 0.004,
+    "final_failed": 0.012,
+    "weak_answer": 0.008,
+    "very_short_answer": 0.006,
+}
+"""Shares of turns; about 48 row alerts a day at the load that the requirements were written for."""
+
+KpiRow = dict[str, Any]
+
+
+def kpi_row(counts: Mapping[str, int], rows: int = TURNS, excluded: int = 0, tenant: str | None = "*") -> KpiRow:
+    """The KPI row of a day on which these rules fired this often."""
+    rates = {
+        "answer_excellent_rate": 0.92,
+        "failure_rate": counts.get("answer_failed", 0) / rows if rows else None,
+        "gold_mine_rate": counts.get("good_question_bad_answer", 0) / rows if rows else None,
+        "mean_final_score": 71.5,
+    }
+    met = {
+        f"{kpi.name}_met": None
+        if (value := rates[kpi.name]) is None
+        else (value >= kpi.target.value if kpi.target.operator == ">=" else value <= kpi.target.value)
+        for kpi in RUBRIC.quotients
+        if kpi.target
+    }
+    fired = {f"alert_{rule.id}": counts.get(rule.id, 0) for rule in RUBRIC.alert_rules}
+    share = excluded / (rows + excluded) if rows + excluded else None
+    return {"tenant_id": tenant, "rows": rows, "excluded": excluded, "excluded_rate": share, **rates, **met, **fired}
+
+
+def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> dict[date, list[AlertFact]]:
+    """The facts of days, each with the days before it as its history, as the warehouse gives them."""
+    facts: dict[date, list[AlertFact]] = {}
+    past: list[Sequence[KpiRow]] = []
+    for day, rows in days:
+        examples = {
+            (rule.id, row["tenant_id"]): [f"{rule.id}-{day}-{number}" for number in range(5)]
+            for rule in RUBRIC.alert_rules
+            for row in rows
+        }
+        facts[day] = monitoring_facts(RUBRIC, rows, past[-1 : -HISTORY_DAYS - 1 : -1], examples, rejected=0)
+        if any(row["rows"] + row["excluded"] for row in rows):
+            past.append(rows)
+    return facts
+
+
+def counted(counts: Sequence[int], rule: str = "answer_failed", first: date = FIRST_DAY) -> dict[date, list[AlertFact]]:
+    """The facts of consecutive days on which one rule fired this often; KPIs are met."""
+    rows = ({rule: count} for count in counts)
+    made = ((first + timedelta(number), [met(kpi_row(of_day))]) for number, of_day in enumerate(rows))
+    return days_of_facts(made)
+
+
+def met(row: KpiRow) -> KpiRow:
+    """The same day with every target met."""
+    return {name: True if name.endswith("_met") else value for name, value in row.items()}
+
+
+def usual_load(seed: int, days: int, times: Callable[[int, str], float] = lambda day, rule: 1) -> list[KpiRow]:
+    """Days of the usual load with fewer turns on weekends; `times` multiplies a rule's rate on a day."""
+    chance = random.Random(seed)
+    load = []
+    for number in range(days):
+        weekend = (FIRST_DAY + timedelta(number)).weekday() >= 5
+        rows = round(chance.gauss(TURNS * (0.7 if weekend else 1.12), 40))
+        counts = {
+            rule: sum(chance.random() < rate * times(number, rule) for _ in range(rows)) for rule, rate in RATES.items()
+        }
+        load.append(kpi_row(counts, rows, excluded=sum(chance.random() < 0.004 for _ in range(rows))))
+    return load
+
+
+def load_facts(load: Sequence[KpiRow]) -> dict[date, list[AlertFact]]:
+    """The facts of consecutive days of one tenant: all tenants together are the same rows once more."""
+    return days_of_facts(
+        (FIRST_DAY + timedelta(number), [row, row | {"tenant_id": "t1"}]) for number, row in enumerate(load)
+    )
+
+
+def context(row: KpiRow, examples: Mapping[str, Example] | None = None, **changes: Any) -> DayContext:
+    """What a message about that day needs beside its incidents."""
+    counts = DayCounts(row["rows"] + row["excluded"], row["rows"], row["excluded"], 0)
+    values: dict[str, Any] = {"run_id": "7c1f0a5e9b3d4c62", "report": "data/reports/monitoring-2026-03-14.md"}
+    return DayContext(
+        RUBRIC, counts=counts, kpis=kpi_figures(RUBRIC, row), examples=examples or {}, **values | changes
+    )

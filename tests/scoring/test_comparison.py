@@ -1,0 +1,134 @@
+"""Two runs side by side: what is paired, what changed, and what fails a build."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from scoring.comparison import Comparison, QueryScores, RunScores, compare_runs, conditions
+from scoring.errors import UsageError
+
+TITLES = {"accuracy": "정확성", "speed": "속도"}
+
+
+def run(scores: Mapping[str, Mapping[str, float | None]], version: str = "1", rubric: str = "plan-agent") -> RunScores:
+    """A run whose queries all have the same text."""
+    queries = {
+        query_id: QueryScores("질의", {"accuracy": None, "speed": None, **of}) for query_id, of in scores.items()
+    }
+    return RunScores("run", rubric, version, queries)
+
+
+def accuracies(*values: float) -> RunScores:
+    return run({f"Q{place}": {"accuracy": value} for place, value in enumerate(values)})
+
+
+def compared(base: RunScores, candidate: RunScores) -> Comparison:
+    return compare_runs(base, candidate, TITLES)
+
+
+def test_only_queries_scored_on_both_sides_count() -> None:
+    found = compared(
+        run({"A": {"accuracy": 5}, "B": {"accuracy": 0}, "C": {"accuracy": None}, "D": {"accuracy": 1}}),
+        run({"A": {"accuracy": 4}, "B": {"accuracy": None}, "C": {"accuracy": 5}, "E": {"accuracy": 0}}),
+    )
+    accuracy, speed = found.metrics
+    assert (accuracy.base, accuracy.candidate) == (5, 4)
+    assert accuracy.difference is not None
+    assert (accuracy.difference.n, accuracy.difference.mean) == (1, -1)
+    assert speed.difference is None
+    assert (found.paired, found.only_base, found.only_candidate) == (3, ("D",), ("E",))
+
+
+def test_the_worst_query_stands_first() -> None:
+    found = compared(accuracies(5, 5, 5, 0), accuracies(4, 0, 5, 3))
+    assert [(one.query_id, one.change) for one in found.worse] == [("Q1", -5), ("Q0", -1)]
+    assert [(one.query_id, one.change) for one in found.better] == [("Q3", 3)]
+
+
+def test_a_query_is_judged_by_its_total_where_there_is_one() -> None:
+    before = RunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 5, "weighted_total": 3})})
+    after = RunScores("b", "r", "1", {"Q": QueryScores("", {"accuracy": 0, "weighted_total": 4})})
+    found = compare_runs(before, after, {"accuracy": "정확성", "weighted_total": "종합"})
+    assert [one.change for one in found.better] == [1]
+    assert found.worse == ()
+
+
+def test_a_run_compared_with_itself_has_no_difference() -> None:
+    same = accuracies(*[5.0, 3.0, 0.0] * 20)
+    found = compared(same, same)
+    assert (found.worse, found.better) == ((), ())
+    difference = found.metrics[0].difference
+    assert difference is not None
+    assert (difference.mean, difference.finding) == (0, "unclear")
+
+
+def test_swapping_the_runs_turns_the_difference_round() -> None:
+    one, other = accuracies(*[5.0, 3.0, 0.0] * 20), accuracies(*[4.0, 3.0, 1.0] * 10, *[2.0, 2.0, 2.0] * 10)
+    there, back = compared(one, other).metrics[0].difference, compared(other, one).metrics[0].difference
+    assert there is not None
+    assert back is not None
+    assert there.mean == -back.mean
+    assert there.interval is not None
+    assert back.interval is not None
+    assert there.interval.low == pytest.approx(-back.interval.high)
+
+
+def test_runs_of_different_rubrics_are_not_compared() -> None:
+    with pytest.raises(UsageError, match="plan-agent and recruit-agent"):
+        compared(run({}), run({}, rubric="recruit-agent"))
+
+
+def test_another_version_and_another_wording_are_noticed() -> None:
+    base = run({"A": {}, "B": {}})
+    reworded = RunScores(
+        "b", "plan-agent", "2", {**base.queries, "B": QueryScores("다른 질의", base.queries["B"].scores)}
+    )
+    found = compared(base, reworded)
+    assert found.versions_differ
+    assert found.reworded == ("B",)
+    assert not compared(base, base).versions_differ
+
+
+@pytest.mark.parametrize(
+    ("condition", "fails"),
+    [
+        ("accuracy < -0.1", True),
+        ("accuracy<=-1", True),
+        ("accuracy < -1", False),
+        ("accuracy > 0", False),
+        ("accuracy.low < -0.9", True),
+        ("accuracy.high >= 0", False),
+        ("  accuracy.high < -0.5 ", True),
+    ],
+)
+def test_a_condition_fails_where_it_holds(condition: str, fails: bool) -> None:
+    found = compared(accuracies(*[5.0, 4.0] * 20), accuracies(*[4.0, 3.0] * 20))
+    [read] = conditions([condition], list(TITLES))
+    assert (read.failure(found) is not None) is fails
+
+
+@pytest.mark.parametrize("condition", ["speed < -0.1", "speed.low < -0.1"])
+def test_what_was_not_compared_fails(condition: str) -> None:
+    [read] = conditions([condition], list(TITLES))
+    assert "no query" in (read.failure(compared(accuracies(5), accuracies(5))) or "")
+
+
+def test_one_query_has_no_interval_to_pass_by() -> None:
+    [read] = conditions(["accuracy.low < -0.1"], list(TITLES))
+    assert "too few" in (read.failure(compared(accuracies(5), accuracies(5))) or "")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["", "accuracy", "accuracy == 1", "accuracy < x", "accuracy < 1 or 1", "accuracy.mid < 1", "__import__('os') < 1"],
+)
+def test_what_is_no_condition_is_refused(condition: str) -> None:
+    with pytest.raises(UsageError, match="is no condition"):
+        conditions([condition], list(TITLES))
+
+
+def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="accuracy, speed"):
+        conditions(["acuracy < 1"], list(TITLES))

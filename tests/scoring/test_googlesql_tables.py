@@ -1,0 +1,193 @@
+"""The tables that BigQuery makes of a day equal those of the local engine: Google's own evaluator on the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scoring.derived_tables import crosstab_sums, crosstab_table, kpi_sums, kpi_table
+from scoring.googlesql_scoring import UNSCORED_BY, staged_schema
+from scoring.googlesql_tables import (
+    alert_examples_query,
+    crosstab_query,
+    excluded_query,
+    failure_types_query,
+    fates_query,
+    kpis_query,
+    rejected_query,
+    replace_day_statement,
+    worst_rows_query,
+)
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tasks.chat_scoring import ScoredRows
+from tests.cases.ola_monitoring.adversarial import Row
+from tests.fakes.googlesql import answers_over
+
+DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
+IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
+few_examples = settings(max_examples=15)
+SCORED = st.fixed_dictionaries(
+    {
+        "score_date": st.just(DAY),
+        "tenant_id": st.sampled_from([None, "", "-", "텐넌트"]),
+        **{name: st.integers(0, 100) for name in ("q_score", "a_score", "i_score")},
+        "final_score": st.integers(0, 1000).map(lambda tenths: tenths / 10),
+        "q_tier": st.sampled_from("SABCD"),
+        "a_grade": st.sampled_from("ABCDF"),
+        "final_grade": st.sampled_from(["STAR", "A", "B", "C", "F"]),
+        "failure_type": st.sampled_from([None, "blocked"]),
+        "alert_level": st.sampled_from([None, "warning", "critical"]),
+        "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
+    }
+)
+EXCLUDED = st.fixed_dictionaries(
+    {
+        "score_date": st.just(DAY),
+        "tenant_id": st.sampled_from([None, "", "only excluded"]),
+        "alert_level": st.sampled_from([None, "critical"]),
+        "output_tokens": st.sampled_from([None, 0.0, 50.0]),
+    }
+)
+_POLARS_TYPES = {"score_date": pl.Date, "output_tokens": pl.Float64, "final_score": pl.Float64} | dict.fromkeys(
+    ("q_score", "a_score", "i_score"), pl.Int64
+)
+
+
+def asked(query: str, day: date = DAY, **tables: tuple[pa.Schema, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The answer for one day; a query names a table as its keyword."""
+    return answers_over(query.replace("@day", f"DATE '{day}'"), tables)
+
+
+def counted(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """Rows without their order. `repr` tells 1 from 1.0 and shows every digit, and the kind of time zone."""
+    return Counter(
+        repr({name: str(value) if name == "timestamp" else value for name, value in row.items()}) for row in rows
+    )
+
+
+def frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    names = rows[0] if rows else SCORED_NAMES
+    return pl.DataFrame(rows, schema={name: _POLARS_TYPES.get(name, pl.String) for name in names})
+
+
+SCORED_NAMES = ("score_date", "tenant_id", "q_score", "a_score", "i_score", "final_score", "q_tier", "a_grade")
+
+
+@pytest.fixture(scope="module")
+def days(local_scores: list[Row]) -> list[date]:
+    """The two days with most rows."""
+    return [day for day, _ in Counter(row["score_date"] for row in local_scores).most_common(2)]
+
+
+@pytest.fixture(scope="module")
+def local_excluded(local_outcome: ScoredRows) -> list[Row]:
+    return [row for frame in local_outcome.excluded_frames() for row in frame.iter_rows(named=True)]
+
+
+def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
+    rejects, exclusions = RUBRIC.rejects, RUBRIC.exclusions
+    fates = asked(fates_query("staged"), staged=(staged_schema(RUBRIC), staged_rows))
+    by_rule = {fate[UNSCORED_BY.name]: fate["row_count"] for fate in fates}
+    counts = local_outcome.counts
+    assert (by_rule.pop(None), sum(by_rule.values())) == (counts.scored, counts.excluded + counts.rejected)
+    codes = [rule.code for rule in (*rejects, *exclusions)]
+    found: Counter[str] = Counter()
+    for place, count in by_rule.items():
+        found[codes[place]] += count
+    assert found == local_outcome.rejected_by_code + local_outcome.excluded_by_reason
+    assert sum(fate["naive_count"] for fate in fates) == 0
+
+
+def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list[Row]) -> None:
+    there = asked(excluded_query(RUBRIC, "staged"), staged=(staged_schema(RUBRIC), staged_rows))
+    assert any(row["alert_level"] for row in there)
+    assert counted(there) == counted(local_excluded)
+
+
+def test_rejected_rows_are_the_same_without_a_line(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
+    query = rejected_query(RUBRIC, "staged", "bigquery://a.b.c")
+    there = asked(query, staged=(staged_schema(RUBRIC), staged_rows))
+    expected = {"score_date": DAY, "file": "bigquery://a.b.c", "line": None}
+    here = [
+        expected | {name: row[name] for name in ("column", "code", "reason")} | {"rubric": RUBRIC.id}
+        for frame in local_outcome.rejected_frames()
+        for row in frame.iter_rows(named=True)
+    ]
+    assert counted(there) == counted(here)
+
+
+def test_kpis_of_a_day_are_the_same_to_the_last_digit(
+    days: list[date], local_outcome: ScoredRows, local_scores: list[Row], local_excluded: list[Row]
+) -> None:
+    here = local_outcome.kpis([EMPTY_DAY])
+    for day in (*days, EMPTY_DAY):
+        there = asked(
+            kpis_query(RUBRIC, "scores", "excluded"),
+            day,
+            scores=(RUBRIC.scores_schema, local_scores),
+            excluded=(RUBRIC.excluded_schema, local_excluded),
+        )
+        assert list(there[0]) == RUBRIC.kpis_schema.names
+        assert counted(there) == counted(here.filter(pl.col("score_date") == day).to_dicts())
+
+
+def test_the_cross_table_of_a_day_is_the_same_to_the_last_digit(
+    days: list[date], local_outcome: ScoredRows, local_scores: list[Row]
+) -> None:
+    here = local_outcome.crosstab()
+    for day in (*days, EMPTY_DAY):
+        there = asked(crosstab_query(RUBRIC, "scores"), day, scores=(RUBRIC.scores_schema, local_scores))
+        assert counted(there) == counted(here.filter(pl.col("score_date") == day).to_dicts())
+
+
+@few_examples
+@given(st.lists(SCORED, max_size=12), st.lists(EXCLUDED, max_size=6))
+def test_any_sums_are_the_same(scored: list[dict[str, Any]], excluded: list[dict[str, Any]]) -> None:
+    totals = [*RUBRIC.measures, *RUBRIC.quotients]
+    parts = [kpi_sums(frame(scored), totals, "rows")] if scored else []
+    parts += [kpi_sums(frame(excluded), RUBRIC.excluded_measures, "excluded")] if excluded else []
+    here = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, [DAY]).to_dicts()
+    scores = (RUBRIC.scores_schema, scored)
+    there = asked(kpis_query(RUBRIC, "scores", "excluded"), scores=scores, excluded=(RUBRIC.excluded_schema, excluded))
+    assert counted(there) == counted(row | IDENTITY for row in here)
+    if scored:
+        crosstab = crosstab_table([crosstab_sums(frame(scored), RUBRIC.crosstab)], RUBRIC.crosstab).to_dicts()
+        there = asked(crosstab_query(RUBRIC, "scores"), scores=scores)
+        assert counted(there) == counted(row | IDENTITY for row in crosstab)
+
+
+def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[Row]) -> None:
+    scores = (RUBRIC.scores_schema, local_scores)
+    of_day = sorted(
+        (row for row in local_scores if row["score_date"] == DAY),
+        key=lambda row: (row["final_score"], row["timestamp"], row["row_id"]),
+    )
+    there = asked(alert_examples_query("scores", 3), scores=scores)
+    assert len({row["rule"] for row in there}) > 3
+    for found in there:
+        fired = [row["row_id"] for row in of_day if found["rule"] in row["alert_rules"]]
+        by_tenant = [row["row_id"] for row in of_day if row["tenant_id"] == found["tenant_id"]]
+        expected = fired if found["tenant_id"] == "*" else [one for one in fired if one in by_tenant]
+        assert found["row_ids"] == expected[:3]
+
+    there = asked(worst_rows_query("scores", ["row_id", "user_input"], 7), scores=scores)
+    assert there == [{name: row[name] for name in ("row_id", "user_input")} for row in of_day[:7]]
+
+    there = asked(failure_types_query("scores"), scores=scores)
+    failures = Counter(row["failure_type"] for row in of_day if row["failure_type"])
+    assert {row["failure_type"]: row["row_count"] for row in there} == failures
+    assert there == sorted(there, key=lambda row: (-row["row_count"], row["failure_type"]))
+
+
+def test_only_what_the_writer_owns_is_replaced() -> None:
+    statement = replace_day_statement("`t`", ["score_date", "rubric"], "SELECT 1", only={"rubric": "it's"})
+    assert "SOURCE AND replaced.score_date = @day AND replaced.`rubric` = 'it\\'s' THEN DELETE" in statement
+    assert "INSERT (`score_date`, `rubric`) VALUES (`score_date`, `rubric`)" in statement

@@ -1,0 +1,217 @@
+"""Intervals, agreement and repeats: published worked examples, and simulation of what 95 % promises."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from scoring.statistics import (
+    MIN_N_FOR_VERDICT,
+    Difference,
+    Interval,
+    cluster_bootstrap_mean,
+    mode_ratio,
+    paired_difference,
+    pass_hat_k,
+    weighted_kappa,
+    wilson_interval,
+)
+
+# Boyd et al. 1982, 85 xeromammograms by two radiologists, as in the Stata manual (`kap`).
+XEROMAMMOGRAMS = [[21, 12, 0, 0], [4, 17, 1, 0], [3, 9, 15, 2], [0, 0, 0, 1]]
+# Agresti 1990, p. 368: 91 couples asked the same question, as in the R package vcd (`SexualFun`).
+COUPLES = [[7, 7, 2, 3], [2, 8, 3, 7], [1, 5, 4, 9], [2, 8, 9, 14]]
+
+
+def ratings(table: list[list[int]]) -> tuple[list[int], list[int]]:
+    """The pairs that a confusion matrix counts."""
+    pairs = [(a, b) for a, row in enumerate(table) for b, count in enumerate(row) for _ in range(count)]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_gives_the_table_of_newcombe(successes: int, n: int, low: float, high: float) -> None:
+    """Newcombe 1998, Statistics in Medicine 17, Table I, method 3."""
+    found = wilson_interval(successes, n)
+    assert found is not None
+    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+
+
+def test_no_trials_have_no_interval() -> None:
+    assert wilson_interval(0, 0) is None
+
+
+def test_more_successes_than_trials_are_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="3 successes of 2"):
+        wilson_interval(3, 2)
+
+
+@given(n=st.integers(1, 5_000), data=st.data())
+def test_a_rate_stands_in_its_interval_and_the_interval_in_0_to_1(n: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, n))
+    found = wilson_interval(successes, n)
+    assert found is not None
+    assert 0 <= found.low <= successes / n <= found.high <= 1
+    mirrored = wilson_interval(n - successes, n)
+    assert mirrored is not None
+    assert mirrored.low == pytest.approx(1 - found.high)
+
+
+@pytest.mark.parametrize(
+    ("table", "linear", "quadratic"), [(XEROMAMMOGRAMS, 0.5684, 0.6714), (COUPLES, 0.2374, 0.3320)]
+)
+def test_kappa_gives_the_published_examples(table: list[list[int]], linear: float, quadratic: float) -> None:
+    """Published: 0.5684, 0.6714 (Stata), 0.2374 (vcd); the last one is statsmodels' value for Agresti's table."""
+    first, second = ratings(table)
+    clusters = range(len(first))
+    assert weighted_kappa(first, second, clusters, "linear").value == pytest.approx(linear, abs=5e-5)
+    assert weighted_kappa(first, second, clusters, "quadratic").value == pytest.approx(quadratic, abs=5e-5)
+
+
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+def test_the_interval_of_kappa_is_close_to_the_large_sample_one(weights: str) -> None:
+    """Fleiss, Cohen and Everitt 1969, as statsmodels computes it."""
+    first, second = ratings(COUPLES)
+    known = cohens_kappa(np.array(COUPLES), wt=weights)
+    found = weighted_kappa(first, second, range(len(first)), weights).interval  # type: ignore[arg-type]
+    assert found is not None
+    assert found.low == pytest.approx(known.kappa_low, abs=0.03)
+    assert found.high == pytest.approx(known.kappa_upp, abs=0.03)
+
+
+def test_raters_who_use_one_rating_only_have_no_kappa() -> None:
+    assert weighted_kappa([5] * 40, [5] * 40, range(40), "linear").value is None
+
+
+def test_full_agreement_is_a_kappa_of_one() -> None:
+    found = weighted_kappa([5, 3, 0] * 20, [5, 3, 0] * 20, range(60), "linear")
+    assert (found.value, found.interval) == (1.0, Interval(1.0, 1.0))
+
+
+def test_kappa_needs_no_whole_numbers() -> None:
+    halves = weighted_kappa([2.5, 1.5, 0.5], [2.5, 0.5, 0.5], range(3), "linear")
+    wholes = weighted_kappa([5, 3, 1], [5, 1, 1], range(3), "linear")
+    assert halves.value == pytest.approx(wholes.value)
+
+
+def test_repeats_of_a_query_do_not_narrow_the_interval() -> None:
+    scores = [5.0, 4.0, 0.0, 3.0, 5.0, 1.0]
+    once = cluster_bootstrap_mean(scores, range(6))
+    ten_times = cluster_bootstrap_mean(scores * 10, [*range(6)] * 10)
+    assert once is not None
+    assert ten_times is not None
+    assert (ten_times.low, ten_times.high) == pytest.approx((once.low, once.high))
+
+
+def test_the_same_values_give_the_same_interval() -> None:
+    values = [5.0, 4.0, 0.0, 3.0]
+    assert cluster_bootstrap_mean(values, "abcd") == cluster_bootstrap_mean(values, "wxyz")
+
+
+def test_one_cluster_tells_nothing_of_others() -> None:
+    assert cluster_bootstrap_mean([5.0, 3.0], ["q1", "q1"]) is None
+    assert cluster_bootstrap_mean([], []) is None
+
+
+def test_a_difference_is_the_candidate_minus_the_base() -> None:
+    found = paired_difference([3.0] * 30, [4.0, 3.5] * 15)
+    assert found is not None
+    assert (found.mean, found.n, found.finding) == (0.75, 30, "better")
+
+
+@pytest.mark.parametrize(
+    ("n", "interval", "finding"),
+    [
+        (MIN_N_FOR_VERDICT, Interval(0.1, 0.2), "better"),
+        (MIN_N_FOR_VERDICT, Interval(-0.2, -0.1), "worse"),
+        (MIN_N_FOR_VERDICT, Interval(-0.1, 0.1), "unclear"),
+        (MIN_N_FOR_VERDICT, Interval(0.0, 0.1), "unclear"),
+        (MIN_N_FOR_VERDICT - 1, Interval(0.1, 0.2), "too_few"),
+        (1, None, "too_few"),
+    ],
+)
+def test_a_difference_says_what_it_may(n: int, interval: Interval | None, finding: str) -> None:
+    assert Difference(0.0, n, interval).finding == finding
+
+
+def test_nothing_paired_has_no_difference() -> None:
+    assert paired_difference([], []) is None
+
+
+@pytest.mark.parametrize(
+    ("passed", "n", "k", "expected"),
+    [
+        (3, 3, 3, Fraction(1)),
+        (2, 3, 3, Fraction(0)),
+        (2, 3, 2, Fraction(1, 3)),
+        (2, 3, 1, Fraction(2, 3)),
+        (1, 1, 2, None),
+    ],
+)
+def test_pass_hat_k_counts_draws_that_all_pass(passed: int, n: int, k: int, expected: Fraction | None) -> None:
+    assert pass_hat_k(passed, n, k) == expected
+
+
+def test_the_mode_ratio_is_the_share_of_the_commonest() -> None:
+    assert mode_ratio(["VIEW", "ADD", "VIEW"]) == Fraction(2, 3)
+    assert mode_ratio(["VIEW", "ADD"]) == Fraction(1, 2)
+
+
+def test_wilson_covers_95_of_100() -> None:
+    """Exactly, from the binomial probabilities, averaged over rates around the seeds' targets."""
+    from scipy.stats import binom
+
+    for n in (30, 100, 300):
+        intervals = [wilson_interval(successes, n) for successes in range(n + 1)]
+        rates = np.linspace(0.5, 0.98, 49)
+        covered = [
+            sum(
+                binom.pmf(successes, n, rate)
+                for successes, found in enumerate(intervals)
+                if found and found.low <= rate <= found.high
+            )
+            for rate in rates
+        ]
+        assert 0.93 <= np.mean(covered) <= 0.97
+
+
+@pytest.mark.parametrize(("clusters", "runs"), [(30, 500), (400, 500)])
+def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: int) -> None:
+    """Queries of one to five executions that share an effect; 400 clusters take the closed form."""
+    rng = np.random.default_rng(20260213)
+    hits = 0
+    for _ in range(runs):
+        sizes = rng.integers(1, 6, clusters)
+        owners = np.repeat(np.arange(clusters), sizes)
+        values = 3 + rng.normal(0, 1, clusters)[owners] + rng.normal(0, 1, len(owners))
+        found = cluster_bootstrap_mean(values.tolist(), owners.tolist())
+        assert found is not None
+        hits += found.low <= 3 <= found.high
+    assert 0.93 <= hits / runs <= 0.97
+
+
+def test_the_interval_of_kappa_covers_95_of_100() -> None:
+    """Scores of 0 to 5 with two in five labels a point or two off; the true kappa is that of 200,000 labels."""
+    rng = np.random.default_rng(20260213)
+
+    def labelled(n: int) -> tuple[list[int], list[int]]:
+        ours = rng.choice(6, n, p=(0.05, 0.05, 0.1, 0.15, 0.25, 0.4))
+        off = np.where(rng.random(n) < 0.4, rng.choice([-2, -1, 1, 2], n, p=(0.15, 0.35, 0.35, 0.15)), 0)
+        return ours.tolist(), np.clip(ours + off, 0, 5).tolist()
+
+    true = weighted_kappa(*labelled(200_000), [0] * 200_000, "linear").value
+    assert true is not None
+    runs, hits = 200, 0
+    for _ in range(runs):
+        found = weighted_kappa(*labelled(80), range(80), "linear").interval
+        assert found is not None
+        hits += found.low <= true <= found.high
+    assert 0.93 <= hits / runs <= 0.97

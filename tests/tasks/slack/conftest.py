@@ -1,0 +1,67 @@
+"""A Slack, an outbox, and a clock that only moves when it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from scoring.alerting.block_kit import header, paragraph, plain
+from scoring.alerting.messages import Message, MessageLevel
+from tasks.slack.delivery import Clock
+from tasks.slack.outbox import Outbox
+from tests.fakes.slack_server import FakeSlack
+
+NIGHT = datetime(2026, 2, 13, 17, tzinfo=UTC)  # 02:00 in Seoul
+
+
+@dataclass
+class Hands:
+    """The hands of a clock; `slept` are the seconds of every wait."""
+
+    now: datetime = NIGHT
+    seconds: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def pass_(self, **duration: float) -> None:
+        self.now += timedelta(**duration)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.seconds += seconds
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(lambda: self.now, lambda: self.seconds, self.sleep)
+
+
+def message(key: str, level: MessageLevel = "warning") -> Message:
+    """A small message that is known by its key."""
+    return Message("digest", level, (key,), f"소식 {key}", [header(key), *paragraph([plain(f"소식 {key}")])])
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def slack() -> Iterator[FakeSlack]:
+    with FakeSlack() as server:
+        yield server
+
+
+@pytest.fixture
+def hands() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Iterator[Outbox]:
+    box = Outbox(f"sqlite:///{tmp_path}/state.db")
+    yield box
+    box.close()
