@@ -5,24 +5,32 @@ What is done is skipped, so that a backfill that died goes on where it was. A da
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import cast
 from uuid import UUID
 
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
+from flows.alerting import tell_days
 from flows.clock import today
 from flows.day import DayOutcome, score_day
+from flows.hooks import tell_of_end
 from flows.run_parameters import GivenSettings, settings_of_flow
 from scoring.errors import AqbError
-from tasks.day_plan import backfill_plan
+from tasks.chat_rows import ChatRowSource, open_source
+from tasks.day_plan import backfill_plan, portions
+from tasks.day_spool import DaySpool
+from tasks.leases import working_alone
 from tasks.run_ledger import BACKFILL
 from tasks.settings import Settings
+from tasks.warehouse import open_warehouse
 
 
 @dataclass(frozen=True)
@@ -47,10 +55,14 @@ class BackfilledDay:
 
 @dataclass(frozen=True)
 class BackfillOutcome:
-    """What a backfill has done, earliest day first; `up_to_date` days were left alone."""
+    """What a backfill has done, earliest day first; `up_to_date` days were left alone.
+
+    `untold` is why people could not be told of something, where they were to be told at all.
+    """
 
     days: tuple[BackfilledDay, ...]
     up_to_date: int
+    untold: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -60,7 +72,7 @@ class BackfillOutcome:
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        return tuple(problem for one in self.days for problem in one.problems)
+        return (*(problem for one in self.days for problem in one.problems), *self.untold)
 
 
 @dataclass(frozen=True)
@@ -94,7 +106,13 @@ watcher: ContextVar[Callable[[Progress], None]] = ContextVar("watcher", default=
 """Who is told how far the backfill is; not a parameter, because Prefect keeps those."""
 
 
-@flow(name="backfill", flow_run_name="backfill {first} to {last}")
+@flow(
+    name="backfill",
+    flow_run_name="backfill {first} to {last}",
+    on_failure=[tell_of_end],
+    on_crashed=[tell_of_end],
+    on_cancellation=[tell_of_end],
+)
 def backfill(
     first: date, last: date, force: bool = False, alerts: bool = False, settings: GivenSettings = None
 ) -> BackfillOutcome:
@@ -115,22 +133,32 @@ def backfill(
         UsageError: no such range of days.
     """
     settings = settings_of_flow(settings)
-    plan = backfill_plan(settings, first, last, today(settings.time_zone))
-    chosen = [planned.day for planned in plan.to_score(force=force)]
-    done = _told(_scored(settings, chosen), len(chosen), f"{first} ~ {last}")
-    outcome = BackfillOutcome(tuple(sorted(done, key=lambda one: one.day)), len(plan.days) - len(chosen))
+    # One backfill at a time; the folder holds the rows that were read for several days at once.
+    with working_alone(open_warehouse(settings.warehouse, settings), settings.state_url, BACKFILL) as folder:
+        plan = backfill_plan(settings, first, last, today(settings.time_zone))
+        chosen = plan.to_score(force=force)
+        days = (one for some in portions(chosen) for one in _scored(settings, some, folder))
+        done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
+    untold = tell_days(settings, [one.day for one in done if one.outcome]) if alerts else ()
+    outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), untold)
     if not all(one.complete for one in outcome.days):
         raise IncompleteBackfillError(outcome)
     return outcome
 
 
-def _scored(settings: Settings, days: Sequence[date]) -> Iterator[BackfilledDay]:
-    """The days as they are finished, a few at a time."""
+def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[BackfilledDay]:
+    """The days as they are finished, a few at a time; their rows are read in one pass."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        spool = DaySpool(open_source(settings.monitoring.source, settings), days, settings.time_zone, folder)
+    except AqbError as error:
+        yield from (BackfilledDay(day, None, str(error)) for day in days)
+        return
     workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
     try:
         # Each thread sees the flow run, as a task of Prefect's own would.
         futures: list[Future[BackfilledDay]] = [
-            workers.submit(copy_context().run, _score_one, settings, day) for day in days
+            workers.submit(copy_context().run, _score_one, settings, day, spool.of_day(day)) for day in days
         ]
         for future in as_completed(futures):
             yield future.result()
@@ -138,9 +166,9 @@ def _scored(settings: Settings, days: Sequence[date]) -> Iterator[BackfilledDay]
         workers.shutdown(cancel_futures=True)
 
 
-def _score_one(settings: Settings, day: date) -> BackfilledDay:
+def _score_one(settings: Settings, day: date, rows: ChatRowSource) -> BackfilledDay:
     try:
-        return BackfilledDay(day, score_day(settings, day, BACKFILL))
+        return BackfilledDay(day, score_day(settings, day, BACKFILL, rows))
     except AqbError as error:
         return BackfilledDay(day, None, str(error))
 

@@ -10,7 +10,22 @@ import sys
 
 import typer
 
-from flows.commands import backfill, compare, doctor, files, rows, rules, runs
+from flows.commands import (
+    agreement,
+    alerts,
+    backfill,
+    compare,
+    doctor,
+    files,
+    ledger,
+    report,
+    retention,
+    rows,
+    rules,
+    runs,
+    serve,
+    thresholds,
+)
 from flows.commands.terminal import complain
 from scoring.errors import AqbError, UsageError
 
@@ -26,12 +41,21 @@ app.command()(files.score)
 app.command()(runs.nightly)
 app.command()(backfill.backfill)
 app.command()(runs.test_runs)
+app.command()(serve.serve)
 app.command()(runs.demo)
+app.command()(alerts.alerts)
+app.command()(report.report)
 app.command()(compare.compare)
+app.command()(thresholds.thresholds)
+app.command()(agreement.agreement)
+app.add_typer(agreement.review_app, name="review")
 app.command()(rows.rows)
 app.command()(rows.golden)
 app.command()(rules.sql)
 app.add_typer(rules.rubrics_app, name="rubrics")
+app.add_typer(ledger.runs_app, name="runs")
+app.command()(retention.prune)
+app.command()(retention.erase)
 app.command()(doctor.doctor)
 
 _INTERRUPTED = 130

@@ -21,9 +21,10 @@ from scoring.alerts import AlertFact
 from scoring.catalog import row_rubric
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
-from tasks.chat_rows import ChatRowFiles, FileIdentity
+from tasks.chat_rows import ChatRowSource, FileIdentity, open_source
 from tasks.chat_scoring import Counts, ScoredRows, score_chat_rows
 from tasks.day_plan import day_parameters
+from tasks.erased_sessions import erased_sessions
 from tasks.later_alerts import write_later_alerts
 from tasks.leases import in_turn, working_alone
 from tasks.monitoring_tables import RUNS, write_alerts, write_day_report, write_scored_day
@@ -53,14 +54,16 @@ class DayOutcome:
 
 
 @step("extract", run_name="extract {day}", timeout_s=3600)
-def extract(source: str, day: date) -> tuple[ChatRowFiles, tuple[FileIdentity, ...]]:
+def extract(
+    settings: Settings, day: date, read_before: ChatRowSource | None, labels: dict[str, str]
+) -> tuple[ChatRowSource, tuple[FileIdentity, ...]]:
     """Finds the files that hold the day's rows and what they contain. Files are read where they are."""
-    files = ChatRowFiles([source])
+    files = read_before or open_source(settings.monitoring.source, settings, labels)
     return files, files.fingerprint()
 
 
 @step("score", run_name="score {day}", timeout_s=6 * 3600)
-def score(files: ChatRowFiles, day: date, settings: Settings, staging: Path) -> ScoredRows:
+def score(files: ChatRowSource, day: date, settings: Settings, staging: Path) -> ScoredRows:
     """Scores the rows of the day into the staging folder."""
     shutil.rmtree(staging, ignore_errors=True)  # what an earlier attempt left there takes room
     try:
@@ -83,7 +86,7 @@ def score(files: ChatRowFiles, day: date, settings: Settings, staging: Path) -> 
 @step("write", run_name="write {day}", timeout_s=3600)
 def write(warehouse: Warehouse, day: date, outcome: ScoredRows, state_url: str) -> list[AlertFact]:
     """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it."""
-    write_scored_day(warehouse, day, outcome)
+    write_scored_day(warehouse, day, outcome, erased_sessions(state_url))
     with in_turn(warehouse, state_url, "monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
         write_later_alerts(warehouse, day, outcome.rubric)
@@ -102,20 +105,21 @@ def summarise(warehouse: Warehouse, day: date, outcome: ScoredRows, reports: Pat
     return written.path
 
 
-def score_day(settings: Settings, day: date, kind: str) -> DayOutcome:
+def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSource | None = None) -> DayOutcome:
     """Scores one day and replaces it in the warehouse; to be called within a flow.
+
+    The rows come from the configured source, unless they were `read_before`.
 
     The run is kept in the ledger whatever becomes of it.
 
     Raises:
         InputError: no file of the source could be read; the day is as it was before.
     """
-    warehouse, rubric = open_warehouse(settings.warehouse), row_rubric(RUBRIC_ID)
+    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(RUBRIC_ID)
     with (
         closing(RunLedger(settings.state_url)) as ledger,
         working_alone(warehouse, settings.state_url, f"monitoring-{day}") as staging,
-    ):
-        with recorded(
+        recorded(
             ledger,
             settings.state_url,
             kind,
@@ -123,28 +127,33 @@ def score_day(settings: Settings, day: date, kind: str) -> DayOutcome:
             rubric=rubric.id,
             rubric_version=rubric.version,
             parameters=day_parameters(settings),
-        ) as run:
-            with run.step("extract"):
-                files, inputs = extract(settings.monitoring.source, day)
-                run.note(inputs=[vars(file) for file in inputs])
-            with run.step("score") as counts:
-                outcome = score(files, day, settings, staging)
-                counts.update(vars(outcome.counts))
-                _refuse_nothing_read(outcome, len(files.files))
-            with run.step("write"):
-                alerts = write(warehouse, day, outcome, settings.state_url)
-            with run.step("summarise"):
-                report = summarise(warehouse, day, outcome, Path(settings.reports), _title(day, kind))
-            problems = _problems(outcome)
-            run.note(
-                outcome="failed" if outcome.failures else "completed",
-                content=outcome.content and outcome.content.fingerprint,
-                message="; ".join(problems) or None,
-                **vars(outcome.counts),
-            )
-        warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day)])
+        ) as run,
+    ):
+        labels = {"rubric": rubric.id, "run_id": run.run.run_id}
+        warehouse = open_warehouse(settings.warehouse, settings, labels)
+        with run.step("extract"):
+            files, inputs = extract(settings, day, read_before, labels)
+            run.note(inputs=[vars(file) for file in inputs])
+        with run.step("score") as counts:
+            outcome = score(files, day, settings, staging)
+            counts.update(vars(outcome.counts))
+            _refuse_nothing_read(outcome, len(files.files))
+        with run.step("write"):
+            alerts = write(warehouse, day, outcome, settings.state_url)
+        with run.step("summarise"):
+            report = summarise(warehouse, day, outcome, Path(settings.reports), _title(day, kind))
+        problems = _problems(outcome)
+        ending = run.ends(
+            outcome="failed" if outcome.failures else "completed",
+            content=outcome.content and outcome.content.fingerprint,
+            message="; ".join(problems) or None,
+            **vars(outcome.counts),
+        )
+        # The ledger comes last: a day that it calls completed is looked at no more, so nothing may be left to do.
+        warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day, ending)])
+        shutil.rmtree(staging, ignore_errors=True)
     return DayOutcome(
-        run.run.run_id,
+        ending.run_id,
         day,
         outcome.counts,
         outcome.period_kpis(),

@@ -6,12 +6,17 @@ import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from flows.clock import today
+from scoring.days import day_window
 from scoring.errors import AqbError
-from tasks.chat_rows import ChatRowFiles
+from tasks.bigquery.names import is_bigquery
+from tasks.chat_rows import open_source
+from tasks.monitoring_tables import KPIS
 from tasks.run_ledger import RunLedger
 from tasks.settings import Settings, setting_origins
 from tasks.state_database import shown_url
@@ -70,7 +75,7 @@ def diagnosis(settings: Settings) -> Diagnosis:
     return Diagnosis(
         settings=[(name, _shown(name, value), origin) for name, value, origin in setting_origins(settings)],
         checks=[
-            _check("source", lambda: f"{len(ChatRowFiles([settings.monitoring.source]).files)} files"),
+            _check("source", lambda: _source(settings)),
             _check("warehouse", lambda: _warehouse(settings)),
             _check("state database", lambda: _state(settings)),
         ],
@@ -86,13 +91,23 @@ def _check(name: str, look: Callable[[], str]) -> Check:
         return Check(name, ok=False, seen=str(error))
 
 
+def _source(settings: Settings) -> str:
+    """What a nightly run would read."""
+    yesterday = today(settings.time_zone) - timedelta(days=1)
+    return open_source(settings.monitoring.source, settings).outlook(day_window(yesterday, settings.time_zone))
+
+
 def _warehouse(settings: Settings) -> str:
-    days = open_warehouse(settings.warehouse).days("monitoring_scores")
-    place = Path(settings.warehouse)
+    days = open_warehouse(settings.warehouse, settings).days(KPIS)
+    if not is_bigquery(settings.warehouse):
+        _refuse_locked(Path(settings.warehouse))
+    return f"{len(days)} scored days" + (f", {days[0]} to {days[-1]}" if days else "")
+
+
+def _refuse_locked(place: Path) -> None:
     nearest = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
     if not os.access(nearest, os.W_OK):
         raise AqbError("cannot be written", where=str(nearest), fix="choose another folder or change its permissions")
-    return f"{len(days)} scored days" + (f", {days[0]} to {days[-1]}" if days else "")
 
 
 def _state(settings: Settings) -> str:

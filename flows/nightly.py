@@ -16,14 +16,20 @@ from zoneinfo import ZoneInfo
 from prefect import flow
 from prefect.runtime import flow_run
 
+from flows.alerting import tell_days
 from flows.clock import today
 from flows.day import DayOutcome, score_day
+from flows.hooks import tell_of_end
+from flows.report import SiteOutcome, site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
 from tasks.day_plan import EarlierDays, earlier_days
 from tasks.run_ledger import INTRADAY, NIGHTLY
 from tasks.settings import Settings
+
+_STILL_NEWS = timedelta(days=3)
+"""How old a day may be of which people are still told; older ones are filled in silence, as by a backfill."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +55,18 @@ class EarlierDay:
 
 @dataclass(frozen=True)
 class NightlyOutcome:
-    """What one nightly run did: its day, the days before it, and the inbox, None where there is none.
+    """What one nightly run did: its day, the inbox (None where there is none), the site, and the days before its own.
 
-    `unfilled` are the first and the last of missed days that are too long ago for it.
+    `unfilled` are the first and the last of missed days that are too long ago for it; `untold` is why people could not
+    be told of something.
     """
 
     scored: DayOutcome
     test_runs: InboxOutcome | None
+    site: SiteOutcome
     earlier: tuple[EarlierDay, ...] = ()
     unfilled: tuple[date, date] | None = None
+    untold: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -67,6 +76,8 @@ class NightlyOutcome:
             *self._gap(),
             *self.scored.problems,
             *(self.test_runs.problems if self.test_runs else ()),
+            *self.untold,
+            *([self.site.problem] if self.site.problem else ()),
         )
 
     def _gap(self) -> Iterator[str]:
@@ -93,7 +104,13 @@ def _name() -> str:
     return f"{given.get('kind', NIGHTLY)} {given.get('day') or ''}".strip()
 
 
-@flow(name="nightly", flow_run_name=_name)
+@flow(
+    name="nightly",
+    flow_run_name=_name,
+    on_failure=[tell_of_end],
+    on_crashed=[tell_of_end],
+    on_cancellation=[tell_of_end],
+)
 def nightly(
     settings: GivenSettings = None, day: date | None = None, kind: Literal["nightly", "intraday"] = "nightly"
 ) -> NightlyOutcome:
@@ -110,7 +127,9 @@ def nightly(
     """
     settings = settings_of_flow(settings)
     if kind == INTRADAY:
-        return _complete(NightlyOutcome(score_day(settings, day or _scheduled_day(settings), kind), None))
+        so_far = score_day(settings, day or _scheduled_day(settings), kind)
+        untold = tell_days(settings, [so_far.day])
+        return _complete(NightlyOutcome(so_far, None, site_after(settings), untold=untold))
     before = EarlierDays()
     if day is None:
         day = _scheduled_day(settings) - timedelta(days=1)
@@ -120,7 +139,10 @@ def nightly(
         for one in sorted({*before.missing, *before.late})
     )
     scored = score_day(settings, day, kind)
-    return _complete(NightlyOutcome(scored, _score_inbox(settings), earlier, before.out_of_reach))
+    news = [one.day for one in earlier if one.outcome and day - one.day <= _STILL_NEWS]
+    untold = tell_days(settings, [*news, day])
+    test_runs = _score_inbox(settings)
+    return _complete(NightlyOutcome(scored, test_runs, site_after(settings), earlier, before.out_of_reach, untold))
 
 
 def _scheduled_day(settings: Settings) -> date:

@@ -41,6 +41,8 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
         usual = f", usually {', '.join(map(str, fact.usual))}" if fact.usual else ""
         lines.append(f"  {fact.level:<9} {fact.rule:<26} {count}{usual}")
     lines += [f"tables: {settings.warehouse}", f"report: {scored.report}"]
+    if outcome.site.path:
+        lines.append(f"site: {outcome.site.path}")
     return "\n".join(lines)
 
 
@@ -80,6 +82,7 @@ def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
         "kpis": outcome.scored.kpis,
         "alerts": [asdict(fact) for fact in outcome.scored.alerts],
         "report": str(outcome.scored.report),
+        "site": str(outcome.site.path) if outcome.site.path else None,
         "earlier": [
             {"day": str(one.day), "why": one.why, "counts": one.outcome and asdict(one.outcome.counts)}
             for one in outcome.earlier

@@ -55,10 +55,13 @@ class Recording:
         """What has become known of the run; it is kept when the run ends."""
         self.run = replace(self.run, **found)
 
-    def end(self, outcome: str, message: str | None) -> None:
-        """The last entry. An outcome that was noted before stands."""
-        outcome = outcome if self.run.outcome == "running" else self.run.outcome
-        self.run = replace(self.run, finished_at=now(), outcome=outcome, message=message or self.run.message)
+    def ends(self, outcome: str, **found: Any) -> Run:
+        """The run as the ledger will keep it when its block ends."""
+        self.run = replace(self.run, finished_at=now(), outcome=outcome, **found)
+        return self.run
+
+    def keep(self) -> None:
+        """The last entry."""
         self._ledger.save(self.run)
         measure_run(self.run)
         _LOG.info(
@@ -82,7 +85,7 @@ def recorded(
 ) -> Iterator[Recording]:
     """Keeps a run as long as the block lasts, and holds its id, so that others can tell whether it is alive.
 
-    It ends as `completed` unless the block fails or notes another outcome.
+    The block says how the run ends (`ends`), unless it fails.
     """
     run = Run(
         run_id=uuid.uuid4().hex,
@@ -105,9 +108,8 @@ def recorded(
         try:
             yield recording
         except BaseException as error:
-            recording.end("failed", f"{type(error).__name__}: {error}")
+            recording.ends("failed", message=f"{type(error).__name__}: {error}")
             raise
-        else:
-            recording.end("completed", None)
         finally:
+            recording.keep()
             attributes.update(run_attributes(recording.run))

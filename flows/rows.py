@@ -14,7 +14,7 @@ from scoring.catalog import row_rubric
 from scoring.days import Window, day_window
 from scoring.row_explanation import Explanation, explain
 from scoring.row_identity import KEY_HEX_DIGITS
-from tasks.chat_rows import ChatRowFiles, FileFailure
+from tasks.chat_rows import FileFailure, open_source
 from tasks.chat_scoring import ScoredRows, score_chat_rows
 from tasks.monitoring_tables import SCORES
 from tasks.settings import Settings
@@ -60,7 +60,7 @@ def _scored(source: str | None, window: Window | None, settings: Settings) -> It
     """The rows of the window scored with their texts, as long as the block lasts."""
     with TemporaryDirectory(prefix="aqb-") as folder:
         yield score_chat_rows(
-            ChatRowFiles([source or settings.monitoring.source]),
+            open_source(source or settings.monitoring.source, settings),
             row_rubric(RUBRIC_ID),
             time_zone=settings.time_zone,
             window=window,
@@ -72,7 +72,7 @@ def _scored(source: str | None, window: Window | None, settings: Settings) -> It
 def _window_of(row_ids: Sequence[str], settings: Settings) -> Window | None:
     """The days on which the warehouse has these rows; None (look everywhere) when it does not have them all."""
     keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
-    scores = open_warehouse(settings.warehouse).read(SCORES)
+    scores = open_warehouse(settings.warehouse, settings).read(SCORES)
     if scores is None:
         return None
     known = (

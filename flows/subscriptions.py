@@ -67,7 +67,7 @@ def _secret(variable: str, block: str) -> str:
     if variable:
         return os.environ.get(variable, "").strip()
     try:
-        loaded = Secret.load(block)
+        loaded = Secret.load(block, _sync=True)
     except ValueError:  # how Prefect says that there is no such block
         return ""
     return str(loaded.get()).strip()

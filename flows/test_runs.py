@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,9 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
+from flows.alerting import tell_test_run
 from flows.clock import now, today
+from flows.hooks import tell_of_end
 from flows.recording import recorded
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.score_runs import safe_name
@@ -51,16 +53,21 @@ class ScoredTestRun:
     name: str
     folder: Path
     summary: dict[str, Any]
+    run_id: str = ""
 
 
 @dataclass(frozen=True)
 class InboxOutcome:
-    """What became of the inbox: scored files, failures (one line each), files scored before, files still arriving."""
+    """What became of the inbox: scored files, failures (one line each), files scored before, files still arriving.
+
+    `untold` is why people could not be told of something.
+    """
 
     scored: tuple[ScoredTestRun, ...]
     failures: tuple[str, ...]
     known: int
     arriving: tuple[str, ...]
+    untold: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -69,6 +76,7 @@ class InboxOutcome:
         return (
             *self.failures,
             *(f"{name}: {count} rows rejected; see the table `rejected`" for name, count in refused if count),
+            *self.untold,
         )
 
 
@@ -107,7 +115,7 @@ def score_file(
     scored = score_run(_plan(identity, settings), judged.verdicts if judged else {})
     folder = Path(settings.reports) / "test-runs" / f"{safe_name(path.stem)}-{identity.sha256[:_HASH_DIGITS]}"
     summary = write_run_folder(folder, scored, path, judged)
-    write_test_run(open_warehouse(settings.warehouse), day, scored, judged)
+    write_test_run(open_warehouse(settings.warehouse, settings), day, scored, judged)
     return ScoredTestRun(name, folder, summary)
 
 
@@ -134,7 +142,13 @@ def _judged(identity: FileIdentity, settings: Settings, budget: Budget) -> Judge
     return joined(parts)
 
 
-@flow(name="test-runs", flow_run_name="test runs")
+@flow(
+    name="test-runs",
+    flow_run_name="test runs",
+    on_failure=[tell_of_end],
+    on_crashed=[tell_of_end],
+    on_cancellation=[tell_of_end],
+)
 def score_inbox(settings: GivenSettings = None, day: date | None = None) -> InboxOutcome:
     """Scores the new files of the inbox, each once.
 
@@ -146,7 +160,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
     """
     settings = settings_of_flow(settings)
     day = day or today(settings.time_zone)
-    warehouse = open_warehouse(settings.warehouse)
+    warehouse = open_warehouse(settings.warehouse, settings)
     with closing(RunLedger(settings.state_url)) as ledger, working_alone(warehouse, settings.state_url, "test-runs"):
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
@@ -162,7 +176,11 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         if inbox.new:
             warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day)])
     outcome = InboxOutcome(
-        tuple(scored), tuple(failures), len(inbox.known), tuple(path.name for path in inbox.arriving)
+        tuple(scored),
+        tuple(failures),
+        len(inbox.known),
+        tuple(path.name for path in inbox.arriving),
+        tuple(why for one in scored for why in tell_test_run(settings, one.folder, one.summary, one.run_id)),
     )
     if failures:
         raise IncompleteInboxError(outcome)
@@ -194,10 +212,10 @@ def _score_and_record(
                 found = {name: scored.summary["counts"][name] for name in ("rows_in", "scored", "excluded", "rejected")}
                 counts.update(found)
         except Exception as error:  # noqa: BLE001 - another file must not stop with it
-            run.note(outcome="failed", message=str(error))
+            run.ends("failed", message=str(error))
             return str(error)
-        run.note(**found, **{name: scored.summary[name] for name in ("rubric", "rubric_version")})
-    return scored
+        run.ends("completed", **found, **{name: scored.summary[name] for name in ("rubric", "rubric_version")})
+    return replace(scored, run_id=run.run.run_id)
 
 
 def _of_the_judge(judged: Judged) -> dict[str, str | None]:

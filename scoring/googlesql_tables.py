@@ -6,7 +6,7 @@ day; everything else reads that, or the score table, whose rows are a tenth of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scoring.derived_tables import ALL_TENANTS, Measure, Quotient
 from scoring.googlesql_backend import literal, to_sql
@@ -17,20 +17,6 @@ _OF_DAY = "WHERE score_date = @day"
 _WORST_FIRST = "final_score, timestamp, row_id"
 
 
-def replace_day_statement(table: str, columns: Sequence[str], query: str, only: Mapping[str, str] | None = None) -> str:
-    """Replaces the day of a table by the rows of `query`: one statement, so a reader sees the old day or the new one.
-
-    With `only`, rows of the day that have other values in these columns stay.
-    """
-    names, others = _named(columns), only or {}
-    old = ["replaced.score_date = @day", *(f"replaced.`{name}` = {literal(value)}" for name, value in others.items())]
-    return (
-        f"MERGE {table} AS replaced\nUSING (\n{query}\n) AS written\nON FALSE\n"  # noqa: S608  (checked names, constants)
-        f"WHEN NOT MATCHED BY SOURCE AND {' AND '.join(old)} THEN DELETE\n"
-        f"WHEN NOT MATCHED BY TARGET THEN INSERT ({names}) VALUES ({names})"
-    )
-
-
 def fates_query(staged: str) -> str:
     """`row_count` and `naive_count` of the staged rows by what kept them from being scored (NULL: nothing did)."""
     name = UNSCORED_BY.name
@@ -38,19 +24,34 @@ def fates_query(staged: str) -> str:
     return f"SELECT {name}, {counts}\nFROM {staged}\nGROUP BY {name}"
 
 
-def scores_query(rubric: RowRubric, staged: str) -> str:
-    """The rows of the score table."""
-    return f"SELECT {_named(rubric.scores_schema.names)}\nFROM {staged}\nWHERE {UNSCORED_BY.name} IS NULL"
+def contents_query(chat_rows: str, time_zone: str) -> str:
+    """`row_count` and `row_hash` of each `day` of the query `chat_rows`, whatever the order of its rows.
+
+    The texts are left out: reading them to see whether a day has changed would cost as much as scoring it.
+    """
+    columns = ("UNIX_MICROS(timestamp)", "tenant_id", "session_id", "input_tokens", "output_tokens")
+    parts = ", '|', ".join(f"IFNULL(CAST({column} AS STRING), '-')" for column in columns)
+    return (
+        f"SELECT DATE(timestamp, {literal(time_zone)}) AS day, COUNT(*) AS row_count,\n"
+        f"  BIT_XOR(FARM_FINGERPRINT(CONCAT({parts}))) AS row_hash\n"
+        f"FROM (\n{chat_rows}\n)\nWHERE timestamp IS NOT NULL\nGROUP BY day"
+    )
 
 
-def excluded_query(rubric: RowRubric, staged: str) -> str:
-    """The rows of the excluded table, with the code of their reason and their own alerts."""
+def scores_query(rubric: RowRubric, staged: str, personal: Collection[str]) -> str:
+    """The rows of the score table. Those of sessions whose hash is in @erased have NULL in the `personal` columns."""
+    columns = _unless_erased(rubric.scores_schema.names, personal)
+    return f"SELECT {columns}\nFROM {staged}\nWHERE {UNSCORED_BY.name} IS NULL"
+
+
+def excluded_query(rubric: RowRubric, staged: str, personal: Collection[str]) -> str:
+    """The rows of the excluded table, with the code of their reason and their own alerts; @erased as above."""
     rejects, codes = len(rubric.rejects), [rule.code for rule in rubric.exclusions]
     definitions = step_queries(rubric.excluded_definitions, "excluded")
     computed = {"reason", *(definition.name for definition in rubric.excluded_definitions)}
-    copied = [name for name in rubric.excluded_schema.names if name not in computed]
+    copied = _unless_erased([name for name in rubric.excluded_schema.names if name not in computed], personal)
     excluded = (
-        f"SELECT {_named(copied)},\n  {_chosen(codes, f'{UNSCORED_BY.name} - {rejects}')} AS reason\n"
+        f"SELECT {copied},\n  {_chosen(codes, f'{UNSCORED_BY.name} - {rejects}')} AS reason\n"
         f"FROM {staged}\nWHERE {UNSCORED_BY.name} >= {rejects}"
     )
     columns = _named(rubric.excluded_schema.names)
@@ -129,6 +130,11 @@ def worst_rows_query(scores: str, columns: Sequence[str], rows: int) -> str:
     return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {_WORST_FIRST}\nLIMIT {rows}"
 
 
+def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> str:
+    """These rows of the day."""
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
+
+
 def alert_examples_query(scores: str, rows: int) -> str:
     """The worst row ids of the day by alert rule and tenant, the tenant also as `*`."""
     return (
@@ -161,6 +167,11 @@ def _rounded(numerator: str, denominator: str, digits: int) -> str:
     """A quotient of whole numbers rounded half away from zero, in whole numbers until the last step."""
     scale = 10**digits
     return f"DIV(({numerator} * {2 * scale} + {denominator}), ({denominator} * 2)) / {scale}"
+
+
+def _unless_erased(names: Iterable[str], personal: Collection[str]) -> str:
+    erased = "TO_HEX(SHA256(session_id)) IN UNNEST(@erased)"
+    return ", ".join(f"IF({erased}, NULL, `{name}`) AS `{name}`" if name in personal else f"`{name}`" for name in names)
 
 
 def _selected(names: Iterable[str], computed: Mapping[str, str], table: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -30,8 +30,8 @@ from scoring.derived_tables import (
 from scoring.row_identity import TIE_BREAK, numbered_keys, row_keys
 from scoring.row_scoring import KeepText, ScoredBatch, score_batch, with_kept_texts
 from scoring.rubric import RowRubric
-from tasks.chat_rows import ChatRowFiles, FileFailure, RowBatch
-from tasks.day_contents import DayContent, content_of
+from tasks.chat_rows import ChatRowSource, FileFailure, RowBatch
+from tasks.day_contents import DayContent, TellsContents, content_of
 from tasks.time_sorted_rows import TimeSortedRows
 
 _ANSWER_HASH = "_answer_hash"
@@ -61,6 +61,30 @@ class Counts:
             raise AssertionError(f"{self.rows_in} rows came in, {accounted} are accounted for")
 
 
+class ScoredPeriod(Protocol):
+    """What is known of scored rows without the rows, whichever engine has scored them."""
+
+    rubric: RowRubric
+    counts: Counts
+    failures: list[FileFailure]
+    naive_timestamps: int
+    excluded_by_reason: Counter[str]
+    rejected_by_code: Counter[str]
+    content: DayContent | None
+
+    def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
+        """KPIs per day and tenant, and per day for all (`tenant_id` = '*'), also for `days` without rows."""
+        ...
+
+    def period_kpis(self) -> dict[str, Any]:
+        """The KPIs of all rows together, whatever their day and tenant."""
+        ...
+
+    def crosstab(self) -> pl.DataFrame:
+        """The tier x grade table, per day."""
+        ...
+
+
 @dataclass
 class ScoredRows:
     """The outcome of one pass: counts, sums, and the rows in their staging folder.
@@ -69,7 +93,7 @@ class ScoredRows:
     """
 
     rubric: RowRubric
-    source: ChatRowFiles
+    source: ChatRowSource
     window: Window | None
     keep_text: KeepText
     scored: TimeSortedRows
@@ -190,7 +214,7 @@ class ScoredRows:
 
 
 def score_chat_rows(
-    source: ChatRowFiles,
+    source: ChatRowSource,
     rubric: RowRubric,
     *,
     time_zone: str,
@@ -213,12 +237,16 @@ def score_chat_rows(
         TimeSortedRows(staging / "excluded"),
         rejected_folder,
     )
+    # Before the rows: what arrives meanwhile is then found by the next run.
+    told = isinstance(source, TellsContents)
+    if window and isinstance(source, TellsContents):
+        outcome.content = sum(source.contents(window, time_zone).values(), DayContent())
     for batch in source.batches(window):
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
         else:
             rows = _frame(batch)
-            if window:
+            if window and not told:
                 outcome.content = (outcome.content or DayContent()) + content_of(rows)
             outcome.take(batch, score_batch(rubric, rows, time_zone))
     outcome.counts.check()

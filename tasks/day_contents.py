@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from typing import Protocol, runtime_checkable
 
 import polars as pl
 
 from scoring.days import Window
-from tasks.chat_rows import ChatRowFiles, FileFailure
+from tasks.chat_rows import ChatRowSource, FileFailure
 
 _SEED = 7
-_LIMIT = 1 << 64
+HASH_LIMIT = 1 << 64
 _CONTENT = ("user_input", "llm_response", "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
 
 
@@ -35,7 +36,7 @@ class DayContent:
         return f"{self.rows}-{self.hash_sum:016x}"
 
     def __add__(self, other: DayContent) -> DayContent:
-        return DayContent(self.rows + other.rows, self.bytes + other.bytes, (self.hash_sum + other.hash_sum) % _LIMIT)
+        return DayContent(self.rows + other.rows, self.bytes + other.bytes, (self.hash_sum + other.hash_sum) % HASH_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,24 @@ class SourceContents:
         return self.days.get(day, DayContent())
 
 
+@runtime_checkable
+class TellsContents(Protocol):
+    """A source that can say what it holds without giving its rows."""
+
+    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
+        """The content of each day of the window that has rows."""
+        ...
+
+
 def content_of(rows: pl.DataFrame) -> DayContent:
     """The content of rows in the columns of the chat-row schema, whatever their days."""
     return sum((content for _, content in _contents(rows.with_columns(day=pl.lit(None, pl.Date)))), DayContent())
 
 
-def source_contents(source: ChatRowFiles, window: Window, time_zone: str) -> SourceContents:
+def source_contents(source: ChatRowSource, window: Window, time_zone: str) -> SourceContents:
     """The contents of a source within a window, in one pass."""
+    if isinstance(source, TellsContents):
+        return SourceContents(source.contents(window, time_zone), [])
     found = SourceContents({}, [])
     local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date().alias("day")
     for batch in source.batches(window):

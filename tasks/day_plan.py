@@ -6,7 +6,7 @@ this version of the rubric, with these parameters, of the rows that the source h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -16,7 +16,7 @@ from scoring.catalog import row_rubric
 from scoring.days import Window, day_window, days_between
 from scoring.errors import UsageError
 from scoring.rubric import RowRubric
-from tasks.chat_rows import ChatRowFiles, FileFailure
+from tasks.chat_rows import FileFailure, open_source
 from tasks.day_contents import DayContent, SourceContents, source_contents
 from tasks.monitoring_tables import KPIS
 from tasks.run_ledger import INTRADAY, Run, RunLedger
@@ -24,6 +24,7 @@ from tasks.settings import Settings
 from tasks.warehouse import open_warehouse
 
 RUBRIC_ID = "ola-monitoring"
+PORTION_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def backfill_plan(settings: Settings, first: date, last: date, today: date) -> B
     if last >= today:
         raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
     contents = _contents(settings, first, last)
-    written = set(open_warehouse(settings.warehouse).days(KPIS))
+    written = set(open_warehouse(settings.warehouse, settings).days(KPIS))
     with closing(RunLedger(settings.state_url)) as ledger:
         runs = ledger.latest_of_days(first, last)
     rubric, parameters = row_rubric(RUBRIC_ID), day_parameters(settings)
@@ -91,6 +92,20 @@ def backfill_plan(settings: Settings, first: date, last: date, today: date) -> B
         return PlannedDay(day, content, current)
 
     return BackfillPlan(tuple(map(planned, days_between(first, last))), tuple(contents.failures))
+
+
+def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
+    """The days in portions of about `PORTION_BYTES` of text, earliest first: what is read from the source at once."""
+    portion: list[date] = []
+    size = 0
+    for planned in days:
+        portion.append(planned.day)
+        size += planned.content.bytes
+        if size >= PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 def earlier_days(settings: Settings, day: date) -> EarlierDays:
@@ -125,7 +140,7 @@ def _late(settings: Settings, days: list[date], runs: Mapping[date, Run]) -> tup
 
 def _contents(settings: Settings, first: date, last: date) -> SourceContents:
     window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
-    return source_contents(ChatRowFiles([settings.monitoring.source]), window, settings.time_zone)
+    return source_contents(open_source(settings.monitoring.source, settings), window, settings.time_zone)
 
 
 def _done(run: Run) -> bool:

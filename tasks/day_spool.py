@@ -11,7 +11,6 @@ from datetime import date
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 
 from scoring.days import Window, day_window
 from scoring.errors import StorageError
@@ -30,6 +29,7 @@ class DaySpool:
 
     def __init__(self, source: ChatRowSource, days: Sequence[date], time_zone: str, folder: Path) -> None:
         self._source = source
+        self._days = set(days)
         self._time_zone = time_zone
         self._folder = folder
         self._places = {str(file): place for place, file in enumerate(source.files)}
@@ -75,10 +75,12 @@ class DaySpool:
         rows = pl.DataFrame(batch.rows)
         local_day = pl.col("timestamp").dt.convert_time_zone(self._time_zone).dt.date()
         naive = "naive" if batch.naive_timestamps else "zoned"
-        for day, part in rows.partition_by(local_day.alias("day"), as_dict=True).items():
-            place = self._place(batch.file, day[0])
-            place.mkdir(parents=True, exist_ok=True)
-            part.drop("day").write_ipc(place / f"{number:09}-{naive}.arrow")
+        by_day = rows.with_columns(day=local_day).partition_by("day", as_dict=True, include_key=False)
+        for (day,), part in by_day.items():
+            if day in self._days:
+                place = self._place(batch.file, day)
+                place.mkdir(parents=True, exist_ok=True)
+                part.write_ipc(place / f"{number:09}-{naive}.arrow")
 
     def _kept(self, file: str, day: date) -> Iterator[RowBatch]:
         for path in sorted(self._place(file, day).glob("*.arrow")):

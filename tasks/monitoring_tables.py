@@ -16,16 +16,17 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.alerting.messages import Example
-from scoring.alerts import EXAMPLES, HISTORY_DAYS, AlertFact, monitoring_facts
-from scoring.derived_tables import ALL_TENANTS
+from scoring.alerts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.rubric import RowRubric
 from scoring.tables import field
-from tasks.chat_scoring import ScoredRows
+from tasks.chat_scoring import ScoredPeriod, ScoredRows
+from tasks.day_findings import SCORES, alert_examples, findings_of_day, rows_of_day
+from tasks.erased_sessions import without_sessions
 from tasks.reports.monitoring import FAILURE_TITLES, MonitoringReport, monitoring_report
 from tasks.warehouse import Warehouse
 from tasks.whole_files import empty_frame, write_text
 
-SCORES, EXCLUDED = "monitoring_scores", "monitoring_excluded"
+EXCLUDED = "monitoring_excluded"
 KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
 REJECTED, ALERTS, RUNS = "rejected", "alerts", "runs"
 
@@ -69,11 +70,16 @@ class DayReport:
     content: MonitoringReport
 
 
-def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows) -> None:
-    """Replaces the day in the score, excluded, KPI, cross and rejected tables."""
+def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows, erased: Collection[str] = ()) -> None:
+    """Replaces the day in the score, excluded, KPI, cross and rejected tables.
+
+    Rows of `erased` sessions, given by their hashes, are written without session and texts.
+    """
     rubric = outcome.rubric
-    warehouse.replace_day(SCORES, day, rubric.scores_schema, outcome.score_frames())
-    warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, outcome.excluded_frames())
+    scores = (without_sessions(frame, erased) for frame in outcome.score_frames())
+    excluded = (without_sessions(frame, erased) for frame in outcome.excluded_frames())
+    warehouse.replace_day(SCORES, day, rubric.scores_schema, scores)
+    warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
     warehouse.replace_day(KPIS, day, rubric.kpis_schema, [outcome.kpis([day])])
     warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [outcome.crosstab()])
     rejected = (
@@ -85,8 +91,9 @@ def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows) -> No
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
     """Works out the alert facts of a written day and replaces the day in the alert table."""
     history = list(islice(_earlier_days(warehouse, day), HISTORY_DAYS))
-    examples = _worst_by_rule(warehouse.read(SCORES, [day]))
-    facts = monitoring_facts(rubric, _kpi_rows(warehouse, day), history, examples, rejected)
+    facts = monitoring_facts(
+        rubric, _kpi_rows(warehouse, day), history, alert_examples(warehouse, day), rejected
+    )
     rows = [asdict(fact) for fact in facts]
     frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
         score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
@@ -112,23 +119,18 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
 
 def read_examples(warehouse: Warehouse, day: date, row_ids: Collection[str]) -> dict[str, Example]:
     """The rows that alert facts of a day point to, by row id, as messages show them."""
-    scores = warehouse.read(SCORES, [day])
-    if scores is None or not row_ids:
-        return {}
     columns = ["row_id", "user_input", "llm_response", "failure_type", "final_score"]
-    rows = scores.select(columns).filter(pl.col("row_id").is_in(list(row_ids))).collect()
+    rows = ([row[name] for name in columns] for row in rows_of_day(warehouse, day, row_ids, columns))
     return {
         row_id: Example(row_id, question, answer, FAILURE_TITLES.get(failure_type), score)
-        for row_id, question, answer, failure_type, score in rows.iter_rows()
+        for row_id, question, answer, failure_type, score in rows
     }
 
 
-def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredRows, folder: Path, title: str) -> DayReport:
+def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredPeriod, folder: Path, title: str) -> DayReport:
     """Writes the report of a written day to `<folder>/monitoring-<day>.md`."""
-    scores = warehouse.read(SCORES, [day])
-    if scores is None:
-        raise AssertionError(f"{day} has been written and is not there")
-    report = monitoring_report(outcome, title, outcome.kpis([day]), outcome.crosstab(), scores)
+    findings = findings_of_day(warehouse, day)
+    report = monitoring_report(outcome, title, outcome.kpis([day]), outcome.crosstab(), findings)
     path = folder / f"monitoring-{day}.md"
     write_text(path, report.markdown())
     return DayReport(path, report)
@@ -145,26 +147,6 @@ def _earlier_days(warehouse: Warehouse, day: date) -> Iterator[Sequence[dict[str
 def _kpi_rows(warehouse: Warehouse, day: date) -> Sequence[dict[str, Any]]:
     rows = warehouse.read(KPIS, [day])
     return rows.collect().to_dicts() if rows is not None else []
-
-
-def _worst_by_rule(scores: pl.LazyFrame | None) -> dict[tuple[str, str | None], list[str]]:
-    """The worst row ids by (rule, tenant), the tenant also as `*`."""
-    if scores is None:
-        return {}
-    fired = (
-        scores.select("final_score", "timestamp", "row_id", "tenant_id", pl.col("alert_rules").alias("rule"))
-        .explode("rule")
-        .drop_nulls("rule")
-        .sort("final_score", "timestamp", "row_id")
-        .collect()
-    )
-    worst: dict[tuple[str, str | None], list[str]] = {}
-    for row_id, tenant, rule in fired.select("row_id", "tenant_id", "rule").iter_rows():
-        for key in ((rule, tenant), (rule, ALL_TENANTS)):
-            ids = worst.setdefault(key, [])
-            if len(ids) < EXAMPLES:
-                ids.append(row_id)
-    return worst
 
 
 def _alert_columns() -> dict[str, pl.DataType]:

@@ -1,4 +1,4 @@
-"""The folder that `aqb score` writes for a test run: tables, `summary.json`, `report.md` and `scores.xlsx`.
+"""The folder that `aqb score` writes for a test run: tables, `summary.json`, `report.md`, `scores.xlsx`, `review.csv`.
 
 Source: SPEC 4.
 """
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from tasks.cycles import without_cycle_search
 from tasks.judge.asking import Judged
 from tasks.monitoring_tables import REJECTED_SCHEMA
+from tasks.reports.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.run_input import input_section, judge_section, rejected_by_code
 from tasks.reports.run_tabs import write_run_workbook
 from tasks.run_judging import JUDGEMENTS_SCHEMA, judgement_frame
@@ -49,6 +50,8 @@ def write_run_folder(folder: Path, scored: ScoredRun, source: Path, judged: Judg
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
     scores, queries = _frames(folder / "scores.parquet"), _frames(folder / "queries.parquet")
     write_run_workbook(folder / "scores.xlsx", scored, source, scores, queries)
+    if has_review_list(plan.rubric):
+        write_review_list(folder / REVIEW_LIST, plan.rubric, _frames(folder / "queries.parquet"))
     if plan.rubric.query_json:
         write_text(folder / "scores.json", _json_list(map(plan.rubric.query_json, scored.queries)))
     if judged:

@@ -188,11 +188,15 @@ class RunLedger:
         with self._database.transaction() as connection:
             return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
 
-    def frame_of_day(self, day: date) -> pl.DataFrame:
-        """The runs of one day in the columns of `RUNS_SCHEMA`, earliest first; the newest is the last."""
+    def frame_of_day(self, day: date, ending: Run | None = None) -> pl.DataFrame:
+        """The runs of one day in the columns of `RUNS_SCHEMA`, earliest first; the newest is the last.
+
+        `ending` is a run of that day that is known better than the ledger knows it.
+        """
+        runs = [ending if ending and run.run_id == ending.run_id else run for run in self.of_day(day)]
         rows = [
             asdict(run) | {"inputs": _json(run.inputs), "parameters": run.parameters and _json(run.parameters)}
-            for run in self.of_day(day)
+            for run in runs
         ]
         empty = empty_frame(RUNS_SCHEMA)
         return pl.DataFrame(rows, schema=empty.schema)

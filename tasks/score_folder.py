@@ -15,6 +15,7 @@ import polars as pl
 from scoring.derived_tables import ALL_TENANTS
 from tasks.chat_rows import FileIdentity
 from tasks.chat_scoring import ScoredRows
+from tasks.day_findings import findings_in
 from tasks.monitoring_tables import REJECTED_SCHEMA
 from tasks.reports.monitoring import monitoring_report
 from tasks.whole_files import write_parquet, write_text
@@ -34,7 +35,7 @@ def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIden
     )
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     scores = pl.scan_parquet(folder / "scores.parquet")
-    report = monitoring_report(outcome, _period_title(kpis), kpis, crosstab, scores)
+    report = monitoring_report(outcome, _period_title(kpis), kpis, crosstab, findings_in(scores))
     write_text(folder / "report.md", report.markdown())
     summary = _summary(outcome, inputs, report.period, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")

@@ -35,6 +35,11 @@ class ScoredFolder:
         """The name of the file that was scored."""
         return str(self.summary["inputs"][0]["name"])
 
+    @property
+    def version(self) -> str:
+        """The version of the rubric, with the options that were changed."""
+        return str(self.summary["rubric_version"])
+
     @cached_property
     def scores(self) -> pl.DataFrame:
         """A row per execution."""
@@ -57,7 +62,7 @@ class ScoredFolder:
             row["query_id"]: QueryScores(row["query_text"] or "", {name: row[_column(name)] for name in self.titles})
             for row in self.queries.iter_rows(named=True)
         }
-        return RunScores(self.file, self.rubric.id, self.summary["rubric_version"], queries)
+        return RunScores(self.file, self.rubric.id, self.version, queries)
 
 
 def read_scored_folder(folder: Path) -> ScoredFolder:

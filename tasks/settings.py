@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from scoring.errors import UsageError
+from tasks.agreement.settings import AgreementSettings
 from tasks.bigquery.settings import BigQuerySettings
 from tasks.judge.settings import JudgeSettings
 from tasks.settings_section import Section
@@ -52,6 +53,9 @@ class MonitoringSettings(Section):
 
     keep_text: Literal["flagged", "all", "none"] = "flagged"
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
+
+    engine: Literal["auto", "local", "bigquery"] = "auto"
+    """Where rows are scored: on this machine, or inside BigQuery (auto: there when it has the source and the tables)."""
 
     lookback_days: int = Field(default=2, ge=0, le=31)
     """Days before the nightly one that are scored again when their rows have changed: late rows."""
@@ -105,6 +109,8 @@ class Settings(BaseSettings):
     test_runs: InboxSettings = InboxSettings()
 
     judge: JudgeSettings = JudgeSettings()
+
+    agreement: AgreementSettings = AgreementSettings()
 
     alerts: AlertsSettings = AlertsSettings()
 

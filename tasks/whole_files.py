@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 import pyarrow as pa
@@ -64,18 +65,29 @@ def replacing(path: Path) -> Iterator[Path]:
             unfinished.unlink()
 
 
+def parquet_into(file: IO[bytes], schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
+    """Writes the rows of `frames` in the columns of `schema` into an open file; returns how many."""
+    rows = 0
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for table in _regrouped(schema, frames):
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+            rows += table.num_rows
+    return rows
+
+
+def unfinished_files(folder: Path) -> Iterator[Path]:
+    """What writers at work, or killed ones, have in a folder and below it."""
+    yield from folder.rglob(f".*{_UNFINISHED}")
+
+
 def empty_frame(schema: pa.Schema) -> pl.DataFrame:
     """No rows in the columns of an Arrow schema."""
     return pl.DataFrame(_no_rows(schema))
 
 
 def _write(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
-    rows = 0
     with path.open("wb") as file:
-        with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-            for table in _regrouped(schema, frames):
-                writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-                rows += table.num_rows
+        rows = parquet_into(file, schema, frames)
         file.flush()
         os.fsync(file.fileno())
     return rows

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from scoring.errors import UsageError
+
 
 def serve(
     prefect_file: Annotated[
@@ -20,8 +22,15 @@ def serve(
     Example: aqb serve --prefect-file deployments/prefect.yaml
     """
     import prefect
+    from prefect.settings import PREFECT_API_URL
 
     from flows.schedules import served_deployments
 
+    deployments = served_deployments(prefect_file)
+    if not PREFECT_API_URL.value():
+        raise UsageError(
+            "there is no Prefect server whose schedules could be served",
+            fix="start one with `prefect server start` and set PREFECT_API_URL=http://127.0.0.1:4200/api",
+        )
     # Schedules go on while this process is away: a run that came due meanwhile starts when it is back.
-    prefect.serve(*served_deployments(prefect_file), pause_on_shutdown=False)
+    prefect.serve(*deployments, pause_on_shutdown=False)

@@ -28,7 +28,7 @@ MAX_BLOCKS = 50
 MAX_MESSAGE_BYTES = 12_000
 MAX_HEADER = 150
 MAX_RICH_TEXT = 2_000  # three bytes a Hangul syllable: a block of it is half a message, and below a section's 3,000
-MAX_FALLBACK = 4_000
+MAX_FALLBACK = 1_000  # Slack recommends 4,000 at most; a notification shows a line or two
 MAX_TEXT = 1_000
 
 EMPTY = "(빈 텍스트)"

@@ -160,8 +160,8 @@ def _digest(day: date, news: Sequence[Incident], others: Sequence[Incident], abo
 
 
 def _subject(day: date, about: DayContext) -> Line:
-    provisional = ", 오늘 지금까지의 잠정 집계" if about.kind == "intraday" else ""
-    return [plain(f"{about.rubric.title} · {day_name(day)}{provisional}")]
+    provisional = " 지금까지, 잠정 집계" if about.kind == "intraday" else ""
+    return [plain(f"{day_name(day)}{provisional} · {about.rubric.title}")]
 
 
 def _counts(about: DayContext) -> Line:
@@ -203,7 +203,7 @@ def _going_on(others: Sequence[Incident], about: DayContext) -> list[Block]:
     if paged:
         lines.append([bold("따로 알림  "), plain(brief(paged, about.rubric))])
     if same:
-        lines.append([bold("평소와 같음  "), plain(brief(same, about.rubric))])
+        lines.append([bold("계속  "), plain(brief(same, about.rubric))])
     return paragraph(*lines) if lines else []
 
 
@@ -217,7 +217,7 @@ def _examples(found: Sequence[Incident], about: DayContext) -> list[Block]:
     shown = [about.examples[row_id] for row_id in ids if row_id in about.examples][:EXAMPLES]
     if not shown:
         return []
-    hint: Line = [bold("예"), plain("  규칙별 점수는 "), code("aqb rows <행 id>")]
+    hint: Line = [bold("예  "), plain("규칙별 점수 보기: "), code("aqb rows <행 id>")]
     return [*paragraph(hint), *bullets([example_lines(example) for example in shown])]
 
 

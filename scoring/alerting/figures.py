@@ -38,7 +38,7 @@ def kpi_figures(rubric: RowRubric, kpis: Mapping[str, Any]) -> tuple[KpiFigure, 
 
 
 def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
-    """`535건 중 64건 (12.0%, 95% 구간 9.5~15.0%) · 평소 18건 (최근 7일 14~22건)`."""
+    """`535건 중 64건 (12.0%, 95% 구간 9.5~15.0%) · 평소 18건 (최근 7일 14건~22건)`."""
     if fact.rule == NO_ROWS:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
     if fact.count is None:
@@ -100,7 +100,8 @@ def _interval(interval: Interval | None) -> str:
 def _usual(values: Sequence[float], shown: Callable[[float], str]) -> str:
     if not values:
         return "비교할 지난 날이 없음"
-    return f"평소 {shown(median(values))} (최근 {len(values)}일 {shown(min(values))}~{shown(max(values))})"
+    low, high = shown(min(values)), shown(max(values))
+    return f"평소 {shown(median(values))} (최근 {len(values)}일 {low if low == high else f'{low}~{high}'})"
 
 
 def _cases(count: float) -> str:

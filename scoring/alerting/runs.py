@@ -47,9 +47,9 @@ class ReviewedQuery:
 class ReviewedRun:
     """A scored test run, known by its rubric and the hash of its input.
 
-    `flagged` of the `queries` need a look, `reasons` say how many for what (Korean), `worst` come first. `notices` are
-    troubles of the run itself, such as a judge over budget. `review_list` and `report` are paths, `report_url` the
-    report's address where it is served.
+    `flagged` of the `queries` need a look, `reasons` say how many for what (Korean), `worst` come first;
+    `over_budget` questions were not asked because the judge's budget was spent. `review_list` and `report` are paths,
+    `report_url` the report's address where it is served.
     """
 
     name: str
@@ -60,9 +60,9 @@ class ReviewedRun:
     agent_types: tuple[str, ...]
     queries: int
     flagged: int
+    over_budget: int
     reasons: tuple[tuple[str, int], ...]
     worst: tuple[ReviewedQuery, ...]
-    notices: tuple[str, ...]
     review_list: str
     report: str
     run_id: str
@@ -72,7 +72,7 @@ class ReviewedRun:
 def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
     """The message about one test run; none where nobody has to look at anything, or the route does not hear of it."""
     level: MessageLevel = "warning"
-    if not (run.flagged or run.notices) or not route.hears_run(level, run.rubric, run.agent_types):
+    if not (run.flagged or run.over_budget) or not route.hears_run(level, run.rubric, run.agent_types):
         return []
     what = f"테스트 결과 수기 확인 {run.flagged:,}건"
     blocks = [
@@ -80,7 +80,7 @@ def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
         *paragraph(
             [plain(f"{run.rubric_title} · "), code(inert(run.name, _NAME_CHARACTERS))],
             [bold(f"질의 {run.queries:,}개 중 {run.flagged:,}개"), plain("를 사람이 확인해야 합니다.")],
-            *([plain(notice)] for notice in run.notices),
+            *_budget(run),
         ),
         *(bullets([[plain(f"{reason} "), bold(f"{count:,}개")] for reason, count in run.reasons])),
         *paragraph(
@@ -93,6 +93,12 @@ def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
     ]
     text = fallback(level_mark(level), what, run.name)
     return messages("review", level, [f"{run.rubric}|{run.input_sha256}"], text, blocks)
+
+
+def _budget(run: ReviewedRun) -> list[Line]:
+    if not run.over_budget:
+        return []
+    return [[plain(f"판정 예산이 다해 질문 {run.over_budget:,}건을 묻지 못했습니다. 예산을 늘린 뒤 다시 채점하세요.")]]
 
 
 def _worst(worst: Sequence[ReviewedQuery]) -> list[Block]:

@@ -56,7 +56,7 @@ def since(one: Incident) -> str:
     """Since when it is there, or above its usual range."""
     if one.since_or_before:
         return f"적어도 {day_name(one.since)}부터"
-    return f"{day_name(one.since)}부터"
+    return "이날부터" if one.since == one.day else f"{day_name(one.since)}부터"
 
 
 def action(fact: AlertFact, rubric: RowRubric) -> str:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from google.api_core.client_options import ClientOptions
-from google.api_core.exceptions import BadRequest, GoogleAPICallError, RetryError, ServerError, TooManyRequests
+from google.api_core.exceptions import (
+    BadRequest,
+    Forbidden,
+    GoogleAPICallError,
+    RetryError,
+    ServerError,
+    TooManyRequests,
+)
 from google.api_core.retry import Retry
 from google.auth.credentials import AnonymousCredentials
 from google.auth.exceptions import TransportError
@@ -15,6 +23,7 @@ from google.cloud.bigquery import ArrayQueryParameter, Client, QueryJob, QueryJo
 from google.cloud.bigquery_storage_v1 import BigQueryReadClient
 from google.cloud.bigquery_storage_v1.services.big_query_read.transports import BigQueryReadGrpcTransport
 from grpc import insecure_channel  # type: ignore[import-untyped]
+from pyarrow import RecordBatch
 from requests.exceptions import ChunkedEncodingError, Timeout
 from requests.exceptions import ConnectionError as BrokenConnection
 
@@ -30,6 +39,9 @@ REQUEST_TIMEOUT_S = 60.0
 _BUSY_REASONS = {"rateLimitExceeded", "jobRateLimitExceeded", "backendError", "internalError", "jobBackendError"}
 _LOST_CONNECTIONS = (BrokenConnection, ChunkedEncodingError, Timeout, TransportError, ConnectionError)
 _LABEL_LENGTH = 63
+# Four streams keep one machine busy; more of them, or longer queues, only hold more texts in memory.
+_STREAMS = _WAITING_PAGES = 4
+_PAGE_ROWS = 10_000
 
 
 def open_client(settings: Settings, project: str) -> Client:
@@ -46,20 +58,6 @@ def open_client(settings: Settings, project: str) -> Client:
             location=chosen.location or None,
             client_options=ClientOptions(api_endpoint=chosen.endpoint) if chosen.endpoint else None,
         )
-
-
-def open_reader(settings: Settings) -> BigQueryReadClient | None:
-    """A client of the Storage API; None where rows are to be read over REST."""
-    chosen = settings.bigquery
-    if not chosen.use_storage_api or (chosen.endpoint and not chosen.storage_endpoint):
-        return None
-    given: dict[str, Any] = {}
-    if chosen.anonymous:
-        given["transport"] = BigQueryReadGrpcTransport(channel=insecure_channel(chosen.storage_endpoint))
-    elif chosen.storage_endpoint:
-        given["client_options"] = ClientOptions(api_endpoint=chosen.storage_endpoint)
-    with as_aqb_errors():
-        return BigQueryReadClient(**given)  # type: ignore[no-untyped-call]
 
 
 def run_query(
@@ -121,9 +119,39 @@ def bytes_of_query(
     return int(job.total_bytes_processed or 0)
 
 
+def result_pages(job: QueryJob, settings: Settings, where: str) -> Iterator[RecordBatch]:
+    """The result of a query, page by page: through the Storage API, or over REST where that is not allowed.
+
+    Raises:
+        UsageError, StorageError: as for `run_query`.
+    """
+    retry = retry_of(settings)
+    with as_aqb_errors(where):
+        reader = _storage_reader(settings)
+        if reader is not None:
+            with closing(reader.transport):
+                pages = job.result(retry=retry).to_arrow_iterable(
+                    bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
+                )
+                try:
+                    first = next(pages, None)
+                except Forbidden:
+                    reader = None  # no permission to make read sessions
+                else:
+                    yield from () if first is None else (first,)
+                    yield from pages
+        if reader is None:
+            yield from job.result(page_size=_PAGE_ROWS, retry=retry).to_arrow_iterable()
+
+
 def retry_of(settings: Settings) -> Retry:
     """Repeats a call with growing pauses while BigQuery is busy or cannot be reached."""
     return Retry(predicate=_will_pass, initial=1.0, maximum=32.0, multiplier=2.0, timeout=settings.bigquery.retry_s)
+
+
+def job_id_prefix(labels: Mapping[str, str], step: str) -> str:
+    """What the ids of a run's jobs begin with, so that they are found in the console; the rest of an id is random."""
+    return f"aqb-{labels.get('run_id', 'by-hand')}-{step}-"
 
 
 def labels_of(labels: Mapping[str, str]) -> dict[str, str]:
@@ -131,6 +159,19 @@ def labels_of(labels: Mapping[str, str]) -> dict[str, str]:
     return APP_LABEL | {
         name: re.sub(r"[^a-z0-9_-]", "_", value.lower())[:_LABEL_LENGTH] for name, value in labels.items() if value
     }
+
+
+def _storage_reader(settings: Settings) -> BigQueryReadClient | None:
+    """A client of the Storage API; None where rows are to be read over REST."""
+    chosen = settings.bigquery
+    if not chosen.use_storage_api or (chosen.endpoint and not chosen.storage_endpoint):
+        return None
+    given: dict[str, Any] = {}
+    if chosen.anonymous:
+        given["transport"] = BigQueryReadGrpcTransport(channel=insecure_channel(chosen.storage_endpoint))
+    elif chosen.storage_endpoint:
+        given["client_options"] = ClientOptions(api_endpoint=chosen.storage_endpoint)
+    return BigQueryReadClient(**given)  # type: ignore[no-untyped-call]
 
 
 def _query_config(

@@ -42,10 +42,11 @@ UNREADABLE: Mapping[str, tuple[str, str]] = {
 
 
 class _Column(NamedTuple):
-    """A column of the view: how SQL writes it, and its type."""
+    """A column of the view: how SQL writes it, and its type. What stands inside JSON is only `hoped` to be there."""
 
     sql: str
     kind: str
+    hoped: bool = False
 
 
 def chat_rows_sql(
@@ -83,7 +84,8 @@ def _columns(view: TableName, schema: Sequence[SchemaField], chosen: BigQuerySet
     """The columns that the view has, by the names of chat rows."""
 
     def look_up(path: str) -> _Column | None:
-        return _find(chosen.prefix + path, schema) or _find(path, schema)
+        found = [column for start in (chosen.prefix, "") if (column := _find(start + path, schema))]
+        return min(found, key=lambda column: column.hoped, default=None)
 
     given: Mapping[str, str] = {str(name): path for name, path in chosen.columns.items()}
     found = {}
@@ -93,12 +95,14 @@ def _columns(view: TableName, schema: Sequence[SchemaField], chosen: BigQuerySet
             found[name] = column
         elif name in given or name in REQUIRED_COLUMNS:
             raise _missing(view, called, name, schema)
-    if "session_id" not in found:
+    flat = found.get("session_id")
+    if flat is None or flat.hoped:
         metadata = given.get("request_metadata", "request_metadata")
-        if column := look_up(f"{metadata}.session_id"):
-            found["session_id"] = column
-        elif (text := look_up(metadata)) and text.kind == "STRING":
-            found["session_id"] = _Column(f"SAFE.JSON_VALUE({text.sql}, '$.session_id')", "STRING")
+        inner, text = look_up(f"{metadata}.session_id"), look_up(metadata)
+        if inner is None and text and text.kind == "STRING":
+            inner = _Column(f"SAFE.JSON_VALUE({text.sql}, '$.session_id')", "STRING")
+        if inner:
+            found["session_id"] = _Column(f"IFNULL({flat.sql}, {inner.sql})", "STRING") if flat else inner
     return found
 
 
@@ -114,7 +118,7 @@ def _find(path: str, schema: Sequence[SchemaField]) -> _Column | None:
         kind = "ARRAY" if field.mode == "REPEATED" else str(field.field_type)
         if kind == "JSON":
             inside = "".join(f".`{name}`" for name in parts[depth:])
-            return _Column(f"JSON_VALUE({sql}{inside})", "STRING")
+            return _Column(f"JSON_VALUE({sql}{inside})", "STRING", hoped=True)
         fields = field.fields
     return _Column(sql, kind)
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from datetime import date
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
-from google.api_core.exceptions import Forbidden
 from google.cloud.bigquery import QueryJob, ScalarQueryParameter
 
 from scoring.days import Window
 from scoring.errors import UsageError
+from scoring.googlesql_tables import contents_query
 from tasks.bigquery.client import (
     REQUEST_TIMEOUT_S,
     QueryParameter,
     bytes_of_query,
+    job_id_prefix,
     open_client,
-    open_reader,
+    result_pages,
     retry_of,
     run_query,
 )
@@ -27,14 +28,12 @@ from tasks.bigquery.columns import UNREADABLE, chat_rows_sql
 from tasks.bigquery.names import table_of
 from tasks.bigquery.refusals import as_aqb_errors
 from tasks.chat_rows.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, Reject, RowBatch
+from tasks.day_contents import HASH_LIMIT, DayContent
 from tasks.input_files import FileIdentity
 
 if TYPE_CHECKING:
     from tasks.settings import Settings
 
-# Four streams keep one machine busy; more of them, or longer queues, only hold more texts in memory.
-_STREAMS = _WAITING_PAGES = 4
-_PAGE_ROWS = 10_000
 _READ = [field for field in CHAT_ROW_SCHEMA if field.name != "line"]
 _NOTHING = pa.RecordBatch.from_arrays(
     [pa.nulls(0, kind) for kind in (*(field.type for field in _READ), pa.string(), pa.bool_())],
@@ -54,11 +53,11 @@ class BigQueryChatRows:
         StorageError: BigQuery is busy or out of reach.
     """
 
-    def __init__(self, url: str, settings: Settings, run_id: str = "") -> None:
+    def __init__(self, url: str, settings: Settings, labels: Mapping[str, str] | None = None) -> None:
         self.view = table_of(url)
         self.files = (str(self.view),)
         self._settings = settings
-        self._run_id = run_id
+        self._labels = dict(labels or {})
         self._job: tuple[Window | None, QueryJob] | None = None
         self._client = open_client(settings, self.view.project)
         with as_aqb_errors(str(self.view)):
@@ -70,14 +69,14 @@ class BigQueryChatRows:
                 where=str(self.view),
                 fix=f'set bigquery.location = "{self._table.location}", or leave it empty',
             )
-        self._sql(None)  # refuses missing columns now, before anything runs
+        self.sql(None)  # refuses missing columns now, before anything runs
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch]:
         """The rows whose timestamp is in `window` or NULL, in bounded memory; at least one batch, perhaps empty."""
         if self._job is None or self._job[0] != window:
-            self._job = window, self._run(window)
+            self._job = window, self._run(self.sql(window), window, "extract")
         yield self._batch(_NOTHING)
-        for page in self._pages(self._job[1]):
+        for page in result_pages(self._job[1], self._settings, str(self.view)):
             for start in range(0, page.num_rows, BATCH_ROWS):
                 yield self._batch(page.slice(start, BATCH_ROWS))
 
@@ -86,52 +85,40 @@ class BigQueryChatRows:
         digest = hashlib.sha256(str(self._table.etag).encode()).hexdigest()
         return (FileIdentity(str(self.view), digest, int(self._table.num_bytes or 0)),)
 
+    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
+        """What the view holds of each day that has rows, told without reading the texts: their bytes are not known."""
+        sql = contents_query(self.sql(window), time_zone)
+        job = self._run(sql, window, "contents")
+        rows = (row for page in result_pages(job, self._settings, str(self.view)) for row in page.to_pylist())
+        return {row["day"]: DayContent(row["row_count"], 0, row["row_hash"] % HASH_LIMIT) for row in rows}
+
     def outlook(self, window: Window) -> str:
         """The bytes that reading a period would scan, by a dry run, which costs nothing."""
         scanned = bytes_of_query(
             self._client,
-            self._sql(window),
-            parameters=_bounds(window),
+            self.sql(window),
+            parameters=bounds(window),
             settings=self._settings,
             location=self._table.location,
             where=str(self.view),
         )
         return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan"
 
-    def _sql(self, window: Window | None) -> str:
+    def sql(self, window: Window | None) -> str:
+        """The query of a period, which is told by the parameters `bounds`."""
         return chat_rows_sql(self.view, self._table.schema, self._settings.bigquery, windowed=window is not None)
 
-    def _run(self, window: Window | None) -> QueryJob:
+    def _run(self, sql: str, window: Window | None, step: str) -> QueryJob:
         return run_query(
             self._client,
-            self._sql(window),
-            parameters=_bounds(window),
-            labels={"run_id": self._run_id, "step": "extract"},
-            job_id_prefix=f"aqb-{self._run_id}-extract-",
+            sql,
+            parameters=bounds(window),
+            labels=self._labels | {"step": step},
+            job_id_prefix=job_id_prefix(self._labels, step),
             settings=self._settings,
             location=self._table.location,
             where=str(self.view),
         )
-
-    def _pages(self, job: QueryJob) -> Iterator[pa.RecordBatch]:
-        """The result of a job through the Storage API, or over REST where that is not allowed."""
-        reader = open_reader(self._settings)
-        retry = retry_of(self._settings)
-        with as_aqb_errors(str(self.view)):
-            if reader is not None:
-                with closing(reader.transport):
-                    pages = job.result(retry=retry).to_arrow_iterable(
-                        bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
-                    )
-                    try:
-                        first = next(pages, None)
-                    except Forbidden:
-                        reader = None  # no permission to create read sessions
-                    else:
-                        yield from () if first is None else (first,)
-                        yield from pages
-            if reader is None:
-                yield from job.result(page_size=_PAGE_ROWS, retry=retry).to_arrow_iterable()
 
     def _batch(self, page: pa.RecordBatch) -> RowBatch:
         """The rows of a page that can be read, and a reject for each of the others."""
@@ -148,7 +135,8 @@ class BigQueryChatRows:
         return RowBatch(file, rows, rejects, int(naive.sum()), page.num_rows, 0)
 
 
-def _bounds(window: Window | None) -> list[QueryParameter]:
+def bounds(window: Window | None) -> list[QueryParameter]:
+    """The parameters that tell the query its period."""
     if window is None:
         return []
     return [

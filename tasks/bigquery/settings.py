@@ -40,6 +40,9 @@ class BigQuerySettings(Section):
     retry_s: float = Field(default=600.0, ge=0)
     """Seconds for which a call is repeated while BigQuery is busy or cannot be reached."""
 
+    scratch: str = "data/bigquery"
+    """A folder of this machine for what is on its way: scored rows before they are loaded."""
+
     endpoint: str = ""
     """The address of the API, where it is not Google's public one: a private endpoint, or an emulator."""
 

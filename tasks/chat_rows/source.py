@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -37,14 +37,17 @@ class ChatRowSource(Protocol):
         ...
 
 
-def open_source(address: str | Path, settings: Settings, run_id: str = "") -> ChatRowSource:
+def open_source(address: str | Path, settings: Settings, labels: Mapping[str, str] | None = None) -> ChatRowSource:
     """The source at an address: a file, a folder, a glob, or `bigquery://project.dataset.view`.
 
-    `run_id` marks the jobs of a run. Raises InputError when nothing is there, UsageError and StorageError as the
-    source does.
+    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery.
+
+    Raises:
+        InputError: nothing is there.
+        UsageError, StorageError: as BigQuery does.
     """
     if not is_bigquery(str(address)):
         return ChatRowFiles([address])
     from tasks.bigquery.rows import BigQueryChatRows  # a second of imports that only BigQuery needs
 
-    return BigQueryChatRows(str(address), settings, run_id)
+    return BigQueryChatRows(str(address), settings, labels)

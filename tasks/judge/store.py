@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -126,6 +127,14 @@ class VerdictStore:
         """Keeps judgements. What a question has cost before is added to what it costs now."""
         with self._database.transaction() as connection:
             self._save(connection, judgements)
+
+    def forget(self, before: datetime, *, dry_run: bool) -> int:
+        """Removes the verdicts that are older; returns how many. A question that is asked again is paid for again."""
+        old = _verdicts.c.created_at < before
+        with self._database.transaction() as connection:
+            if not dry_run:
+                return connection.execute(sa.delete(_verdicts).where(old)).rowcount
+            return int(connection.execute(sa.select(sa.func.count()).where(old)).scalar_one())
 
     def exchange(self, name: str, step: Callable[[Mapping[str, Any]], tuple[Mapping[str, Any], _T]]) -> _T:
         """Replaces the state `name` of a limit by what `step` makes of it, while nobody else can; `{}` at first."""

@@ -21,20 +21,22 @@ _FINDINGS: Mapping[Finding, str] = {
     "unclear": "차이를 말할 수 없음",
     "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
 }
-METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의", "판단")
+_READING = (
+    "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다."
+)
+_METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의", "판단")
 
 
 def comparison_markdown(comparison: Comparison, failures: Sequence[str]) -> str:
     """The whole comparison; `failures` are the conditions of `--fail-if` that hold."""
     parts = [
         f"# 테스트 비교: {cell(comparison.base.name)} → {cell(comparison.candidate.name)}",
-        "\n".join(f"- {cell(line)}" for line in facts(comparison)),
-        "\n".join(f"> **주의** {cell(warning)}" for warning in warnings(comparison)),
+        "\n".join(f"- {cell(line)}" for line in _facts(comparison)),
+        "\n".join(f"> **주의** {cell(warning)}" for warning in _warnings(comparison)),
         "\n".join(f"> **실패 조건** `{failure}`" for failure in failures),
         "## 지표별 차이",
-        table(METRIC_HEADER, map(metric_row, comparison.metrics)),
-        "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. "
-        "구간에 0이 들어 있으면 우연과 구별되지 않습니다.",
+        table(_METRIC_HEADER, map(_metric_row, comparison.metrics)),
+        _READING,
         *_changes("나빠진 질의", comparison.worse, comparison),
         *_changes("좋아진 질의", comparison.better, comparison),
     ]
@@ -43,20 +45,22 @@ def comparison_markdown(comparison: Comparison, failures: Sequence[str]) -> str:
 
 def comparison_page(comparison: Comparison, failures: Sequence[str]) -> str:
     """The same as one self-contained page."""
+    # Templates take a moment to import, and only this ending needs them.
+    from tasks.reports.site.charts import Table
     from tasks.reports.site.pages import page
 
+    lists = (("worse", "나빠진 질의", comparison.worse), ("better", "좋아진 질의", comparison.better))
     return page(
         "comparison.html",
-        title=f"테스트 비교: {comparison.base.name} → {comparison.candidate.name}",
-        facts=facts(comparison),
-        warnings=warnings(comparison),
+        title=f"{comparison.base.name} → {comparison.candidate.name}",
+        facts=_facts(comparison),
+        warnings=_warnings(comparison),
         failures=failures,
-        metric_header=METRIC_HEADER,
-        metric_rows=[(change, metric_row(change)) for change in comparison.metrics],
-        change_header=_change_header(comparison),
+        metrics=Table(_METRIC_HEADER, [_metric_row(change) for change in comparison.metrics]),
+        reading=_READING,
         lists=[
-            (title, len(changes), [_change_row(change, comparison) for change in changes])
-            for title, changes in (("나빠진 질의", comparison.worse), ("좋아진 질의", comparison.better))
+            (id_, title, Table(_change_header(comparison), [_change_row(one, comparison) for one in changes]))
+            for id_, title, changes in lists
         ],
     )
 
@@ -74,13 +78,13 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "only_base": comparison.only_base,
         "only_candidate": comparison.only_candidate,
         "reworded": comparison.reworded,
-        "warnings": warnings(comparison),
+        "warnings": _warnings(comparison),
         "failures": list(failures),
     }
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def facts(comparison: Comparison) -> list[str]:
+def _facts(comparison: Comparison) -> list[str]:
     """What was compared."""
     sides = (("기준", comparison.base), ("후보", comparison.candidate))
     unchanged = comparison.paired - len(comparison.worse) - len(comparison.better)
@@ -91,7 +95,7 @@ def facts(comparison: Comparison) -> list[str]:
     ]
 
 
-def warnings(comparison: Comparison) -> list[str]:
+def _warnings(comparison: Comparison) -> list[str]:
     """What a reader must know before believing a difference."""
     found = []
     if comparison.versions_differ:
@@ -109,8 +113,8 @@ def warnings(comparison: Comparison) -> list[str]:
     return found
 
 
-def metric_row(change: MetricChange) -> list[str]:
-    """A metric in the columns of `METRIC_HEADER`."""
+def _metric_row(change: MetricChange) -> list[str]:
+    """A metric in the columns of `_METRIC_HEADER`."""
     difference = change.difference
     if difference is None or change.base is None or change.candidate is None:
         return [change.title, "–", "–", "–", "–", "0", "채점한 짝이 없음"]
@@ -136,7 +140,7 @@ def signed(value: float, digits: int = 2) -> str:
 def _interval(difference: Difference) -> str:
     if difference.interval is None:
         return "–"
-    return f"{signed(difference.interval.low)} ~ {signed(difference.interval.high)}"
+    return f"{signed(difference.interval.low)} … {signed(difference.interval.high)}"
 
 
 def _points(value: float | None) -> str:

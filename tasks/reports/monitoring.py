@@ -11,11 +11,11 @@ import polars as pl
 from scoring.derived_tables import ALL_TENANTS
 from scoring.markdown import cell, percent, shortened, table
 from scoring.rubric import RowRubric
-from tasks.chat_scoring import ScoredRows
+from tasks.chat_scoring import ScoredPeriod
+from tasks.day_findings import Findings
 
 Rows = Sequence[Mapping[str, Any]]
 _QUESTION_CHARACTERS = 60
-_WORST_ROWS = 20
 
 FAILURE_TITLES = {
     "refused_advice": "거절: 투자 자문(법률)",
@@ -41,39 +41,29 @@ COMPONENT_TITLES = {
 
 
 def monitoring_report(
-    outcome: ScoredRows, title: str, kpis: pl.DataFrame, crosstab: pl.DataFrame, scores: pl.LazyFrame
+    outcome: ScoredPeriod, title: str, kpis: pl.DataFrame, crosstab: pl.DataFrame, findings: Findings
 ) -> MonitoringReport:
     """The report of rows whose tables are written."""
-    failures = scores.drop_nulls("failure_type").group_by("failure_type").agg(pl.len().alias("count"))
     return MonitoringReport(
         outcome=outcome,
         title=title,
         period=outcome.period_kpis(),
         kpis=kpis.to_dicts(),
         crosstab=crosstab.to_dicts(),
-        failures=failures.sort(["count", "failure_type"], descending=[True, False]).collect().to_dicts(),
-        worst=_worst(scores),
+        findings=findings,
     )
-
-
-def _worst(scores: pl.LazyFrame) -> list[dict[str, Any]]:
-    """The rows with the lowest scores, worst first. Found by their keys: sorting whole rows would hold all texts."""
-    order = ["final_score", "timestamp", "row_id"]
-    keys = scores.select(order).sort(order).head(_WORST_ROWS).collect()
-    return scores.filter(pl.col("row_id").is_in(keys["row_id"].implode())).collect().sort(order).to_dicts()
 
 
 @dataclass(frozen=True)
 class MonitoringReport:
     """What the report shows: KPIs (per day and tenant, and of the whole period), cross table, failures, worst rows."""
 
-    outcome: ScoredRows
+    outcome: ScoredPeriod
     title: str
     period: Mapping[str, Any]
     kpis: Rows
     crosstab: Rows
-    failures: Rows
-    worst: Rows
+    findings: Findings
 
     def headline(self) -> str:
         """Counts and KPIs alone."""
@@ -82,7 +72,7 @@ class MonitoringReport:
     def worst_without_texts(self) -> list[dict[str, Any]]:
         """The worst rows as people may see them outside the warehouse: no question, no answer, no session."""
         shown = ("row_id", "final_score", "final_grade", "q_score", "a_score", "i_score", "failure_type", "cause")
-        return [{name: row[name] for name in shown} for row in self.worst]
+        return [{name: row[name] for name in shown} for row in self.findings.worst]
 
     def markdown(self) -> str:
         """The whole report."""
@@ -170,7 +160,7 @@ class MonitoringReport:
         )
 
     def _failures(self) -> str:
-        if not self.failures:
+        if not self.findings.failures:
             return "실패 유형에 해당하는 행이 없습니다."
         rows = self.period["rows"]
         return table(
@@ -179,10 +169,10 @@ class MonitoringReport:
                 [
                     FAILURE_TITLES[row["failure_type"]],
                     row["failure_type"],
-                    f"{row['count']:,}",
-                    percent(row["count"] / rows),
+                    f"{row['row_count']:,}",
+                    percent(row["row_count"] / rows),
                 ]
-                for row in self.failures
+                for row in self.findings.failures
             ),
         )
 
@@ -202,7 +192,7 @@ class MonitoringReport:
         )
 
     def _worst(self) -> str:
-        if not self.worst:
+        if not self.findings.worst:
             return "채점한 행이 없습니다."
         rows = table(
             ["행 id", "종합", "Q", "A", "I", "실패 유형", "질문"],
@@ -216,7 +206,7 @@ class MonitoringReport:
                     FAILURE_TITLES.get(row["failure_type"], "–"),
                     shortened(row["user_input"] or "–", _QUESTION_CHARACTERS),
                 ]
-                for row in self.worst
+                for row in self.findings.worst
             ),
         )
         return f"{rows}\n\n규칙별 점수는 `aqb rows <행 id>` 로 볼 수 있습니다."

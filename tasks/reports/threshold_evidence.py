@@ -24,7 +24,7 @@ from scoring.totals import exact, rounded
 
 _VERDICTS: dict[Verdict, str] = {
     "kept": "유지",
-    "drifted": "**이탈**",
+    "drifted": "⚠ 이탈",
     "too_few": "판단 보류",
     "unknown": "비교할 수 없음",
 }
@@ -138,7 +138,7 @@ def _conclusion(thresholds: Sequence[ThresholdEvidence]) -> str:
 
 def _threshold_row(one: ThresholdEvidence) -> list[str]:
     shown = percent if 0 < one.value <= 1 and one.source.endswith("2.4") else _number
-    interval = "–" if one.interval is None else f"{shown(one.interval.low)} ~ {shown(one.interval.high)}"
+    interval = "–" if one.interval is None else f"{shown(one.interval.low)} – {shown(one.interval.high)}"
     return [one.title, shown(one.value), shown(one.suggested), interval, _VERDICTS[one.verdict], one.basis, one.source]
 
 
@@ -181,12 +181,13 @@ def _range(one: BucketEvidence) -> str:
     low, high = one.bucket.low, one.bucket.high
     if high is None:
         return f"{low:,} 이상"
-    return f"{low:,}" if low == high else f"{low:,} ~ {high:,}"
+    return f"{low:,}" if low == high else f"{low:,} – {high:,}"
 
 
 def _reading() -> str:
     return (
-        f"읽는 법: 95% 구간 전체가 기준에서 비율은 {RATE_MARGIN * 100:.0f}%p, 평균과 분위수는 {MEAN_MARGIN:.0%}보다 더 떨어져 있으면 이탈입니다. "
+        f"읽는 법: 95% 구간 전체가 기준에서 비율은 {RATE_MARGIN * 100:.0f}%p, 평균과 분위수는 {MEAN_MARGIN:.0%}보다 "
+        "더 떨어져 있으면 이탈입니다. "
         f"행이 {MIN_N_FOR_VERDICT}건 미만이면 판단하지 않습니다. 평균의 구간은 세션 단위로 계산했습니다. "
         "시장 언급과 원·% 기호는 점수 표에 따로 남지 않아 다시 계산할 수 없습니다."
     )
@@ -206,19 +207,21 @@ def _rate_cells(figure: Figure) -> list[str]:
 
 def _mean_cells(figure: Figure) -> list[str]:
     interval = figure.interval
-    between = "–" if interval is None else f"{_number(interval.low)} ~ {_number(interval.high)}"
+    between = "–" if interval is None else f"{_number(interval.low)} – {_number(interval.high)}"
     return [_number(figure.seed), _number(figure.value), between]
 
 
 def _rates(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{percent(interval.low)} ~ {percent(interval.high)}"
+    return "–" if interval is None else f"{percent(interval.low)} – {percent(interval.high)}"
 
 
 def _number(value: float | None) -> str:
-    """Two decimals below 10, one below 1,000, none from there."""
+    """About three digits, and none behind the point of a whole number."""
     if value is None:
         return "–"
-    return f"{rounded(exact(value), 2 if value < 10 else 1 if value < 1_000 else 0):,}"
+    if value == int(value) or value >= 1_000:
+        return f"{rounded(exact(value), 0):,}"
+    return str(rounded(exact(value), 3 if value < 1 else 2 if value < 10 else 1))
 
 
 def _times(ratio: float | None) -> str:

@@ -25,8 +25,9 @@ class Clock:
 
 @dataclass
 class Delivered:
-    """What one delivery did: letters sent, letters that Slack refused for good, and why routes have stopped early."""
+    """What one delivery did: letters given up, sent, refused by Slack for good; and why routes have stopped early."""
 
+    given_up: list[Letter]
     sent: list[Letter] = field(default_factory=list)
     refused: list[Letter] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
@@ -40,9 +41,8 @@ def deliver(outbox: Outbox, posts: Mapping[str, Post], held: Callable[[Letter], 
     Raises:
         StorageError: the state database cannot be used; never because of Slack.
     """
-    delivered = Delivered()
+    delivered = Delivered(outbox.bury_old(clock.now()))
     last_post: dict[str, float] = {}
-    outbox.bury_old(clock.now())
     while letter := outbox.next(
         clock.now(), lambda one: one.route in posts and one.route not in delivered.stopped and not held(one)
     ):

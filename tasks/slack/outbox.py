@@ -5,6 +5,7 @@ Two tables: `alert_messages`, one row a message and route; `alert_keys`, the fac
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -68,13 +69,13 @@ class Letter:
     text: str
     blocks: Sequence[Block]
     created_at: datetime
-    attempts: int
-    lease_until: datetime | None
-    unsure_since: datetime | None
-    last_error: str | None
-    sent_at: datetime | None
-    ts: str | None
-    dead_at: datetime | None
+    attempts: int = 0
+    lease_until: datetime | None = None
+    unsure_since: datetime | None = None
+    last_error: str | None = None
+    sent_at: datetime | None = None
+    ts: str | None = None
+    dead_at: datetime | None = None
 
 
 class Outbox:
@@ -88,6 +89,13 @@ class Outbox:
         query = sa.select(_keys.c.key).where(_keys.c.route == route)
         with self._database.transaction() as connection:
             return set(connection.execute(query).scalars())
+
+    def has_said(self, route: str, since: datetime) -> bool:
+        """Whether anything but "all is quiet" was written to a route since then."""
+        news = (_messages.c.route == route, _messages.c.created_at > since, _messages.c.kind != "quiet")
+        query = sa.select(_messages.c.id).where(*news).limit(1)
+        with self._database.transaction() as connection:
+            return connection.execute(query).first() is not None
 
     def put(self, route: str, thread: str, messages: Sequence[Message], now: datetime) -> int:
         """Writes the messages that say something new to a route; returns how many that were.
@@ -149,13 +157,15 @@ class Outbox:
         with self._database.transaction() as connection:
             self._bury(connection, letter, now, error)
 
-    def bury_old(self, now: datetime) -> None:
-        """Makes dead letters of those that have waited too long, unless somebody is sending them right now."""
-        old = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
+    def bury_old(self, now: datetime) -> list[Letter]:
+        """Makes dead letters of those that have waited too long, unless somebody is sending them; returns them."""
+        query = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
         with self._database.transaction() as connection:
-            for letter in self._letters(connection, old.with_for_update(skip_locked=True)):
-                if not letter.lease_until or letter.lease_until <= now:
-                    self._bury(connection, letter, now, letter.last_error or "it was never tried")
+            old = self._letters(connection, query.with_for_update(skip_locked=True))
+            buried = [one for one in old if not one.lease_until or one.lease_until <= now]
+            for letter in buried:
+                self._bury(connection, letter, now, letter.last_error or "it was never tried")
+        return buried
 
     def waiting(self) -> list[Letter]:
         """What has not been sent yet, oldest first."""
@@ -185,6 +195,27 @@ class Outbox:
         with self._database.transaction() as connection:
             return connection.execute(query).scalar()
 
+    def forget_before(self, before: datetime, *, dry_run: bool) -> int:
+        """Empties the messages that were written earlier and no longer wait; returns how many. Their keys stay told."""
+        old = (_messages.c.created_at < before, sa.not_(_waiting), _messages.c.text != "")
+        with self._database.transaction() as connection:
+            if not dry_run:
+                return connection.execute(sa.update(_messages).where(*old).values(text="", blocks=[])).rowcount
+            return int(connection.execute(sa.select(sa.func.count()).where(*old)).scalar_one())
+
+    def forget_rows(self, row_ids: Sequence[str], *, dry_run: bool) -> int:
+        """Takes the blocks that show one of these rows out of every message; returns how many messages had one."""
+        found = 0
+        with self._database.transaction() as connection:
+            for letter in self._letters(connection, sa.select(_messages)):
+                kept = [block for block in letter.blocks if not _shows(block, row_ids)]
+                if len(kept) == len(letter.blocks):
+                    continue
+                found += 1
+                if not dry_run:
+                    connection.execute(sa.update(_messages).where(_messages.c.id == letter.id).values(blocks=kept))
+        return found
+
     def close(self) -> None:
         """Gives the connections back."""
         self._database.close()
@@ -201,3 +232,8 @@ class Outbox:
 
     def _letters(self, connection: sa.Connection, query: sa.Select[Any]) -> list[Letter]:
         return [Letter(**row) for row in connection.execute(query).mappings()]
+
+
+def _shows(block: Block, row_ids: Sequence[str]) -> bool:
+    content = json.dumps(block, ensure_ascii=False)
+    return any(row_id in content for row_id in row_ids)

@@ -131,6 +131,9 @@ class AlertsSettings(Section):
     all_quiet_weekly: bool = False
     """Whether a quiet week is told, on Mondays."""
 
+    reports_url: str = ""
+    """Where the folder `reports` is served to people; empty: messages name the file."""
+
     locale: Literal["ko"] = "ko"
     """The language of the messages; there is Korean only."""
 

@@ -6,13 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 import pyarrow as pa
 
 from scoring.errors import UsageError
+from tasks.bigquery.names import is_bigquery
 from tasks.warehouse.folder import FolderWarehouse
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
 
 
 class Warehouse(Protocol):
@@ -35,27 +39,38 @@ class Warehouse(Protocol):
         ...
 
     def read(self, table: str, days: Sequence[date] | None = None) -> pl.LazyFrame | None:
-        """The rows of these days (all days when None); None when there are none."""
+        """The rows of these days (all days when None), in no order across warehouses; None when there are none.
+
+        A table in BigQuery that has no rows of these days gives an empty frame.
+        """
         ...
 
     def days(self, table: str) -> list[date]:
-        """The days that a table holds, earliest first."""
+        """The days that a table holds, earliest first. BigQuery does not keep a day without rows."""
         ...
 
     def staging(self, name: str) -> AbstractContextManager[Path]:
-        """An empty folder for one run at a time, removed at the end; locked against a second run of that name."""
+        """An empty folder for one run at a time, removed at the end; locked against a second run on this machine."""
         ...
 
 
-def open_warehouse(url: str) -> Warehouse:
-    """The warehouse at `url`: a folder.
+def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[str, str] | None = None) -> Warehouse:
+    """The warehouse at `url`: a folder, or a dataset of BigQuery.
+
+    `settings` say how BigQuery is reached, a folder needs none; `labels` (`rubric`, `run_id`) mark its jobs.
 
     Raises:
         UsageError: a kind of URL that is not supported.
     """
+    if is_bigquery(url):
+        if settings is None:
+            raise TypeError("a warehouse in BigQuery needs the settings")
+        from tasks.warehouse.bigquery import BigQueryWarehouse  # a second of imports that only BigQuery needs
+
+        return BigQueryWarehouse(url, settings, labels)
     if "://" in url:
         raise UsageError(
             f"this version cannot use the warehouse '{url}'",
-            fix='give a folder, for example warehouse = "data/warehouse"',
+            fix='give a folder (warehouse = "data/warehouse") or a dataset ("bigquery://project/dataset")',
         )
     return FolderWarehouse(Path(url))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,102 @@ def test_an_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settin
     assert "잠정" not in whole.scored.report.read_text("utf-8").partition("\n")[0]
     assert (so_far.scored.counts.scored, whole.scored.counts.scored) == (3, 4)
     assert runs_of(settings) == [("intraday", "completed", 4), ("nightly", "completed", 5)]
+
+
+# --- The day of a run, and the days before it -------------------------------------------------------------------------
+
+A_DAY = 24 * 60
+NEXT = DAY + timedelta(days=1)
+
+
+def at_night_after(day: date, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the flow one that its schedule has meant for one o'clock (Asia/Seoul) of the next day."""
+    start = datetime.combine(day, time(16), UTC)
+    monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__SCHEDULED_START_TIME", start.isoformat())
+
+
+def run_after(day: date, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> State[NightlyOutcome]:
+    at_night_after(day, monkeypatch)
+    state: State[NightlyOutcome] = nightly(settings, return_state=True)
+    return state
+
+
+def days_done(outcome: NightlyOutcome) -> list[tuple[date, str]]:
+    return [(one.day, one.why) for one in outcome.earlier] + [(outcome.scored.day, "")]
+
+
+def test_the_schedule_says_which_day_is_scored_in_the_zone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_night_after(DAY, monkeypatch)
+    assert nightly(settings).scored.day == DAY
+    assert nightly(settings, kind="intraday").scored.day == NEXT
+    in_utc = settings.model_copy(update={"time_zone": "UTC"})
+    assert nightly(in_utc, kind="intraday").scored.day == DAY
+
+
+def test_missed_days_are_done_first_oldest_first(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_after(DAY, settings, monkeypatch)
+    outcome = run_after(DAY + timedelta(days=3), settings, monkeypatch).result()
+    assert days_done(outcome) == [
+        (NEXT, "missing"),
+        (NEXT + timedelta(days=1), "missing"),
+        (DAY + timedelta(days=3), ""),
+    ]
+    assert outcome.earlier[0].outcome is not None
+    assert outcome.earlier[0].outcome.counts.scored == 1
+    assert outcome.problems == ()
+    assert days_done(run_after(DAY + timedelta(days=3), settings, monkeypatch).result()) == [
+        (DAY + timedelta(days=3), "")
+    ]
+
+
+def test_late_rows_bring_their_day_up_to_date(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run_after(DAY, settings, monkeypatch)
+    write_rows(tmp_path / "source" / "late.jsonl", [plain(7)])
+    outcome = run_after(NEXT, settings, monkeypatch).result()
+    assert days_done(outcome) == [(DAY, "late rows"), (NEXT, "")]
+    assert runs_of(settings) == [("nightly", "completed", 4), ("nightly", "completed", 5)]
+    assert days_done(run_after(NEXT, settings, monkeypatch).result()) == [(NEXT, "")]
+
+
+def test_an_intraday_run_does_not_make_a_day_done(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_after(DAY, settings, monkeypatch)
+    nightly(settings, kind="intraday")
+    outcome = run_after(NEXT + timedelta(days=1), settings, monkeypatch).result()
+    assert days_done(outcome) == [(NEXT, "missing"), (NEXT + timedelta(days=1), "")]
+
+
+def test_a_day_that_was_asked_for_is_done_alone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_after(DAY, settings, monkeypatch)
+    outcome: NightlyOutcome = nightly(settings, DAY + timedelta(days=3))
+    assert days_done(outcome) == [(DAY + timedelta(days=3), "")]
+
+
+def test_a_missed_day_that_fails_does_not_stop_the_run_but_fails_it_in_the_end(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_after(DAY, settings, monkeypatch)
+    with FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{NEXT}"):
+        state = run_after(NEXT + timedelta(days=1), settings, monkeypatch)
+    assert state.is_failed()
+    with pytest.raises(IncompleteRunError, match=f"{NEXT} could not be scored") as incomplete:
+        state.result()
+    outcome = incomplete.value.outcome
+    assert outcome.scored.counts.rows_in == 0
+    assert outcome.problems[0].startswith(f"{NEXT} (missing): ")
+    assert "another run" in outcome.problems[0]
+    repaired = run_after(NEXT + timedelta(days=1), settings, monkeypatch).result()
+    assert days_done(repaired)[0] == (NEXT, "missing")
+
+
+def test_a_gap_too_long_for_one_night_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    near = settings.model_copy(update={"monitoring": settings.monitoring.model_copy(update={"catch_up_days": 1})})
+    run_after(DAY, near, monkeypatch)
+    outcome = run_after(DAY + timedelta(days=4), near, monkeypatch).result()
+    assert days_done(outcome)[0] == (DAY + timedelta(days=3), "missing")
+    told = f"no run has scored {NEXT} to {NEXT + timedelta(days=1)}; `aqb backfill --from {NEXT} --to"
+    assert outcome.problems[0].startswith(told)
 
 
 def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settings: Settings) -> None:

@@ -130,6 +130,32 @@ def test_an_outage_of_null_answers_is_told() -> None:
     assert (fact.rule, fact.level, fact.count, fact.rows) == ("excluded_rate_rising", "critical", 405, 1005)
     assert fact.value == 405 / 1005
     assert fact.usual == (5,) * 7
+    assert fact.usual_values == (5 / 1005,) * 7
+
+
+def test_a_blocked_call_is_one_of_all_rows_the_excluded_ones_too() -> None:
+    fired = facts(kpis(rows=10, excluded=90, alert_llm_blocked=90, alert_weak_answer=3))
+    assert {fact.rule: fact.rows for fact in fired if fact.rule.endswith(("blocked", "answer"))} == {
+        "llm_blocked": 100,
+        "weak_answer": 10,
+    }
+
+
+def test_a_missed_target_knows_its_values_on_the_days_before() -> None:
+    missed = kpis() | {"failure_rate_met": False, "failure_rate": 0.25}
+    history = [[kpis(failure_rate=0.04)], [kpis(rows=0, failure_rate=None)], [], [kpis(failure_rate=0.02)]]
+    (fact,) = facts(missed, history=history)
+    assert fact.usual_values == (0.04, 0.02)
+
+
+def test_a_day_without_rows_knows_how_many_there_are_usually() -> None:
+    (fact,) = facts(kpis(rows=0), history=[[kpis(rows=500, excluded=4)], [kpis(rows=520), kpis("a", rows=9)]])
+    assert fact.usual == (504, 520)
+
+
+def test_refused_rows_are_a_part_of_all_that_were_read() -> None:
+    (fact,) = facts(kpis(rows=90, excluded=3), rejected=7)
+    assert (fact.count, fact.rows) == (7, 100)
 
 
 def test_a_first_day_full_of_null_answers_is_told() -> None:

@@ -23,7 +23,6 @@ from scoring.googlesql_tables import (
     fates_query,
     kpis_query,
     rejected_query,
-    replace_day_statement,
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -185,9 +184,3 @@ def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[
     failures = Counter(row["failure_type"] for row in of_day if row["failure_type"])
     assert {row["failure_type"]: row["row_count"] for row in there} == failures
     assert there == sorted(there, key=lambda row: (-row["row_count"], row["failure_type"]))
-
-
-def test_only_what_the_writer_owns_is_replaced() -> None:
-    statement = replace_day_statement("`t`", ["score_date", "rubric"], "SELECT 1", only={"rubric": "it's"})
-    assert "SOURCE AND replaced.score_date = @day AND replaced.`rubric` = 'it\\'s' THEN DELETE" in statement
-    assert "INSERT (`score_date`, `rubric`) VALUES (`score_date`, `rubric`)" in statement

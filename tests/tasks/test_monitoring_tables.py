@@ -11,7 +11,7 @@ import pytest
 from scoring.days import day_window
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
-from tasks.monitoring_tables import write_alerts, write_day_report, write_scored_day
+from tasks.monitoring_tables import read_alerts, read_examples, write_alerts, write_day_report, write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
@@ -219,3 +219,27 @@ def test_scoring_a_day_again_gives_the_same_bytes_in_every_table(
     differing = {name for name in first if first[name] != second[name]}
     assert differing == {f"rejected/{DAY}.parquet"}
     assert table(warehouse, "rejected").drop("file").equals(before_rejected)
+
+
+def test_alert_facts_are_read_back_as_they_were_written(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    for number in range(4):
+        start = number * MINUTES_A_DAY
+        score_day([best(start)] if number == 1 else [best(start), refused(start + 1)], DAY + timedelta(number))
+    last = DAY + timedelta(2)
+    read = read_alerts(warehouse, last, days_before=5)
+    assert list(read) == [DAY, DAY + timedelta(1), last]
+    assert [fact for fact in read[DAY + timedelta(1)] if fact.rule == "answer_failed"] == []
+    failed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("answer_failed", "*"))
+    assert (failed.count, failed.rows, failed.usual) == (1, 2, (0, 1))
+    missed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("kpi_failure_rate", "*"))
+    assert (missed.value, missed.usual_values) == (0.5, (0.0, 0.5))
+    assert list(read_alerts(warehouse, last, days_before=1)) == [DAY + timedelta(1), last]
+
+
+def test_examples_are_the_rows_that_facts_point_to(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    score_day([best(0), refused(1)], DAY)
+    (row_id, *_) = alert(warehouse, "answer_failed")["row_ids"]
+    (example,) = read_examples(warehouse, DAY, {row_id, "unknown"}).values()
+    assert (example.row_id, example.failure) == (row_id, "거절: 투자 자문(법률)")
+    assert example.question
+    assert read_examples(warehouse, DAY + timedelta(1), {row_id}) == {}

@@ -4,12 +4,14 @@ import sqlite3
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
 from scoring.errors import StorageError, UsageError
-from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger
+from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tasks.state_database import shown_url
 from tasks.whole_files import write_parquet
 
@@ -89,6 +91,77 @@ def test_a_day_without_runs_is_an_empty_table_with_its_columns(tmp_path: Path) -
     ledger = ledger_at(tmp_path / "state.db")
     assert ledger.frame_of_day(DAY).columns == RUNS_SCHEMA.names
     ledger.close()
+
+
+def test_the_latest_run_of_each_day_counts_and_test_runs_do_not(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path / "state.db")
+    yesterday = DAY - timedelta(days=1)
+    changes_of: dict[str, dict[str, Any]] = {
+        "old": {},
+        "new": {"started_at": RUN.started_at + timedelta(hours=1), "outcome": "failed"},
+        "inbox": {"started_at": RUN.started_at + timedelta(hours=2), "kind": "test_run"},
+        "before": {"score_date": yesterday, "outcome": "completed"},
+    }
+    for run_id, changes in changes_of.items():
+        ledger.save(replace(RUN, run_id=run_id, **changes))
+    latest = ledger.latest_of_days(yesterday, DAY)
+    assert {day: run.run_id for day, run in latest.items()} == {yesterday: "before", DAY: "new"}
+    assert ledger.last_completed_day(DAY) == yesterday
+    assert ledger.last_completed_day(yesterday) is None
+    ledger.close()
+
+
+def test_the_last_runs_come_in_the_order_of_their_start(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path / "state.db")
+    for number in range(5):
+        ledger.save(replace(RUN, run_id=f"run {number}", started_at=RUN.started_at + timedelta(hours=number % 3)))
+    assert [run.run_id for run in ledger.last(3)] == ["run 1", "run 4", "run 2"]
+    assert [run.run_id for run in ledger.starting_with("run")] == ["run 0", "run 3", "run 1", "run 4", "run 2"]
+    assert ledger.starting_with("run_") == []
+    ledger.close()
+
+
+def test_steps_are_kept_in_their_order_and_replaced_when_they_end(tmp_path: Path) -> None:
+    ledger = ledger_at(tmp_path / "state.db")
+    going = RunStep("b", 1, "score", datetime(2026, 2, 14, 3, tzinfo=UTC))
+    ended = replace(going, finished_at=going.started_at, outcome="completed", counts={"rows_in": 3})
+    other = replace(going, position=2, step="write")
+    for step in (other, going, ended):
+        ledger.save_step(step)
+    assert ledger.steps("b") == [ended, other]
+    assert ledger.steps("a") == []
+    ledger.close()
+
+
+FIRST_VERSION = """
+CREATE TABLE runs (
+    run_id VARCHAR NOT NULL PRIMARY KEY, kind VARCHAR NOT NULL, score_date DATE NOT NULL, rubric VARCHAR NOT NULL,
+    rubric_version VARCHAR NOT NULL, code_version VARCHAR NOT NULL, started_at TIMESTAMP NOT NULL,
+    finished_at TIMESTAMP, outcome VARCHAR NOT NULL, inputs JSON NOT NULL, rows_in INTEGER, scored INTEGER,
+    excluded INTEGER, rejected INTEGER, message VARCHAR
+)
+"""
+ITS_ROW = """
+INSERT INTO runs VALUES ('a', 'nightly', '2026-02-13', 'ola-monitoring', '1', '0.1.0', '2026-02-13 18:00:00.000000',
+                         '2026-02-13 18:01:00.000000', 'completed', '[]', 3, 2, 1, 0, NULL)
+"""
+
+
+def test_a_ledger_of_the_first_version_keeps_its_runs_and_takes_new_ones(state_url: str) -> None:
+    engine = sa.create_engine(state_url)
+    with engine.begin() as connection:
+        connection.execute(sa.text(FIRST_VERSION))
+        connection.execute(sa.text(ITS_ROW))
+    engine.dispose()
+    for _ in range(2):  # the second time nothing is missing any more
+        ledger = RunLedger(state_url)
+        old = ledger.of_day(DAY)[0]
+        assert (old.run_id, old.rows_in, old.content, old.parameters, old.cost_usd) == ("a", 3, None, None, None)
+        new = replace(FINISHED, content="10-00ff", parameters={"keep_text": "all"}, model="m", cost_usd=0.5)
+        ledger.save(new)
+        assert ledger.of_day(DAY) == [old, new]
+        assert ledger.frame_of_day(DAY)["parameters"].to_list() == [None, '{"keep_text": "all"}']
+        ledger.close()
 
 
 @pytest.mark.parametrize(

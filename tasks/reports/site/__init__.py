@@ -1,1 +1,1 @@
-"""The report site: static HTML that opens from disk, drawn from the tables of a warehouse. `build.py` puts it together."""
+"""The report site: static HTML that opens from disk, made of the tables of a warehouse. `build.py` writes it."""

@@ -8,21 +8,20 @@ Source: SPEC 9 `aqb report`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from scoring.catalog import row_rubric
-from scoring.rubric import RowRubric
 from scoring.statistics import Interval
 from tasks.reports.site.charts import Link
-from tasks.reports.site.day_page import day_page
+from tasks.reports.site.day_page import alert_examples, day_page
 from tasks.reports.site.overview import overview
 from tasks.reports.site.run_pages import run_page, runs_index
 from tasks.reports.site.scored_days import ScoredDay, scored_days
 from tasks.reports.site.test_run_tables import TestRun, executions_of, queries_of, read_test_runs
-from tasks.reports.site.worst_rows import DayRows, day_rows
+from tasks.reports.site.worst_rows import day_rows
 from tasks.warehouse import Warehouse
 from tasks.whole_files import write_text
 
@@ -35,9 +34,10 @@ _FILES = {"report.md": "보고서(Markdown)", "scores.xlsx": "점수 워크북(E
 
 @dataclass(frozen=True)
 class BuiltSite:
-    """Where the first page is, how many pages there are, and how many of them had changed."""
+    """Where the first page and that of the last scored day are, how many pages there are, and how many had changed."""
 
     path: Path
+    last_day_page: Path | None
     pages: int
     written: int
 
@@ -50,32 +50,34 @@ def build_pages(warehouse: Warehouse, folder: Path, time_zone: str, span: int = 
     Raises:
         StorageError: the folder cannot be written.
     """
+    days = scored_days(warehouse, span)
     pages = written = 0
-    for name, text in _pages(warehouse, folder, time_zone, span):
+    for name, text in _pages(warehouse, days, folder, time_zone, span):
         pages += 1
         written += _write_changed(folder / name, text)
-    return BuiltSite(folder / FIRST_PAGE, pages, written)
+    return BuiltSite(folder / FIRST_PAGE, folder / days[-1].page if days else None, pages, written)
 
 
-def _pages(warehouse: Warehouse, folder: Path, time_zone: str, span: int) -> Iterator[tuple[str, str]]:
-    rubric, days = row_rubric(_RUBRIC_ID), scored_days(warehouse, span)
+def _pages(
+    warehouse: Warehouse, days: Sequence[ScoredDay], folder: Path, time_zone: str, span: int
+) -> Iterator[tuple[str, str]]:
+    """Every page with its name, a day at a time: only one day's rows are in memory."""
+    rubric = row_rubric(_RUBRIC_ID)
     intervals: list[Interval | None] = []
     rows = None
     for position, day in enumerate(days):
-        rows = _rows_of(warehouse, rubric, day, time_zone)
+        rows = day_rows(warehouse, rubric, day.day, alert_examples(day), time_zone)
         intervals.append(rows.mean_interval)
         yield day.page, day_page(rubric, days, position, rows)
     runs = read_test_runs(warehouse, span)
     for run in runs:
         files = _files(folder, run)
-        yield f"{RUNS_FOLDER}/{run.page}", run_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files)
+        yield (
+            f"{RUNS_FOLDER}/{run.page}",
+            run_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files),
+        )
     yield f"{RUNS_FOLDER}/{FIRST_PAGE}", runs_index(runs)
     yield FIRST_PAGE, overview(rubric, days, intervals, rows, runs)
-
-
-def _rows_of(warehouse: Warehouse, rubric: RowRubric, day: ScoredDay, time_zone: str) -> DayRows:
-    examples = [row_id for fact in day.alerts for row_id in fact["row_ids"] or []]
-    return day_rows(warehouse, rubric, day.day, examples, time_zone)
 
 
 def _files(folder: Path, run: TestRun) -> list[Link]:

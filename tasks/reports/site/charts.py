@@ -15,7 +15,17 @@ class Link:
     href: str
 
 
-Cell = str | Link
+@dataclass(frozen=True)
+class Mark:
+    """A cell with a verdict behind it: a sign, and the words for those who hear the page."""
+
+    text: str
+    code: str
+    sign: str
+    words: str
+
+
+Cell = str | Link | Mark
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,7 @@ class Table:
 class Chart:
     """One chart: `kind` is the function of `charts.js` that draws `data`, `summary` a sentence that says what is seen.
 
-    `table` holds the same figures as text.
+    `table` holds the same figures as text, `note` stands beside the title.
     """
 
     id: str
@@ -39,3 +49,4 @@ class Chart:
     summary: str
     data: Mapping[str, Any]
     table: Table
+    note: str = ""

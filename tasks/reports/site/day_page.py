@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from scoring.alerts import is_unusual
-from scoring.derived_tables import ALL_TENANTS
+from scoring.derived_tables import ALL_TENANTS, Quotient
 from scoring.markdown import percent
 from scoring.rubric import RowRubric
 from tasks.reports.site.charts import Cell, Link, Table
@@ -18,12 +18,13 @@ from tasks.reports.site.pages import page
 from tasks.reports.site.scored_days import ScoredDay, earlier_rows
 from tasks.reports.site.wording import (
     ANSWER_GRADE_TITLES,
-    LEVEL_TITLES,
     NOTHING,
     TIER_TITLES,
     count_text,
     day_text,
+    target_text,
     tenant_text,
+    value_text,
 )
 from tasks.reports.site.worst_rows import DayRows
 
@@ -35,7 +36,6 @@ class ShownAlert:
     """One alert fact as people read it; `examples` lead to rows of the day's page."""
 
     level: str
-    level_title: str
     title: str
     tenant: str
     shown: str
@@ -50,6 +50,7 @@ def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: 
     kpis = kpis_of(rubric.quotients, day.total, rows.mean_interval, earlier)
     intervals = [interval_chart(kpi, "kpi") for kpi in kpis]
     bars = [grade_bars(day, grades, earlier) for grades in grade_sets(rubric)]
+    alerts, everybody = shown_alerts(rubric, day, {row.row_id for row in rows.rows}, ""), tenant_text(ALL_TENANTS)
     return page(
         "day.html",
         charts=[*intervals, *bars],
@@ -64,7 +65,8 @@ def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: 
         tiers=TIER_TITLES,
         grades=ANSWER_GRADE_TITLES,
         failures=failure_table(rows, day.total["rows"]),
-        alerts=shown_alerts(day, ""),
+        alerts=[alert for alert in alerts if alert.tenant == everybody],
+        tenant_alerts=[alert for alert in alerts if alert.tenant != everybody],
         tenants=tenant_table(rubric, day),
         rows=rows.rows,
         before=days[position - 1] if position else None,
@@ -73,38 +75,50 @@ def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: 
     )
 
 
-def shown_alerts(day: ScoredDay, page_of_day: str) -> list[ShownAlert]:
-    """The alert facts of a day: all tenants first, critical before warning, as they were found."""
+def alert_examples(day: ScoredDay) -> list[str]:
+    """The rows that the alerts of all tenants point to: these are on the day's page whatever their score."""
+    facts = (fact for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS)
+    return [row_id for fact in facts for row_id in (fact["row_ids"] or [])[:_EXAMPLES]]
+
+
+def shown_alerts(rubric: RowRubric, day: ScoredDay, row_ids: Collection[str], page_of_day: str) -> list[ShownAlert]:
+    """The alert facts of a day: all tenants first, critical before warning, as they were found.
+
+    Examples lead to those of the `row_ids` that the day's page shows.
+    """
     facts = sorted(day.alerts, key=lambda fact: (fact["tenant_id"] != ALL_TENANTS, fact["level"] != "critical"))
-    return [_shown_alert(fact, page_of_day) for fact in facts]
+    quotients = {f"kpi_{quotient.name}": quotient for quotient in rubric.quotients}
+    return [
+        ShownAlert(
+            level=fact["level"],
+            title=fact["title"],
+            tenant=tenant_text(fact["tenant_id"]),
+            shown=_alert_figure(fact, quotients.get(fact["rule"])),
+            usual=_usual(fact, quotients.get(fact["rule"])),
+            unusual=fact["count"] is not None and is_unusual(fact["count"], fact["usual"] or []),
+            examples=[
+                Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
+                for number, row_id in enumerate((fact["row_ids"] or [])[:_EXAMPLES], start=1)
+                if row_id in row_ids
+            ],
+        )
+        for fact in facts
+    ]
 
 
-def _shown_alert(fact: Mapping[str, Any], page_of_day: str) -> ShownAlert:
-    count, usual = fact["count"], fact["usual"] or []
-    links = [Link(f"예 {n}", f"{page_of_day}#row-{row_id}") for n, row_id in enumerate(fact["row_ids"] or [], start=1)]
-    return ShownAlert(
-        level=fact["level"],
-        level_title=LEVEL_TITLES.get(fact["level"], fact["level"]),
-        title=fact["title"],
-        tenant=tenant_text(fact["tenant_id"]),
-        shown=_alert_figure(fact),
-        usual=f"{median(usual):,g}행" if usual else NOTHING,
-        unusual=count is not None and is_unusual(count, usual),
-        examples=links[:_EXAMPLES],
-    )
+def _usual(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
+    """The median of the last scored days."""
+    if quotient:
+        return value_text(quotient, median(fact["usual_values"])) if fact.get("usual_values") else NOTHING
+    return f"{median(fact['usual']):,g}행" if fact["usual"] else NOTHING
 
 
-def _alert_figure(fact: Mapping[str, Any]) -> str:
-    """Rows of rows, or a value against its limit."""
-    if fact["count"] is not None:
-        share = f" ({percent(fact['count'] / fact['rows'])})" if fact["rows"] else ""
-        return f"{fact['count']:,}행{share}"
-    value, limit = fact["value"], fact["limit"]
-    if value is None:
-        return NOTHING
-    is_rate = limit is not None and limit <= 1
-    texts = [NOTHING if each is None else percent(each) if is_rate else f"{each:.1f}점" for each in (value, limit)]
-    return f"{texts[0]} (목표 {texts[1]})"
+def _alert_figure(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
+    """Rows of rows, or the value of a KPI against its target."""
+    if quotient:
+        return f"{value_text(quotient, fact['value'])} (목표 {target_text(quotient)})"
+    share = f" ({percent(fact['count'] / fact['rows'])})" if fact["rows"] else ""
+    return f"{count_text(fact['count'])}행{share}"
 
 
 def tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
@@ -118,7 +132,7 @@ def tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
                 tenant_text(tenant["tenant_id"]),
                 count_text(tenant["rows"]),
                 count_text(tenant["excluded"]),
-                *(f"{kpi.shown['value']} {kpi.verdict.sign}" for kpi in kpis),
+                *(kpi.mark for kpi in kpis),
                 count_text(tenant["critical_rows"]),
                 count_text(tenant["warning_rows"]),
             ]

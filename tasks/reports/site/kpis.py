@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from scoring.derived_tables import Quotient
 from scoring.statistics import MIN_N_FOR_VERDICT, Interval, wilson_interval
-from tasks.reports.site.charts import Chart, Table
+from tasks.reports.site.charts import Chart, Mark, Table
 from tasks.reports.site.wording import count_text, interval_text, target_text, value_text
 
 _SIGNS = {"met": "●", "unsure": "▲", "missed": "■", "unknown": "–"}
@@ -50,6 +50,12 @@ class Kpi:
             "n": count_text(self.n),
             "usual": value_text(self.quotient, self.usual),
         }
+
+    @property
+    def mark(self) -> Mark:
+        """The value with its verdict, as a cell of a table."""
+        verdict = self.verdict
+        return Mark(self.shown["value"], verdict.code, verdict.sign, verdict.text)
 
     @property
     def verdict(self) -> Verdict:

@@ -58,7 +58,9 @@ class HeatCell:
 def grade_sets(rubric: RowRubric) -> tuple[GradeSet, GradeSet, GradeSet]:
     """Final grades, question tiers, answer grades."""
     return (
-        GradeSet("final_grade", "종합 등급", {g: f"{label.sign} {label.label}" for g, label in rubric.grade_labels.items()}),
+        GradeSet(
+            "final_grade", "종합 등급", {g: f"{label.sign} {label.label}" for g, label in rubric.grade_labels.items()}
+        ),
         GradeSet("q_tier", "질문 등급", {tier: f"{tier} {title}" for tier, title in TIER_TITLES.items()}),
         GradeSet("a_grade", "답변 등급", {grade: f"{grade} {title}" for grade, title in ANSWER_GRADE_TITLES.items()}),
     )
@@ -89,7 +91,6 @@ def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
         data={
             "points": points,
             "target": quotient.target.value if quotient.target else None,
-            "targetLabel": f"목표 {target_text(quotient)}",
             "rate": quotient.scale == 1,
             "changes": changes,
             "first": str(days[0].day),
@@ -109,6 +110,7 @@ def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
                 for each, kpi in reversed(list(zip(days, kpis, strict=True)))
             ],
         ),
+        note=f"목표 {target_text(quotient)}",
     )
 
 
@@ -165,7 +167,7 @@ def grade_bars(day: ScoredDay, grades: GradeSet, earlier: Sequence[Mapping[str, 
     counts, rows = grades.counts(day.total), day.total["rows"]
     usual_rows = sum(past["rows"] for past in earlier)
     usual = {grade: sum(grades.counts(past)[grade] for past in earlier) for grade in counts}
-    bars = [
+    bars: list[dict[str, Any]] = [
         {
             "key": grade,
             "label": title,
@@ -193,7 +195,9 @@ def heat_map(day: ScoredDay, page: str) -> dict[str, dict[str, HeatCell]]:
     counts = {(cell["q_tier"], cell["a_grade"]): cell["cnt"] for cell in day.crosstab}
     rows = day.total["rows"]
     return {
-        tier: {grade: _heat_cell(tier, grade, counts.get((tier, grade), 0), rows, page) for grade in ANSWER_GRADE_TITLES}
+        tier: {
+            grade: _heat_cell(tier, grade, counts.get((tier, grade), 0), rows, page) for grade in ANSWER_GRADE_TITLES
+        }
         for tier in TIER_TITLES
     }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from scoring.derived_tables import ALL_TENANTS
 from scoring.rubric import RowRubric
 from scoring.statistics import Interval
 from tasks.reports.site.charts import Cell, Link, Table
@@ -50,7 +52,8 @@ def overview(
     shares = [shares_chart(days, grades) for grades in grade_sets(rubric)]
     bars = [grade_bars(last, grades, earlier_rows(days, len(days) - 1)) for grades in grade_sets(rubric)]
     alert_rows = alert_rows_chart(days)
-    alerts = [alert for alert in shown_alerts(last, last.page) if alert.tenant == tenant_text("*")]
+    all_alerts = shown_alerts(rubric, last, {row.row_id for row in last_rows.rows}, last.page)
+    alerts = [alert for alert in all_alerts if alert.tenant == tenant_text(ALL_TENANTS)]
     return page(
         "overview.html",
         charts=[*intervals, *trends, *shares, *bars, alert_rows],
@@ -80,18 +83,28 @@ def overview(
     )
 
 
-def headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> str:
-    """The day in one or two sentences."""
+@dataclass(frozen=True)
+class Headline:
+    """The day in a sentence, and what stands behind it."""
+
+    title: str
+    details: Sequence[str]
+
+
+def headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> Headline:
+    """What a person should know who reads no further."""
     by_code = {code: [kpi.quotient.title for kpi in kpis if kpi.verdict.code == code] for code in ("missed", "unsure")}
     met = sum(kpi.verdict.code == "met" for kpi in kpis)
-    parts = [f"목표 {len(kpis)}개 가운데 {met}개를 달성했습니다."]
-    if by_code["missed"]:
-        parts.append(f"목표 미달: {', '.join(by_code['missed'])}.")
-    if by_code["unsure"]:
-        parts.append(f"표본 오차 안이라 단정할 수 없음: {', '.join(by_code['unsure'])}.")
-    if unusual := [f"{alert.title} {alert.shown}" for alert in alerts if alert.unusual]:
-        parts.append(f"평소보다 크게 늘어난 알림: {', '.join(unusual)}.")
-    return " ".join(parts)
+    unusual = [f"{alert.title} {alert.shown}" for alert in alerts if alert.unusual]
+    title = f"목표 {len(kpis)}개 가운데 {met}개 달성" + (
+        f", 알림 {len(unusual)}종이 평소의 2배 이상" if unusual else ""
+    )
+    details = {
+        "목표 미달": by_code["missed"],
+        "오차 범위 안이라 단정할 수 없음": by_code["unsure"],
+        "크게 늘어난 알림": unusual,
+    }
+    return Headline(title, [f"{name}: {', '.join(what)}" for name, what in details.items() if what])
 
 
 def _day_table(days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Table:
@@ -100,7 +113,7 @@ def _day_table(days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Ta
         [
             Link(f"{each.day} {day_text(each.day)[-3:]}", each.page),
             count_text(each.total["rows"]),
-            *(f"{kpi.shown['value']} {kpi.verdict.sign}" for kpi in kpis),
+            *(kpi.mark for kpi in kpis),
             count_text(each.total["critical_rows"]),
             count_text(each.total["warning_rows"]),
             count_text(each.total["excluded"]),

@@ -1,7 +1,8 @@
-"""A page of the site as one self-contained file: style, scripts and data inside, and a policy that allows nothing else.
+"""A page of the site as one self-contained file: style, scripts and data inside, and a policy that allows no more.
 
-Templates escape what they are given. Data for charts travels as JSON in a script element that is never executed; scripts
-and style are allowed by their hashes, so that no text of a row can become code even if an escape were forgotten.
+Templates escape what they are given. Data for charts travels as JSON in a script element that is never executed;
+scripts and style are allowed by their hashes, so that no text of a row can become code even if an escape were
+forgotten.
 """
 
 from __future__ import annotations
@@ -44,13 +45,17 @@ def page(template: str, charts: Sequence[Chart] = (), **values: Any) -> str:
     style, scripts = _inlined(_STYLE), [_inlined(_FILTER_SCRIPT)]
     if charts:
         scripts += map(_inlined, _CHART_SCRIPTS)
-    return _environment().get_template(template).render(
-        **values,
-        style=style.text,
-        scripts=[script.text for script in scripts],
-        policy=_policy(style, scripts),
-        charts={chart.id: chart for chart in charts},
-        chart_data=embedded({chart.id: {"kind": chart.kind, **chart.data} for chart in charts}),
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            **values,
+            style=style.text,
+            scripts=[script.text for script in scripts],
+            policy=_policy(style, scripts),
+            charts={chart.id: chart for chart in charts},
+            chart_data=embedded({chart.id: {"kind": chart.kind, **chart.data} for chart in charts}),
+        )
     )
 
 

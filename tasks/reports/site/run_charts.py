@@ -25,7 +25,8 @@ _MAX_POINTS = 5
 def metric_interval(run: TestRun, metric: str, executions: Sequence[Row], queries: Sequence[Row]) -> Interval | None:
     """How sure the mean of a metric is, repeats of one query counting as one witness.
 
-    None where the headline is no plain mean of scores (the band of a mean time, rounds of unequal size).
+    None where the headline is no plain mean of scores (the band of a mean time, rounds of unequal size), and where all
+    scores are equal: resampling them would claim a certainty that nobody has.
     """
     figures = run.summary["set"][metric]
     per_execution = any(metric in row["scores"] for row in executions)
@@ -33,7 +34,11 @@ def metric_interval(run: TestRun, metric: str, executions: Sequence[Row], querie
     known = [(row["scores"][metric]["score"], row["query_id"]) for row in rows]
     known = [(score, query) for score, query in known if score is not None]
     headline = figures.get("mean")
-    if headline is None or not known or score_text(sum(s for s, _ in known) / len(known)) != score_text(headline):
+    if (
+        headline is None
+        or len({score for score, _ in known}) < 2
+        or score_text(sum(s for s, _ in known) / len(known)) != score_text(headline)
+    ):
         return None
     return cluster_bootstrap_mean([score for score, _ in known], [query for _, query in known])
 
@@ -100,9 +105,7 @@ def scores_chart(run: TestRun) -> Chart:
         summary="지표별로 0~5점이 차지하는 비율. 모든 라운드를 합함",
         data={
             "names": titles,
-            "metrics": [
-                {"metric": title, "counts": [counts[score] for score in _SCORES]} for title, counts in named
-            ],
+            "metrics": [{"metric": title, "counts": [counts[score] for score in _SCORES]} for title, counts in named],
         },
         table=Table(
             ["지표", "라운드", *titles],
@@ -144,7 +147,10 @@ def _latency_chart(run: TestRun, kind: str, agent: str | None, rows: Sequence[Ro
             "cuts": [cut for cut, _ in bands.cuts],
             "points": [*(points for _, points in bands.cuts), bands.beyond],
             "times": [
-                {"s": row["latency_s"], "label": f"{row['query_id']} · {row['round']}\n{seconds_text(row['latency_s'])}"}
+                {
+                    "s": row["latency_s"],
+                    "label": f"{row['query_id']} · {row['round']}\n{seconds_text(row['latency_s'])}",
+                }
                 for row in rows
             ],
             "p50": p50,
@@ -183,5 +189,7 @@ def _end(interval: Interval | None, end: str) -> float | None:
 
 def counts_table(header: Sequence[str], counts: Mapping[str, Any], title: Any) -> Table:
     """Codes with their titles and counts, zeros left out."""
-    shown: Iterable[tuple[str, Any]] = ((code, count) for code, count in counts.items() if isinstance(count, int) and count)
+    shown: Iterable[tuple[str, Any]] = (
+        (code, count) for code, count in counts.items() if isinstance(count, int) and count
+    )
     return Table(header, [[title(code), count_text(count)] for code, count in shown])

@@ -109,7 +109,9 @@ def run_page(run: TestRun, executions: Sequence[Row], queries: Sequence[Row], fi
         metric_titles=[run.titles[name] for name in _query_metrics(run, queries)],
         judge=_judge(summary["judge"]),
         quality=counts_table(["항목", "건수"], summary["data_quality"], run.code_title),
-        notes=counts_table(["항목", "건수"], summary["data_quality"].get("notes", {}), lambda code: NOTE_TITLES.get(code, code)),
+        notes=counts_table(
+            ["항목", "건수"], summary["data_quality"].get("notes", {}), lambda code: NOTE_TITLES.get(code, code)
+        ),
         notice=summary.get("notice", ""),
     )
 
@@ -165,7 +167,7 @@ def _targets(agents: Mapping[str, Any]) -> Table:
                 [
                     f"{target['title']} ({AGENT_TITLES.get(agent, agent)})",
                     percent(target["rate"]),
-                    f"{percent(interval.low)}~{percent(interval.high)}" if interval else NOTHING,
+                    f"{percent(interval.low).rstrip('%')}~{percent(interval.high)}" if interval else NOTHING,
                     f"{target['passed']:,} / {target['n']:,}",
                     f"{percent(target['target'], 0)} 이상",
                     _target_verdict(target),
@@ -231,7 +233,13 @@ def _slowest(combinations: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _judge(judge: Mapping[str, Any]) -> Table:
-    cost = "가격을 몰라 계산하지 못함" if judge["cost"] is None else f"{judge['cost']:.4f} USD"
+    cost = (
+        "가격을 몰라 계산하지 못함"
+        if judge["cost"] is None
+        else f"{judge['cost']:.4f} USD"
+        if judge["cost"]
+        else "0 USD"
+    )
     return Table(
         ["항목", "값"],
         [
@@ -260,7 +268,9 @@ def _shown_queries(run: TestRun, executions: Sequence[Row], queries: Sequence[Ro
         known = [score["score"] for score in query["scores"].values() if score["score"] is not None]
         return not query["columns"].get("manual_review_reasons"), sum(known) / len(known) if known else 0.0
 
-    return [_shown_query(run, query, rounds.get(query["query_id"], []), metrics) for query in sorted(queries, key=order)]
+    return [
+        _shown_query(run, query, rounds.get(query["query_id"], []), metrics) for query in sorted(queries, key=order)
+    ]
 
 
 def _shown_query(run: TestRun, query: Row, rounds: Sequence[Row], metrics: Sequence[str]) -> ShownQuery:

@@ -45,6 +45,15 @@ class Component:
 
 
 @dataclass(frozen=True)
+class Part:
+    """The score of the question, of the answer or of the interaction, and its components."""
+
+    title: str
+    points: int
+    components: Sequence[Component]
+
+
+@dataclass(frozen=True)
 class ShownRow:
     """One row as people see it; texts are None where the score table does not keep them."""
 
@@ -62,7 +71,7 @@ class ShownRow:
     failure: str
     cause: str
     alerts: Sequence[str]
-    components: Sequence[Component]
+    parts: Sequence[Part]
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,12 @@ def day_rows(
         ]
     ).unique()
     rows = scores.filter(pl.col("row_id").is_in(chosen.implode())).collect().sort(_ORDER)
-    failures = keys["failure_type"].drop_nulls().value_counts(sort=False).sort(["count", "failure_type"], descending=[True, False])
+    failures = (
+        keys["failure_type"]
+        .drop_nulls()
+        .value_counts(sort=False)
+        .sort(["count", "failure_type"], descending=[True, False])
+    )
     zone = ZoneInfo(time_zone)
     return DayRows(
         [_shown(rubric, row, zone) for row in rows.iter_rows(named=True)],
@@ -122,7 +136,7 @@ def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRo
         failure=FAILURE_TITLES.get(row["failure_type"], NOTHING),
         cause=COMPONENT_TITLES.get(row["cause"], NOTHING),
         alerts=[titles.get(rule, rule) for rule in row["alert_rules"]],
-        components=_components(rubric, row),
+        parts=_parts(rubric, row),
     )
 
 
@@ -131,22 +145,26 @@ def _shown_text(text: str | None, length: int) -> str | None:
     return None if text is None else shortened(masked(text).strip(), length)
 
 
-def _components(rubric: RowRubric, row: Mapping[str, Any]) -> list[Component]:
+def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[Part]:
     """The points as the table holds them; the rules behind them where both texts and the same rules are at hand."""
     found = defaultdict(list)
     if None not in (row["user_input"], row["llm_response"]) and row["rubric_version"] == rubric.version:
         for finding in explain(rubric.definitions, row).findings:
             found[finding.column].append(finding)
-    return [
-        Component(
-            definition.title,
-            row[definition.name],
-            maximum,
-            [finding for finding in found[definition.name] if finding.points],
-            [finding for finding in found[definition.name] if not finding.points],
+    titles = {definition.name: definition.title for definition in rubric.definitions}
+    components = defaultdict(list)
+    for definition, maximum in _scored_components(rubric.definitions):
+        findings = found[definition.name]
+        components[f"{definition.name[0]}_score"].append(
+            Component(
+                definition.title,
+                row[definition.name],
+                maximum,
+                [finding for finding in findings if finding.points],
+                [finding for finding in findings if not finding.points],
+            )
         )
-        for definition, maximum in _scored_components(rubric.definitions)
-    ]
+    return [Part(titles[score], row[score], of_score) for score, of_score in components.items()]
 
 
 @cache

@@ -100,6 +100,4 @@ def context(row: KpiRow, examples: Mapping[str, Example] | None = None, **change
     """What a message about that day needs beside its incidents."""
     counts = DayCounts(row["rows"] + row["excluded"], row["rows"], row["excluded"], 0)
     values: dict[str, Any] = {"run_id": "7c1f0a5e9b3d4c62", "report": "data/reports/monitoring-2026-03-14.md"}
-    return DayContext(
-        RUBRIC, counts=counts, kpis=kpi_figures(RUBRIC, row), examples=examples or {}, **values | changes
-    )
+    return DayContext(RUBRIC, counts=counts, kpis=kpi_figures(RUBRIC, row), examples=examples or {}, **values | changes)

@@ -1,0 +1,258 @@
+"""Telling people: what is new goes into the outbox, and what waits there goes to Slack.
+
+Nothing here fails a run because of Slack: what could not be said is kept, and the run says so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import polars as pl
+from prefect.client.schemas.objects import State
+
+from flows.clock import now
+from flows.steps import step
+from flows.subscriptions import Subscription, subscriptions
+from scoring.alerting.messages import Message
+from scoring.alerting.replay import ReplayedMessage, replay
+from scoring.alerting.routing import RouteFilter
+from scoring.alerting.runs import review_message
+from scoring.alerting.troubles import DeadLetter, dead_letters_message, quiet_message
+from scoring.catalog import row_rubric
+from scoring.days import days_between
+from scoring.derived_tables import ALL_TENANTS
+from scoring.errors import AqbError
+from tasks.monitoring_tables import KPIS, read_alerts
+from tasks.reports.review_list import reviewed_run
+from tasks.run_ledger import RunLedger
+from tasks.settings import Settings
+from tasks.slack.delivery import Clock, deliver
+from tasks.slack.mentions import with_mention
+from tasks.slack.news import HISTORY_DAYS, DayNews, Reports, day_news
+from tasks.slack.outbox import Letter, Outbox
+from tasks.warehouse import open_warehouse
+
+RUBRIC_ID = "ola-monitoring"
+_SUNDAY = 6
+_WEEK = timedelta(days=7)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Saying:
+    """Something to say: its thread, and what a route hears of it, given the keys that it has been told.
+
+    `only_after` so long a silence of a route.
+    """
+
+    thread: str
+    to: Callable[[RouteFilter, set[str]], list[Message]]
+    only_after: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of the messages: fallback texts of those sent, how many wait, and what a person should look at."""
+
+    sent: tuple[str, ...]
+    waiting: int
+    problems: tuple[str, ...]
+
+
+NOTHING_TOLD = Told((), 0, ())
+
+
+def tell_days(settings: Settings, days: Sequence[date]) -> tuple[str, ...]:
+    """Tells every route what is new of scored days, as a step of a flow; returns problems and raises none."""
+    if not (days and _anybody_listens(settings)):
+        return ()
+    return _problems(_tell_days(settings, days, return_state=True))
+
+
+def tell_test_run(settings: Settings, folder: Path, summary: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
+    """Tells every route which queries of a scored test run people should look at, as a step of a flow."""
+    if not _anybody_listens(settings):
+        return ()
+    return _problems(_tell_test_run(settings, folder, summary, run_id, return_state=True))
+
+
+def _anybody_listens(settings: Settings) -> bool:
+    return any(one.is_wanted for one in subscriptions(settings.alerts))
+
+
+def _problems(state: State[Told]) -> tuple[str, ...]:
+    told = state.result(raise_on_failure=False)
+    if isinstance(told, Told):
+        return told.problems
+    return (f"alerts: {told}" if isinstance(told, AqbError) else f"alerts: {type(told).__name__}",)
+
+
+@step("tell", run_name="tell {days}", timeout_s=1800)
+def _tell_days(settings: Settings, days: Sequence[date]) -> Told:
+    return announce_days(settings, days)
+
+
+@step("tell", run_name="tell of {folder.name}", timeout_s=1800)
+def _tell_test_run(settings: Settings, folder: Path, summary: Mapping[str, Any], run_id: str) -> Told:
+    run = reviewed_run(folder, summary, run_id, reports_of(settings).address(folder / "report.md"))
+    return announce(settings, [Saying("", lambda route, _: review_message(route, run))] if run else [])
+
+
+def announce_days(settings: Settings, days: Sequence[date]) -> Told:
+    """Tells every route what is new of scored days, and sends it.
+
+    Raises:
+        InputError: a day has not been scored.
+    """
+    sayings = []
+    for day in days:
+        news = news_of(settings, day)
+        sayings.append(Saying(str(day), news.messages))
+        if settings.alerts.all_quiet_weekly and day.weekday() == _SUNDAY and news.context.kind == "nightly":
+            sayings.append(_quiet_week(settings, day))
+    return announce(settings, sayings)
+
+
+def would_send(settings: Settings, days: Sequence[date]) -> list[tuple[str, Message]]:
+    """What `announce_days` would write now, by route; nothing is written or sent.
+
+    Raises:
+        InputError: a day has not been scored.
+    """
+    found = []
+    with closing(Outbox(settings.state_url)) as outbox:
+        for day in days:
+            news = news_of(settings, day)
+            for one in subscriptions(settings.alerts):
+                messages = news.messages(one.filter, outbox.told(one.name))
+                found += [(one.name, with_mention(message, one.destination.mention)) for message in messages]
+    return found
+
+
+def preview(settings: Settings, last: date, days: int) -> dict[str, list[ReplayedMessage]]:
+    """The messages that each route would have had in the days up to `last`, as if it had never been told anything."""
+    facts = read_alerts(open_warehouse(settings.warehouse, settings), last, days + HISTORY_DAYS)
+    routes = {one.name: one.filter for one in subscriptions(settings.alerts)}
+    wanted = days_between(last - timedelta(days=days - 1), last)
+    return replay(facts, wanted, routes, row_rubric(RUBRIC_ID))
+
+
+def letters(settings: Settings) -> tuple[list[Letter], list[Letter]]:
+    """The messages that wait, and those that were given up."""
+    with closing(Outbox(settings.state_url)) as outbox:
+        return outbox.waiting(), outbox.dead()
+
+
+def revive(settings: Settings) -> int:
+    """Makes waiting messages of those that were given up; returns how many."""
+    with closing(Outbox(settings.state_url)) as outbox:
+        return outbox.revive(now())
+
+
+def news_of(settings: Settings, day: date) -> DayNews:
+    """What there is to tell of a scored day."""
+    with closing(RunLedger(settings.state_url)) as ledger:
+        runs = ledger.of_day(day)
+    return day_news(
+        open_warehouse(settings.warehouse, settings), row_rubric(RUBRIC_ID), day, runs, reports_of(settings)
+    )
+
+
+def reports_of(settings: Settings) -> Reports:
+    """Where reports are, for the machine and for people."""
+    return Reports(Path(settings.reports), settings.alerts.reports_url)
+
+
+def announce(settings: Settings, sayings: Sequence[Saying]) -> Told:
+    """Writes what is new to each route into the outbox, then sends what waits there.
+
+    Raises:
+        StorageError: the state database cannot be used; never because of Slack.
+    """
+    wanted = [one for one in subscriptions(settings.alerts) if one.is_wanted]
+    if not wanted:
+        return NOTHING_TOLD
+    with closing(Outbox(settings.state_url)) as outbox:
+        for subscription in wanted:
+            for saying in sayings:
+                _put(settings, outbox, subscription, saying)
+        return NOTHING_TOLD if settings.alerts.dry_run else _deliver(settings, outbox, wanted)
+
+
+def _put(settings: Settings, outbox: Outbox, subscription: Subscription, saying: Saying) -> None:
+    name, mention = subscription.name, subscription.destination.mention
+    if saying.only_after and outbox.has_said(name, now() - saying.only_after):
+        return
+    messages = saying.to(subscription.filter, outbox.told(name))
+    if settings.alerts.dry_run:
+        for message in messages:
+            _log.info("dry run: a %s for route %s would be sent: %s", message.kind, name, message.text)
+    else:
+        outbox.put(name, saying.thread, [with_mention(message, mention) for message in messages], now())
+
+
+def _deliver(settings: Settings, outbox: Outbox, wanted: Sequence[Subscription]) -> Told:
+    """Sends what waits, and says what Slack will never take or did not take for days."""
+    posts = {one.name: one.post for one in wanted if one.post}
+    by_name = {one.name: one for one in wanted}
+
+    def held(letter: Letter) -> bool:
+        destination = by_name[letter.route].destination
+        return destination.held_until(letter.level, now(), settings.time_zone) is not None
+
+    first = deliver(outbox, posts, held, Clock(now))
+    _tell_of_dead_letters(settings, outbox, wanted)
+    second = deliver(
+        outbox, {name: post for name, post in posts.items() if name not in first.stopped}, held, Clock(now)
+    )
+    stopped = first.stopped | second.stopped | {one.name: one.problem for one in wanted if not one.post}
+    waiting = Counter(letter.route for letter in outbox.waiting())
+    problems = [
+        *(f"alerts: route {letter.route}: Slack refused a message for good" for letter in first.refused),
+        *(f"alerts: route {letter.route}: a message was given up: {letter.last_error}" for letter in first.given_up),
+        *(
+            f"alerts: route {name}: {problem}; {waiting[name]} messages wait for the next run"
+            for name, problem in stopped.items()
+            if waiting[name]
+        ),
+    ]
+    return Told(tuple(one.text for one in first.sent + second.sent), waiting.total(), tuple(problems))
+
+
+def _tell_of_dead_letters(settings: Settings, outbox: Outbox, wanted: Sequence[Subscription]) -> None:
+    """Writes about letters that were given up to whom the pipeline concerns, once. Nobody is told of lost notices."""
+    zone = ZoneInfo(settings.time_zone)
+    lost = {
+        f"dead|{one.id}": DeadLetter(
+            one.id, one.route, one.text, one.created_at.astimezone(zone).date(), one.last_error or ""
+        )
+        for one in outbox.dead()
+        if one.kind != "dead_letters" and one.dead_at and one.dead_at > now() - _WEEK
+    }
+    for subscription in wanted:
+        told = outbox.told(subscription.name)
+        news = [letter for key, letter in lost.items() if key not in told]
+        if subscription.filter.hears_pipeline("warning"):
+            outbox.put(subscription.name, "", dead_letters_message(news), now())
+
+
+def _quiet_week(settings: Settings, sunday: date) -> Saying:
+    """The line that a route gets which heard nothing for a week."""
+    monday = sunday - _WEEK + timedelta(days=1)
+    kpis = open_warehouse(settings.warehouse, settings).read(KPIS, days_between(monday, sunday))
+    assert kpis is not None
+    rows = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).select("score_date", "rows", "excluded").collect()
+    days, count = rows["score_date"].n_unique(), sum(map(sum, rows.select("rows", "excluded").iter_rows()))
+
+    def to(route: RouteFilter, _: set[str]) -> list[Message]:
+        return quiet_message(monday, sunday, days, count) if route.hears_pipeline("info") else []
+
+    return Saying("", to, only_after=_WEEK)

@@ -1,0 +1,52 @@
+"""The report site as a step of a run: built from the warehouse, linked from Prefect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect.artifacts import create_link_artifact
+from prefect.client.schemas.objects import State
+
+from flows.steps import step
+from tasks.reports.site.build import build_pages
+from tasks.settings import Settings
+from tasks.slack.news import Reports
+from tasks.warehouse import open_warehouse
+
+
+@dataclass(frozen=True)
+class SiteOutcome:
+    """The first page of the site, or what kept it from being built."""
+
+    path: Path | None
+    problem: str = ""
+
+
+@step("site", run_name="site", timeout_s=1800)
+def build_site(settings: Settings) -> Path:
+    """Builds the site beside the reports and shows where it is as Prefect artifacts.
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    built = build_pages(open_warehouse(settings.warehouse, settings), Path(settings.reports), settings.time_zone)
+    _link(settings, built.path, "report-site", "품질 현황")
+    if built.last_day_page:
+        _link(settings, built.last_day_page, "report-last-day", "마지막으로 채점한 날")
+    return built.path
+
+
+def site_after(settings: Settings) -> SiteOutcome:
+    """Builds the site at the end of a run. What fails here must not fail the run: the tables are written."""
+    state: State[Path] = build_site(settings, return_state=True)
+    result = state.result(raise_on_failure=False)
+    if isinstance(result, Path):
+        return SiteOutcome(result)
+    return SiteOutcome(None, f"the report site could not be built: {type(result).__name__}: {result}")
+
+
+def _link(settings: Settings, page: Path, key: str, text: str) -> None:
+    """Where people find a page: at the served address, else on this machine."""
+    served = Reports(Path(settings.reports), settings.alerts.reports_url).address(page)
+    create_link_artifact(key=key, link=served or page.resolve().as_uri(), link_text=text)

@@ -1,0 +1,218 @@
+// Draws every chart of the page from the data in the page, with Observable Plot. Colours come from the style sheet, so
+// that light, dark and print need no second drawing.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("chart-data").textContent);
+  const day = (text) => new Date(`${text}T00:00:00Z`);
+  const shortDay = d3.utcFormat("%-m/%-d");
+  const percent = (value) => `${+(value * 100).toFixed(1)}%`;
+  const points = (value) => `${+value.toFixed(1)}`;
+  const color = (palette, index) => `var(--${palette === "level" ? "level" : "grade"}-${index})`;
+  const muted = "var(--muted)";
+  const bubble = { fill: "var(--card)", stroke: "var(--line)", lineHeight: 1.5, textPadding: 10 };
+
+  // The days of an axis: whole days, as many labels as have room.
+  const dayTicks = (first, last, width) => {
+    const days = d3.utcDay.range(day(first), d3.utcDay.offset(day(last), 1));
+    const step = Math.max(1, Math.ceil(days.length / Math.max(2, Math.floor(width / 64))));
+    return days.filter((_, index) => (days.length - 1 - index) % step === 0);
+  };
+
+  const legend = (names, palette) => {
+    const list = document.createElement("ul");
+    list.className = "legend";
+    list.setAttribute("aria-hidden", "true");
+    names.forEach((name, index) => {
+      const item = list.appendChild(document.createElement("li"));
+      const sign = d3.select(item).append("svg").attr("viewBox", "0 0 10 10");
+      sign.append("rect").attr("width", 10).attr("height", 10).attr("rx", 2).attr("fill", color(palette, index));
+      item.append(name);
+    });
+    return list;
+  };
+
+  const kinds = {
+    trend(chart, width) {
+      const rows = chart.points.map((point) => ({ ...point, date: day(point.day) }));
+      const format = chart.rate ? percent : points;
+      const ends = rows.flatMap((row) => [row.low, row.high]).concat(chart.target ?? []);
+      const [low, high] = d3.extent(ends);
+      const room = Math.max((high - low) * 0.12, chart.rate ? 0.004 : 0.5);
+      const bound = chart.rate ? 1 : 100;
+      const changes = chart.changes.map((change) => ({ ...change, date: d3.utcHour.offset(day(change.day), -12) }));
+      return [Plot.plot({
+        width, height: 230, marginLeft: 46, marginRight: 12, marginTop: 26, marginBottom: 26,
+        x: { type: "utc", domain: [d3.utcHour.offset(day(chart.first), -12), d3.utcHour.offset(day(chart.last), 12)] },
+        y: { domain: [Math.max(0, low - room), Math.min(bound, high + room)], nice: false },
+        marks: [
+          Plot.gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
+          Plot.axisY({ ticks: 4, tickFormat: format, tickSize: 0, label: null, color: muted }),
+          Plot.axisX(dayTicks(chart.first, chart.last, width), { tickFormat: shortDay, tickSize: 3, label: null, color: muted }),
+          Plot.areaY(rows, { x: "date", y1: "low", y2: "high", z: "segment", fill: "var(--band)", fillOpacity: 0.16 }),
+          Plot.ruleY(chart.target === null ? [] : [chart.target], { stroke: "var(--missed)", strokeDasharray: "5 4", strokeWidth: 1.5 }),
+          Plot.ruleX(changes, { x: "date", stroke: muted, strokeWidth: 1.5 }),
+          Plot.text(changes, {
+            x: "date", text: "label", frameAnchor: "top", textAnchor: width > 360 ? "start" : "middle", dx: 4, dy: -18,
+            fill: muted,
+          }),
+          Plot.lineY(rows, { x: "date", y: "value", z: "segment", stroke: "var(--band)", strokeWidth: 2 }),
+          Plot.dot(rows, {
+            x: "date", y: "value", r: 3, fill: "var(--band)", stroke: "var(--card)", strokeWidth: 1, href: "href",
+            ariaLabel: "label",
+          }),
+          Plot.tip(rows, Plot.pointerX({ x: "date", y: "value", title: "label", ...bubble })),
+        ],
+      })];
+    },
+
+    shares(chart, width) {
+      const names = Object.values(chart.names);
+      const rows = chart.rows.flatMap(({ day: text, href, counts }) => {
+        const total = d3.sum(counts);
+        return counts.map((count, index) => ({
+          date: day(text), count, index: String(index), href,
+          label: `${text}\n${names[index]} ${count.toLocaleString("ko")}행${chart.normalize && total ? ` (${percent(count / total)})` : ""}`,
+        }));
+      });
+      const keys = names.map((_, index) => String(index));
+      const stack = { offset: chart.normalize ? "normalize" : null, order: chart.normalize ? [...keys].reverse() : keys };
+      const channels = { x: "date", interval: "day", y: "count", z: "index", fill: (row) => color(chart.palette, row.index), insetLeft: 0.5, insetRight: 0.5 };
+      return [legend(names, chart.palette), Plot.plot({
+        width, height: 200, marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 26,
+        x: { type: "utc", domain: [day(chart.first), d3.utcDay.offset(day(chart.last), 1)] },
+        y: chart.normalize ? { domain: [0, 1] } : { nice: true },
+        marks: [
+          Plot.axisY({ ticks: 4, tickFormat: chart.normalize ? percent : undefined, tickSize: 0, label: null, color: muted }),
+          Plot.axisX(dayTicks(chart.first, chart.last, width), { tickFormat: shortDay, tickSize: 0, label: null, color: muted, dx: 4 }),
+          Plot.rectY(rows, Plot.stackY(stack, { ...channels, href: "href" })),
+          Plot.tip(rows, Plot.pointer(Plot.stackY(stack, { ...channels, title: "label", ...bubble }))),
+        ],
+      })];
+    },
+
+    bars(chart, width) {
+      const rows = chart.bars.map((bar, index) => ({ ...bar, index }));
+      const most = d3.max(rows, (row) => Math.max(row.share, row.usual ?? 0)) || 1;
+      return [Plot.plot({
+        width, height: 36 * rows.length + 8, marginLeft: 4, marginRight: 4, marginTop: 4, marginBottom: 4,
+        x: { domain: [0, most], axis: null }, y: { axis: null, domain: rows.map((row) => row.label), padding: 0 },
+        marks: [
+          Plot.text(rows, { y: "label", text: "label", frameAnchor: "left", dy: -8, fill: "currentColor" }),
+          Plot.text(rows, { y: "label", text: "shown", frameAnchor: "right", dy: -8, fill: muted }),
+          Plot.barX(rows, { y: "label", x: () => most, fill: "var(--bg)", insetTop: 20, insetBottom: 6, rx: 3 }),
+          Plot.barX(rows, { y: "label", x: "share", fill: (row) => color(chart.palette, row.index), insetTop: 20, insetBottom: 6, rx: 3 }),
+          Plot.tickX(rows.filter((row) => row.usual !== null), { y: "label", x: "usual", stroke: "currentColor", strokeWidth: 2, insetTop: 17, insetBottom: 3 }),
+        ],
+      })];
+    },
+
+    interval(chart, width) {
+      if (chart.value === null) return [];
+      const format = chart.rate ? percent : points;
+      const known = [chart.value, chart.low ?? chart.value, chart.high ?? chart.value, chart.target];
+      const [low, high] = d3.extent(known);
+      const room = (high - low || (chart.rate ? 0.05 : 2)) * 0.35;
+      const tone = `var(--${chart.verdict === "unknown" ? "muted" : chart.verdict})`;
+      return [Plot.plot({
+        width, height: 44, marginLeft: 2, marginRight: 2, marginTop: 4, marginBottom: 18,
+        x: { domain: [Math.max(0, low - room), Math.min(chart.rate ? 1 : 100, high + room)], axis: null }, y: { axis: null },
+        marks: [
+          Plot.ruleY([0], { stroke: "var(--line)", strokeWidth: 2 }),
+          Plot.link(chart.low === null ? [] : [chart], { x1: "low", x2: "high", y1: () => 0, y2: () => 0, stroke: tone, strokeOpacity: 0.45, strokeWidth: 9, strokeLinecap: "round" }),
+          Plot.tickX([chart.target], { x: (value) => value, y: () => 0, stroke: "currentColor", strokeWidth: 2, insetTop: 1, insetBottom: 1 }),
+          Plot.dot([chart], { x: "value", y: () => 0, r: 5.5, fill: tone, stroke: "var(--card)", strokeWidth: 1.5 }),
+          Plot.text([chart.target], { x: (value) => value, text: () => `목표 ${format(chart.target)}`, frameAnchor: "bottom", dy: 15, fill: muted }),
+        ],
+      })];
+    },
+
+    rounds(chart, width) {
+      const left = Math.min(130, Math.max(90, width * 0.28));
+      const symbols = ["circle", "triangle", "square", "diamond", "star"];
+      const names = chart.rounds.map((round) => `라운드 ${round}`);
+      return [legendOfSymbols(names, symbols), Plot.plot({
+        width, height: 44 * chart.metrics.length + 34, marginLeft: left, marginRight: 46, marginTop: 6, marginBottom: 26,
+        x: { domain: [0, 5] }, y: { domain: chart.metrics, padding: 0.2 },
+        symbol: { domain: chart.rounds, range: chart.rounds.map((_, index) => symbols[index % symbols.length]) },
+        marks: [
+          Plot.gridX({ ticks: 5, stroke: "var(--line)", strokeOpacity: 1 }),
+          Plot.axisX({ ticks: 5, tickSize: 0, label: null, color: muted }),
+          Plot.axisY({ tickSize: 0, label: null, lineWidth: 9, color: "currentColor" }),
+          Plot.link(chart.set.filter((row) => row.low !== null), { y: "metric", x1: "low", x2: "high", stroke: "var(--band)", strokeOpacity: 0.25, strokeWidth: 12, strokeLinecap: "round" }),
+          Plot.tickX(chart.set, { y: "metric", x: "mean", stroke: "var(--band)", strokeWidth: 3, insetTop: 4, insetBottom: 4 }),
+          Plot.dot(chart.means, { y: "metric", x: "mean", symbol: "round", r: 4.5, stroke: "currentColor", strokeWidth: 1.5, fill: "var(--card)", fillOpacity: 0.6, title: (row) => `${row.metric}\n라운드 ${row.round}: ${row.mean.toFixed(2)}`, tip: bubble }),
+          Plot.text(chart.set, { y: "metric", text: (row) => row.mean.toFixed(2), frameAnchor: "right", textAnchor: "start", dx: 14, fontWeight: 600, fill: "currentColor" }),
+        ],
+      })];
+    },
+
+    scores(chart, width) {
+      const left = Math.min(130, Math.max(90, width * 0.28));
+      const tones = ["var(--grade-0)", "var(--grade-1)", "var(--grade-2)", "var(--level-1)", "var(--grade-3)", "var(--grade-4)", "var(--line)"];
+      const rows = chart.metrics.flatMap(({ metric, counts }) => counts.map((count, index) => ({ metric, count, index, share: count / d3.sum(counts) })));
+      return [legendOfTones(chart.names, tones), Plot.plot({
+        width, height: 40 * chart.metrics.length + 34, marginLeft: left, marginRight: 12, marginTop: 6, marginBottom: 26,
+        x: { domain: [0, 1] }, y: { domain: chart.metrics.map((row) => row.metric), padding: 0.35 },
+        marks: [
+          Plot.axisX({ ticks: 4, tickFormat: percent, tickSize: 0, label: null, color: muted }),
+          Plot.axisY({ tickSize: 0, label: null, lineWidth: 9, color: "currentColor" }),
+          Plot.barX(rows, Plot.stackX({ y: "metric", x: "share", z: "index", order: "index", fill: (row) => tones[row.index], insetLeft: 0.5, insetRight: 0.5, title: (row) => `${row.metric}\n${chart.names[row.index]}: ${row.count.toLocaleString("ko")}건 (${percent(row.share)})`, tip: bubble })),
+        ],
+      })];
+    },
+
+    latency(chart, width) {
+      const last = chart.cuts[chart.cuts.length - 1];
+      const end = Math.max(last * 1.08, d3.max(chart.times, (row) => row.s) * 1.04);
+      const tones = { 5: 0, 4: 1, 3: 2, 2: 3, 1: 3, 0: 4 };
+      const bands = chart.points.map((score, index) => ({
+        low: index ? chart.cuts[index - 1] : 0, high: chart.cuts[index] ?? end, score,
+      }));
+      const marks = [{ s: chart.p50, label: "중앙값" }, { s: chart.p95, label: "95%" }];
+      return [Plot.plot({
+        width, height: 210, marginLeft: 12, marginRight: 12, marginTop: 24, marginBottom: 44,
+        x: { domain: [0, end] }, y: { axis: null },
+        marks: [
+          Plot.rectX(bands, { x1: "low", x2: "high", fill: (row) => color("grade", tones[row.score]), fillOpacity: (row) => row.score === 1 ? 0.3 : 0.18, insetRight: 1 }),
+          Plot.text(bands, { x: (row) => (row.low + row.high) / 2, text: (row) => `${row.score}점`, frameAnchor: "top", dy: -16, fill: muted }),
+          Plot.axisX(chart.cuts, { tickFormat: (cut) => `${cut}초`, tickSize: 3, label: null, color: muted }),
+          Plot.dot(chart.times, Plot.dodgeY({ x: "s", r: 3.5, anchor: "middle", fill: "currentColor", fillOpacity: 0.75, title: "label", tip: bubble })),
+          Plot.ruleX(marks, { x: "s", stroke: "currentColor", strokeWidth: 1.5, strokeDasharray: "4 3" }),
+          Plot.text(marks, { x: "s", text: (row) => `${row.label} ${row.s.toFixed(1)}초`, frameAnchor: "bottom", dy: 38, fill: "currentColor", textAnchor: (row) => row.s > end * 0.8 ? "end" : "middle" }),
+        ],
+      })];
+    },
+  };
+
+  const legendOfTones = (names, tones) => {
+    const list = legend(names, "grade");
+    list.querySelectorAll("rect").forEach((rect, index) => rect.setAttribute("fill", tones[index]));
+    return list;
+  };
+
+  const legendOfSymbols = (names, symbols) => {
+    const list = legend(names, "grade");
+    list.querySelectorAll("svg").forEach((svg, index) => {
+      const kind = { circle: d3.symbolCircle, triangle: d3.symbolTriangle, square: d3.symbolSquare, diamond: d3.symbolDiamond, star: d3.symbolStar };
+      d3.select(svg).selectAll("*").remove();
+      d3.select(svg).append("path").attr("transform", "translate(5,5)").attr("fill", "none").attr("stroke", "currentColor")
+        .attr("d", d3.symbol(kind[symbols[index % symbols.length]], 36)());
+    });
+    return list;
+  };
+
+  const draw = (place) => {
+    const chart = data[place.dataset.chart];
+    const width = Math.floor(place.clientWidth);
+    if (!width || place.drawnWidth === width) return;
+    place.drawnWidth = width;
+    const parts = kinds[chart.kind](chart, width);
+    // Plot brings a style element along, which the page's policy refuses; site.css says the same.
+    parts.forEach((part) => part.querySelector("style")?.remove());
+    place.replaceChildren(...parts);
+  };
+
+  const places = [...document.querySelectorAll("[data-chart]")];
+  const observer = new ResizeObserver((entries) => requestAnimationFrame(() => entries.forEach((entry) => draw(entry.target))));
+  places.forEach((place) => { draw(place); observer.observe(place); });
+})();

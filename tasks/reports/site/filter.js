@@ -1,0 +1,41 @@
+// Lists that people can narrow down: by text, and by what the selects of the form choose. A link may bring the choice
+// along (?tier=S&grade=F), and a link to one row opens its details.
+"use strict";
+(() => {
+  const matches = (item, name, wanted) =>
+    name === "text" ? item.textContent.toLowerCase().includes(wanted.toLowerCase())
+      : (item.dataset[name] ?? "").split("|").includes(wanted);
+
+  for (const form of document.querySelectorAll("form[data-filters]")) {
+    const list = document.getElementById(form.dataset.filters);
+    const items = [...list.children];
+    const output = form.querySelector("output");
+    const nothing = document.getElementById(`${list.id}-empty`);
+    const apply = () => {
+      const wanted = [...new FormData(form)].filter(([, value]) => value.trim());
+      let shown = 0;
+      for (const item of items) {
+        item.hidden = !wanted.every(([name, value]) => matches(item, name, value.trim()));
+        shown += item.hidden ? 0 : 1;
+      }
+      output.textContent = `${items.length}개 가운데 ${shown}개`;
+      nothing.hidden = shown > 0;
+    };
+    form.addEventListener("input", apply);
+    form.addEventListener("submit", (event) => { event.preventDefault(); apply(); });
+    form.addEventListener("reset", () => setTimeout(apply));
+    for (const [name, value] of new URLSearchParams(location.search)) {
+      const field = form.elements.namedItem(name);
+      if (field) field.value = value;
+    }
+    apply();
+  }
+
+  const openTarget = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const details = target && target.matches("li, tr") && target.querySelector("details");
+    if (details) details.open = true;
+  };
+  addEventListener("hashchange", openTarget);
+  openTarget();
+})();

@@ -1,0 +1,194 @@
+"""What is taken away: old texts, judgements and leftovers (`prune`), and everything of one session (`erase`).
+
+Both work day by day, each day atomically and locked against the runs that write it, and the part that tells where to
+look is changed last: killed at any moment, the same command finishes the work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, nullcontext
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.catalog import row_rubric
+from scoring.errors import StorageError
+from tasks.erased_sessions import PERSONAL_COLUMNS, cleared, remember_erased
+from tasks.judge.store import VerdictStore
+from tasks.leases import working_alone
+from tasks.monitoring_tables import EXCLUDED, SCORES
+from tasks.reports.site.build import FIRST_PAGE
+from tasks.run_warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
+from tasks.settings import Settings
+from tasks.slack.outbox import Outbox
+from tasks.warehouse import Warehouse, open_warehouse
+from tasks.warehouse.folder import FolderWarehouse
+from tasks.whole_files import unfinished_files, write_text
+
+TEXTS = ("user_input", "llm_response")
+ERASED_CELL = "(삭제됨)"
+_RUBRIC_ID = "ola-monitoring"
+_LEFTOVER_AFTER = timedelta(days=1)
+_ROWS_PER_FRAME = 20_000
+
+
+def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
+    """Takes away what is older than `before`, and leftovers of killed runs; returns how much of what.
+
+    Score rows lose their texts, judgements and verdicts go, with what reports and messages quote. Scores, KPIs, alert
+    facts and the ledger of runs stay.
+
+    Raises:
+        StorageError: something cannot be written, or a run is working on one of these days; run it again.
+    """
+    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(_RUBRIC_ID)
+    found: Counter[str] = Counter()
+    for day in _days(warehouse, SCORES, before):
+        pages = _pages_of(settings, day)
+        texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
+        found += Counter({"reports that quote": len(pages), f"{SCORES}: texts": texts})
+        if dry_run or not (pages or texts):
+            continue
+        with working_alone(warehouse, settings.state_url, f"monitoring-{day}"):
+            for page in pages:
+                page.unlink(missing_ok=True)
+            _clear(warehouse, day, SCORES, rubric.scores_schema, pl.lit(value=True), TEXTS)
+    for day in _days(warehouse, JUDGEMENTS, before):
+        judgements = _count(warehouse, day, JUDGEMENTS, pl.lit(value=True))
+        found[f"{JUDGEMENTS}: rows"] += judgements
+        if not dry_run and judgements:
+            warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [])
+    oldest = datetime.combine(before, time(), UTC)
+    with closing(VerdictStore(settings.state_url)) as verdicts, closing(Outbox(settings.state_url)) as outbox:
+        found["verdicts"] += verdicts.forget(oldest, dry_run=dry_run)
+        found["alert messages"] += outbox.forget_before(oldest, dry_run=dry_run)
+    found["leftovers of killed runs"] += _remove_leftovers(settings, warehouse, now, dry_run=dry_run)
+    return dict(found)
+
+
+def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) -> dict[str, int]:
+    """Takes a session's texts and id out of every table, report and message; returns how much of what.
+
+    The rows keep their scores, so that no rate changes. Later runs leave the session out by themselves.
+
+    Raises:
+        StorageError: something cannot be written, or a run is working on one of these days; run it again.
+    """
+    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(_RUBRIC_ID)
+    if not dry_run:
+        remember_erased(settings.state_url, session_id, now)
+    mine = pl.col("session_id") == session_id
+    found = Counter({f"{SCORES}: rows": 0, f"{EXCLUDED}: rows": 0, "reports": 0, "alert messages": 0})
+    with closing(Outbox(settings.state_url)) as outbox:
+        for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
+            # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
+            with nullcontext() if dry_run else working_alone(warehouse, settings.state_url, f"monitoring-{day}"):
+                row_ids = _row_ids(warehouse, day, mine)
+                found[f"{SCORES}: rows"] += len(row_ids)
+                found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))
+                if row_ids:
+                    found["alert messages"] += outbox.forget_rows(row_ids, dry_run=dry_run)
+                    found["reports"] += _forget_in_reports(settings, day, row_ids, dry_run=dry_run)
+                if excluded and not dry_run:
+                    _clear(warehouse, day, EXCLUDED, rubric.excluded_schema, mine, PERSONAL_COLUMNS)
+                if row_ids and not dry_run:
+                    _clear(warehouse, day, SCORES, rubric.scores_schema, mine, PERSONAL_COLUMNS)
+    return dict(found)
+
+
+def _days(warehouse: Warehouse, table: str, before: date) -> list[date]:
+    return [day for day in warehouse.days(table) if day < before]
+
+
+def _count(warehouse: Warehouse, day: date, table: str, where: pl.Expr) -> int:
+    rows = warehouse.read(table, [day])
+    return 0 if rows is None else int(rows.filter(where).select(pl.len()).collect().item())
+
+
+def _row_ids(warehouse: Warehouse, day: date, where: pl.Expr) -> list[str]:
+    rows = warehouse.read(SCORES, [day])
+    return [] if rows is None else rows.filter(where).select("row_id").collect()["row_id"].to_list()
+
+
+def _clear(
+    warehouse: Warehouse, day: date, table: str, schema: pa.Schema, where: pl.Expr, columns: Sequence[str]
+) -> None:
+    """Rewrites a day with NULL in these columns of the rows that meet a condition; every other value stays."""
+    rows = warehouse.read(table, [day])
+    if rows is None:
+        return
+    frames = rows.collect_batches(chunk_size=_ROWS_PER_FRAME, maintain_order=True)
+    warehouse.replace_day(table, day, schema, (cleared(frame, where, columns) for frame in frames))
+
+
+def _pages_of(settings: Settings, day: date) -> list[Path]:
+    """What quotes questions of a day, as it is for people."""
+    reports = Path(settings.reports)
+    return [page for page in (_report(settings, day), reports / "monitoring" / f"{day}.html") if page.exists()]
+
+
+def _report(settings: Settings, day: date) -> Path:
+    return Path(settings.reports) / f"monitoring-{day}.md"
+
+
+def _forget_in_reports(settings: Settings, day: date, row_ids: Sequence[str], *, dry_run: bool) -> int:
+    """Empties the last cell, the question, of the rows' lines in the report; pages of the site are made anew by the
+    next run, or by `aqb report`. The first page quotes rows of the last day."""
+    touched = 0
+    first_page = Path(settings.reports) / FIRST_PAGE
+    for page in (*_pages_of(settings, day), *([first_page] if first_page.exists() else [])):
+        text = page.read_text(encoding="utf-8")
+        if not any(row_id in text for row_id in row_ids):
+            continue
+        touched += 1
+        if dry_run:
+            continue
+        if page == _report(settings, day):
+            write_text(page, "".join(_without_question(line, row_ids) for line in text.splitlines(keepends=True)))
+        else:
+            page.unlink(missing_ok=True)
+    return touched
+
+
+def _without_question(line: str, row_ids: Sequence[str]) -> str:
+    if not any(line.startswith(f"| {row_id} |") for row_id in row_ids):
+        return line
+    cells = line.removesuffix(" |\n").split(" | ")  # a bar within a cell is escaped
+    return " | ".join([*cells[:-1], ERASED_CELL]) + " |\n"
+
+
+def _remove_leftovers(settings: Settings, warehouse: Warehouse, now: datetime, *, dry_run: bool) -> int:
+    """Unfinished files and staging folders of runs that died a day ago or earlier; BigQuery removes its own."""
+    old = (now - _LEFTOVER_AFTER).timestamp()
+    files = [path for path in _unfinished(settings, warehouse) if path.stat().st_mtime < old]
+    folders = [path for path in _staged(warehouse) if path.stat().st_mtime < old]
+    if dry_run:
+        return len(files) + len(folders)
+    for path in files:
+        path.unlink(missing_ok=True)
+    return len(files) + sum(_remove_staged(warehouse, folder.name) for folder in folders)
+
+
+def _unfinished(settings: Settings, warehouse: Warehouse) -> Iterator[Path]:
+    yield from unfinished_files(Path(settings.reports))
+    if isinstance(warehouse, FolderWarehouse):
+        yield from unfinished_files(warehouse.folder)
+
+
+def _staged(warehouse: Warehouse) -> list[Path]:
+    if not isinstance(warehouse, FolderWarehouse):
+        return []
+    return [path for path in (warehouse.folder / ".staging").glob("*/") if path.is_dir()]
+
+
+def _remove_staged(warehouse: Warehouse, name: str) -> int:
+    """Entering a staging area removes what a killed run has left there; a run that works keeps its own."""
+    try:
+        with warehouse.staging(name):
+            return 1
+    except StorageError:
+        return 0

@@ -1,0 +1,77 @@
+"""A page that shows a message roughly as Slack does, to look at wordings before anybody else has to.
+
+python -m tests.fakes.slack_page digest > digest.html
+chromium --headless --no-sandbox --window-size=760,900 --screenshot=digest.png digest.html
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from html import escape
+
+from scoring.alerting.block_kit import Block, Inline
+from tests.scoring.alerting.made_messages import MADE
+
+STYLE = """
+body { margin: 0; padding: 16px 20px; width: 700px; background: #fff; color: #1d1c1d;
+  font: 15px/1.47 Lato, "Noto Sans CJK KR", NanumSquare, sans-serif; }
+.message { display: flex; gap: 8px; }
+.avatar { width: 36px; height: 36px; border-radius: 6px; background: #2f6fde; color: #fff; font-weight: 700;
+  text-align: center; line-height: 36px; flex: none; }
+.who { font-weight: 900; }
+.app { background: #eee; border-radius: 2px; font-size: 10px; padding: 1px 3px; color: #616061; }
+.time { color: #616061; font-size: 12px; }
+h3 { font-size: 18px; line-height: 1.33; font-weight: 900; margin: 4px 0 8px; }
+p, li { white-space: pre-wrap; }
+p, ul { margin: 4px 0 8px; }
+ul { padding-left: 26px; }
+code { font: 12px/1.5 monospace; color: #c01343; background: #f8f8f8; border: 1px solid #ddd; border-radius: 3px;
+  padding: 1px 3px; }
+a { color: #1264a3; }
+small { display: block; color: #616061; font-size: 12px; margin: 4px 0; }
+i { display: inline-block; width: .8em; height: .8em; border-radius: 50%; vertical-align: -.04em; }
+"""
+# Emoji fonts are large and often missing where the pictures are made.
+CIRCLES = {"🔴": "#dd2e44", "🟡": "#fdcb58", "🟢": "#78b159", "⚪": "#e6e7e8"}
+
+
+def page(blocks: Sequence[Block]) -> str:
+    """The HTML of one message."""
+    shown = "".join(map(_block, blocks))
+    who = '<span class="who">AQB</span> <span class="app">앱</span> <span class="time">오전 7:02</span>'
+    body = f'<div class="message"><div class="avatar">A</div><div>{who}{shown}</div></div>'
+    return f'<!doctype html><meta charset="utf-8"><style>{STYLE}</style>{body}\n'
+
+
+def _block(block: Block) -> str:
+    if block["type"] == "header":
+        return f"<h3>{_text(block['text'])}</h3>"
+    if block["type"] == "context":
+        return "".join(f"<small>{_text(element)}</small>" for element in block["elements"])
+    return "".join(map(_element, block["elements"]))
+
+
+def _element(element: Block) -> str:
+    if element["type"] == "rich_text_section":
+        return f"<p>{''.join(map(_inline, element['elements']))}</p>"
+    items = (f"<li>{''.join(map(_inline, item['elements']))}</li>" for item in element["elements"])
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _inline(inline: Inline) -> str:
+    text, style = _text(inline), inline.get("style", {})
+    if inline["type"] == "link":
+        return f'<a href="{escape(inline["url"])}">{text}</a>'
+    return f"<code>{text}</code>" if style.get("code") else f"<b>{text}</b>" if style.get("bold") else text
+
+
+def _text(element: Block) -> str:
+    text = escape(element["text"])
+    for sign, colour in CIRCLES.items():
+        text = text.replace(sign, f'<i style="background: {colour}"></i>')
+    return text
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page(MADE[sys.argv[1]]().blocks))

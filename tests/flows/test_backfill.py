@@ -1,0 +1,206 @@
+"""The backfill flow and its command: what is done, what is skipped, what fails, what is said."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter, TaskRunFilter
+from prefect.client.schemas.sorting import ArtifactSort
+
+from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
+from flows.nightly import nightly
+from scoring.days import days_between
+from tasks.settings import MonitoringSettings, Settings
+from tasks.warehouse.folder import FolderWarehouse
+from tests.flows.conftest import Command
+from tests.tasks.made_rows import DAY, best, plain, refused, write_rows
+
+A_DAY = 24 * 60
+LAST = DAY + timedelta(days=5)
+DAYS = days_between(DAY, LAST)
+TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
+
+
+def made_source(folder: Path) -> Path:
+    """Six days, the third without rows, in a file that has them mixed and one that has a row of the fourth alone."""
+    rows = [row for number in (5, 0, 4, 1, 3) for row in (best(number * A_DAY), refused(number * A_DAY + number))]
+    write_rows(folder / "a.jsonl", rows)
+    write_rows(folder / "b.jsonl", [plain(3 * A_DAY, llm_response=None), plain(3 * A_DAY, output_tokens=-1.0)])
+    return folder
+
+
+def settings_in(folder: Path, source: Path) -> Settings:
+    return Settings(
+        warehouse=str(folder / "warehouse"),
+        reports=str(folder / "reports"),
+        state_url=f"sqlite:///{folder / 'state.db'}",
+        monitoring=MonitoringSettings(source=str(source), parallel_days=3),
+    )
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return settings_in(tmp_path, made_source(tmp_path / "source"))
+
+
+def tables(settings: Settings) -> dict[str, bytes]:
+    folder = Path(settings.warehouse)
+    return {f"{name} {day}": (folder / name / f"{day}.parquet").read_bytes() for name in TABLES for day in DAYS}
+
+
+def done(outcome: BackfillOutcome) -> list[date]:
+    return [one.day for one in outcome.days]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings: Settings, tmp_path: Path) -> None:
+    outcome = backfill(DAY, LAST, settings=settings)
+    assert (done(outcome), outcome.up_to_date, outcome.rows) == (DAYS, 0, 12)
+    assert [problem.split(":")[0] for problem in outcome.problems] == [str(DAYS[3])]  # the rejected row
+    nights = settings_in(tmp_path / "nights", Path(settings.monitoring.source))
+    for day in DAYS:
+        nightly(nights, day)
+    assert tables(settings) == tables(nights)
+    assert not list((Path(settings.warehouse) / ".staging").glob("*/"))
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_what_is_up_to_date_is_skipped_unless_forced(settings: Settings) -> None:
+    assert done(backfill(DAYS[1], DAYS[2], settings=settings)) == DAYS[1:3]
+    outcome = backfill(DAY, DAYS[3], settings=settings)
+    assert (done(outcome), outcome.up_to_date) == ([DAY, DAYS[3]], 2)
+    before = {path: path.stat().st_mtime_ns for path in Path(settings.warehouse).glob("monitoring_scores/*")}
+    assert done(backfill(DAY, DAYS[3], settings=settings)) == []
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert done(backfill(DAY, DAY, force=True, settings=settings)) == [DAY]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_failing_day_stops_no_other_and_is_done_by_the_next_backfill(settings: Settings) -> None:
+    with (
+        FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAYS[1]}"),
+        pytest.raises(IncompleteBackfillError, match=f"1 of 6 days are not complete: {DAYS[1]}") as incomplete,
+    ):
+        backfill(DAY, LAST, settings=settings)
+    assert done(incomplete.value.outcome) == DAYS
+    assert "another run" in incomplete.value.outcome.problems[0]
+    assert done(backfill(DAY, LAST, settings=settings)) == [DAYS[1]]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(settings: Settings) -> None:
+    (Path(settings.monitoring.source) / "c.parquet").write_bytes(b"")
+    with pytest.raises(IncompleteBackfillError, match="2 of 2 days") as incomplete:
+        backfill(DAY, DAYS[1], settings=settings)
+    assert incomplete.value.outcome.rows == 4
+    assert all("c.parquet" in problem for problem in incomplete.value.outcome.problems)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_progress_artifact_ends_at_a_hundred(settings: Settings) -> None:
+    state = backfill(DAY, DAYS[1], settings=settings, return_state=True)
+    with get_client(sync_client=True) as client:
+        artifacts = client.read_artifacts(
+            artifact_filter=ArtifactFilter(),
+            flow_run_filter=FlowRunFilter(id={"any_": [state.state_details.flow_run_id]}),
+            task_run_filter=TaskRunFilter(),
+            sort=ArtifactSort.KEY_ASC,
+            limit=100,
+            offset=0,
+        )
+    assert [artifact.data for artifact in artifacts if artifact.type == "progress"] == [100.0]
+
+
+# --- The command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def source(folder: Path) -> Path:
+    return made_source(folder / "data" / "chat_rows")
+
+
+RANGE = ("--from", str(DAY), "--to", str(LAST))
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(aqb: Command, source: Path) -> None:
+    ended = aqb("backfill", *RANGE, "--dry-run")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert f"{DAY} to {LAST}: 6 days, 12 rows" in ended.out
+    assert "up to date: 0 days" in ended.out
+    assert "0 questions, 0 USD" in ended.out
+    plan = json.loads(aqb("backfill", *RANGE, "--dry-run", "--json").out)
+    assert [(day["rows"], day["up_to_date"]) for day in plan["days"]] == [(rows, False) for rows in (2, 2, 0, 4, 2, 2)]
+    assert (plan["questions"], plan["usd"]) == (0, 0)
+    assert not Path("data/warehouse").exists()
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_command_prints_lines_where_there_is_no_terminal(aqb: Command, source: Path) -> None:
+    ended = aqb("backfill", *RANGE)
+    assert ended.exit_code == 1  # a row was rejected
+    assert ended.out == "6 days scored, 0 up to date before, 0 failed; 12 rows\n"
+    assert ended.err.startswith("6 days to score\n1/6 days")
+    assert f"warning: {DAYS[3]}: 1 rows rejected" in ended.err
+    again = aqb("backfill", *RANGE, "--json")
+    assert (again.exit_code, again.err) == (0, "")
+    assert json.loads(again.out) == {"days": [], "up_to_date": 6}
+    assert "up to date: 6 days" in aqb("backfill", *RANGE, "--dry-run").out
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_failed_day_ends_the_command_with_1_and_its_name(aqb: Command, source: Path) -> None:
+    with FolderWarehouse(Path("data/warehouse")).staging(f"monitoring-{DAYS[1]}"):
+        ended = aqb("backfill", *RANGE)
+    assert ended.exit_code == 1
+    assert f"{DAYS[1]} failed" in ended.err
+    assert ended.err.splitlines()[-2].endswith(f"1 of 6 days are not complete: {DAYS[1]}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--from", "2026-02-14", "--to", "2026-02-13"), "swap the two days"),
+        (("--from", "2026-02-14", "--to", "2999-01-01"), "not over yet"),
+        (("--from", "2026-02-14"), "Missing option '--to'"),
+        (("--from", "yesterday", "--to", "2026-02-14"), "'--from'"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [("--dry-run",), ()], ids=["dry", "real"])
+@pytest.mark.usefixtures("prefect_server")
+def test_days_that_are_no_range_end_with_2(
+    aqb: Command, source: Path, arguments: tuple[str, ...], says: str, dry_run: tuple[str, ...]
+) -> None:
+    ended = aqb("backfill", *arguments, *dry_run)
+    assert (ended.exit_code, says in ended.err) == (2, True)
+
+
+# --- The ledger as people see it ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_runs_are_listed_and_explained_step_by_step(aqb: Command, source: Path) -> None:
+    assert aqb("runs").out == "no runs yet\n"
+    aqb("backfill", *RANGE)
+    assert len(aqb("runs", "--last", "2").out.splitlines()) == 3
+    listed = json.loads(aqb("runs", "--json").out)
+    assert sorted(run["score_date"] for run in listed) == [str(day) for day in DAYS]
+    (fourth,) = [run for run in listed if run["score_date"] == str(DAYS[3])]
+    explained = aqb("runs", "show", fourth["run_id"][:10])
+    assert "kind        backfill of 2026-02-16" in explained.out
+    assert "rows_in 4, scored 2, excluded 1, rejected 1" in explained.out
+    assert "1 rows rejected" in explained.out
+    assert "b.jsonl" in explained.out
+    steps = json.loads(aqb("runs", "show", fourth["run_id"], "--json").out)["steps"]
+    assert [(step["step"], step["outcome"]) for step in steps] == [
+        (name, "completed") for name in ("extract", "score", "write", "summarise")
+    ]
+    assert steps[1]["counts"] == {"rows_in": 4, "scored": 2, "excluded": 1, "rejected": 1}
+
+
+def test_a_run_that_nobody_knows_is_wrong_usage(aqb: Command) -> None:
+    ended = aqb("runs", "show", "nothing")
+    assert (ended.exit_code, "no runs have an id that begins with 'nothing'" in ended.err) == (2, True)

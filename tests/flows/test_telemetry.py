@@ -1,0 +1,128 @@
+"""What leaves for a collector, and what is written as log lines, when a run is recorded. In a process of its own: the
+last spans leave when Python ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.otlp_receiver import Collector, attributes, collecting
+
+RECORD_A_RUN = """
+from __future__ import annotations
+import sys
+from contextlib import closing
+from datetime import date
+from flows.logs import configure_logs
+from flows.recording import recorded
+from flows.telemetry import tell_judgements
+from scoring.judging import VerdictStatus
+from tasks.judge.store import Judgement
+from tasks.run_ledger import RunLedger
+
+configure_logs(sys.argv[1])
+with closing(RunLedger("sqlite:///state.db")) as ledger:
+    for broken in (False, True):
+        try:
+            with recorded(ledger, "sqlite:///state.db", "nightly", date(2026, 2, 13), rubric="ola-monitoring") as run:
+                with run.step("extract"):
+                    pass
+                with run.step("score") as counts:
+                    counts.update(rows_in=5, scored=4)
+                    if broken:
+                        raise ValueError("an answer of a person")
+                run.note(rows_in=5, scored=4, excluded=1, rejected=0, cost_usd=0.25)
+        except ValueError:
+            pass
+one = {"kind": "semantic", "rubric": "aqb-1.2", "rubric_version": "1", "prompt_version": "2", "model_asked": "m"}
+tell_judgements([
+    Judgement("k1", input_hash="h", status=VerdictStatus.OK, answer={"score": 4}, reason="an answer", **one),
+    Judgement("k2", input_hash="h", status=VerdictStatus.REFUSED, **one),
+    Judgement("k3", input_hash="h", status=VerdictStatus.OK, answer={"score": 1}, from_store=True, **one),
+])
+print([name for name in sys.modules if name.startswith("opentelemetry.sdk")])
+"""
+
+
+def record_a_run(folder: Path, log_format: str = "plain", **variables: str) -> subprocess.CompletedProcess[str]:
+    """A run that completes and one that fails, then three judgements."""
+    script = folder / "record.py"
+    script.write_text(RECORD_A_RUN)
+    done = subprocess.run(
+        [sys.executable, script, log_format],
+        cwd=folder,
+        env=dict(os.environ) | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Collector:
+    with collecting() as collector:
+        record_a_run(tmp_path_factory.mktemp("run"), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
+    return collector
+
+
+def test_every_step_is_a_span_below_its_run(collected: Collector) -> None:
+    runs = [span for span in collected.spans if span.name == "run nightly"]
+    assert [attributes(span)["aqb.outcome"] for span in runs] == ["completed", "failed"]
+    for run in runs:
+        steps = [span.name for span in collected.spans if span.parent_span_id == run.span_id]
+        assert steps == ["extract", "score"]
+    assert collected.services == {"aqb"}
+    assert {attributes(span).get("aqb.day") for span in runs} == {"2026-02-13"}
+
+
+def test_a_failed_step_says_what_kind_of_error_it_was(collected: Collector) -> None:
+    failed = [span for span in collected.spans if span.status.code == 2]
+    assert sorted(span.name for span in failed) == ["run nightly", "score"]
+    assert {attributes(span)["error.type"] for span in failed} == {"ValueError"}
+
+
+def test_rows_durations_and_cost_are_measured(collected: Collector) -> None:
+    rows = collected.metrics["aqb.rows"].sum.data_points
+    assert {attributes(point)["aqb.fate"]: point.as_int for point in rows} == {"scored": 4, "excluded": 1}
+    durations = collected.metrics["aqb.run.duration"].histogram.data_points
+    assert {attributes(point)["aqb.outcome"]: point.count for point in durations} == {"completed": 1, "failed": 1}
+    assert [point.as_double for point in collected.metrics["aqb.judge.cost"].sum.data_points] == [0.25]
+
+
+def test_a_judgement_that_was_paid_for_is_an_evaluation_event(collected: Collector) -> None:
+    assert {event.event_name for event in collected.events} == {"gen_ai.evaluation.result"}
+    ok, refused = [attributes(event) for event in collected.events]
+    assert (ok["gen_ai.evaluation.name"], ok["gen_ai.evaluation.score.value"]) == ("semantic", 4)
+    assert (ok["aqb.judgement"], "error.type" in ok) == ("k1", False)
+    assert (refused["aqb.judgement"], refused["error.type"]) == ("k2", "refused")
+
+
+def test_nothing_that_people_wrote_leaves(collected: Collector) -> None:
+    assert collected.bodies
+    assert not [body for body in collected.bodies if b"an answer" in body]
+
+
+def test_without_an_endpoint_nothing_is_even_imported(tmp_path: Path) -> None:
+    done = record_a_run(tmp_path)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_log_lines_as_json_carry_the_id_of_their_run(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in record_a_run(tmp_path, "json").stderr.splitlines()]
+    assert [line["message"].partition(":")[0] for line in lines] == [
+        "extract 2026-02-13",
+        "score 2026-02-13",
+        "nightly 2026-02-13",
+    ] * 2
+    assert "failed" in lines[-1]["message"]
+    first, second = {line["run_id"] for line in lines[:3]}, {line["run_id"] for line in lines[3:]}
+    assert len(first) == len(second) == 1
+    assert first != second
+    assert "an answer" not in str(lines)

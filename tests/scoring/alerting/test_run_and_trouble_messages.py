@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from scoring.alerting.messages import Message
+from scoring.alerting.readable import readable
+from scoring.alerting.routing import RouteFilter
+from scoring.alerting.runs import ReviewedQuery, ReviewedRun, review_message
+from scoring.alerting.troubles import (
+    DeadLetter,
+    EndedFlow,
+    FlowState,
+    dead_letters_message,
+    failure_message,
+    quiet_message,
+)
+from tests.scoring.alerting.slack_rules import assert_taken_by_slack
+
+QUERIES = tuple(
+    ReviewedQuery(f"Q-{number}", f"질의 {number} 010-1234-5678", number / 10, ("정확성 2점 이하",))
+    for number in range(8)
+)
+RUN = ReviewedRun(
+    name="plan_agent_1.csv",
+    input_sha256="ab" * 32,
+    rubric="aqb-1.2",
+    rubric_version="1",
+    rubric_title="채용 에이전트 품질 평가",
+    agent_types=("plan",),
+    queries=120,
+    flagged=8,
+    over_budget=0,
+    reasons=(("정확성 2점 이하", 8), ("에러 또는 빈 응답 있음", 3)),
+    worst=QUERIES,
+    review_list="data/reports/test-runs/plan_agent_1-abababab/review.csv",
+    report="data/reports/test-runs/plan_agent_1-abababab/report.md",
+    run_id="0f3a",
+)
+FLOW = EndedFlow(
+    flow="nightly",
+    run_name="nightly 2026-03-13",
+    run_id="0f3a",
+    state="failed",
+    error="StorageError",
+    reason="cannot write: No space left on device <!channel> 010-1234-5678",
+    step="write 2026-03-13",
+    tries=3,
+    max_tries=3,
+    rerun="aqb nightly --date 2026-03-13",
+)
+
+
+def only(found: list[Message]) -> Message:
+    (message,) = found
+    assert_taken_by_slack(message)
+    return message
+
+
+def test_a_test_run_is_one_message_with_counts_by_reason_and_the_worst_queries() -> None:
+    message = only(review_message(RouteFilter(), RUN))
+    text = readable(message.blocks)
+    assert (message.kind, message.level) == ("review", "warning")
+    assert message.keys == ("aqb-1.2|" + "ab" * 32,)
+    for part in (
+        "수기 확인 8건",
+        "질의 120개 중 8개",
+        "- 정확성 2점 이하 8개",
+        "- 에러 또는 빈 응답 있음 3개",
+        RUN.review_list,
+    ):
+        assert part in text
+    assert text.count("`Q-") == 5
+    assert "010" not in text
+
+
+def test_a_run_that_nobody_has_to_look_at_is_no_message() -> None:
+    assert review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=())) == []
+
+
+def test_a_judge_over_budget_is_told_even_if_nothing_is_flagged() -> None:
+    run = replace(RUN, flagged=0, reasons=(), worst=(), over_budget=17)
+    assert "판정 예산이 다해 질문 17건을 묻지 못했습니다." in readable(only(review_message(RouteFilter(), run)).blocks)
+
+
+def test_a_query_without_a_total_says_so() -> None:
+    run = replace(RUN, worst=(ReviewedQuery("Q-1", None, None, ("정확성을 채점할 수 없는 응답 있음",)),))
+    assert "`Q-1` 종합 점수 없음 · 질의 없음" in readable(only(review_message(RouteFilter(), run)).blocks)
+
+
+def test_a_served_report_is_a_link() -> None:
+    run = replace(RUN, report_url="https://aqb.example.com/r.html")
+    assert "보고서  열기 <https://aqb.example.com/r.html>" in readable(only(review_message(RouteFilter(), run)).blocks)
+
+
+@pytest.mark.parametrize(
+    ("route", "hears"),
+    [
+        (RouteFilter(), True),
+        (RouteFilter(agent_types=frozenset({"plan", "move"})), True),
+        (RouteFilter(agent_types=frozenset({"move"})), False),
+        (RouteFilter(rubrics=frozenset({"aqb-1.2"})), True),
+        (RouteFilter(rubrics=frozenset({"ola-monitoring"})), False),
+        (RouteFilter(levels=frozenset({"critical"})), False),
+        (RouteFilter(tenants=frozenset({"a"})), False),
+    ],
+)
+def test_a_route_hears_of_the_runs_it_asked_for(route: RouteFilter, hears: bool) -> None:
+    assert bool(review_message(route, RUN)) is hears
+
+
+def test_a_failed_flow_says_what_where_and_how_to_run_it_again() -> None:
+    message = only(failure_message(FLOW))
+    text = readable(message.blocks)
+    assert (message.kind, message.level, message.keys) == ("failure", "critical", ("flow|0f3a|failed",))
+    for part in (
+        "🔴 Critical · nightly 2026-03-13 실패",
+        "오류  `StorageError` cannot write: No space left on device <!channel> [전화번호]",
+        "단계  write 2026-03-13",
+        "시도  3번 중 3번째, 더 시도하지 않습니다",
+        "`aqb nightly --date 2026-03-13`",
+        "실행 0f3a",
+    ):
+        assert part in text
+    assert "<" not in message.text
+
+
+@pytest.mark.parametrize(
+    ("state", "level"), [("failed", "critical"), ("crashed", "critical"), ("cancelled", "warning")]
+)
+def test_a_cancelled_flow_is_no_emergency(state: FlowState, level: str) -> None:
+    assert only(failure_message(replace(FLOW, state=state))).level == level
+
+
+def test_a_flow_that_died_before_its_first_step_says_so() -> None:
+    text = readable(only(failure_message(replace(FLOW, step=None, tries=1, max_tries=2, reason=""))).blocks)
+    assert "단계에 들어가기 전이나 그 사이" in text
+    assert "2번 중 1번째, 다시 시도합니다" in text
+
+
+def test_a_quiet_week_is_one_line_with_its_last_day_as_key() -> None:
+    message = only(quiet_message(date(2026, 3, 2), date(2026, 3, 8), 7, 3_745))
+    assert (message.kind, message.level, message.keys) == ("quiet", "info", ("quiet|2026-03-08",))
+    assert "채점한 날 7일, 행 3,745건" in readable(message.blocks)
+
+
+def test_dead_letters_are_listed_all() -> None:
+    letters = [DeadLetter(n, "ops", f"알림 {n}", date(2026, 3, 2), "invalid_payload") for n in range(300)]
+    parts = dead_letters_message(letters)
+    for part in parts:
+        assert_taken_by_slack(part)
+    text = "\n".join(readable(part.blocks) for part in parts)
+    assert all(f"알림 {n}\n" in text for n in range(300))
+    assert "포기한 알림 300건" in text
+
+
+def test_without_dead_letters_there_is_nothing_to_say() -> None:
+    assert dead_letters_message([]) == []

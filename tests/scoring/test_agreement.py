@@ -1,0 +1,68 @@
+"""People beside scores: exact, adjacent, bias, kappa, and when a metric may be believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from scoring.agreement import ALL_AGENTS, Agreement, Pair, agreements
+from scoring.statistics import MIN_N_FOR_VERDICT
+
+
+def pairs(*scores_and_labels: tuple[float, float], metric: str = "accuracy", agent: str = "plan") -> list[Pair]:
+    """A pair per query."""
+    return [
+        Pair(metric, agent, f"{agent}-{place}", score, label) for place, (score, label) in enumerate(scores_and_labels)
+    ]
+
+
+def only(found: list[Agreement]) -> Agreement:
+    assert len(found) == 1
+    return found[0]
+
+
+def test_one_point_apart_is_adjacent_and_two_are_not() -> None:
+    found = only(agreements(pairs((5, 5), (4, 5), (3, 5), (0, 5))))
+    assert (found.n, found.exact, found.adjacent) == (4, 1, 2)
+
+
+def test_a_kind_score_has_a_positive_bias() -> None:
+    assert only(agreements(pairs((5, 4), (5, 4), (3, 3), (2, 3)))).bias == 0.25
+
+
+def test_the_confusion_counts_labels_by_scores() -> None:
+    assert only(agreements(pairs((5, 4), (5, 4), (3, 3), (2.5, 3)))).confusion == {(4, 5): 2, (3, 3): 2}
+
+
+def test_agent_types_stand_apart_below_the_whole() -> None:
+    found = agreements([*pairs((5, 5), (0, 0)), *pairs((5, 0), (0, 5), agent="move")])
+    assert [(one.agent_type, one.n, one.exact) for one in found] == [(ALL_AGENTS, 4, 2), ("move", 2, 0), ("plan", 2, 2)]
+
+
+def test_metrics_stand_apart() -> None:
+    found = agreements([*pairs((5, 5)), *pairs((3, 1), metric="intent")])
+    assert [(one.metric, one.n) for one in found] == [("accuracy", 1), ("intent", 1)]
+
+
+@pytest.mark.parametrize(
+    ("queries", "wrong", "trusted"),
+    [(MIN_N_FOR_VERDICT, 0, True), (MIN_N_FOR_VERDICT - 1, 0, False), (60, 3, True), (60, 30, False)],
+)
+def test_a_metric_is_trusted_from_enough_queries_that_agree(queries: int, wrong: int, *, trusted: bool) -> None:
+    judged = [(float(place % 6), float(place % 6)) for place in range(queries - wrong)]
+    judged += [(float(place % 6), float((place + 3) % 6)) for place in range(wrong)]
+    assert only(agreements(pairs(*judged))).trusted(0.6) is trusted
+
+
+def test_many_labels_of_few_queries_are_not_trusted() -> None:
+    repeated = [Pair("accuracy", "plan", place % 5, float(place % 6), float(place % 6)) for place in range(300)]
+    found = only(agreements(repeated))
+    assert (found.n, found.clusters, found.trusted(0.6)) == (300, 5, False)
+
+
+def test_agreement_about_one_single_rating_proves_nothing() -> None:
+    found = only(agreements(pairs(*[(5.0, 5.0)] * 100)))
+    assert (found.exact, found.linear.value, found.trusted(0.0)) == (100, None, False)
+
+
+def test_nothing_labelled_has_no_agreement() -> None:
+    assert agreements([]) == []

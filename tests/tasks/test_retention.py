@@ -1,0 +1,285 @@
+"""What is taken away goes for good, and nothing else goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from scoring.alerting.messages import Message
+from scoring.days import day_window
+from scoring.errors import StorageError
+from scoring.judging import VerdictStatus
+from tasks.chat_rows import ChatRowFiles
+from tasks.chat_scoring import score_chat_rows
+from tasks.erased_sessions import erased_sessions
+from tasks.judge.store import Judgement, VerdictStore
+from tasks.monitoring_tables import write_day_report, write_scored_day
+from tasks.retention import ERASED_CELL, erase, prune
+from tasks.run_warehouse import DAY_JUDGEMENTS_SCHEMA
+from tasks.settings import MonitoringSettings, Settings
+from tasks.slack.outbox import Outbox
+from tasks.warehouse.folder import FolderWarehouse
+from tasks.whole_files import empty_frame
+from tests.tasks.made_rows import DAY, RUBRIC, best, plain, refused, write_rows
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+SECRET, SECRET_ANSWER = (
+    "제 이름은 홍길동인데 살까 | 팔까",
+    "홍길동 고객님, 죄송합니다. 저는 법률 자문을 드릴 수 없습니다.",
+)
+SESSION = "session-of-one-person"
+DAYS = [DAY + timedelta(days=offset) for offset in range(3)]
+DAY_MINUTES = 24 * 60
+
+
+def score(settings: Settings, days: list[date]) -> None:
+    """Scores days as a run does: with what it knows of erased sessions."""
+    for day in days:
+        outcome = score_chat_rows(
+            ChatRowFiles([settings.monitoring.source]),
+            RUBRIC,
+            time_zone="Asia/Seoul",
+            window=day_window(day, "Asia/Seoul"),
+            staging=Path(settings.reports) / "staging",
+            keep_text="all",
+        )
+        write_scored_day(warehouse(settings), day, outcome, erased_sessions(settings.state_url))
+        write_day_report(warehouse(settings), day, outcome, Path(settings.reports), str(day))
+        shutil.rmtree(Path(settings.reports) / "staging")
+
+
+def warehouse(settings: Settings) -> FolderWarehouse:
+    return FolderWarehouse(Path(settings.warehouse))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Three scored days; somebody's session is in the first and the last, another one everywhere."""
+    rows = [
+        row
+        for number in range(len(DAYS))
+        for row in (best(number * DAY_MINUTES), plain(number * DAY_MINUTES + 1), refused(number * DAY_MINUTES + 2))
+    ]
+    for number in (0, 2):
+        mine = {"session_id": SESSION, "user_input": SECRET}
+        rows.append(refused(number * DAY_MINUTES + 3, llm_response=SECRET_ANSWER, **mine))
+        rows.append(plain(number * DAY_MINUTES + 4, llm_response=None, **mine))
+    settings = Settings(
+        warehouse=str(tmp_path / "data" / "warehouse"),
+        reports=str(tmp_path / "data" / "reports"),
+        state_url=f"sqlite:///{tmp_path / 'data' / 'state.db'}",
+        monitoring=MonitoringSettings(source=str(write_rows(tmp_path / "source" / "a.jsonl", rows))),
+    )
+    score(settings, DAYS)
+    return settings
+
+
+def table(settings: Settings, name: str, days: list[date] | None = None) -> pl.DataFrame:
+    rows = warehouse(settings).read(name, days)
+    assert rows is not None
+    return rows.collect()
+
+
+def files(settings: Settings) -> dict[str, bytes]:
+    """Every table and report by its path."""
+    data = Path(settings.warehouse).parent
+    paths = [path for path in data.rglob("*") if path.suffix in {".parquet", ".md", ".html"}]
+    return {str(path.relative_to(data)): path.read_bytes() for path in sorted(paths)}
+
+
+def everything_readable(settings: Settings) -> str:
+    """All texts that somebody can find in the data folder."""
+    data = Path(settings.warehouse).parent
+    tables = [str(pl.read_parquet(path).to_dicts()) for path in data.rglob("*.parquet")]
+    others = [path.read_bytes().decode(errors="replace") for path in data.rglob("*") if path.is_file()]
+    return "".join(tables + others)
+
+
+def message(key: str, row_id: str) -> Message:
+    def block(text: str) -> dict[str, object]:
+        return {"type": "section", "text": {"type": "plain_text", "text": text}}
+
+    return Message("digest", "warning", (key,), "요약", [block("숫자"), block(f"{row_id} 질문: {SECRET}")])
+
+
+# --- A session ----------------------------------------------------------------------------------------------------
+
+
+def test_of_an_erased_session_nothing_readable_is_left(settings: Settings) -> None:
+    mine = table(settings, "monitoring_scores").filter(session_id=SESSION)["row_id"][0]
+    with closing(Outbox(settings.state_url)) as outbox:
+        outbox.put("default", "", [message("a", mine), message("b", "another-row")], NOW)
+    before = everything_readable(settings)
+    assert all(text in before for text in (SESSION, "홍길동", SECRET_ANSWER))
+
+    found = erase(settings, SESSION, NOW, dry_run=False)
+
+    assert found == {"monitoring_scores: rows": 2, "monitoring_excluded: rows": 2, "reports": 2, "alert messages": 1}
+    with closing(Outbox(settings.state_url)) as outbox:
+        touched, other = outbox.waiting()
+    assert [len(touched.blocks), len(other.blocks)] == [1, 2]
+    with closing(Outbox(settings.state_url)) as outbox:
+        assert outbox.forget_rows(["another-row"], dry_run=False) == 1  # it quoted the same text, for this test only
+    after = everything_readable(settings)
+    assert not [text for text in (SESSION, "홍길동", SECRET_ANSWER) if text in after]
+
+
+def test_the_scores_of_an_erased_session_and_everything_of_others_stay(settings: Settings) -> None:
+    def of_others(name: str) -> list[tuple[object, ...]]:
+        return [row for row in table(settings, name).rows() if SESSION not in row]
+
+    numbers = pl.exclude("session_id", "user_input", "llm_response")
+    scores, others = table(settings, "monitoring_scores").select(numbers), of_others("monitoring_scores")
+    report = Path(settings.reports) / f"monitoring-{DAY}.md"
+    lines = report.read_text("utf-8").splitlines()
+    erase(settings, SESSION, NOW, dry_run=False)
+    assert table(settings, "monitoring_scores").select(numbers).equals(scores)
+    assert [row for row in of_others("monitoring_scores") if row[4] is not None] == others
+    changed = [new for old, new in zip(lines, report.read_text("utf-8").splitlines(), strict=True) if old != new]
+    assert len(changed) == 1
+    assert changed[0].endswith(f" | {ERASED_CELL} |")
+    assert changed[0].count(" | ") == lines[lines.index("## 점수가 가장 낮은 행") + 2].count(" | ")
+
+
+def test_erasing_twice_finds_nothing_the_second_time(settings: Settings) -> None:
+    erase(settings, SESSION, NOW, dry_run=False)
+    once = files(settings)
+    assert set(erase(settings, SESSION, NOW, dry_run=False).values()) == {0}
+    assert files(settings) == once
+
+
+def test_a_rerun_does_not_bring_an_erased_session_back(settings: Settings) -> None:
+    erase(settings, SESSION, NOW, dry_run=False)
+    tables = {name: content for name, content in files(settings).items() if name.endswith(".parquet")}
+    score(settings, DAYS)
+    again = files(settings)
+    assert {name: again[name] for name in tables} == tables
+    assert "홍길동" not in everything_readable(settings)
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(settings: Settings) -> None:
+    before = files(settings)
+    announced = erase(settings, SESSION, NOW, dry_run=True)
+    assert files(settings) == before
+    assert erased_sessions(settings.state_url) == frozenset()
+    assert announced == erase(settings, SESSION, NOW, dry_run=False)
+
+
+def test_a_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Settings) -> None:
+    with warehouse(settings).staging(f"monitoring-{DAYS[1]}"), pytest.raises(StorageError, match="another run"):
+        erase(settings, SESSION, NOW, dry_run=False)
+    left = table(settings, "monitoring_scores").filter(session_id=SESSION)
+    assert left["score_date"].to_list() == [DAYS[2]]
+    assert erase(settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
+
+
+def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Settings, tmp_path: Path) -> None:
+    """The process is stopped by the lock of the second day, and killed there."""
+    data, copy = Path(settings.warehouse).parent, tmp_path / "undisturbed"
+    shutil.copytree(data, copy)
+    undisturbed = settings.model_copy(
+        update={"warehouse": str(copy / "warehouse"), "reports": str(copy / "reports"), "state_url": "sqlite://"}
+    )
+    erase(undisturbed, SESSION, NOW, dry_run=False)
+
+    second = Path(settings.reports) / f"monitoring-{DAYS[2]}.md"
+    text = second.read_bytes()
+    second.unlink()
+    os.mkfifo(second)  # whoever reads it waits
+    script = (
+        "import sys; from datetime import UTC, datetime; from tasks.retention import erase; "
+        "from tasks.settings import Settings; "
+        "erase(Settings.model_validate_json(sys.argv[1]), sys.argv[2], datetime.now(UTC), dry_run=False)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, settings.model_dump_json(), SESSION]) as process:
+        opened = threading.Event()
+
+        def open_and_kill() -> None:
+            with second.open("wb"):  # opens when the process has come to it
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                opened.set()
+
+        killer = threading.Thread(target=open_and_kill, daemon=True)
+        killer.start()
+        assert opened.wait(30), "the process never came to the second report"
+        killer.join()
+    second.unlink()
+    second.write_bytes(text)
+    left = table(settings, "monitoring_scores").filter(session_id=SESSION)
+    assert left["score_date"].to_list() == [DAYS[2]]
+
+    erase(settings, SESSION, NOW, dry_run=False)
+    assert files(settings) == files(undisturbed)
+
+
+# --- Age ----------------------------------------------------------------------------------------------------------
+
+
+def test_old_days_lose_their_texts_and_keep_their_scores(settings: Settings) -> None:
+    texts = ["user_input", "llm_response"]
+    scores, last = table(settings, "monitoring_scores"), table(settings, "monitoring_scores", [DAYS[2]])
+    found = prune(settings, DAYS[2], NOW, dry_run=False)
+    assert found["monitoring_scores: texts"] == scores.filter(pl.col("score_date") < DAYS[2]).height
+    assert found["reports that quote"] == 2
+    pruned = table(settings, "monitoring_scores")
+    assert pruned.drop(texts).equals(scores.drop(texts))
+    assert pruned.filter(pl.col("score_date") < DAYS[2]).select(texts).null_count().row(0) == (7, 7)
+    assert pruned.filter(score_date=DAYS[2]).equals(last)
+    assert [path.name for path in Path(settings.reports).glob("*.md")] == [f"monitoring-{DAYS[2]}.md"]
+
+
+def test_pruning_twice_finds_nothing_the_second_time(settings: Settings) -> None:
+    announced = prune(settings, DAYS[2], NOW, dry_run=True)
+    assert announced == prune(settings, DAYS[2], NOW, dry_run=False)
+    once = files(settings)
+    assert set(prune(settings, DAYS[2], NOW, dry_run=False).values()) == {0}
+    assert files(settings) == once
+
+
+def test_old_judgements_verdicts_and_messages_go(settings: Settings) -> None:
+    row = empty_frame(DAY_JUDGEMENTS_SCHEMA).clear(1).with_columns(kind=pl.lit("semantic"), reason=pl.lit(SECRET))
+    for day in DAYS:
+        warehouse(settings).replace_day("judgements", day, DAY_JUDGEMENTS_SCHEMA, [row])
+    verdict = Judgement("k", "semantic", "aqb-1.2", "1", "1", "m", "h", VerdictStatus.OK, answer={"score": 4})
+    long_ago, tomorrow = NOW - timedelta(days=400), datetime.now(UTC) + timedelta(days=2)
+    with closing(VerdictStore(settings.state_url)) as store, closing(Outbox(settings.state_url)) as outbox:
+        store.save([verdict])
+        outbox.put("default", "", [message("sent", "r1"), message("waiting", "r2")], long_ago)
+        outbox.sent(outbox.waiting()[0], long_ago, "1")
+        found = prune(settings, DAYS[2], NOW, dry_run=False)
+        assert (found["judgements: rows"], found["verdicts"], found["alert messages"]) == (2, 0, 1)
+        assert outbox.told("default") == {"sent", "waiting"}
+        assert [SECRET in json.dumps(one.blocks, ensure_ascii=False) for one in outbox.waiting()] == [True]
+        assert prune(settings, tomorrow.date(), NOW, dry_run=False)["verdicts"] == 1
+        assert store.found(["k"]) == {}
+    assert table(settings, "judgements").is_empty()
+
+
+def test_leftovers_of_killed_runs_go_after_a_day_unless_somebody_works_there(settings: Settings) -> None:
+    staging = Path(settings.warehouse) / ".staging"
+    killed, working, young = (staging / name for name in ("killed", "working", "young"))
+    unfinished = Path(settings.reports) / ".monitoring-2026-02-13.md.unfinished"
+    long_ago = (NOW - timedelta(days=2)).timestamp()
+    for folder in (killed, young):
+        folder.mkdir()
+        (folder / "part.parquet").touch()
+    unfinished.touch()
+    with warehouse(settings).staging("working"):
+        working.mkdir()
+        for path in (killed, working, unfinished):
+            os.utime(path, (long_ago, long_ago))
+        os.utime(young, (NOW.timestamp(), NOW.timestamp()))
+        assert prune(settings, DAYS[0], NOW, dry_run=False)["leftovers of killed runs"] == 2
+        assert [path.exists() for path in (killed, working, young, unfinished)] == [False, True, True, False]
