@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flows.alerting import Told
+from flows.alerting import Preview, Told
 from scoring.alerting.messages import Message
-from scoring.alerting.replay import ReplayedMessage
+from scoring.alerting.readable import readable
 from tasks.slack.outbox import Letter
-from tasks.slack.readable import readable
 
 
 def message_dict(route: str, message: Message) -> dict[str, Any]:
@@ -40,10 +38,10 @@ def told_text(told: Told) -> str:
     return "\n".join(lines)
 
 
-def preview_text(found: Mapping[str, Sequence[ReplayedMessage]], first: date, last: date) -> str:
+def preview_text(preview: Preview) -> str:
     """How many messages each route would have had, and every one with its reasons."""
-    lines = [f"{first} to {last}, as if every day had been told in its own night"]
-    for route, messages in found.items():
+    lines = [f"{preview.first} to {preview.last}, as if each day had been told in its own night"]
+    for route, messages in preview.messages.items():
         kinds = Counter(message.kind for message in messages)
         busiest = max(Counter(message.day for message in messages).values(), default=0)
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
@@ -52,9 +50,9 @@ def preview_text(found: Mapping[str, Sequence[ReplayedMessage]], first: date, la
     return "\n".join(lines)
 
 
-def preview_dict(found: Mapping[str, Sequence[ReplayedMessage]]) -> dict[str, Any]:
+def preview_dict(preview: Preview) -> dict[str, Any]:
     """The same for programs."""
-    return {route: [vars(message) for message in messages] for route, messages in found.items()}
+    return {route: [vars(message) for message in messages] for route, messages in preview.messages.items()}
 
 
 def letters_text(waiting: Sequence[Letter], dead: Sequence[Letter], time_zone: str) -> str:

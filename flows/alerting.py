@@ -29,7 +29,7 @@ from scoring.alerting.troubles import DeadLetter, dead_letters_message, quiet_me
 from scoring.catalog import row_rubric
 from scoring.days import days_between
 from scoring.derived_tables import ALL_TENANTS
-from scoring.errors import AqbError
+from scoring.errors import AqbError, InputError
 from tasks.monitoring_tables import KPIS, read_alerts
 from tasks.reports.review_list import reviewed_run
 from tasks.run_ledger import RunLedger
@@ -65,6 +65,15 @@ class Told:
     sent: tuple[str, ...]
     waiting: int
     problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What past days would have sent, by route, as if each had been told in its own night."""
+
+    first: date
+    last: date
+    messages: dict[str, list[ReplayedMessage]]
 
 
 NOTHING_TOLD = Told((), 0, ())
@@ -137,12 +146,19 @@ def would_send(settings: Settings, days: Sequence[date]) -> list[tuple[str, Mess
     return found
 
 
-def preview(settings: Settings, last: date, days: int) -> dict[str, list[ReplayedMessage]]:
-    """The messages that each route would have had in the days up to `last`, as if it had never been told anything."""
-    facts = read_alerts(open_warehouse(settings.warehouse, settings), last, days + HISTORY_DAYS)
+def preview(settings: Settings, days: int) -> Preview:
+    """The messages that each route would have had in the last `days` that end with the latest scored one.
+
+    Raises:
+        InputError: no day has been scored.
+    """
+    warehouse = open_warehouse(settings.warehouse, settings)
+    if not (scored := warehouse.days(KPIS)):
+        raise InputError("no day has been scored yet", where=settings.warehouse, fix="aqb nightly, or aqb backfill")
+    first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
+    facts = read_alerts(warehouse, last, days + HISTORY_DAYS)
     routes = {one.name: one.filter for one in subscriptions(settings.alerts)}
-    wanted = days_between(last - timedelta(days=days - 1), last)
-    return replay(facts, wanted, routes, row_rubric(RUBRIC_ID))
+    return Preview(first, last, replay(facts, days_between(first, last), routes, row_rubric(RUBRIC_ID)))
 
 
 def letters(settings: Settings) -> tuple[list[Letter], list[Letter]]:

@@ -24,6 +24,7 @@ from flows.day import DayOutcome, score_day
 from flows.hooks import tell_of_end
 from flows.run_parameters import GivenSettings, settings_of_flow
 from scoring.errors import AqbError
+from tasks.bigquery.names import is_bigquery
 from tasks.chat_rows import ChatRowSource, open_source
 from tasks.day_plan import backfill_plan, portions
 from tasks.day_spool import DaySpool
@@ -150,7 +151,9 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
     """The days as they are finished, a few at a time; their rows are read in one pass."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        spool = DaySpool(open_source(settings.monitoring.source, settings), days, settings.time_zone, folder)
+        source = open_source(settings.monitoring.source, settings)
+        # BigQuery reads a day alone; of files all would be read for each day.
+        spool = None if is_bigquery(settings.monitoring.source) else DaySpool(source, days, settings.time_zone, folder)
     except AqbError as error:
         yield from (BackfilledDay(day, None, str(error)) for day in days)
         return
@@ -158,7 +161,8 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
     try:
         # Each thread sees the flow run, as a task of Prefect's own would.
         futures: list[Future[BackfilledDay]] = [
-            workers.submit(copy_context().run, _score_one, settings, day, spool.of_day(day)) for day in days
+            workers.submit(copy_context().run, _score_one, settings, day, spool.of_day(day) if spool else None)
+            for day in days
         ]
         for future in as_completed(futures):
             yield future.result()
@@ -166,7 +170,7 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
         workers.shutdown(cancel_futures=True)
 
 
-def _score_one(settings: Settings, day: date, rows: ChatRowSource) -> BackfilledDay:
+def _score_one(settings: Settings, day: date, rows: ChatRowSource | None) -> BackfilledDay:
     try:
         return BackfilledDay(day, score_day(settings, day, BACKFILL, rows))
     except AqbError as error:

@@ -7,11 +7,11 @@ time-outs, states and artifacts.
 from __future__ import annotations
 
 import shutil
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
@@ -22,8 +22,9 @@ from scoring.catalog import row_rubric
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
 from tasks.chat_rows import ChatRowSource, FileIdentity, open_source
-from tasks.chat_scoring import Counts, ScoredRows, score_chat_rows
+from tasks.chat_scoring import Counts, ScoredPeriod, ScoredRows, score_chat_rows
 from tasks.day_plan import day_parameters
+from tasks.engine import scores_inside
 from tasks.erased_sessions import erased_sessions
 from tasks.later_alerts import write_later_alerts
 from tasks.leases import in_turn, working_alone
@@ -31,6 +32,11 @@ from tasks.monitoring_tables import RUNS, write_alerts, write_day_report, write_
 from tasks.run_ledger import RUNS_SCHEMA, RunLedger
 from tasks.settings import Settings
 from tasks.warehouse import Warehouse, open_warehouse
+
+if TYPE_CHECKING:
+    from tasks.bigquery.pushdown import InsideRows
+    from tasks.bigquery.rows import BigQueryChatRows
+    from tasks.warehouse.bigquery import BigQueryWarehouse
 
 RUBRIC_ID = "ola-monitoring"
 
@@ -63,12 +69,16 @@ def extract(
 
 
 @step("score", run_name="score {day}", timeout_s=6 * 3600)
-def score(files: ChatRowSource, day: date, settings: Settings, staging: Path) -> ScoredRows:
-    """Scores the rows of the day into the staging folder."""
+def score(
+    source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings, staging: Path
+) -> ScoredRows | InsideRows:
+    """Scores the rows of the day: here, into the staging folder, or inside BigQuery, into a staged day there."""
+    if scores_inside(settings):
+        return _score_inside(source, warehouse, day, settings)
     shutil.rmtree(staging, ignore_errors=True)  # what an earlier attempt left there takes room
     try:
         return score_chat_rows(
-            files,
+            source,
             row_rubric(RUBRIC_ID),
             time_zone=settings.time_zone,
             window=day_window(day, settings.time_zone),
@@ -84,9 +94,13 @@ def score(files: ChatRowSource, day: date, settings: Settings, staging: Path) ->
 
 
 @step("write", run_name="write {day}", timeout_s=3600)
-def write(warehouse: Warehouse, day: date, outcome: ScoredRows, state_url: str) -> list[AlertFact]:
+def write(warehouse: Warehouse, day: date, outcome: ScoredRows | InsideRows, state_url: str) -> list[AlertFact]:
     """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it."""
-    write_scored_day(warehouse, day, outcome, erased_sessions(state_url))
+    erased = erased_sessions(state_url)
+    if isinstance(outcome, ScoredRows):
+        write_scored_day(warehouse, day, outcome, erased)
+    else:
+        outcome.write(erased)
     with in_turn(warehouse, state_url, "monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
         write_later_alerts(warehouse, day, outcome.rubric)
@@ -94,7 +108,7 @@ def write(warehouse: Warehouse, day: date, outcome: ScoredRows, state_url: str) 
 
 
 @step("summarise", run_name="summarise {day}", timeout_s=600)
-def summarise(warehouse: Warehouse, day: date, outcome: ScoredRows, reports: Path, title: str) -> Path:
+def summarise(warehouse: Warehouse, day: date, outcome: ScoredPeriod, reports: Path, title: str) -> Path:
     """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people."""
     written = write_day_report(warehouse, day, outcome, reports, title)
     report = written.content
@@ -128,16 +142,19 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
             rubric_version=rubric.version,
             parameters=day_parameters(settings),
         ) as run,
+        ExitStack() as leftovers,
     ):
         labels = {"rubric": rubric.id, "run_id": run.run.run_id}
         warehouse = open_warehouse(settings.warehouse, settings, labels)
         with run.step("extract"):
-            files, inputs = extract(settings, day, read_before, labels)
+            source, inputs = extract(settings, day, read_before, labels)
             run.note(inputs=[vars(file) for file in inputs])
         with run.step("score") as counts:
-            outcome = score(files, day, settings, staging)
+            outcome = score(source, warehouse, day, settings, staging)
+            if not isinstance(outcome, ScoredRows):
+                leftovers.callback(outcome.remove)
             counts.update(vars(outcome.counts))
-            _refuse_nothing_read(outcome, len(files.files))
+            _refuse_nothing_read(outcome, len(source.files))
         with run.step("write"):
             alerts = write(warehouse, day, outcome, settings.state_url)
         with run.step("summarise"):
@@ -160,12 +177,25 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
         alerts,
         report,
         problems,
-        len(files.files),
+        len(source.files),
         len(outcome.failures),
     )
 
 
-def _refuse_nothing_read(outcome: ScoredRows, files: int) -> None:
+def _score_inside(source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings) -> InsideRows:
+    from tasks.bigquery.pushdown import score_inside  # a second of imports that only BigQuery needs
+
+    return score_inside(
+        cast("BigQueryChatRows", source),
+        cast("BigQueryWarehouse", warehouse),
+        row_rubric(RUBRIC_ID),
+        day,
+        time_zone=settings.time_zone,
+        keep_text=settings.monitoring.keep_text,
+    )
+
+
+def _refuse_nothing_read(outcome: ScoredPeriod, files: int) -> None:
     """A day must not be emptied because its source is broken."""
     if len(outcome.failures) == files and not outcome.counts.rows_in:
         errors = "\n".join(str(failure.error) for failure in outcome.failures)
@@ -176,7 +206,7 @@ def _title(day: date, kind: str) -> str:
     return f"{day} (오늘 지금까지, 잠정)" if kind == "intraday" else str(day)
 
 
-def _problems(outcome: ScoredRows) -> tuple[str, ...]:
+def _problems(outcome: ScoredPeriod) -> tuple[str, ...]:
     problems = [str(failure.error) for failure in outcome.failures]
     if outcome.counts.rejected:
         codes = ", ".join(f"{code} {count}" for code, count in sorted(outcome.rejected_by_code.items()))

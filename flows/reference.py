@@ -13,6 +13,7 @@ from typer.main import get_command
 from flows.cli import app
 from scoring.catalog import row_rubric
 from tasks import monitoring_tables, run_warehouse
+from tasks.agreement.table import AGREEMENTS, AGREEMENTS_SCHEMA
 from tasks.run_ledger import RUNS_SCHEMA
 from tasks.settings import Settings
 
@@ -111,6 +112,7 @@ def _tables() -> list[tuple[str, str, pa.Schema]]:
         (runs.QUERIES, "A row per query of a test run.", runs.QUERIES_SCHEMA),
         (runs.SUMMARIES, "A row per test run.", runs.SUMMARIES_SCHEMA),
         (runs.JUDGEMENTS, "A row per question put to the judge.", runs.DAY_JUDGEMENTS_SCHEMA),
+        (AGREEMENTS, "A row per day, metric and agent type that people have labelled.", AGREEMENTS_SCHEMA),
         (days.RUNS, "A row per run.", RUNS_SCHEMA),
     ]
 

@@ -26,6 +26,7 @@ from flows.score_runs import safe_name
 from flows.steps import step
 from flows.telemetry import tell_judgements
 from scoring.errors import AqbError, InputError
+from tasks.agreement.table import untrusted_metrics
 from tasks.inbox import look_into
 from tasks.input_files import FileIdentity
 from tasks.judge.asking import Judged, ask
@@ -114,8 +115,10 @@ def score_file(
     path = Path(identity.name)
     scored = score_run(_plan(identity, settings), judged.verdicts if judged else {})
     folder = Path(settings.reports) / "test-runs" / f"{safe_name(path.stem)}-{identity.sha256[:_HASH_DIGITS]}"
-    summary = write_run_folder(folder, scored, path, judged)
-    write_test_run(open_warehouse(settings.warehouse, settings), day, scored, judged)
+    warehouse = open_warehouse(settings.warehouse, settings)
+    untrusted = untrusted_metrics(warehouse, scored.plan.rubric.id)
+    summary = write_run_folder(folder, scored, path, judged, untrusted)
+    write_test_run(warehouse, day, scored, judged)
     return ScoredTestRun(name, folder, summary)
 
 

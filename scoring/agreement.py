@@ -70,17 +70,13 @@ class Agreement:
         return wilson_interval(self.adjacent, self.n)
 
     def trusted(self, least: float) -> bool:
-        """Whether the metric may be believed: see `is_trusted`."""
-        return is_trusted(self.linear.interval and self.linear.interval.low, self.clusters, least)
+        """Whether the lower bound of linear kappa reaches `least`, over enough queries.
 
-
-def is_trusted(linear_low: float | None, clusters: int, least: float) -> bool:
-    """Whether the lower bound of linear kappa reaches `least`, over enough queries.
-
-    Linear, not quadratic: the square forgives scores that are off by a point or two, of which people see many. With
-    fewer queries than `MIN_N_FOR_VERDICT` even full agreement proves little.
-    """
-    return linear_low is not None and clusters >= MIN_N_FOR_VERDICT and linear_low >= least
+        Linear, not quadratic: the square forgives scores that are off by a point or two, of which people see many. With
+        fewer queries than `MIN_N_FOR_VERDICT` even full agreement proves little.
+        """
+        interval = self.linear.interval
+        return interval is not None and self.clusters >= MIN_N_FOR_VERDICT and interval.low >= least
 
 
 def agreements(pairs: Iterable[Pair]) -> list[Agreement]:

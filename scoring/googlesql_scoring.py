@@ -81,7 +81,7 @@ def step_queries(definitions: Sequence[Definition], source: str) -> _Queries:
 
 def _judged(rubric: RowRubric, chat_rows: str, time_zone: str) -> _Queries:
     """The rows with their day, their key, and what keeps them from being scored."""
-    unusable = [rule.condition for rule in (*rubric.rejects, *rubric.exclusions)]
+    unusable = [rule.condition for rule in rubric.rejects] + [rule.condition for rule in rubric.exclusions]
     whens = "\n    ".join(f"WHEN {to_sql(condition)} THEN {place}" for place, condition in enumerate(unusable))
     judged = (
         f"SELECT\n  *,\n  DATE(timestamp, {literal(time_zone)}) AS score_date,\n  {key_sql()} AS row_key,\n"

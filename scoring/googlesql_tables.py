@@ -74,7 +74,7 @@ def rejected_query(rubric: RowRubric, staged: str, file: str) -> str:
 
 def kpis_query(rubric: RowRubric, scores: str, excluded: str) -> str:
     """The rows of the KPI table: a row per tenant and one for all (`*`), also when the day has no rows."""
-    totals = [*rubric.measures, *rubric.quotients]
+    totals: list[Measure | Quotient] = [*rubric.measures, *rubric.quotients]
     counted = ["rows", "excluded", *(total.name for total in totals)]
     # Every row counts for its tenant and for all; the row of zeros stands for a day without rows.
     sums = "\nUNION ALL\n".join(

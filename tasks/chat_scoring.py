@@ -238,16 +238,17 @@ def score_chat_rows(
         rejected_folder,
     )
     # Before the rows: what arrives meanwhile is then found by the next run.
-    told = isinstance(source, TellsContents)
     if window and isinstance(source, TellsContents):
         outcome.content = sum(source.contents(window, time_zone).values(), DayContent())
+    elif window:
+        outcome.content = DayContent()
     for batch in source.batches(window):
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
         else:
             rows = _frame(batch)
-            if window and not told:
-                outcome.content = (outcome.content or DayContent()) + content_of(rows)
+            if outcome.content is not None and not isinstance(source, TellsContents):
+                outcome.content += content_of(rows)
             outcome.take(batch, score_batch(rubric, rows, time_zone))
     outcome.counts.check()
     return outcome

@@ -36,7 +36,8 @@ class DayContent:
         return f"{self.rows}-{self.hash_sum:016x}"
 
     def __add__(self, other: DayContent) -> DayContent:
-        return DayContent(self.rows + other.rows, self.bytes + other.bytes, (self.hash_sum + other.hash_sum) % HASH_LIMIT)
+        hash_sum = (self.hash_sum + other.hash_sum) % HASH_LIMIT
+        return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Findings:
 
 
 def findings_in(scores: pl.LazyFrame) -> Findings:
-    """The findings in a score table. The worst rows are found by their keys: sorting whole rows would hold all texts."""
+    """The findings in a score table. Worst rows are found by their keys: sorting whole rows would hold all texts."""
     failures = scores.drop_nulls("failure_type").group_by("failure_type").agg(pl.len().alias("row_count"))
     keys = scores.select(_WORST_FIRST).sort(_WORST_FIRST).head(_WORST_ROWS).collect()
     worst = scores.select(_SHOWN).filter(pl.col("row_id").is_in(keys["row_id"].implode()))

@@ -15,6 +15,7 @@ import polars as pl
 from scoring.days import Window, day_window
 from scoring.errors import StorageError
 from tasks.chat_rows import CHAT_ROW_SCHEMA, ChatRowFiles, ChatRowSource, FileFailure, FileIdentity, RowBatch
+from tasks.day_contents import DayContent, TellsContents
 
 
 class DaySpool:
@@ -37,6 +38,7 @@ class DaySpool:
         self.files = source.files
         self._identities = source.fingerprint()
         window = Window(day_window(days[0], time_zone).start, day_window(days[-1], time_zone).end)
+        self._contents = source.contents(window, time_zone) if isinstance(source, TellsContents) else None
         try:
             folder.mkdir(parents=True)
             for number, batch in enumerate(source.batches(window)):
@@ -50,8 +52,12 @@ class DaySpool:
             ) from error
 
     def of_day(self, day: date) -> ChatRowSource:
-        """The rows of one of the days."""
-        return _SpooledDay(self, day)
+        """The rows of one of the days, and their content if the source tells it."""
+        return _SpooledDay(self, day) if self._contents is None else _ToldDay(self, day)
+
+    def content_of(self, day: date) -> DayContent:
+        """What the source told of a day before its rows were read."""
+        return (self._contents or {}).get(day, DayContent())
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """What identified the files when they were read."""
@@ -110,6 +116,13 @@ class _SpooledDay:
 
     def outlook(self, window: Window) -> str:
         return self._spool.outlook(window)
+
+
+class _ToldDay(_SpooledDay):
+    """One day of a spool whose source tells contents."""
+
+    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
+        return {self._day: self._spool.content_of(self._day)}
 
 
 def _can_be_split(batch: RowBatch) -> bool:

@@ -20,7 +20,8 @@ from scoring.alerts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.rubric import RowRubric
 from scoring.tables import field
 from tasks.chat_scoring import ScoredPeriod, ScoredRows
-from tasks.day_findings import SCORES, alert_examples, findings_of_day, rows_of_day
+from tasks.day_findings import SCORES as SCORES
+from tasks.day_findings import alert_examples, findings_of_day, rows_of_day
 from tasks.erased_sessions import without_sessions
 from tasks.reports.monitoring import FAILURE_TITLES, MonitoringReport, monitoring_report
 from tasks.warehouse import Warehouse
@@ -91,9 +92,7 @@ def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows, erase
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
     """Works out the alert facts of a written day and replaces the day in the alert table."""
     history = list(islice(_earlier_days(warehouse, day), HISTORY_DAYS))
-    facts = monitoring_facts(
-        rubric, _kpi_rows(warehouse, day), history, alert_examples(warehouse, day), rejected
-    )
+    facts = monitoring_facts(rubric, _kpi_rows(warehouse, day), history, alert_examples(warehouse, day), rejected)
     rows = [asdict(fact) for fact in facts]
     frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
         score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)

@@ -6,7 +6,7 @@ Source: SPEC 4.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tasks.cycles import without_cycle_search
 from tasks.judge.asking import Judged
 from tasks.monitoring_tables import REJECTED_SCHEMA
 from tasks.reports.review_list import REVIEW_LIST, has_review_list, write_review_list
-from tasks.reports.run_input import input_section, judge_section, rejected_by_code
+from tasks.reports.run_input import input_section, judge_section, rejected_by_code, trust_section
 from tasks.reports.run_tabs import write_run_workbook
 from tasks.run_judging import JUDGEMENTS_SCHEMA, judgement_frame
 from tasks.run_scoring import ScoredRun
@@ -34,10 +34,13 @@ from tasks.whole_files import write_parquet, write_text
 _ROWS_AT_ONCE = 10_000
 
 
-def write_run_folder(folder: Path, scored: ScoredRun, source: Path, judged: Judged | None = None) -> dict[str, Any]:
+def write_run_folder(
+    folder: Path, scored: ScoredRun, source: Path, judged: Judged | None = None, untrusted: Sequence[str] = ()
+) -> dict[str, Any]:
     """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
 
-    `source` is the file that was scored, `judged` what the judge said of it. The same file, rubric and verdicts give
+    `source` is the file that was scored, `judged` what the judge said of it, `untrusted` the metrics that people's labels
+    do not bear out, which the report says. The same file, rubric and verdicts give
     the same bytes, but for what the judge has cost this time.
 
     Raises:
@@ -58,7 +61,8 @@ def write_run_folder(folder: Path, scored: ScoredRun, source: Path, judged: Judg
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
     summary = run_summary(scored, judged)
     report = plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options)
-    sections = [report.rstrip(), judge_section(summary["judge"]) if judged else "", input_section(plan.run)]
+    doubts = trust_section(untrusted, plan.rubric)
+    sections = [report.rstrip(), doubts, judge_section(summary["judge"]) if judged else "", input_section(plan.run)]
     write_text(folder / "report.md", "\n\n".join(filter(None, sections)))
     write_text(folder / "summary.json", _json(summary))
     return summary

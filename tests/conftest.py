@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from tempfile import TemporaryDirectory
 
+pytest_plugins = ["tests.flows.prefect_server"]
+
 _PREFECT_HOME = TemporaryDirectory(prefix="aqb-prefect-")
 
 for name in [name for name in os.environ if name.upper().startswith(("AQB_", "PREFECT_"))]:

@@ -36,7 +36,7 @@ def agreement(
     from tasks.warehouse import open_warehouse
 
     settings = load_settings()
-    warehouse = open_warehouse(settings.warehouse)
+    warehouse = open_warehouse(settings.warehouse, settings)
     given = read_labels(labels)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
@@ -46,7 +46,7 @@ def agreement(
         labelled = labelled_rows(given, warehouse, labels)
     found = agreements(labelled.pairs)
     least = settings.agreement.trusted_from
-    write_agreements(warehouse, today(settings.time_zone), labelled.rubric, labelled.rubric_version, found)
+    write_agreements(warehouse, today(settings.time_zone), labelled.rubric, labelled.rubric_version, found, least)
     unpaired = len(given) - len(labelled.pairs)
     if as_json:
         print_json(agreement_dict(found, least, unpaired))

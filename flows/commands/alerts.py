@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,16 +56,14 @@ def alerts(
 def _preview(settings: Settings, period: str, *, as_json: bool) -> None:
     from flows.alert_text import preview_dict, preview_text
     from flows.alerting import preview
-    from flows.clock import yesterday
 
     if not (match := _DAYS.fullmatch(period)):
         raise UsageError(f"'{period}' is no number of days", where="--preview", fix="for example --preview 30d")
-    last, days = yesterday(settings.time_zone), int(match.group(1))
-    found = preview(settings, last, days)
+    found = preview(settings, int(match.group(1)))
     if as_json:
         print_json(preview_dict(found))
     else:
-        typer.echo(preview_text(found, last - timedelta(days=days - 1), last))
+        typer.echo(preview_text(found))
 
 
 def _pending(settings: Settings, *, as_json: bool) -> None:

@@ -86,6 +86,7 @@ def demo(
     from tasks.samples.chat_rows import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
     from tasks.samples.test_runs import SAMPLE_INBOX
     from tasks.settings import InboxSettings, MonitoringSettings, load_settings
+    from tasks.slack.settings import AlertsSettings
 
     settings = load_settings(
         warehouse=str(out / "warehouse"),
@@ -93,10 +94,17 @@ def demo(
         state_url=f"sqlite:///{out / 'state.db'}",
         monitoring=MonitoringSettings(source=str(SAMPLE_PATH)),
         test_runs=InboxSettings(inbox=str(SAMPLE_INBOX), quiet_s=0),
+        alerts=AlertsSettings(dry_run=True),
     )
     typer.echo("The samples are synthetic: invented companies, questions, answers and test runs.")
     last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
     _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly", as_json=False)
+    from flows.alert_text import digest_text
+    from flows.alerting import would_send
+
+    typer.echo(f"\nwhat Slack would have been told of {last_day}:")
+    for route, message in would_send(settings, [last_day]):
+        typer.echo(digest_text(route, message))
 
 
 def _run_nightly(

@@ -23,7 +23,7 @@ def thresholds(
     """
     from scoring.days import days_between
     from scoring.rubrics.ola_monitoring.evidence import threshold_evidence
-    from tasks.monitoring_tables import SCORES
+    from tasks.day_findings import SCORES
     from tasks.reports.threshold_evidence import evidence_dict, evidence_markdown
     from tasks.settings import load_settings
     from tasks.warehouse import open_warehouse
@@ -31,7 +31,8 @@ def thresholds(
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    warehouse = open_warehouse(load_settings().warehouse)
+    settings = load_settings()
+    warehouse = open_warehouse(settings.warehouse, settings)
     rows = warehouse.read(SCORES, days_between(first.date(), last.date()))
     if rows is None:
         raise UsageError(

@@ -111,7 +111,7 @@ def _page(
     found = [one for rule in event for one in rule]
     level = found[0].fact.level
     alone = len(event) == 1
-    what = headline(found[0]) if alone else f"{found[0].fact.title} 외 {len(event) - 1}가지가 한꺼번에 급증"
+    what = _rule_name(event[0]) if alone else f"{found[0].fact.title} 외 {len(event) - 1}가지가 한꺼번에 평소를 벗어남"
     blocks = [
         header(f"{level_mark(level)} · {what}"),
         *paragraph(_subject(day, about)),
@@ -124,12 +124,22 @@ def _page(
     return messages("page", level, [incident_key(one) for one in found], text, blocks)
 
 
+def _rule_name(rule: Sequence[Incident]) -> str:
+    """What happened: to all tenants together, to one, or to some of them each by itself."""
+    first = rule[0]
+    if first.fact.tenant_id == ALL_TENANTS:
+        return headline(first)
+    if len(rule) == 1:
+        return f"{headline(first)} ({tenant_name(first.fact.tenant_id)})"
+    return f"{first.fact.title} · 테넌트 {len(rule)}곳이 평소를 벗어남"
+
+
 def _rule_lines(
     rule: Sequence[Incident], alone: bool, incidents: Sequence[Incident], about: DayContext
 ) -> Iterator[Line]:
     """What a page says of one rule; its name stands in the header where the page has no other."""
     if not alone:
-        yield [bold(headline(rule[0]))]
+        yield [bold(_rule_name(rule))]
     for one in rule:
         yield from _figure_lines(one, incidents, about)
     yield [bold("언제부터  "), plain(since(rule[0]))]
@@ -189,9 +199,7 @@ def _figure_lines(one: Incident, incidents: Sequence[Incident], about: DayContex
 
 def _entry(one: Incident, about: DayContext) -> Iterator[Line]:
     """A new incident within a digest."""
-    tenant = one.fact.tenant_id
-    named = "" if tenant == ALL_TENANTS else f" ({tenant_name(tenant)})"
-    yield [bold(f"{level_mark(one.fact.level)} · {headline(one)}{named}")]
+    yield [bold(f"{level_mark(one.fact.level)} · {_rule_name([one])}")]
     yield fact_figures(one.fact, about.rubric)
     yield [plain(f"{since(one)} · {action(one.fact, about.rubric)}")]
 

@@ -8,7 +8,7 @@ from scoring.alerting.block_kit import Block, Inline
 
 
 def readable(blocks: Sequence[Block]) -> str:
-    """The blocks from top to bottom, an empty line between them."""
+    """The blocks from top to bottom, an empty line between them. People who are called stand as `@U123`."""
     return "\n\n".join(_block(block) for block in blocks)
 
 
@@ -35,6 +35,12 @@ def _joined(inlines: Sequence[Inline]) -> str:
 
 
 def _shown(inline: Inline) -> str:
-    if inline["type"] == "link":
-        return f"{inline['text']} <{inline['url']}>"
-    return f"`{inline['text']}`" if inline.get("style", {}).get("code") else str(inline["text"])
+    match inline["type"]:
+        case "text":
+            return f"`{inline['text']}`" if inline.get("style", {}).get("code") else str(inline["text"])
+        case "link":
+            return f"{inline['text']} <{inline['url']}>"
+        case "broadcast":
+            return f"@{inline['range']}"
+        case _:
+            return f"@{inline.get('user_id') or inline['usergroup_id']}"

@@ -26,7 +26,7 @@ _DAY_ACTIONS = {
 }
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _WEEKDAYS = "월화수목금토일"
-_QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 120, 160
+_QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 100, 100
 
 
 def level_mark(level: MessageLevel) -> str:

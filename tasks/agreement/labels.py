@@ -42,9 +42,14 @@ def read_labels(path: Path) -> list[Label]:
     """The labels of a file in its order. Rows with an empty `label` are not labelled yet and left out.
 
     Raises:
-        InputError: no such table, a column is missing, a row names no item, or a person labels an item twice.
+        InputError: no such file, no table, a column is missing, a row names no item, or a person labels an item twice.
     """
-    table = text_table(path)
+    try:
+        table = text_table(path)
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), fix="give a CSV file of labels"
+        ) from error
     if missing := [name for name in _REQUIRED if name not in table.columns]:
         raise InputError(
             f"columns are missing: {', '.join(missing)}",

@@ -14,7 +14,7 @@ from scoring.errors import UsageError
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rubrics.ola_monitoring.thresholds import GRADE_SCALES
 from tasks.agreement.labels import Label, refuse
-from tasks.monitoring_tables import SCORES
+from tasks.day_findings import SCORES
 from tasks.scored_folder import ScoredFolder
 from tasks.warehouse import Warehouse
 

@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.agreement import ALL_AGENTS, Agreement, is_trusted
+from scoring.agreement import ALL_AGENTS, Agreement
 from scoring.tables import field
-from tasks.agreement.settings import AgreementSettings
 from tasks.warehouse import Warehouse
 from tasks.whole_files import empty_frame
 
@@ -32,6 +31,7 @@ AGREEMENTS_SCHEMA = pa.schema(
         field("quadratic_kappa", pa.float64(), "이차 가중 카파"),
         field("quadratic_low", pa.float64(), "그 95% 구간의 하한"),
         field("quadratic_high", pa.float64(), "그 95% 구간의 상한"),
+        field("trusted", pa.bool_(), "그날의 설정(agreement.trusted_from)으로 믿을 수 있는지"),
         field("rubric", pa.string(), "루브릭 id"),
         field("rubric_version", pa.string(), "루브릭 버전"),
     ]
@@ -39,20 +39,25 @@ AGREEMENTS_SCHEMA = pa.schema(
 
 
 def write_agreements(
-    warehouse: Warehouse, day: date, rubric: str, rubric_version: str, found: Sequence[Agreement]
+    warehouse: Warehouse,
+    day: date,
+    rubric: str,
+    rubric_version: str,
+    found: Sequence[Agreement],
+    trusted_from: float,
 ) -> None:
-    """Replaces what that day knows of a rubric.
+    """Replaces what that day knows of a rubric; `trusted_from` is what a metric has to reach.
 
     Raises:
         StorageError: the warehouse cannot be written.
     """
     identity = {"score_date": day, "rubric": rubric, "rubric_version": rubric_version}
-    rows = [_row(one) | identity for one in found]
+    rows = [_row(one, trusted_from) | identity for one in found]
     frame = pl.DataFrame(rows, schema=empty_frame(AGREEMENTS_SCHEMA).schema)
     warehouse.replace_day(AGREEMENTS, day, AGREEMENTS_SCHEMA, [frame], only={"rubric": rubric})
 
 
-def untrusted_metrics(warehouse: Warehouse, rubric: str, settings: AgreementSettings) -> tuple[str, ...]:
+def untrusted_metrics(warehouse: Warehouse, rubric: str) -> tuple[str, ...]:
     """The metrics of a rubric that people's newest labels do not bear out, in the order of the table.
 
     A metric that nobody has labelled is not among them: nothing is known of it.
@@ -67,11 +72,10 @@ def untrusted_metrics(warehouse: Warehouse, rubric: str, settings: AgreementSett
         .last()
         .collect()
     )
-    measured = newest.select("metric", "linear_low", "clusters").iter_rows()
-    return tuple(metric for metric, low, clusters in measured if not is_trusted(low, clusters, settings.trusted_from))
+    return tuple(newest.filter(~pl.col("trusted"))["metric"])
 
 
-def _row(one: Agreement) -> dict[str, Any]:
+def _row(one: Agreement, trusted_from: float) -> dict[str, Any]:
     linear, quadratic = one.linear.interval, one.quadratic.interval
     return {
         "metric": one.metric,
@@ -87,4 +91,5 @@ def _row(one: Agreement) -> dict[str, Any]:
         "quadratic_kappa": one.quadratic.value,
         "quadratic_low": quadratic and quadratic.low,
         "quadratic_high": quadratic and quadratic.high,
+        "trusted": one.trusted(trusted_from),
     }

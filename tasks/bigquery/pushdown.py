@@ -93,8 +93,8 @@ class InsideRows:
         """Drops the staged day."""
         self._warehouse.remove(self._staged)
 
-    def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:  # noqa: ARG002  (the written day has its row for all)
-        """KPIs of the written day per tenant, and for all (`tenant_id` = '*')."""
+    def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
+        """KPIs of the written day per tenant, and for all (`tenant_id` = '*'), whatever the `days`."""
         return self._written(KPIS).sort("tenant_id", nulls_last=True)
 
     def period_kpis(self) -> dict[str, Any]:
@@ -158,10 +158,11 @@ def score_inside(
         warehouse.remove(staged)
         raise
     by_rule = {fate[UNSCORED_BY.name]: int(fate["row_count"]) for fate in fates}
-    codes = [rule.code for rule in (*rubric.rejects, *rubric.exclusions)]
     rejected, excluded = Counter[str](), Counter[str]()
-    for place, code in enumerate(codes):
-        (rejected if place < len(rubric.rejects) else excluded).update({code: by_rule.get(place, 0)})
+    for place, reject in enumerate(rubric.rejects):
+        rejected[reject.code] += by_rule.get(place, 0)
+    for place, exclusion in enumerate(rubric.exclusions, start=len(rubric.rejects)):
+        excluded[exclusion.code] += by_rule.get(place, 0)
     counts = Counts(sum(by_rule.values()), by_rule.get(None, 0), excluded.total(), rejected.total())
     counts.check()
     readable = (fate for fate in fates if fate[UNSCORED_BY.name] not in range(len(_UNREADABLE_RULES)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import table
+from scoring.run_rubric import RunRubric
 from tasks.run_files import RunFile
 
 _REJECTS_SHOWN = 20
@@ -36,6 +37,17 @@ NOTE_TITLES = {
 def rejected_by_code(run: RunFile) -> dict[str, int]:
     """How many rows were refused, by the code of the reason."""
     return dict(sorted(Counter(reject.code for reject in run.rejects).items()))
+
+
+def trust_section(untrusted: Sequence[str], rubric: RunRubric) -> str:
+    """The part of the report about metrics that people's labels do not bear out, '' without any. Korean."""
+    if not untrusted:
+        return ""
+    titles = ", ".join(metric.title for metric in rubric.metrics if metric.name in untrusted)
+    return (
+        f"## 신뢰 전 지표\n\n{titles}: 사람의 라벨과 일치하는 정도가 기준에 못 미칩니다(`aqb agreement`). "
+        "점수만 보고 판단하지 마십시오."
+    )
 
 
 def judge_section(judge: Mapping[str, Any]) -> str:

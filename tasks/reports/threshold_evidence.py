@@ -126,13 +126,13 @@ def _share(evidence: Evidence) -> float | None:
 
 def _conclusion(thresholds: Sequence[ThresholdEvidence]) -> str:
     drifted = [one.title for one in thresholds if one.verdict == "drifted"]
-    waiting = sum(one.verdict == "too_few" for one in thresholds)
+    judged = sum(one.verdict in ("kept", "drifted") for one in thresholds)
     if drifted:
         said = f"기준에서 벗어난 값 {len(drifted)}개: {', '.join(drifted)}."
-    elif waiting == len(thresholds):
-        said = "판단할 만큼 행이 모이지 않았습니다."
+    elif judged:
+        said = f"판단할 수 있는 {judged}개 가운데 기준에서 벗어난 값이 없습니다."
     else:
-        said = "기준에서 벗어난 값이 없습니다."
+        said = "판단할 만큼 행이 모이지 않았습니다."
     return f"> {said} 기준값은 자동으로 바뀌지 않습니다. 바꾸려면 `thresholds.py`를 고치고 버전을 올리십시오."
 
 

@@ -104,7 +104,9 @@ class BigQueryWarehouse:
         with as_aqb_errors(str(target)):
             self._prepare(target, schema)
             merged = self._merge(target, f"(\n{query}\n)", day, schema.names, only or {}, parameters)
-        return int(merged.dml_stats.inserted_row_count)
+        if merged.dml_stats is None:
+            raise AssertionError("BigQuery counts what a MERGE inserts")
+        return merged.dml_stats.inserted_row_count
 
     def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
         """The rows of a query as a table that nobody else knows. `remove` it, or it expires within a day."""

@@ -35,8 +35,11 @@ class Proxy:
     seen: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     refusals: list[tuple[str, Refusal, int]] = field(default_factory=list)
-    rewrite: tuple[bytes, bytes] = (b"", b"")
-    """What every answer has replaced in it, by what."""
+    lost: str = ""
+    """The first request with this text is done, and its answer lost on the way."""
+
+    rewrite: tuple[bytes, bytes] = (b"\0", b"")
+    """What is replaced in every answer, and by what."""
 
     answered: Callable[[int], None] = lambda _: None
     """Called with the number of a request when BigQuery has done it, before the answer goes back."""
@@ -64,7 +67,7 @@ def proxy_to(target: str) -> Iterator[Proxy]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def handle_one(self) -> None:
+        def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             request = f"{self.command} {self.path}"
             with lock:
@@ -83,13 +86,13 @@ def proxy_to(target: str) -> Iterator[Proxy]:
             finally:
                 connection.close()
             proxy.answered(number)
-            self.reply(
-                answer.status,
-                dict(answer.getheaders()),
-                content.replace(*proxy.rewrite, 1) if proxy.rewrite[0] else content,
-            )
+            if proxy.lost and proxy.lost in request:
+                proxy.lost = ""
+                self.close_connection = True
+                return
+            self.reply(answer.status, dict(answer.getheaders()), content.replace(*proxy.rewrite))
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_one
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
 
         def reply(self, status: int, headers: dict[str, str], content: bytes) -> None:
             try:

@@ -1,17 +1,15 @@
-"""One temporary Prefect server for all tests that run a flow, and the command line as people call it."""
+"""The command line as people call it: in this process, and as a process of its own."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from prefect.settings import PREFECT_API_URL
-from prefect.testing.utilities import prefect_test_harness
 
 from flows.cli import main
 
@@ -28,13 +26,6 @@ class Finished:
 
 
 Command = Callable[..., Finished]
-
-
-@pytest.fixture(scope="session")
-def prefect_server() -> Iterator[str]:
-    """The address of a server with a database of its own."""
-    with prefect_test_harness(server_startup_timeout=180):
-        yield str(PREFECT_API_URL.value())
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter, FlowRunFilterId, TaskRunFilter
 from prefect.client.schemas.objects import State
 from prefect.client.schemas.sorting import ArtifactSort, TaskRunSort
+from prefect.runtime import flow_run
 from pydantic import SecretStr
 
 from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
@@ -85,7 +86,8 @@ def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings
 
     for run in (first, second):
         assert run.state.is_completed()
-        assert run.task_runs == {f"{step} {DAY}": "COMPLETED" for step in ("extract", "score", "write", "summarise")}
+        steps = [f"{step} {DAY}" for step in ("extract", "score", "write", "summarise")]
+        assert run.task_runs == dict.fromkeys([*steps, "site"], "COMPLETED")
     assert day_files(settings) == tables
 
     warehouse = FolderWarehouse(Path(settings.warehouse))
@@ -107,7 +109,7 @@ def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings
 def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings: Settings) -> None:
     run = run_nightly(settings)
     outcome: NightlyOutcome = run.state.result()
-    assert set(run.artifacts) == {f"monitoring-{DAY}", f"monitoring-worst-{DAY}"}
+    assert set(run.artifacts) == {f"monitoring-{DAY}", f"monitoring-worst-{DAY}", "report-last-day", "report-site"}
     assert "| 실패율 | 33.3% |" in run.artifacts[f"monitoring-{DAY}"]
     worst = run.artifacts[f"monitoring-worst-{DAY}"]
     assert worst.index("refused_advice") < worst.index("STAR")
@@ -168,7 +170,7 @@ NEXT = DAY + timedelta(days=1)
 def at_night_after(day: date, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the flow one that its schedule has meant for one o'clock (Asia/Seoul) of the next day."""
     start = datetime.combine(day, time(16), UTC)
-    monkeypatch.setenv("PREFECT__RUNTIME__FLOW_RUN__SCHEDULED_START_TIME", start.isoformat())
+    monkeypatch.setitem(flow_run.FIELDS, "scheduled_start_time", lambda: start)
 
 
 def run_after(day: date, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> State[NightlyOutcome]:

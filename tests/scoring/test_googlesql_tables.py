@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import polars as pl
@@ -13,23 +13,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.derived_tables import crosstab_sums, crosstab_table, kpi_sums, kpi_table
+from scoring.derived_tables import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.googlesql_scoring import UNSCORED_BY, staged_schema
 from scoring.googlesql_tables import (
     alert_examples_query,
+    contents_query,
     crosstab_query,
     excluded_query,
     failure_types_query,
     fates_query,
     kpis_query,
     rejected_query,
+    rows_query,
+    scores_query,
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_scoring import ScoredRows
+from tasks.erased_sessions import PERSONAL_COLUMNS, session_hash, without_sessions
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_over
 
+ERASED = "1:b|-"
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
 IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
 few_examples = settings(max_examples=15)
@@ -61,15 +66,18 @@ _POLARS_TYPES = {"score_date": pl.Date, "output_tokens": pl.Float64, "final_scor
 
 
 def asked(query: str, day: date = DAY, **tables: tuple[pa.Schema, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The answer for one day; a query names a table as its keyword."""
-    return answers_over(query.replace("@day", f"DATE '{day}'"), tables)
+    """The answer for one day, with a session erased; a query names a table as its keyword."""
+    erased = f"['{session_hash(ERASED)}']"
+    return answers_over(query.replace("@day", f"DATE '{day}'").replace("@erased", erased), tables)
 
 
 def counted(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """Rows without their order. `repr` tells 1 from 1.0 and shows every digit, and the kind of time zone."""
-    return Counter(
-        repr({name: str(value) if name == "timestamp" else value for name, value in row.items()}) for row in rows
-    )
+    """Rows without their order. `repr` tells 1 from 1.0 and shows every digit, but also the two zeros of a float."""
+
+    def shown(value: Any) -> Any:
+        return str(value) if isinstance(value, datetime) else value + 0.0 if isinstance(value, float) else value
+
+    return Counter(repr({name: shown(value) for name, value in row.items()}) for row in rows)
 
 
 def frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -97,7 +105,7 @@ def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, stage
     by_rule = {fate[UNSCORED_BY.name]: fate["row_count"] for fate in fates}
     counts = local_outcome.counts
     assert (by_rule.pop(None), sum(by_rule.values())) == (counts.scored, counts.excluded + counts.rejected)
-    codes = [rule.code for rule in (*rejects, *exclusions)]
+    codes = [*(rule.code for rule in rejects), *(rule.code for rule in exclusions)]
     found: Counter[str] = Counter()
     for place, count in by_rule.items():
         found[codes[place]] += count
@@ -106,9 +114,23 @@ def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, stage
 
 
 def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list[Row]) -> None:
-    there = asked(excluded_query(RUBRIC, "staged"), staged=(staged_schema(RUBRIC), staged_rows))
+    there = asked(excluded_query(RUBRIC, "staged", ()), staged=(staged_schema(RUBRIC), staged_rows))
     assert any(row["alert_level"] for row in there)
     assert counted(there) == counted(local_excluded)
+
+
+def test_an_erased_session_leaves_its_scores_and_nothing_of_its_own(
+    local_outcome: ScoredRows, staged_rows: list[Row]
+) -> None:
+    staged = (staged_schema(RUBRIC), staged_rows)
+    for query, frames in (
+        (scores_query, local_outcome.score_frames()),
+        (excluded_query, local_outcome.excluded_frames()),
+    ):
+        there = asked(query(RUBRIC, "staged", PERSONAL_COLUMNS), staged=staged)
+        left = [without_sessions(frame, {session_hash(ERASED)}) for frame in frames]
+        assert counted(there) == counted(row for frame in left for row in frame.iter_rows(named=True))
+        assert ERASED not in {row["session_id"] for row in there}
 
 
 def test_rejected_rows_are_the_same_without_a_line(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
@@ -150,7 +172,7 @@ def test_the_cross_table_of_a_day_is_the_same_to_the_last_digit(
 @few_examples
 @given(st.lists(SCORED, max_size=12), st.lists(EXCLUDED, max_size=6))
 def test_any_sums_are_the_same(scored: list[dict[str, Any]], excluded: list[dict[str, Any]]) -> None:
-    totals = [*RUBRIC.measures, *RUBRIC.quotients]
+    totals: list[Measure | Quotient] = [*RUBRIC.measures, *RUBRIC.quotients]
     parts = [kpi_sums(frame(scored), totals, "rows")] if scored else []
     parts += [kpi_sums(frame(excluded), RUBRIC.excluded_measures, "excluded")] if excluded else []
     here = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, [DAY]).to_dicts()
@@ -180,7 +202,24 @@ def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[
     there = asked(worst_rows_query("scores", ["row_id", "user_input"], 7), scores=scores)
     assert there == [{name: row[name] for name in ("row_id", "user_input")} for row in of_day[:7]]
 
+    two = {row["row_id"]: row["final_score"] for row in of_day[2:4]}
+    there = asked(rows_query("scores", ["row_id", "final_score"], [*two, "nobody's"]), scores=scores)
+    assert {row["row_id"]: row["final_score"] for row in there} == two
+
     there = asked(failure_types_query("scores"), scores=scores)
     failures = Counter(row["failure_type"] for row in of_day if row["failure_type"])
     assert {row["failure_type"]: row["row_count"] for row in there} == failures
     assert there == sorted(there, key=lambda row: (-row["row_count"], row["failure_type"]))
+
+
+def test_a_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> None:
+    def contents(rows: list[Row]) -> dict[date, tuple[int, int]]:
+        found = asked(contents_query("SELECT * FROM scores", "Asia/Seoul"), scores=(RUBRIC.scores_schema, rows))
+        return {row["day"]: (row["row_count"], row["row_hash"]) for row in found}
+
+    rows = [row for row in local_scores if row["score_date"] == DAY]
+    (first, *others) = rows
+    assert contents(rows[::-1]) == contents(rows)
+    assert contents(rows)[DAY][0] == len(rows)
+    for changed in (first | {"output_tokens": 7.5}, first | {"tenant_id": "another"}):
+        assert contents([changed, *others]) != contents(rows)

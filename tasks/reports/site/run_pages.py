@@ -113,6 +113,7 @@ def run_page(run: TestRun, executions: Sequence[Row], queries: Sequence[Row], fi
             ["항목", "건수"], summary["data_quality"].get("notes", {}), lambda code: NOTE_TITLES.get(code, code)
         ),
         notice=summary.get("notice", ""),
+        untrusted=[run.titles[name] for name in run.untrusted if name in run.titles],
     )
 
 

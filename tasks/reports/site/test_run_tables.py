@@ -14,6 +14,7 @@ import polars as pl
 
 from scoring.catalog import rubrics
 from scoring.run_rubric import RunRubric
+from tasks.agreement.table import untrusted_metrics
 from tasks.run_warehouse import QUERIES, SCORES, SUMMARIES
 from tasks.warehouse import Warehouse
 
@@ -23,7 +24,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class TestRun:
-    """One scored file under one rubric: what `summary.json` says of it. `rubric` is None for one that is gone."""
+    """One scored file under one rubric: what `summary.json` says of it. `rubric` is None for one that is gone.
+
+    `untrusted` are the metrics that people's labels do not bear out.
+    """
 
     day: date
     name: str
@@ -34,6 +38,7 @@ class TestRun:
     executions: int
     queries: int
     summary: Mapping[str, Any]
+    untrusted: Sequence[str] = ()
 
     @property
     def page(self) -> str:
@@ -71,8 +76,10 @@ def read_test_runs(warehouse: Warehouse, span: int) -> list[TestRun]:
     if frame is None:
         return []
     known = rubrics()
+    summaries = frame.collect()
+    untrusted = {rubric: untrusted_metrics(warehouse, rubric) for rubric in summaries["rubric"].unique()}
     runs: dict[tuple[str, str], TestRun] = {}
-    for row in frame.collect().sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
+    for row in summaries.sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
         rubric = known.get(row["rubric"])
         runs[row["input_sha256"], row["rubric"]] = TestRun(
             day=row["score_date"],
@@ -84,6 +91,7 @@ def read_test_runs(warehouse: Warehouse, span: int) -> list[TestRun]:
             executions=row["executions"],
             queries=row["queries"],
             summary=json.loads(row["summary"]),
+            untrusted=untrusted[row["rubric"]],
         )
     return sorted(runs.values(), key=lambda run: (-run.day.toordinal(), run.name, run.rubric_id))
 

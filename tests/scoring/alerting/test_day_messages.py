@@ -89,7 +89,7 @@ def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
     two = told(facts_of(today(answer_failed=60, final_failed=30)))
     assert kinds(two) == ["page", "page"]
     (event,) = told(facts_of(today(answer_failed=60, final_failed=30, llm_blocked=20)))
-    assert event.blocks[0]["text"]["text"] == "🔴 Critical · 답변 실패 외 2가지가 한꺼번에 급증"
+    assert event.blocks[0]["text"]["text"] == "🔴 Critical · 답변 실패 외 2가지가 한꺼번에 평소를 벗어남"
     assert len(event.keys) == 3
 
 
@@ -144,6 +144,7 @@ def tenants(**last: int) -> dict[date, list[AlertFact]]:
 
 def test_a_small_tenant_in_trouble_pages_though_all_together_are_as_usual() -> None:
     (page,) = told(tenants(answer_failed=12))
+    assert page.blocks[0]["text"]["text"] == "🔴 Critical · 답변 실패 · 급증, 평소의 12.0배 (테넌트 small)"
     assert "테넌트 small  60건 중 12건" in readable(page.blocks)
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|'small'",)
 
@@ -210,7 +211,7 @@ def test_a_text_of_forty_thousand_signs_is_cut_with_a_note() -> None:
     }
     (page,) = told(facts, examples=examples)
     text = readable(page.blocks)
-    assert text.count("… 외 39,840자") == 5
+    assert text.count("… 외 39,900자") == 5
     assert "010" not in text
 
 
@@ -229,4 +230,5 @@ def test_a_hundred_tenants_in_trouble_are_told_in_full() -> None:
     parts = told(facts)
     assert len(parts) > 1
     text = "\n".join(readable(part.blocks) for part in parts)
+    assert "🔴 Critical · 답변 실패 · 테넌트 100곳이 평소를 벗어남 (1/" in text
     assert all(f"테넌트 t{number}  30건 중 9건" in text for number in range(100))

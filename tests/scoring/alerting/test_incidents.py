@@ -149,6 +149,12 @@ def test_a_second_day_without_rows_pages_again() -> None:
     assert [(one.state, one.pages, one.since) for one in on(facts, day(6))] == [("continuing", True, day(5))]
 
 
+def test_a_day_without_rows_calls_no_rise_off() -> None:
+    rows = [met(kpi_row({"answer_failed": count})) for count in (5, 5, 40)] + [kpi_row({}, rows=0)]
+    facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
+    assert [one.fact.rule for one in on(facts, day(3))] == ["no_rows"]
+
+
 @pytest.mark.parametrize(("excluded", "told", "pages"), [(5, True, False), (12, True, True), (4, False, False)])
 def test_a_rising_excluded_rate_pages_only_where_it_is_sure(excluded: int, told: bool, pages: bool) -> None:
     rows = [met(kpi_row({}, excluded=count)) for count in (2, 3, 2, 1, 2, 2, 2, excluded)]

@@ -11,9 +11,9 @@ from scoring.agreement import Agreement, Pair, agreements
 from scoring.errors import InputError, UsageError
 from tasks.agreement.labels import Label
 from tasks.agreement.pairing import labelled_rows, labelled_runs
-from tasks.agreement.settings import AgreementSettings
 from tasks.agreement.table import AGREEMENTS, untrusted_metrics, write_agreements
 from tasks.monitoring_tables import write_scored_day
+from tasks.reports.run_input import trust_section
 from tasks.scored_folder import ScoredFolder
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.tasks import made_rows
@@ -121,27 +121,32 @@ def of_metric(metric: str, *, agrees: bool) -> list[Agreement]:
 
 
 def test_the_newest_labels_of_a_metric_decide(tmp_path: Path) -> None:
-    warehouse, settings = open_warehouse(str(tmp_path)), AgreementSettings()
-    assert untrusted_metrics(warehouse, "plan-agent", settings) == ()
+    warehouse = open_warehouse(str(tmp_path))
+    assert untrusted_metrics(warehouse, "plan-agent") == ()
     for day, agrees in ((date(2026, 3, 2), True), (date(2026, 3, 1), False)):
-        write_agreements(warehouse, day, "plan-agent", "1", of_metric("accuracy", agrees=agrees))
-    assert untrusted_metrics(warehouse, "plan-agent", settings) == ()
-    write_agreements(warehouse, date(2026, 3, 3), "plan-agent", "1", of_metric("accuracy", agrees=False))
-    write_agreements(warehouse, date(2026, 3, 3), "recruit-agent", "1", of_metric("intent", agrees=False))
-    assert untrusted_metrics(warehouse, "plan-agent", settings) == ("accuracy",)
-    assert untrusted_metrics(warehouse, "recruit-agent", settings) == ("intent",)
+        write_agreements(warehouse, day, "plan-agent", "1", of_metric("accuracy", agrees=agrees), 0.6)
+    assert untrusted_metrics(warehouse, "plan-agent") == ()
+    write_agreements(warehouse, date(2026, 3, 3), "plan-agent", "1", of_metric("accuracy", agrees=False), 0.6)
+    write_agreements(warehouse, date(2026, 3, 3), "recruit-agent", "1", of_metric("intent", agrees=False), 0.6)
+    assert untrusted_metrics(warehouse, "plan-agent") == ("accuracy",)
+    assert untrusted_metrics(warehouse, "recruit-agent") == ("intent",)
 
 
 def test_the_setting_decides_what_is_enough(tmp_path: Path) -> None:
     warehouse = open_warehouse(str(tmp_path))
-    write_agreements(warehouse, date(2026, 3, 1), "plan-agent", "1", of_metric("accuracy", agrees=False))
-    assert untrusted_metrics(warehouse, "plan-agent", AgreementSettings(trusted_from=-1)) == ()
+    write_agreements(warehouse, date(2026, 3, 1), "plan-agent", "1", of_metric("accuracy", agrees=False), -1)
+    assert untrusted_metrics(warehouse, "plan-agent") == ()
 
 
 def test_comparing_again_replaces_the_day(tmp_path: Path) -> None:
     warehouse = open_warehouse(str(tmp_path))
     for _ in range(2):
-        write_agreements(warehouse, date(2026, 3, 1), "plan-agent", "1", of_metric("accuracy", agrees=True))
+        write_agreements(warehouse, date(2026, 3, 1), "plan-agent", "1", of_metric("accuracy", agrees=True), 0.6)
     rows = warehouse.read(AGREEMENTS)
     assert rows is not None
     assert rows.collect().height == 1
+
+
+def test_a_report_names_the_metrics_that_people_do_not_bear_out(run: ScoredFolder) -> None:
+    assert trust_section((), run.rubric) == ""
+    assert "신뢰 전 지표\n\n정확성:" in trust_section(("accuracy",), run.rubric)

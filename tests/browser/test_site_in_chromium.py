@@ -1,0 +1,267 @@
+"""The site in a real browser: nothing is refused, missing, unreadable or out of reach of the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, sync_playwright
+from playwright.sync_api import Page as Tab
+
+from tasks.samples.chat_rows import generate_chat_rows
+from tasks.warehouse.folder import FolderWarehouse
+from tests.tasks.made_rows import DAY, refused
+from tests.tasks.made_site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
+
+CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+
+HOSTILE = "</title></script><script>alert(1)</script>\u2028"
+DAYS = [DAY + timedelta(days=offset) for offset in (0, 1, 3, 4)]
+ROWS_PER_DAY = 60
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1440, "height": 900}
+
+OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+
+# Every text with its colour, what lies behind it, and its size; opacity of ours is 1 everywhere.
+TEXTS = """() => {
+  const rgba = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const shown = (element) => element.checkVisibility() && element.getClientRects().length;
+  const known = new Map();
+  const behind = (element) => {
+    if (!element) return [255, 255, 255];
+    if (!known.has(element)) {
+      const [r, g, b, a = 1] = rgba(getComputedStyle(element).backgroundColor);
+      known.set(element, a > 0 ? [r, g, b] : behind(element.parentElement));
+    }
+    return known.get(element);
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    const text = walker.currentNode.data.trim();
+    if (!text || !shown(element) || element.closest("script, style, option")) continue;
+    const style = getComputedStyle(element);
+    const drawn = element instanceof SVGElement;
+    found.push({
+      text: text.slice(0, 40), ink: rgba(drawn ? style.fill : style.color), behind: behind(element),
+      size: parseFloat(style.fontSize), bold: Number(style.fontWeight) >= 700,
+    });
+  }
+  return found;
+}"""
+
+# The signs of the page that this machine's fonts show as they show a sign that no font has.
+MISSING_GLYPHS = """() => {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 40;
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  pen.font = "24px " + getComputedStyle(document.body).fontFamily;
+  const drawing = (sign) => {
+    pen.clearRect(0, 0, 40, 40);
+    pen.fillText(sign, 4, 30);
+    return pen.getImageData(0, 0, 40, 40).data.join();
+  };
+  const nothing = drawing(String.fromCodePoint(0x10FFFF));
+  const signs = new Set(document.documentElement.textContent.match(/[가-힣ㄱ-ㅎㅏ-ㅣ●▲■★←→≤≥×·–…~%]/gu));
+  return { asked: signs.size, missing: [...signs].filter((sign) => drawing(sign) === nothing) };
+}"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four days with a gap and a new rubric version, hostile texts among them, and the three sample test runs."""
+    folder = tmp_path_factory.mktemp("site")
+    warehouse = FolderWarehouse(folder / "warehouse")
+    hostile = refused(user_input=HOSTILE, tenant_id=HOSTILE)
+    for day in DAYS:
+        table = generate_chat_rows(day, 1, ROWS_PER_DAY, seed=5).to_pylist()
+        rows = [{**row, "session_id": row["request_metadata"]["session_id"]} for row in table]
+        kept = [{name: value for name, value in row.items() if name != "request_metadata"} for row in rows]
+        write_day(warehouse, day, [*kept, hostile], of_version("0" if day == DAYS[0] else "1"))
+    for path in SAMPLE_RUNS:
+        write_run(warehouse, path, DAYS[-1])
+    build(warehouse, folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    """A tab that has the test fail for whatever the console complains of."""
+    complaints: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            complaints.append(f"{opened.url}: {message.text}")
+
+    def asked(dialog: Dialog) -> None:
+        complaints.append(f"{opened.url}: a dialog, {dialog.message}")
+        dialog.dismiss()
+
+    opened = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
+    opened.on("console", heard)
+    opened.on("pageerror", lambda error: complaints.append(f"{opened.url}: {error}"))
+    opened.on("dialog", asked)
+    yield opened
+    opened.close()
+    assert complaints == []
+
+
+def last_day(site: Path) -> str:
+    return (site / "monitoring" / f"{DAYS[-1]}.html").as_uri()
+
+
+def one_of_each(site: Path) -> list[str]:
+    """A page of each kind: the first, a day, the list of test runs, a test run."""
+    (run,) = (site / "test-runs").glob("resume*.html")
+    return ["index.html", f"monitoring/{DAYS[-1]}.html", "test-runs/index.html", f"test-runs/{run.name}"]
+
+
+def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Tab) -> None:
+    found = pages(site)
+    assert len(found) == len(DAYS) + len(SAMPLE_RUNS) + 2
+    broken = []
+    for name, each in found.items():
+        tab.goto((site / name).as_uri())
+        drawn = tab.locator("[data-chart]:has(svg)").count()
+        assert drawn == len(each.charts), name
+        # Charts draw links too.
+        hrefs = tab.evaluate("() => [...document.querySelectorAll('a')].map((a) => a.href.baseVal ?? a.href)")
+        for href in sorted(set(hrefs)):
+            target = urlsplit(href if "://" in href else f"{(site / name).parent.as_uri()}/{href}")
+            path = Path(unquote(target.path)).resolve()
+            key = path.relative_to(site).as_posix() if path.is_relative_to(site) else ""
+            if key not in found or (target.fragment and unquote(target.fragment) not in found[key].ids):
+                broken.append(f"{name}: {href}")
+    assert broken == []
+
+
+def test_every_text_stands_out_from_what_lies_behind_it_in_light_and_dark(site: Path, tab: Tab) -> None:
+    for name in one_of_each(site):
+        tab.goto((site / name).as_uri())
+        tab.evaluate(OPEN_ALL)
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            texts = tab.evaluate(TEXTS)
+            assert len(texts) > 20
+            faint = {
+                (one["text"], ratio) for one in texts if (ratio := contrast(one["ink"], one["behind"])) < needed(one)
+            }
+            assert faint == set(), f"{name} in {scheme}"
+
+
+def needed(text: dict[str, Any]) -> float:
+    """The ratio that WCAG 2.2 AA asks for: 3 for large text."""
+    return 3.0 if text["size"] >= 24 or (text["bold"] and text["size"] >= 18.66) else 4.5
+
+
+def contrast(ink: list[float], behind: list[float]) -> float:
+    """The contrast ratio of WCAG 2.2."""
+
+    def luminance(color: list[float]) -> float:
+        parts = [part / 255 for part in color[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(ink), luminance(behind)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_filter_works_by_keyboard_alone(site: Path, tab: Tab) -> None:
+    tab.goto(last_day(site))
+    shown = tab.locator("#row-list > li:not([hidden])")
+    everything = shown.count()
+    tab.locator("a[href='../test-runs/index.html']").focus()
+    for _ in range(200):
+        tab.keyboard.press("Tab")
+        if tab.evaluate("() => document.activeElement.name") == "text":
+            break
+    tab.keyboard.type("ALERT(1)")
+    assert shown.count() == 1
+    assert tab.locator("form.filter output").inner_text() == f"{everything}개 가운데 1개"
+    tab.keyboard.type("없는 글")
+    assert shown.count() == 0
+    assert tab.locator("#row-list-empty").is_visible()
+    tab.keyboard.press("Control+A")
+    tab.keyboard.press("Delete")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("A")  # the tier
+    assert 0 < shown.count() < everything
+    assert set(shown.evaluate_all("(items) => items.map((item) => item.dataset.tier)")) == {"A"}
+    tab.locator("form.filter button").focus()
+    tab.keyboard.press("Enter")
+    assert shown.count() == everything
+
+
+def test_a_cell_of_the_heat_map_opens_its_rows(site: Path, tab: Tab) -> None:
+    tab.goto((site / "index.html").as_uri())
+    cell = tab.locator(".heat td a").first
+    label = cell.get_attribute("aria-label") or ""
+    cell.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/monitoring/*#rows")
+    shown = tab.locator("#row-list > li:not([hidden])")
+    tiers = shown.evaluate_all(
+        "(items) => items.map((item) => `질문 ${item.dataset.tier}, 답변 ${item.dataset.grade}`)"
+    )
+    assert tiers
+    assert all(label.startswith(each) for each in tiers)
+
+
+def test_a_link_to_a_row_opens_its_explanation(site: Path, tab: Tab) -> None:
+    tab.goto((site / "index.html").as_uri())
+    tab.locator("ol.worst a").first.click()
+    tab.wait_for_url("**/monitoring/*#row-*")
+    assert tab.locator("li:target details[open] .why").is_visible()
+
+
+def test_no_glyph_is_missing(site: Path, tab: Tab) -> None:
+    asked = 0
+    for name in one_of_each(site):
+        tab.goto((site / name).as_uri())
+        found = tab.evaluate(MISSING_GLYPHS)
+        assert found["missing"] == [], name
+        asked += found["asked"]
+    assert asked > 300  # the same sign on two pages counts twice
+
+
+def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
+    tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    for name in one_of_each(site):
+        tab.goto((site / name).as_uri())
+        tab.evaluate(OPEN_ALL)
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], name
+
+
+def test_lines_end_where_days_are_missing_or_the_rubric_changed(site: Path, tab: Tab) -> None:
+    tab.goto((site / "index.html").as_uri())
+    lines = tab.locator("[data-chart=trend-failure_rate] g[aria-label=line] path")
+    assert lines.count() == 3  # one day of version 0; one of version 1; two after the missing day
+
+
+def test_without_scripts_the_figures_are_still_there(site: Path, browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto((site / "index.html").as_uri())
+    assert tab.locator(".kpi .value").first.is_visible()
+    assert tab.locator("table.heat").is_visible()
+    tab.locator(".figures-of summary").first.click()
+    assert tab.locator(".figures-of table").first.is_visible()
+    context.close()
