@@ -39,9 +39,9 @@ def write_run_folder(
 ) -> dict[str, Any]:
     """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
 
-    `source` is the file that was scored, `judged` what the judge said of it, `untrusted` the metrics that people's labels
-    do not bear out, which the report says. The same file, rubric and verdicts give
-    the same bytes, but for what the judge has cost this time.
+    `source` is the file that was scored, `judged` what the judge said of it, `untrusted` the metrics that people's
+    labels do not bear out. The same file, rubric, verdicts and doubts give the same bytes, but for what the judge has
+    cost this time.
 
     Raises:
         StorageError: the folder cannot be written.

@@ -8,11 +8,10 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,40 +19,51 @@ from google.cloud.bigquery import Client, LoadJobConfig
 
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
+from scoring.row_scoring import KeepText
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.bigquery.pushdown import score_inside
 from tasks.bigquery.rows import BigQueryChatRows
 from tasks.bigquery.settings import BigQuerySettings
-from tasks.chat_scoring import ScoredRows, score_chat_rows
+from tasks.chat_scoring import Counts, score_chat_rows
 from tasks.erased_sessions import session_hash
 from tasks.monitoring_tables import write_alerts, write_day_report, write_scored_day
-from tasks.settings import MonitoringSettings, Settings
+from tasks.settings import Settings
 from tasks.warehouse.bigquery import BigQueryWarehouse
 from tests.bigquery.conftest import Emulator
 from tests.cases.ola_monitoring.adversarial import FIXED, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
-from tests.fakes.bigquery_proxy import proxy_to
+from tests.fakes.bigquery_proxy import Proxy, proxy_to
 from tests.fakes.googlesql import CHAT_ROWS
 from tests.tasks.made_rows import DAY, best, plain, refused
 
 TABLES = ("monitoring_scores", "monitoring_excluded", "monitoring_kpis", "monitoring_crosstab", "rejected", "alerts")
+SEOUL = "Asia/Seoul"
 Tables = dict[str, Counter[str]]
 
 
-def load(client: Client, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Puts rows into a table with the columns of the production view, in place of what it had."""
-    nested = [{**row, "request_metadata": {"session_id": row["session_id"]}} for row in rows]
+def load(client: Client, source: str, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Puts rows behind the view, in place of those before."""
+    found = [
+        {
+            **row,
+            "timestamp": datetime.fromisoformat(row["timestamp"])
+            if isinstance(row["timestamp"], str)
+            else row["timestamp"],
+            "request_metadata": {"session_id": row["session_id"]},
+        }
+        for row in rows
+    ]
     file = io.BytesIO()
-    frame = pl.DataFrame(nested).with_columns(pl.col("timestamp").cast(pl.String).str.to_datetime("%+", time_zone="UTC"))
-    pq.write_table(frame.to_arrow(), file)
+    pq.write_table(pa.Table.from_pylist(found, CHAT_ROWS), file)
     file.seek(0)
     config = LoadJobConfig(source_format="PARQUET", write_disposition="WRITE_TRUNCATE")
+    table = source.removeprefix("bigquery://").replace("chat_rows", "logs")
     client.load_table_from_file(file, table, job_config=config).result()
 
 
 @pytest.fixture
-def source(client: Client, dataset: str, settings: Settings) -> str:
-    """The address of a view over the table `logs`, which a test fills."""
+def source(client: Client, dataset: str) -> str:
+    """The address of a view with the columns of the production view, which `load` fills."""
     client.query_and_wait(
         f"CREATE TABLE `{dataset}.logs` (user_input STRING, llm_response STRING, input_tokens FLOAT64,"
         " output_tokens FLOAT64, timestamp TIMESTAMP, tenant_id STRING,"
@@ -61,3 +71,301 @@ def source(client: Client, dataset: str, settings: Settings) -> str:
     )
     client.query_and_wait(f"CREATE VIEW `{dataset}.chat_rows` AS SELECT * FROM `{dataset}.logs`")
     return f"bigquery://{dataset}.chat_rows"
+
+
+@pytest.fixture
+def two_warehouses(client: Client, dataset: str, settings: Settings) -> tuple[BigQueryWarehouse, BigQueryWarehouse]:
+    """One for each engine."""
+    for name in ("_here", "_inside"):
+        client.create_dataset(dataset + name)
+    here, inside = (BigQueryWarehouse(f"bigquery://{dataset}{name}", settings) for name in ("_here", "_inside"))
+    return here, inside
+
+
+def score_here(
+    source: str, warehouse: BigQueryWarehouse, settings: Settings, folder: Path, day: date = DAY, **choices: Any
+) -> Counts:
+    """The day by the local engine."""
+    with warehouse.staging("here") as staging:
+        outcome = score_chat_rows(
+            BigQueryChatRows(source, settings),
+            RUBRIC,
+            time_zone=SEOUL,
+            window=day_window(day, SEOUL),
+            staging=staging,
+            keep_text=choices.get("keep_text", "flagged"),
+        )
+        write_scored_day(warehouse, day, outcome, choices.get("erased", ()))
+        write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
+        write_day_report(warehouse, day, outcome, folder / "here", "그날")
+    return outcome.counts
+
+
+def score_there(
+    source: str, warehouse: BigQueryWarehouse, settings: Settings, folder: Path, day: date = DAY, **choices: Any
+) -> Counts:
+    """The day inside BigQuery."""
+    outcome = score_inside(
+        BigQueryChatRows(source, settings),
+        warehouse,
+        RUBRIC,
+        day,
+        time_zone=SEOUL,
+        keep_text=choices.get("keep_text", "flagged"),
+    )
+    try:
+        outcome.write(choices.get("erased", ()))
+        write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
+        write_day_report(warehouse, day, outcome, folder / "inside", "그날")
+    finally:
+        outcome.remove()
+    return outcome.counts
+
+
+def tables(warehouse: BigQueryWarehouse, day: date = DAY) -> Tables:
+    """Every row of the day, whatever the order."""
+    found = {}
+    for name in TABLES:
+        rows = warehouse.read(name, [day])
+        assert rows is not None
+        # 0.0 and -0.0 are equal to both engines: which of two such rows is the first is anybody's guess.
+        found[name] = Counter(
+            repr([value + 0.0 if isinstance(value, float) else value for value in row]) for row in rows.collect().rows()
+        )
+    return found
+
+
+def names_in(client: Client, warehouse: BigQueryWarehouse) -> set[str]:
+    return {table.table_id for table in client.list_tables(str(warehouse.dataset))}
+
+
+def test_both_engines_fill_the_same_tables_however_often(
+    client: Client,
+    source: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    here, inside = two_warehouses
+    # The local BigQuery does not know that a quotient can be too large: Google's evaluator is asked about those.
+    hostile = [row for row in (*GOLDEN_ROWS, *FIXED, *invented(60)) if not 0 < (row["input_tokens"] or 0) < 1e-200]
+    load(client, source, hostile)
+    days = Counter((row["timestamp"] + timedelta(hours=9)).date() for row in hostile if row["timestamp"])
+    choices: tuple[KeepText, ...] = ("flagged", "all", "none")
+    for (day, _), keep_text in zip(days.most_common(3), choices, strict=True):
+        counts = score_here(source, here, settings, tmp_path, day, keep_text=keep_text)
+        assert min(counts.scored, counts.rejected) > 1
+        first = tables(here, day)
+        for _ in range(2):
+            assert score_there(source, inside, settings, tmp_path, day, keep_text=keep_text) == counts
+            found = tables(inside, day)
+            for name in TABLES:
+                assert found[name] == first[name], name
+        report = Path(f"monitoring-{day}.md")
+        assert (tmp_path / "inside" / report).read_text("utf-8") == (tmp_path / "here" / report).read_text("utf-8")
+    assert names_in(client, inside) == set(TABLES)
+
+
+def test_a_day_without_rows_has_its_row_of_kpis(
+    source: str, two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse], settings: Settings, tmp_path: Path
+) -> None:
+    here, inside = two_warehouses
+    assert score_here(source, here, settings, tmp_path) == score_there(source, inside, settings, tmp_path) == Counts()
+    assert tables(inside) == tables(here)
+    assert {name: rows.total() for name, rows in tables(inside).items()} == dict.fromkeys(TABLES, 0) | {
+        "monitoring_kpis": 1,
+        "alerts": 1,
+    }
+
+
+def test_other_days_and_other_rubrics_stay(
+    client: Client,
+    source: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    _, inside = two_warehouses
+    next_day = DAY + timedelta(days=1)
+    load(client, source, [best(0), refused(1), plain(2, output_tokens=-1), plain(24 * 60)])
+    score_there(source, inside, settings, tmp_path, next_day)
+    score_there(source, inside, settings, tmp_path)
+    client.query_and_wait(f"UPDATE `{inside.table('rejected')}` SET rubric = 'aqb-1.2' WHERE score_date = '{DAY}'")
+    theirs, other_day = tables(inside)["rejected"], tables(inside, next_day)
+    load(client, source, [refused(1)])
+    score_there(source, inside, settings, tmp_path)
+    assert tables(inside)["rejected"] == theirs
+    assert tables(inside)["monitoring_scores"].total() == 1
+    assert tables(inside, next_day) == other_day
+
+
+def test_what_cannot_be_read_is_rejected_alike(
+    client: Client,
+    dataset: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    here, inside = two_warehouses
+    client.query_and_wait(
+        f"CREATE VIEW `{dataset}.exported` AS SELECT STRUCT(question AS q, '답변' AS llm_response, tokens AS"
+        " input_tokens, '7' AS output_tokens, time AS timestamp, 12 AS tenant_id) AS jsonPayload FROM UNNEST([STRUCT("
+        "'a' AS question, '30' AS tokens, '2026-02-13T12:00:00+09:00' AS time), ('b', ' ', '2026-02-13 03:00:00'),"
+        "('c', 'many', '2026-02-13T03:00:00Z'), ('d', '1', 'noon'), ('e', '-1', '2026-02-13T03:00:00Z'),"
+        "(NULL, '1', '2026-02-13T03:00:00Z'), ('f', '1', NULL), ('g', '1', '2026-02-12T03:00:00Z')])"
+    )
+    exported = BigQuerySettings(
+        **settings.bigquery.model_dump() | {"prefix": "jsonPayload.", "columns": {"user_input": "q"}}
+    )
+    settings = settings.model_copy(update={"bigquery": exported})
+    source = f"bigquery://{dataset}.exported"
+    counts = score_here(source, here, settings, tmp_path)
+    assert (counts.scored, counts.excluded, counts.rejected) == (2, 1, 4)
+    assert score_there(source, inside, settings, tmp_path) == counts
+    assert tables(inside) == tables(here)
+    report = (tmp_path / "inside" / f"monitoring-{DAY}.md").read_text("utf-8")
+    assert report == (tmp_path / "here" / f"monitoring-{DAY}.md").read_text("utf-8")
+    assert "시간대가 없어 UTC로 읽은 시각: 1건" in report
+
+
+def test_erased_sessions_leave_their_scores_only(
+    client: Client,
+    source: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    here, inside = two_warehouses
+    load(client, source, [refused(0, session_id="gone"), refused(1), plain(2, session_id="gone", llm_response=None)])
+    erased = {session_hash("gone")}
+    score_here(source, here, settings, tmp_path, erased=erased)
+    score_there(source, inside, settings, tmp_path, erased=erased)
+    assert tables(inside) == tables(here)
+    assert "gone" not in repr(tables(inside))
+
+
+def test_of_all_rows_only_the_worst_leave_bigquery(
+    client: Client,
+    source: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    emulator: Emulator,
+    tmp_path: Path,
+) -> None:
+    _, inside = two_warehouses
+    asked = [refused(minute, user_input="나쁜 질문", llm_response="나쁜 답변") for minute in range(3)]
+    load(client, source, [*asked, *(plain(minute, user_input=f"보통 질문 {minute}") for minute in range(3, 60))])
+    with proxy_to(emulator.rest) as proxy:
+        score_there(source, BigQueryWarehouse(inside.url, behind(proxy, settings)), behind(proxy, settings), tmp_path)
+        answers = b"".join(proxy.answers).decode()
+    assert "나쁜 질문" in answers
+    for text in ("나쁜 답변", "보통 질문", "설명을 덧붙입니다"):
+        assert text not in answers
+
+
+def test_a_change_of_the_rows_is_seen_without_reading_the_texts(
+    client: Client, source: str, settings: Settings
+) -> None:
+    def contents() -> dict[date, str]:
+        window = day_window(DAY, SEOUL)
+        found = BigQueryChatRows(source, settings).contents(window, SEOUL)
+        return {day: content.fingerprint for day, content in found.items()}
+
+    assert contents() == {}
+    load(client, source, [best(0), plain(1), plain(24 * 60)])
+    before = contents()
+    assert list(before) == [DAY]
+    load(client, source, [plain(1), best(0), plain(24 * 60 + 5)])
+    assert contents() == before
+    load(client, source, [plain(1), best(0), plain(2)])
+    assert contents() != before
+
+
+def behind(proxy: Proxy, settings: Settings) -> Settings:
+    """The settings that reach the local BigQuery through the proxy, and over REST only."""
+    through = settings.bigquery.model_copy(update={"endpoint": proxy.url, "use_storage_api": False})
+    return settings.model_copy(update={"bigquery": through})
+
+
+def test_a_table_that_got_too_few_rows_is_an_error(
+    client: Client,
+    source: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    emulator: Emulator,
+    tmp_path: Path,
+) -> None:
+    _, inside = two_warehouses
+    load(client, source, [best(0), plain(1)])
+    with proxy_to(emulator.rest) as proxy:
+        proxy.rewrite = (b'"insertedRowCount":"2"', b'"insertedRowCount":"1"')
+        with pytest.raises(StorageError, match="of 2 rows 1 were written"):
+            score_there(source, BigQueryWarehouse(inside.url, behind(proxy, settings)), settings, tmp_path)
+    assert names_in(client, inside) == {"monitoring_scores"}
+
+
+def test_a_dataset_that_is_not_there_is_one_line(
+    client: Client, source: str, settings: Settings, tmp_path: Path
+) -> None:
+    load(client, source, [best(0)])
+    nowhere = BigQueryWarehouse("bigquery://team-project/nowhere", settings)
+    with pytest.raises(InputError, match="there is no such dataset"):
+        score_there(source, nowhere, settings, tmp_path)
+
+
+def score_in_process(source: str, url: str, settings: Settings, folder: Path, started: Path) -> None:
+    """What a process of its own does."""
+    started.write_text(str(os.getpid()), encoding="utf-8")
+    score_there(source, BigQueryWarehouse(url, settings), settings, folder)
+
+
+def test_killed_after_any_statement_every_table_is_whole_and_the_next_run_completes_them(
+    client: Client,
+    source: str,
+    two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
+    settings: Settings,
+    emulator: Emulator,
+    tmp_path: Path,
+) -> None:
+    here, inside = two_warehouses
+    old_rows = [best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1)]
+    new_rows = [best(0), refused(2), refused(3), plain(2, user_input=None), plain(4, output_tokens=-1), plain(5)]
+    load(client, source, new_rows)
+    score_here(source, here, settings, tmp_path)
+    new = tables(here)
+    load(client, source, old_rows)
+    score_there(source, inside, settings, tmp_path)
+    old = tables(inside)
+    load(client, source, new_rows)
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tasks.bigquery.pushdown", "tests.bigquery.test_pushdown"])
+    started = tmp_path / "pid"
+    deadly, exit_code, replaced = 0, None, 0
+    while exit_code != 0:
+        deadly += 1
+        with proxy_to(emulator.rest) as proxy:
+
+            def kill(_number: int, proxy: Proxy = proxy, deadly: int = deadly) -> None:
+                statements = sum(request.startswith("POST") and "/jobs" in request for request in proxy.seen)
+                if statements >= deadly:
+                    os.kill(int(started.read_text(encoding="utf-8")), signal.SIGKILL)
+
+            proxy.answered = kill
+            process = context.Process(
+                target=score_in_process, args=(source, inside.url, behind(proxy, settings), tmp_path, started)
+            )
+            process.start()
+            process.join(120)
+            exit_code = process.exitcode
+        assert exit_code in (0, -signal.SIGKILL)
+        found = tables(inside)
+        whole = [name for name in TABLES if found[name] == new[name]]
+        assert all(found[name] in (old[name], new[name]) for name in TABLES), f"killed after statement {deadly}"
+        assert len(whole) >= replaced
+        replaced = len(whole)
+    assert deadly > 10
+    assert tables(inside) == new
+    left = [client.get_table(f"{inside.dataset}.{name}") for name in names_in(client, inside) - set(TABLES)]
+    assert left
+    assert all(table.expires is not None for table in left)

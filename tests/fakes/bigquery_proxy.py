@@ -29,11 +29,15 @@ class Refusal:
 
 @dataclass
 class Proxy:
-    """What came through, as `METHOD path`, and what is to be refused (first match wins, each so many times)."""
+    """What came through, as `METHOD path`, with what was sent and answered; and what is to be refused.
+
+    Of the refusals the first match wins, each so many times.
+    """
 
     url: str = ""
     seen: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+    answers: list[bytes] = field(default_factory=list)
     refusals: list[tuple[str, Refusal, int]] = field(default_factory=list)
     lost: str = ""
     """The first request with this text is done, and its answer lost on the way."""
@@ -85,6 +89,8 @@ def proxy_to(target: str) -> Iterator[Proxy]:
                 content = answer.read()
             finally:
                 connection.close()
+            with lock:
+                proxy.answers.append(content)
             proxy.answered(number)
             if proxy.lost and proxy.lost in request:
                 proxy.lost = ""

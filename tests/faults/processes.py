@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 from typing import Any
 
 PRELOADED = ["flows.nightly", "flows.backfill", "tests.faults.processes"]
@@ -24,6 +25,7 @@ class Work:
     settings: Mapping[str, Any]
     first: date
     last: date
+    folder: Path
     environment: Mapping[str, str]
 
 
@@ -44,6 +46,7 @@ def _do(work: Work) -> None:
     from scoring.errors import AqbError
     from tasks.settings import Settings
 
+    os.chdir(work.folder)
     os.environ.update(work.environment)
     settings = Settings(**work.settings)
     try:
