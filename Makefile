@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test check bench bench-judge docs lock clean
+.PHONY: setup demo test check audit bench bench-judge docs lock clean
 
 setup:
 	@sh .ci/setup
@@ -22,6 +22,11 @@ bench: setup
 
 bench-judge: setup
 	.venv/bin/python -m benchmarks.judge
+
+# Needs the package index to tell what it knows of vulnerabilities; a package that it says nothing of is a failure.
+audit: setup
+	.venv/bin/python .ci/licences.py
+	.venv/bin/uv tool run pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
 
 # Pages that are generated from the code; `make test` fails where one is stale.
 docs: setup

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from scoring.errors import StorageError
@@ -38,6 +40,25 @@ def prepare_prefect(home: Path) -> None:
             fix="set PREFECT_HOME to a folder that can be written",
         ) from error
     _keep_terminal_quiet()
+
+
+@contextmanager
+def reaching_prefect() -> Iterator[None]:
+    """Says it in one line when the Prefect server cannot be reached, or is gone in the middle of a run.
+
+    Raises:
+        StorageError: that.
+    """
+    import httpx  # Prefect's own client; seconds of imports with it, which not every command needs
+
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise StorageError(
+            f"the Prefect server cannot be reached: {error or type(error).__name__}",
+            where=os.environ.get("PREFECT_API_URL", "its temporary server"),
+            fix="start it, or unset PREFECT_API_URL; then run again: what is done stays done",
+        ) from None
 
 
 def _keep_terminal_quiet() -> None:

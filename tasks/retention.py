@@ -6,7 +6,6 @@ look is changed last: killed at any moment, the same command finishes the work.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
@@ -46,12 +45,16 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
     warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(_RUBRIC_ID)
-    found: Counter[str] = Counter()
+    places = ("reports that quote", f"{SCORES}: texts", f"{JUDGEMENTS}: rows", "verdicts", "alert messages")
+    found = dict.fromkeys(places, 0)
     for day in _days(warehouse, SCORES, before):
-        pages = _pages_of(settings, day)
         texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
-        found += Counter({"reports that quote": len(pages), f"{SCORES}: texts": texts})
-        if dry_run or not (pages or texts):
+        if not texts:
+            continue
+        pages = _pages_of(settings, day)
+        found["reports that quote"] += len(pages)
+        found[f"{SCORES}: texts"] += texts
+        if dry_run:
             continue
         with working_alone(warehouse, settings.state_url, f"monitoring-{day}"):
             for page in pages:
@@ -66,8 +69,7 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
     with closing(VerdictStore(settings.state_url)) as verdicts, closing(Outbox(settings.state_url)) as outbox:
         found["verdicts"] += verdicts.forget(oldest, dry_run=dry_run)
         found["alert messages"] += outbox.forget_before(oldest, dry_run=dry_run)
-    found["leftovers of killed runs"] += _remove_leftovers(settings, warehouse, now, dry_run=dry_run)
-    return dict(found)
+    return found | {"leftovers of killed runs": _remove_leftovers(settings, warehouse, now, dry_run=dry_run)}
 
 
 def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) -> dict[str, int]:
@@ -82,7 +84,7 @@ def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) 
     if not dry_run:
         remember_erased(settings.state_url, session_id, now)
     mine = pl.col("session_id") == session_id
-    found = Counter({f"{SCORES}: rows": 0, f"{EXCLUDED}: rows": 0, "reports": 0, "alert messages": 0})
+    found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", "reports", "alert messages"), 0)
     with closing(Outbox(settings.state_url)) as outbox:
         for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
             # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
@@ -97,7 +99,7 @@ def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) 
                     _clear(warehouse, day, EXCLUDED, rubric.excluded_schema, mine, PERSONAL_COLUMNS)
                 if row_ids and not dry_run:
                     _clear(warehouse, day, SCORES, rubric.scores_schema, mine, PERSONAL_COLUMNS)
-    return dict(found)
+    return found
 
 
 def _days(warehouse: Warehouse, table: str, before: date) -> list[date]:

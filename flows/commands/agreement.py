@@ -10,7 +10,15 @@ import typer
 from flows.commands.terminal import Json, print_json
 from scoring.errors import UsageError
 
-review_app = typer.Typer(help="The manual-review list as a workbook, and back as labels.", no_args_is_help=True)
+review_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@review_app.callback()
+def review() -> None:
+    """Hand out what people should look at as a workbook, and read their verdicts back as labels.
+
+    Example: aqb review export out/resume --out review.xlsx
+    """
 
 
 def agreement(

@@ -55,7 +55,7 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, as_j
 
 
 def _run(settings: Settings, first: date, last: date, *, force: bool, alerts: bool, as_json: bool) -> None:
-    from flows.prefect_home import prepare_prefect
+    from flows.prefect_home import prepare_prefect, reaching_prefect
 
     prepare_prefect(Path(settings.reports).parent / ".prefect")
     from flows.backfill import IncompleteBackfillError, watcher
@@ -66,7 +66,8 @@ def _run(settings: Settings, first: date, last: date, *, force: bool, alerts: bo
     with _shown(quiet=as_json) as show:
         token = watcher.set(show)
         try:
-            outcome = backfill_flow(first, last, force=force, alerts=alerts, settings=settings)
+            with reaching_prefect():
+                outcome = backfill_flow(first, last, force=force, alerts=alerts, settings=settings)
         except IncompleteBackfillError as error:
             outcome, incomplete = error.outcome, error
         finally:

@@ -51,6 +51,7 @@ def golden(
     Example: aqb golden --from 2026-02-01 --to 2026-02-19 --out golden.csv
     """
     from flows.rows import golden_candidates
+    from tasks.excel_csv import excel_csv
     from tasks.settings import load_settings
     from tasks.whole_files import write_text
 
@@ -58,8 +59,7 @@ def golden(
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
     candidates, failures = golden_candidates(first.date(), last.date(), source, load_settings())
     if out:
-        # The byte-order mark makes Excel read the Korean texts as UTF-8.
-        write_text(out, "\ufeff" + candidates.write_csv())
+        write_text(out, excel_csv([candidates.columns, *candidates.iter_rows()]))
         typer.echo(f"{candidates.height} candidates: {out}")
     elif as_json:
         print_json(candidates.to_dicts())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -35,12 +37,28 @@ def nightly(
 
     Example: aqb nightly --date 2026-02-13
     """
-    from tasks.settings import load_settings
-
     if day and intraday:
         raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
     kind: Literal["nightly", "intraday"] = "intraday" if intraday else "nightly"
-    _run_nightly(load_settings(), [day.date() if day else None], kind, as_json=as_json)
+    _run_nightly(_settings_of_night(), [day.date() if day else None], kind, as_json=as_json)
+
+
+def _settings_of_night() -> Settings:
+    """The settings; where nobody sits at a terminal, the default webhook hears that they are wrong."""
+    from tasks.settings import load_settings
+    from tasks.slack.settings import DEFAULT_WEBHOOK
+
+    try:
+        return load_settings()
+    except UsageError as error:
+        if DEFAULT_WEBHOOK in os.environ and not sys.stderr.isatty():
+            from flows.prefect_home import prepare_prefect
+
+            prepare_prefect(Path("data/.prefect"))
+            from flows.hooks import tell_of_wrong_settings
+
+            tell_of_wrong_settings("nightly", error)
+        raise
 
 
 def test_runs(as_json: Json = False) -> None:
@@ -49,7 +67,7 @@ def test_runs(as_json: Json = False) -> None:
     Example: aqb test-runs
     """
     from flows.clock import today
-    from flows.prefect_home import prepare_prefect
+    from flows.prefect_home import prepare_prefect, reaching_prefect
     from tasks.settings import load_settings
 
     settings = load_settings()
@@ -62,7 +80,8 @@ def test_runs(as_json: Json = False) -> None:
     from flows.test_runs import IncompleteInboxError, score_inbox
 
     try:
-        inbox = score_inbox(settings, today(settings.time_zone))
+        with reaching_prefect():
+            inbox = score_inbox(settings, today(settings.time_zone))
     except IncompleteInboxError as error:
         inbox = error.outcome
     if as_json:
@@ -111,7 +130,7 @@ def _run_nightly(
     settings: Settings, days: Sequence[date | None], kind: Literal["nightly", "intraday"], *, as_json: bool
 ) -> None:
     """Runs the nightly flow for each day and prints what the last one found."""
-    from flows.prefect_home import prepare_prefect
+    from flows.prefect_home import prepare_prefect, reaching_prefect
 
     prepare_prefect(Path(settings.reports).parent / ".prefect")
     from flows.nightly import IncompleteRunError
@@ -122,7 +141,8 @@ def _run_nightly(
     outcome = None
     for day in days:
         try:
-            outcome = nightly_flow(settings, day, kind)
+            with reaching_prefect():
+                outcome = nightly_flow(settings, day, kind)
         except IncompleteRunError as error:
             outcome, incomplete = error.outcome, error
         if not as_json and len(days) > 1:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from scoring.errors import InputError
 from tasks.delimited_text import BrokenRow
+from tasks.excel_csv import no_formula
 from tasks.run_files.files import text_table
 from tasks.whole_files import write_text
 
 COLUMNS = ("file", "query_id", "round", "row_id", "metric", "label", "reviewer", "note")
 _REQUIRED = ("metric", "label")
 _SHOWN_PROBLEMS = 5
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -100,5 +100,4 @@ def write_labels(path: Path, labels: Iterable[Label]) -> None:
 
 def _row(label: Label) -> Mapping[str, str]:
     """A note is free text, which a spreadsheet must not take for a formula."""
-    note = f"'{label.note}" if label.note.startswith(_FORMULA_STARTS) else label.note
-    return vars(label) | {"note": note}
+    return vars(label) | {"note": no_formula(label.note)}

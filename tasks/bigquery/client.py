@@ -39,6 +39,7 @@ REQUEST_TIMEOUT_S = 60.0
 _BUSY_REASONS = {"rateLimitExceeded", "jobRateLimitExceeded", "backendError", "internalError", "jobBackendError"}
 _LOST_CONNECTIONS = (BrokenConnection, ChunkedEncodingError, Timeout, TransportError, ConnectionError)
 _LABEL_LENGTH = 63
+_JOB_PATIENCE = 4
 # Four streams keep one machine busy; more of them, or longer queues, only hold more texts in memory.
 _STREAMS = _WAITING_PAGES = 4
 _PAGE_ROWS = 10_000
@@ -89,7 +90,8 @@ def run_query(
             job_id_prefix=job_id_prefix,
             location=location,
             retry=retry,
-            job_retry=retry,
+            # Longer than a call, so that a job that failed is started anew after its polls were repeated in vain.
+            job_retry=retry.with_timeout(_JOB_PATIENCE * settings.bigquery.retry_s),
             timeout=REQUEST_TIMEOUT_S,
         )
         # The answer itself is not wanted yet, only that there is one.
@@ -146,7 +148,7 @@ def result_pages(job: QueryJob, settings: Settings, where: str) -> Iterator[Reco
 
 def retry_of(settings: Settings) -> Retry:
     """Repeats a call with growing pauses while BigQuery is busy or cannot be reached."""
-    return Retry(predicate=_will_pass, initial=1.0, maximum=32.0, multiplier=2.0, timeout=settings.bigquery.retry_s)
+    return Retry(predicate=_will_pass, initial=0.25, maximum=32.0, multiplier=2.0, timeout=settings.bigquery.retry_s)
 
 
 def job_id_prefix(labels: Mapping[str, str], step: str) -> str:
@@ -186,7 +188,7 @@ def _query_config(
 def _will_pass(error: BaseException) -> bool:
     """Whether the same call may succeed later. Two writers of one table may also meet: one of them has to come back."""
     if isinstance(error, RetryError):
-        return False
+        return error.cause is not None and _will_pass(error.cause)
     if isinstance(error, BadRequest) and "Could not serialize access" in error.message:
         return True
     if isinstance(error, GoogleAPICallError) and any(detail.get("reason") in _BUSY_REASONS for detail in error.errors):

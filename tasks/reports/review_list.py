@@ -6,10 +6,8 @@ same folder hold them too. Messages leave the folder and are masked. Source: see
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +18,10 @@ from scoring.catalog import rubric_of
 from scoring.judging import VerdictStatus
 from scoring.markdown import score_text
 from scoring.run_rubric import Metric, RunRubric
+from tasks.excel_csv import excel_csv
 from tasks.whole_files import write_text
 
 REVIEW_LIST = "review.csv"
-_FORMULA_STARTS = ("=", "+", "-", "@")
 _WORST = 5
 
 Row = Mapping[str, Any]
@@ -41,7 +39,7 @@ def write_review_list(path: Path, rubric: RunRubric, queries: Iterable[pl.DataFr
     """
     header = ["질의 id", "질의", "에이전트", "까닭", "종합 점수"]
     header += [cell for one in _shown_metrics(rubric) for cell in (f"{one.title} 점수", f"{one.title} 근거")]
-    write_text(path, _csv_lines([header, *(_cells(row, rubric) for row in _flagged(queries))]))
+    write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(queries))]))
 
 
 def reviewed_run(folder: Path, summary: Mapping[str, Any], run_id: str, report_url: str = "") -> ReviewedRun | None:
@@ -102,16 +100,3 @@ def _cells(row: Row, rubric: RunRubric) -> list[str]:
 def _score(points: float | None) -> str:
     """Nothing where a score is not known: a dash would make the column one of texts."""
     return "" if points is None else score_text(points)
-
-
-def _csv_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield "\ufeff"
-    for row in rows:
-        line = io.StringIO()
-        csv.writer(line).writerow([_no_formula(cell) for cell in row])
-        yield line.getvalue()
-
-
-def _no_formula(cell: str) -> str:
-    """A text that Excel would take for a formula begins with an apostrophe, which Excel hides."""
-    return f"'{cell}" if cell.lstrip().startswith(_FORMULA_STARTS) else cell

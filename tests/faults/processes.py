@@ -12,7 +12,10 @@ from datetime import UTC, date, datetime, time
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
 
 PRELOADED = ["flows.nightly", "flows.backfill", "tests.faults.processes"]
 
@@ -27,6 +30,8 @@ class Work:
     last: date
     folder: Path
     environment: Mapping[str, str]
+    prefect_url: str = ""
+    """Another address of the Prefect server than that of the session; what it does not answer is not asked again."""
 
 
 def started(work: Work) -> ForkServerProcess:
@@ -39,22 +44,36 @@ def started(work: Work) -> ForkServerProcess:
 
 
 def _do(work: Work) -> None:
-    from prefect.runtime import flow_run
+    from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-    from flows.backfill import backfill
-    from flows.nightly import nightly
-    from scoring.errors import AqbError
+    from flows import day
     from tasks.settings import Settings
 
     os.chdir(work.folder)
     os.environ.update(work.environment)
     settings = Settings(**work.settings)
+    for step in (day.extract, day.score, day.write, day.summarise):
+        step.retry_delay_seconds = [0, 0]
+    reached = {PREFECT_API_URL: work.prefect_url, PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
+    with temporary_settings(reached):
+        _run(work, settings)
+
+
+def _run(work: Work, settings: Settings) -> None:
+    from prefect.runtime import flow_run
+
+    from flows.backfill import backfill
+    from flows.nightly import nightly
+    from flows.prefect_home import reaching_prefect
+    from scoring.errors import AqbError
+
     try:
-        if work.kind == "backfill":
-            backfill(work.first, work.last, settings=settings)
-        else:
-            start = datetime.combine(work.last, time(16), UTC)  # one o'clock of the next day (Asia/Seoul)
-            flow_run.FIELDS["scheduled_start_time"] = lambda: start
-            nightly(settings)
+        with reaching_prefect():
+            if work.kind == "backfill":
+                backfill(work.first, work.last, settings=settings)
+            else:
+                start = datetime.combine(work.last, time(16), UTC)  # one o'clock of the next day (Asia/Seoul)
+                flow_run.FIELDS["scheduled_start_time"] = lambda: start
+                nightly(settings)
     except AqbError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from None

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from scoring.days import days_between
 from tasks.run_ledger import RunLedger
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import FakeSlack
@@ -24,8 +22,7 @@ from tests.tasks.made_rows import DAY, best, plain, refused, write_rows
 
 BACKFILL, NIGHTLY = "backfill", "nightly"
 SAMPLE = Path("tasks/samples/inbox/resume_agent_sample.xlsx").resolve()
-LAST = DAY + timedelta(days=3)
-DAYS = days_between(DAY, LAST)
+LAST = DAY + timedelta(days=2)
 SETTINGS: dict[str, Any] = {
     "warehouse": "warehouse",
     "reports": "reports",
@@ -38,35 +35,54 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass
 class World:
-    """A working folder with what stands outside of it. `kills` are those that its runs have met."""
+    """A working folder with what stands outside of it. `kills` counts those that its runs have met."""
 
     folder: Path
     judge: FakeOpenAI
     slack: FakeSlack
     kills: int = 0
-    in_flight: list[int] = field(default_factory=list)
 
-    def work(self, kind: str, settings: dict[str, Any] | None = None) -> Work:
-        """What is to be done in this world."""
+    def receive_test_run(self) -> None:
+        """A test run with questions for the judge arrives in the inbox."""
+        shutil.copy(SAMPLE, self.folder / "inbox")
+
+    def work(self, kind: str, last: date = LAST, prefect_url: str = "") -> Work:
+        """What is to be done in this world, up to this day."""
         environment = {
             "OPENAI_BASE_URL": self.judge.url,
             "OPENAI_API_KEY": "sk-nobody",
             "SLACK_WEBHOOK_URL": self.slack.webhook(),
         }
-        return Work(kind, settings or SETTINGS, DAY, LAST, self.folder, environment)
+        return Work(kind, SETTINGS, DAY, last, self.folder, environment, prefect_url)
 
-    def run(self, kind: str) -> int | None:
+    def run(self, kind: str, last: date = LAST) -> int | None:
         """Does it to its end; the exit code."""
-        process = started(self.work(kind))
+        process = started(self.work(kind, last))
         process.join()
         return process.exitcode
+
+    def run_until(
+        self, kind: str, happened: Callable[[], bool], then: Callable[[], None], prefect_url: str = ""
+    ) -> int:
+        """Does it to its end; what is to be done when something has happened is done in the middle. The exit code."""
+        process = started(self.work(kind, prefect_url=prefect_url))
+        while not happened():
+            process.join(0.01)
+            assert process.exitcode is None, "the run ended before it happened"
+        then()
+        process.join()
+        assert process.exitcode is not None
+        return process.exitcode
+
+    def has_scored(self, day: date) -> bool:
+        """Whether the table of the scores has the day."""
+        return (self.folder / "warehouse" / "monitoring_scores" / f"{day}.parquet").exists()
 
     def run_and_kill(self, kind: str, after_s: float) -> bool:
         """Does it until it is killed; whether it was still at work."""
         process = started(self.work(kind))
         process.join(after_s)
         working = process.exitcode is None
-        self.in_flight.append(self.judge.in_flight)
         process.kill()
         process.join()
         self.kills += working
@@ -85,25 +101,29 @@ def world_in(folder: Path, template: Path | None = None) -> Iterator[World]:
 
 
 def _fill(folder: Path) -> None:
-    """Rows of four days in two files, with what is refused and excluded, and a test run in the inbox."""
-    rows = [make(number * 24 * 60 + turn) for number in range(4) for turn, make in enumerate([best, plain, refused] * 9)]
-    odd = [plain(24 * 60 * number + 99, **change) for number in range(4) for change in _ODDITIES]
+    """Rows of three days in two files, with what is refused, excluded and rejected, and an empty inbox."""
+    rows = [
+        make(number * 24 * 60 + turn) for number in range(3) for turn, make in enumerate([best, plain, refused] * 9)
+    ]
+    odd = [plain(24 * 60 * number + 99, **change) for number in range(3) for change in _ODDITIES]
     write_rows(folder / "source" / "a.jsonl", rows[::2] + odd)
     pl.DataFrame(rows[1::2]).write_parquet(folder / "source" / "b.parquet")
     (folder / "inbox").mkdir()
-    shutil.copy(SAMPLE, folder / "inbox")
 
 
 _ODDITIES: tuple[dict[str, Any], ...] = ({"llm_response": None}, {"output_tokens": -1.0}, {"tenant_id": None})
 
 
 def results(world: World) -> dict[str, bytes]:
-    """What the runs have made: every table but `runs`, every report; without what judging has cost this time."""
+    """What the runs have made: every table but `runs`, and the reports that tell of no run.
+
+    What judging took (calls, tokens, seconds) differs from run to run and is left out.
+    """
     found = {}
     for path in sorted(world.folder.rglob("*")):
         name = path.relative_to(world.folder).as_posix()
-        if path.is_file() and name.startswith(("warehouse/", "reports/")) and not _stands_apart(name):
-            found[name] = _without_cost(path)
+        if path.is_file() and name.startswith(_RESULTS) and not name.endswith(_TELLS_OF_RUNS):
+            found[name] = _without_judging(path)
     return found
 
 
@@ -120,16 +140,17 @@ def outcomes(world: World) -> Counter[str]:
         return Counter(run.outcome for run in ledger.last(1000))
 
 
-def _stands_apart(name: str) -> bool:
-    return name.startswith(("warehouse/runs/", "warehouse/.staging/", "reports/site/"))
+_TABLES = ("alerts", "judgements", "monitoring_", "rejected", "test_run_")
+_RESULTS = (*(f"warehouse/{table}" for table in _TABLES), "reports/monitoring-", "reports/test-runs/")
+_TELLS_OF_RUNS = (".html", "/report.md", "/summary.json")
+_JUDGING = ("latency_s", "attempts", "tokens_in", "tokens_out", "tokens_cached", "cost_usd")
 
 
-def _without_cost(path: Path) -> bytes:
-    """The bytes of a file; of a test run's summary what does not depend on how often the judge was asked."""
-    if path.name == "summary.json":
-        return json.dumps(json.loads(path.read_text("utf-8")) | {"judge": None}).encode()
+def _without_judging(path: Path) -> bytes:
+    """The bytes of a file; of what the judge was asked, and of summaries that count it, those of the values."""
+    if "judgements" in path.as_posix():
+        return pl.read_parquet(path).drop(_JUDGING).write_json().encode()
+    if "test_run_summaries" in path.as_posix():
+        rows = pl.read_parquet(path).to_dicts()
+        return repr([row | {"summary": json.loads(row["summary"]) | {"judge": None}} for row in rows]).encode()
     return path.read_bytes()
-
-
-def in_folder(world: World) -> None:
-    os.chdir(world.folder)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import pytest
 from prefect.client.orchestration import get_client
@@ -36,7 +37,7 @@ def slack(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSlack]:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_WEBHOOK_URL"):
         monkeypatch.delenv(name, raising=False)
     for module in ("handler", "builtin_handlers"):
-        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time.sleep", lambda seconds: None)
+        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time", SimpleNamespace(sleep=lambda seconds: None))
     with FakeSlack() as server:
         monkeypatch.setenv(QA, server.webhook())
         monkeypatch.setenv(BOT, TOKEN)
@@ -63,7 +64,7 @@ def with_routes(settings: Settings, *routes: Route, **alerts: Any) -> Settings:
     return settings.model_copy(update={"alerts": changed})
 
 
-def run(settings: Settings, day: date = DAY, kind: str = "nightly") -> NightlyOutcome:
+def run(settings: Settings, day: date = DAY, kind: Literal["nightly", "intraday"] = "nightly") -> NightlyOutcome:
     outcome: NightlyOutcome = nightly(settings, day, kind)
     return outcome
 

@@ -184,8 +184,8 @@ def _own(asked: _Asked, scored: Sequence[ScoredExecution], scores: dict[str, Sco
 
 
 def _repeats(rooms: Rooms, scored: Sequence[ScoredExecution]) -> Repeats:
-    """What the rooms come to; with too few of them their numbers are not compared, and no answer equals none."""
-    unanswered = range(rooms.count - len(rooms.texts)) if rooms.numbers else ()
+    """What the rooms come to; with too few their numbers are not compared, and rooms without an answer are unlike."""
+    unanswered = range(rooms.count - len(rooms.texts)) if rooms.count >= t.MIN_ROOMS else ()
     first = (one for one in scored if one.execution.round.repeat == 1)
     return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.numbers, *unanswered])
 

@@ -209,3 +209,17 @@ def test_scores_stay_in_range_whatever_the_order(given: list[Any], semantic: int
     assert query.scores["stability"].points is not None
     random.shuffle(executions)
     assert scored(*executions, semantic=semantic) == query
+
+
+def test_passes_count_rooms_and_not_repeats_in_a_room() -> None:
+    repeat = execution(1, message="몰라요", used=(), round=Round(1, 2))
+    row = RUBRIC.query_row(scored(execution(1), repeat, execution(2), execution(3, used=())))
+    assert (row["passed"], row["passed_of"]) == (3, 3)
+    assert row["mode_ratio"] == 1
+
+
+def test_rooms_without_an_answer_are_like_nothing() -> None:
+    failed = [execution(room, error="timeout") for room in (2, 3)]
+    assert RUBRIC.query_row(scored(execution(1), *failed))["mode_ratio"] == pytest.approx(1 / 3)
+    assert RUBRIC.query_row(scored(*failed, execution(1, error="timeout")))["mode_ratio"] == pytest.approx(1 / 3)
+    assert RUBRIC.query_row(scored(execution(1), execution(2)))["mode_ratio"] is None

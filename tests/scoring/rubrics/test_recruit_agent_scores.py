@@ -345,3 +345,8 @@ def test_any_text_can_be_scored(raw: str, expected: str, criteria: str) -> None:
     all_scores = [*found.scores.values(), *(score for one in found.executions for score in one.scores.values())]
     assert all(score.points is None or 0 <= score.points <= 5 for score in all_scores)
     assert all(score.reason for score in all_scores)
+
+
+def test_an_execution_without_checks_neither_passes_nor_fails() -> None:
+    row = RUBRIC.query_row(query(passing(3, 4), run("2/1"), run("3/1", error="timeout")))
+    assert (row["passed"], row["passed_of"]) == (1, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,8 +22,8 @@ REPEATED = "다시 보냄"
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """slack_sdk waits before it tries again, and its waits cannot be given from outside."""
-    monkeypatch.setattr("slack_sdk.http_retry.handler.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("slack_sdk.http_retry.builtin_handlers.time.sleep", lambda seconds: None)
+    for module in ("handler", "builtin_handlers"):
+        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 @pytest.fixture

@@ -1,0 +1,69 @@
+"""The nightly flow from a view to a dataset: the same tables as from a file to a folder, with either engine."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+import pytest
+from google.cloud.bigquery import Client, LoadJobConfig
+
+from flows.nightly import nightly
+from tasks.samples.chat_rows import SAMPLE_FIRST_DAY, SAMPLE_PATH
+from tasks.settings import MonitoringSettings, Settings
+from tasks.warehouse import open_warehouse
+
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
+DAYS = [SAMPLE_FIRST_DAY, SAMPLE_FIRST_DAY + timedelta(days=1)]
+TABLES = ("monitoring_scores", "monitoring_excluded", "monitoring_kpis", "monitoring_crosstab", "rejected", "alerts")
+
+
+def scored(settings: Settings, times: int = 1) -> Settings:
+    """Runs the nightly flow of two days, so many times each."""
+    for day in [day for day in DAYS for _ in range(times)]:
+        nightly(settings, day)
+    return settings
+
+
+def tables_of(settings: Settings) -> dict[str, list[str]]:
+    """The rows of every table in one order, without the names that files and views have."""
+    warehouse = open_warehouse(settings.warehouse, settings)
+    found = {}
+    for table in TABLES:
+        rows = warehouse.read(table, DAYS)
+        frame = rows.collect() if rows is not None else pl.DataFrame()
+        columns = sorted(set(frame.columns) - {"file", "line"})
+        found[table] = sorted(json.dumps(row, default=str) for row in frame.select(columns).to_dicts())
+    return found
+
+
+@pytest.mark.parametrize("engine", ["local", "bigquery"])
+def test_from_view_to_dataset_gives_what_from_file_to_folder_gives(
+    client: Client, dataset: str, settings: Settings, tmp_path: Path, engine: Literal["local", "bigquery"]
+) -> None:
+    with SAMPLE_PATH.open("rb") as file:
+        client.load_table_from_file(file, f"{dataset}.logs", job_config=LoadJobConfig(source_format="PARQUET")).result()
+    client.query_and_wait(f"CREATE VIEW `{dataset}.chat_rows` AS SELECT * FROM `{dataset}.logs`")
+    in_files = settings.model_copy(
+        update={
+            "warehouse": str(tmp_path / "warehouse"),
+            "reports": str(tmp_path / "reports of files"),
+            "state_url": f"sqlite:///{tmp_path / 'files.db'}",
+            "monitoring": MonitoringSettings(source=str(SAMPLE_PATH)),
+        }
+    )
+    in_bigquery = settings.model_copy(
+        update={
+            "warehouse": f"bigquery://{dataset.replace('.', '/')}",
+            "monitoring": MonitoringSettings(source=f"bigquery://{dataset}.chat_rows", engine=engine),
+        }
+    )
+    expected, found = tables_of(scored(in_files)), tables_of(scored(in_bigquery, times=2))
+    assert {table: len(rows) for table, rows in found.items()} == {table: len(rows) for table, rows in expected.items()}
+    assert len(found["monitoring_scores"]) > 500
+    assert found == expected
+    assert [table.table_id for table in client.list_tables(dataset) if "_staging_" in table.table_id] == []

@@ -1,0 +1,49 @@
+"""A way to a server on 127.0.0.1 that can be cut in the middle."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+
+class CuttableProxy:
+    """Passes bytes on to a server: `with CuttableProxy(address) as proxy: proxy.url; proxy.cut()`."""
+
+    def __init__(self, address: str) -> None:
+        self._target = urlsplit(address)
+        self._open: list[socket.socket] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        port = self._listening.getsockname()[1]
+        self.url = self._target._replace(netloc=f"127.0.0.1:{port}").geturl()
+
+    def cut(self) -> None:
+        """Ends every connection; from now on there is nobody."""
+        self._listening.close()
+        for one in self._open:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def __enter__(self) -> CuttableProxy:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cut()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # the listening socket was closed
+            while True:
+                client, _ = self._listening.accept()
+                server = socket.create_connection((self._target.hostname or "", self._target.port or 80))
+                self._open += [client, server]
+                for one, other in ((client, server), (server, client)):
+                    threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
+
+
+def _pass_on(one: socket.socket, other: socket.socket) -> None:
+    with suppress(OSError):
+        while data := one.recv(65536):
+            other.sendall(data)
+        other.shutdown(socket.SHUT_WR)

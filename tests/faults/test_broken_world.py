@@ -1,0 +1,106 @@
+"""A full disk, a folder that cannot be written, a source that vanishes, a Prefect server that is gone: the run says so,
+and once the world is mended the next run leaves what an undisturbed one leaves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tasks.run_ledger import RunLedger
+from tests.fakes.cuttable_proxy import CuttableProxy
+from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, results, world_in
+from tests.tasks.made_rows import DAY
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What a backfill of the three days leaves; nightly runs of them leave the same."""
+    with world_in(tmp_path_factory.mktemp("undisturbed") / "world") as world:
+        world.run(BACKFILL)
+        return results(world)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with world_in(tmp_path / "world") as made:
+        yield made
+
+
+@pytest.fixture
+def small_disk(world: World) -> Iterator[Callable[[str], None]]:
+    """Makes the warehouse a disk of its own; gives what changes it: `size=40k`, `ro`."""
+    folder = world.folder / "warehouse"
+    folder.mkdir()
+    if (
+        os.geteuid()
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", folder], check=False).returncode
+    ):
+        pytest.skip("a small disk has to be mounted, which this user may not do")
+    try:
+        yield lambda options: subprocess.run(["mount", "-o", f"remount,{options}", folder], check=True) and None
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def messages(world: World) -> str:
+    with closing(RunLedger(f"sqlite:///{world.folder}/state.db")) as ledger:
+        return json.dumps([run.message for run in ledger.last(100)])
+
+
+def assert_mended(world: World, undisturbed: dict[str, bytes]) -> None:
+    world.run(BACKFILL)
+    assert results(world) == undisturbed
+    assert leftovers(world) == []
+
+
+def test_a_full_disk_fails_the_days_and_leaves_nothing_half(
+    world: World, small_disk: Callable[[str], None], undisturbed: dict[str, bytes]
+) -> None:
+    assert world.run(BACKFILL) == 1
+    assert leftovers(world) == []
+    assert all(content == undisturbed[name] for name, content in results(world).items())
+    small_disk("size=50m")
+    assert_mended(world, undisturbed)
+
+
+def test_a_folder_that_became_read_only_fails_the_days_until_it_can_be_written(
+    world: World, small_disk: Callable[[str], None], undisturbed: dict[str, bytes]
+) -> None:
+    small_disk("size=50m,ro")
+    assert world.run(BACKFILL) == 1
+    small_disk("rw")
+    assert_mended(world, undisturbed)
+
+
+def test_a_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
+    world: World, undisturbed: dict[str, bytes]
+) -> None:
+    assert world.run(NIGHTLY, DAY) == 0
+    source, away = world.folder / "source", world.folder / "away"
+    tomorrow = DAY.replace(day=DAY.day + 1)
+    assert world.run_until(NIGHTLY, lambda: world.has_scored(tomorrow), lambda: shutil.move(source, away) and None) == 1
+    assert "nothing to read" in messages(world)
+    shutil.move(away, source)
+    assert world.run(NIGHTLY) == 0
+    assert results(world) == undisturbed
+    assert leftovers(world) == []
+
+
+def test_a_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(
+    world: World, undisturbed: dict[str, bytes], prefect_server: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with CuttableProxy(prefect_server) as proxy:
+        code = world.run_until(BACKFILL, lambda: world.has_scored(DAY), proxy.cut, proxy.url)
+    assert code == 1
+    assert "StorageError: " in (said := capfd.readouterr().err)
+    assert "the Prefect server cannot be reached" in said
+    assert "Traceback" not in said
+    assert_mended(world, undisturbed)

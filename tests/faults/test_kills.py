@@ -1,0 +1,88 @@
+"""Nightly runs and backfills that are killed (SIGKILL) at random moments, and run once more.
+
+FAULT_KILLS says how often; 5 is enough for a change, 1,000 for a release. FAULT_SEED repeats a series of moments.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, outcomes, results, world_in
+from tests.tasks.made_rows import DAY
+
+KILLS = int(os.environ.get("FAULT_KILLS", "5"))
+SEED = int(os.environ.get("FAULT_SEED", "7"))
+KINDS = {NIGHTLY: -(-KILLS // 2), BACKFILL: KILLS // 2}
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What a run leaves when nobody kills it, and how long it takes; `template` is the world before it."""
+
+    template: Path
+    results: dict[str, bytes]
+    messages: Counter[str]
+    seconds: float
+
+
+@pytest.fixture(scope="module", params=[kind for kind, kills in KINDS.items() if kills])
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module")
+def undisturbed(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """A night with a day to catch up and a test run to judge; or a backfill of three days."""
+    template = tmp_path_factory.mktemp(kind) / "template"
+    with world_in(template) as world:
+        if kind == NIGHTLY:
+            assert world.run(NIGHTLY, DAY) == 0
+            world.receive_test_run()
+    with world_in(template.with_name("undisturbed"), template) as world:
+        began = time.monotonic()
+        world.run(kind)
+        seconds = time.monotonic() - began
+        assert set(outcomes(world)) == {"completed"}
+        return Undisturbed(template, results(world), Counter(world.slack.texts()), seconds)
+
+
+def test_whatever_moment_a_run_is_killed_the_next_one_makes_it_whole(
+    kind: str, undisturbed: Undisturbed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw = random.Random(f"{SEED} {kind}")
+    kills, total, died, asked_twice, began = 0, 0, 0, 0, time.monotonic()
+    while kills < KINDS[kind]:
+        total += 1
+        with world_in(tmp_path / str(total), undisturbed.template) as world:
+            for _ in range(min(draw.choice([1, 1, 1, 2, 3]), KINDS[kind] - kills)):
+                world.run_and_kill(kind, draw.uniform(0, undisturbed.seconds))
+            died += outcomes(world)["running"]
+            world.run(kind)
+            _check(world, undisturbed, f"world {total} of seed {SEED}, {kind}, {world.kills} kills")
+            kills += world.kills
+            asked_twice += world.judge.paid_twice
+    seconds = time.monotonic() - began
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\n{kind}: {kills} kills in {total} worlds, {died} runs of the ledger died; every table whole after the"
+            f" rerun, {asked_twice} questions paid again that were in flight; {seconds:.0f} s\n"
+        )
+
+
+def _check(world: World, undisturbed: Undisturbed, where: str) -> None:
+    found = results(world)
+    assert found.keys() == undisturbed.results.keys(), where
+    assert [name for name, content in found.items() if content != undisturbed.results[name]] == [], where
+    assert leftovers(world) == [], where
+    assert world.judge.paid_twice <= world.kills * world.judge.peak_in_flight, where
+    messages = Counter(world.slack.texts())
+    assert messages <= undisturbed.messages, where
