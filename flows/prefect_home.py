@@ -55,7 +55,7 @@ def reaching_prefect() -> Iterator[None]:
         yield
     except httpx.TransportError as error:
         raise StorageError(
-            f"the Prefect server cannot be reached: {error or type(error).__name__}",
+            f"the Prefect server cannot be reached: {str(error) or type(error).__name__}",
             where=os.environ.get("PREFECT_API_URL", "its temporary server"),
             fix="start it, or unset PREFECT_API_URL; then run again: what is done stays done",
         ) from None

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -95,7 +96,7 @@ class InsideRows:
 
     def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
         """KPIs of the written day per tenant, and for all (`tenant_id` = '*'), whatever the `days`."""
-        return self._written(KPIS).sort("tenant_id", nulls_last=True)
+        return self._kpis
 
     def period_kpis(self) -> dict[str, Any]:
         """The KPIs of all rows together."""
@@ -104,6 +105,10 @@ class InsideRows:
     def crosstab(self) -> pl.DataFrame:
         """The tier x grade table of the written day."""
         return self._written(CROSSTAB).sort(self.rubric.crosstab.keys)
+
+    @cached_property
+    def _kpis(self) -> pl.DataFrame:
+        return self._written(KPIS).sort("tenant_id", nulls_last=True)
 
     def _replace(
         self,

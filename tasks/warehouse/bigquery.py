@@ -85,9 +85,13 @@ class BigQueryWarehouse:
             rows = parquet_into(file, schema, frames)
             with as_aqb_errors(str(target)):
                 self._prepare(target, schema)
-                with self._staging_table(target) as staged:
-                    self._load(file, staged, rows)
-                    self._merge(target, staged.quoted, day, schema.names, only or {})
+                if not rows:
+                    nothing = f"(SELECT * FROM {target.quoted} WHERE FALSE)"
+                    self._merge(target, nothing, day, schema.names, only or {})
+                else:
+                    with self._staging_table(target) as staged:
+                        self._load(file, staged, rows)
+                        self._merge(target, staged.quoted, day, schema.names, only or {})
         return self._rows_of(target, day) if only else rows
 
     def replace_day_by(

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.bigquery.pushdown import score_inside
 from tasks.bigquery.rows import BigQueryChatRows
 from tasks.bigquery.settings import BigQuerySettings
-from tasks.chat_scoring import Counts, score_chat_rows
+from tasks.chat_scoring import Counts, ScoredPeriod, score_chat_rows
 from tasks.erased_sessions import session_hash
 from tasks.monitoring_tables import write_alerts, write_day_report, write_scored_day
 from tasks.settings import Settings
@@ -83,9 +83,15 @@ def two_warehouses(client: Client, dataset: str, settings: Settings) -> tuple[Bi
 
 
 def score_here(
-    source: str, warehouse: BigQueryWarehouse, settings: Settings, folder: Path, day: date = DAY, **choices: Any
+    source: str,
+    warehouse: BigQueryWarehouse,
+    settings: Settings,
+    day: date = DAY,
+    keep_text: KeepText = "flagged",
+    erased: Collection[str] = (),
+    reports: Path | None = None,
 ) -> Counts:
-    """The day by the local engine."""
+    """The day by the local engine; with `reports` also what people are told."""
     with warehouse.staging("here") as staging:
         outcome = score_chat_rows(
             BigQueryChatRows(source, settings),
@@ -93,44 +99,51 @@ def score_here(
             time_zone=SEOUL,
             window=day_window(day, SEOUL),
             staging=staging,
-            keep_text=choices.get("keep_text", "flagged"),
+            keep_text=keep_text,
         )
-        write_scored_day(warehouse, day, outcome, choices.get("erased", ()))
-        write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
-        write_day_report(warehouse, day, outcome, folder / "here", "그날")
+        write_scored_day(warehouse, day, outcome, erased)
+        if reports:
+            tell(warehouse, day, outcome, reports)
     return outcome.counts
 
 
 def score_there(
-    source: str, warehouse: BigQueryWarehouse, settings: Settings, folder: Path, day: date = DAY, **choices: Any
+    source: str,
+    warehouse: BigQueryWarehouse,
+    settings: Settings,
+    day: date = DAY,
+    keep_text: KeepText = "flagged",
+    erased: Collection[str] = (),
+    reports: Path | None = None,
 ) -> Counts:
-    """The day inside BigQuery."""
+    """The same inside BigQuery."""
     outcome = score_inside(
-        BigQueryChatRows(source, settings),
-        warehouse,
-        RUBRIC,
-        day,
-        time_zone=SEOUL,
-        keep_text=choices.get("keep_text", "flagged"),
+        BigQueryChatRows(source, settings), warehouse, RUBRIC, day, time_zone=SEOUL, keep_text=keep_text
     )
     try:
-        outcome.write(choices.get("erased", ()))
-        write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
-        write_day_report(warehouse, day, outcome, folder / "inside", "그날")
+        outcome.write(erased)
+        if reports:
+            tell(warehouse, day, outcome, reports)
     finally:
         outcome.remove()
     return outcome.counts
 
 
+def tell(warehouse: BigQueryWarehouse, day: date, outcome: ScoredPeriod, reports: Path) -> None:
+    """Alert facts and report of a written day."""
+    write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
+    write_day_report(warehouse, day, outcome, reports, str(day))
+
+
 def tables(warehouse: BigQueryWarehouse, day: date = DAY) -> Tables:
-    """Every row of the day, whatever the order."""
+    """Every row of the day in every table, whatever the order."""
     found = {}
     for name in TABLES:
         rows = warehouse.read(name, [day])
-        assert rows is not None
         # 0.0 and -0.0 are equal to both engines: which of two such rows is the first is anybody's guess.
         found[name] = Counter(
-            repr([value + 0.0 if isinstance(value, float) else value for value in row]) for row in rows.collect().rows()
+            repr([value + 0.0 if isinstance(value, float) else value for value in row])
+            for row in (rows.collect().rows() if rows is not None else [])
         )
     return found
 
@@ -151,31 +164,30 @@ def test_both_engines_fill_the_same_tables_however_often(
     hostile = [row for row in (*GOLDEN_ROWS, *FIXED, *invented(60)) if not 0 < (row["input_tokens"] or 0) < 1e-200]
     load(client, source, hostile)
     days = Counter((row["timestamp"] + timedelta(hours=9)).date() for row in hostile if row["timestamp"])
-    choices: tuple[KeepText, ...] = ("flagged", "all", "none")
-    for (day, _), keep_text in zip(days.most_common(3), choices, strict=True):
-        counts = score_here(source, here, settings, tmp_path, day, keep_text=keep_text)
+    choices: tuple[KeepText, ...] = ("flagged", "none")
+    for (day, _), keep_text in zip(days.most_common(2), choices, strict=True):
+        counts = score_here(source, here, settings, day, keep_text, reports=tmp_path / "here")
         assert min(counts.scored, counts.rejected) > 1
         first = tables(here, day)
-        for _ in range(2):
-            assert score_there(source, inside, settings, tmp_path, day, keep_text=keep_text) == counts
+        for again in (False, True):
+            reports = None if again else tmp_path / "inside"
+            assert score_there(source, inside, settings, day, keep_text, reports=reports) == counts
             found = tables(inside, day)
             for name in TABLES:
                 assert found[name] == first[name], name
-        report = Path(f"monitoring-{day}.md")
+        report = f"monitoring-{day}.md"
         assert (tmp_path / "inside" / report).read_text("utf-8") == (tmp_path / "here" / report).read_text("utf-8")
     assert names_in(client, inside) == set(TABLES)
 
 
 def test_a_day_without_rows_has_its_row_of_kpis(
-    source: str, two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse], settings: Settings, tmp_path: Path
+    source: str, two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse], settings: Settings
 ) -> None:
     here, inside = two_warehouses
-    assert score_here(source, here, settings, tmp_path) == score_there(source, inside, settings, tmp_path) == Counts()
+    assert score_here(source, here, settings) == score_there(source, inside, settings) == Counts()
     assert tables(inside) == tables(here)
-    assert {name: rows.total() for name, rows in tables(inside).items()} == dict.fromkeys(TABLES, 0) | {
-        "monitoring_kpis": 1,
-        "alerts": 1,
-    }
+    rows = {name: counted.total() for name, counted in tables(inside).items()}
+    assert rows == dict.fromkeys(TABLES, 0) | {"monitoring_kpis": 1}
 
 
 def test_other_days_and_other_rubrics_stay(
@@ -183,17 +195,16 @@ def test_other_days_and_other_rubrics_stay(
     source: str,
     two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
     settings: Settings,
-    tmp_path: Path,
 ) -> None:
     _, inside = two_warehouses
     next_day = DAY + timedelta(days=1)
     load(client, source, [best(0), refused(1), plain(2, output_tokens=-1), plain(24 * 60)])
-    score_there(source, inside, settings, tmp_path, next_day)
-    score_there(source, inside, settings, tmp_path)
+    score_there(source, inside, settings, next_day)
+    score_there(source, inside, settings)
     client.query_and_wait(f"UPDATE `{inside.table('rejected')}` SET rubric = 'aqb-1.2' WHERE score_date = '{DAY}'")
     theirs, other_day = tables(inside)["rejected"], tables(inside, next_day)
     load(client, source, [refused(1)])
-    score_there(source, inside, settings, tmp_path)
+    score_there(source, inside, settings)
     assert tables(inside)["rejected"] == theirs
     assert tables(inside)["monitoring_scores"].total() == 1
     assert tables(inside, next_day) == other_day
@@ -219,9 +230,9 @@ def test_what_cannot_be_read_is_rejected_alike(
     )
     settings = settings.model_copy(update={"bigquery": exported})
     source = f"bigquery://{dataset}.exported"
-    counts = score_here(source, here, settings, tmp_path)
+    counts = score_here(source, here, settings, reports=tmp_path / "here")
     assert (counts.scored, counts.excluded, counts.rejected) == (2, 1, 4)
-    assert score_there(source, inside, settings, tmp_path) == counts
+    assert score_there(source, inside, settings, reports=tmp_path / "inside") == counts
     assert tables(inside) == tables(here)
     report = (tmp_path / "inside" / f"monitoring-{DAY}.md").read_text("utf-8")
     assert report == (tmp_path / "here" / f"monitoring-{DAY}.md").read_text("utf-8")
@@ -233,13 +244,12 @@ def test_erased_sessions_leave_their_scores_only(
     source: str,
     two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
     settings: Settings,
-    tmp_path: Path,
 ) -> None:
     here, inside = two_warehouses
     load(client, source, [refused(0, session_id="gone"), refused(1), plain(2, session_id="gone", llm_response=None)])
     erased = {session_hash("gone")}
-    score_here(source, here, settings, tmp_path, erased=erased)
-    score_there(source, inside, settings, tmp_path, erased=erased)
+    score_here(source, here, settings, erased=erased)
+    score_there(source, inside, settings, erased=erased)
     assert tables(inside) == tables(here)
     assert "gone" not in repr(tables(inside))
 
@@ -253,13 +263,14 @@ def test_of_all_rows_only_the_worst_leave_bigquery(
     tmp_path: Path,
 ) -> None:
     _, inside = two_warehouses
-    asked = [refused(minute, user_input="나쁜 질문", llm_response="나쁜 답변") for minute in range(3)]
+    asked = [refused(minute, user_input="나쁜 질문", llm_response="아주 나쁜 대답") for minute in range(3)]
     load(client, source, [*asked, *(plain(minute, user_input=f"보통 질문 {minute}") for minute in range(3, 60))])
     with proxy_to(emulator.rest) as proxy:
-        score_there(source, BigQueryWarehouse(inside.url, behind(proxy, settings)), behind(proxy, settings), tmp_path)
+        through = behind(proxy, settings)
+        score_there(source, BigQueryWarehouse(inside.url, through), through, reports=tmp_path)
         answers = b"".join(proxy.answers).decode()
     assert "나쁜 질문" in answers
-    for text in ("나쁜 답변", "보통 질문", "설명을 덧붙입니다"):
+    for text in ("아주 나쁜 대답", "보통 질문", "설명을 덧붙입니다"):
         assert text not in answers
 
 
@@ -293,14 +304,13 @@ def test_a_table_that_got_too_few_rows_is_an_error(
     two_warehouses: tuple[BigQueryWarehouse, BigQueryWarehouse],
     settings: Settings,
     emulator: Emulator,
-    tmp_path: Path,
 ) -> None:
     _, inside = two_warehouses
     load(client, source, [best(0), plain(1)])
     with proxy_to(emulator.rest) as proxy:
         proxy.rewrite = (b'"insertedRowCount":"2"', b'"insertedRowCount":"1"')
         with pytest.raises(StorageError, match="of 2 rows 1 were written"):
-            score_there(source, BigQueryWarehouse(inside.url, behind(proxy, settings)), settings, tmp_path)
+            score_there(source, BigQueryWarehouse(inside.url, behind(proxy, settings)), settings)
     assert names_in(client, inside) == {"monitoring_scores"}
 
 
@@ -310,13 +320,13 @@ def test_a_dataset_that_is_not_there_is_one_line(
     load(client, source, [best(0)])
     nowhere = BigQueryWarehouse("bigquery://team-project/nowhere", settings)
     with pytest.raises(InputError, match="there is no such dataset"):
-        score_there(source, nowhere, settings, tmp_path)
+        score_there(source, nowhere, settings)
 
 
-def score_in_process(source: str, url: str, settings: Settings, folder: Path, started: Path) -> None:
+def score_in_process(source: str, url: str, settings: Settings, started: Path) -> None:
     """What a process of its own does."""
     started.write_text(str(os.getpid()), encoding="utf-8")
-    score_there(source, BigQueryWarehouse(url, settings), settings, folder)
+    score_there(source, BigQueryWarehouse(url, settings), settings)
 
 
 def test_killed_after_any_statement_every_table_is_whole_and_the_next_run_completes_them(
@@ -331,10 +341,10 @@ def test_killed_after_any_statement_every_table_is_whole_and_the_next_run_comple
     old_rows = [best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1)]
     new_rows = [best(0), refused(2), refused(3), plain(2, user_input=None), plain(4, output_tokens=-1), plain(5)]
     load(client, source, new_rows)
-    score_here(source, here, settings, tmp_path)
+    score_here(source, here, settings)
     new = tables(here)
     load(client, source, old_rows)
-    score_there(source, inside, settings, tmp_path)
+    score_there(source, inside, settings)
     old = tables(inside)
     load(client, source, new_rows)
 
@@ -353,7 +363,7 @@ def test_killed_after_any_statement_every_table_is_whole_and_the_next_run_comple
 
             proxy.answered = kill
             process = context.Process(
-                target=score_in_process, args=(source, inside.url, behind(proxy, settings), tmp_path, started)
+                target=score_in_process, args=(source, inside.url, behind(proxy, settings), started)
             )
             process.start()
             process.join(120)
@@ -364,7 +374,7 @@ def test_killed_after_any_statement_every_table_is_whole_and_the_next_run_comple
         assert all(found[name] in (old[name], new[name]) for name in TABLES), f"killed after statement {deadly}"
         assert len(whole) >= replaced
         replaced = len(whole)
-    assert deadly > 10
+    assert deadly > 7
     assert tables(inside) == new
     left = [client.get_table(f"{inside.dataset}.{name}") for name in names_in(client, inside) - set(TABLES)]
     assert left

@@ -20,10 +20,10 @@ class CuttableProxy:
 
     def cut(self) -> None:
         """Ends every connection; from now on there is nobody."""
-        self._listening.close()
-        for one in self._open:
+        for one in (self._listening, *self._open):
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
+            one.close()
 
     def __enter__(self) -> CuttableProxy:
         threading.Thread(target=self._accept, daemon=True).start()

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -39,13 +39,15 @@ def small_disk(world: World) -> Iterator[Callable[[str], None]]:
     """Makes the warehouse a disk of its own; gives what changes it: `size=40k`, `ro`."""
     folder = world.folder / "warehouse"
     folder.mkdir()
-    if (
-        os.geteuid()
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", folder], check=False).returncode
-    ):
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", folder]
+    if os.geteuid() or subprocess.run(mount, check=False).returncode:
         pytest.skip("a small disk has to be mounted, which this user may not do")
+
+    def change(options: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{options}", folder], check=True)
+
     try:
-        yield lambda options: subprocess.run(["mount", "-o", f"remount,{options}", folder], check=True) and None
+        yield change
     finally:
         subprocess.run(["umount", folder], check=True)
 
@@ -85,10 +87,14 @@ def test_a_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
 ) -> None:
     assert world.run(NIGHTLY, DAY) == 0
     source, away = world.folder / "source", world.folder / "away"
-    tomorrow = DAY.replace(day=DAY.day + 1)
-    assert world.run_until(NIGHTLY, lambda: world.has_scored(tomorrow), lambda: shutil.move(source, away) and None) == 1
+    next_day = DAY + timedelta(days=1)
+
+    def vanish() -> None:
+        source.rename(away)
+
+    assert world.run_until(NIGHTLY, lambda: world.has_scored(next_day), vanish) == 1
     assert "nothing to read" in messages(world)
-    shutil.move(away, source)
+    away.rename(source)
     assert world.run(NIGHTLY) == 0
     assert results(world) == undisturbed
     assert leftovers(world) == []

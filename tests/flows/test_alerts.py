@@ -14,19 +14,28 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 
-from flows.alerting import announce, announce_days
+from flows.alerting import Saying, announce, announce_days, news_of
 from flows.backfill import backfill
+from flows.hooks import tell_of_wrong_settings
 from flows.nightly import NightlyOutcome, nightly
 from flows.test_runs import score_inbox
+from scoring.alerting.routing import RouteFilter
+from scoring.alerting.troubles import quiet_message
+from scoring.days import day_window
 from scoring.errors import UsageError
+from tasks.chat_rows import ChatRowFiles
+from tasks.chat_scoring import score_chat_rows
+from tasks.monitoring_tables import write_alerts, write_scored_day
 from tasks.settings import InboxSettings, MonitoringSettings, Settings
 from tasks.slack.outbox import Outbox
 from tasks.slack.settings import AlertsSettings, Destination, Route
+from tasks.warehouse import open_warehouse
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.flows.conftest import Command
-from tests.tasks.made_rows import DAY, REFUSAL, best, plain, refused, write_rows
+from tests.tasks.made_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
 from tests.tasks.made_runs import WIDE_HEADER, wide_row, write_csv
 
+pytestmark = pytest.mark.usefixtures("prefect_server")
 QA, BOT = "SLACK_WEBHOOK_QA", "SLACK_BOT_TOKEN"
 NEXT_DAY = DAY + timedelta(days=1)
 
@@ -69,105 +78,122 @@ def run(settings: Settings, day: date = DAY, kind: Literal["nightly", "intraday"
     return outcome
 
 
-@pytest.mark.usefixtures("prefect_server")
-class TestFlows:
-    def test_a_day_is_told_once_and_reruns_are_silent(self, settings: Settings, slack: FakeSlack) -> None:
-        assert run(settings).problems == ()
-        (digest,) = slack.posted
-        assert "2월 13일" in digest.text
-        assert "답변 실패" in digest.shown
-        run(settings)
-        assert len(slack.posted) == 1
-        assert slack.refused == []
+def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
+    assert run(settings).problems == ()
+    (digest,) = slack.posted
+    assert "2월 13일" in digest.text
+    assert "답변 실패" in digest.shown
+    run(settings)
+    assert len(slack.posted) == 1
+    assert slack.refused == []
 
-    def test_nothing_personal_leaves_the_machine(self, settings: Settings, slack: FakeSlack) -> None:
-        run(settings)
-        assert "[전화번호] 로 전화 주세요" in slack.posted[0].shown
-        assert REFUSAL in slack.posted[0].shown
-        assert "1234" not in slack.posted[0].shown
 
-    def test_a_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
-        self, settings: Settings, slack: FakeSlack
-    ) -> None:
-        slack.down = "server_error"
-        outcome = run(settings)
-        assert outcome.problems == ("alerts: route qa: HTTP 500 server_error; 1 messages wait for the next run",)
-        slack.down = None
-        run(settings, NEXT_DAY)
-        assert [text.partition(" ")[0] for text in slack.texts()] == ["🔴", "🔴"]
-        assert "행이 하나도 없음" in slack.texts()[1]
+def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlack) -> None:
+    run(settings)
+    assert "[전화번호] 로 전화 주세요" in slack.posted[0].shown
+    assert REFUSAL in slack.posted[0].shown
+    assert "1234" not in slack.posted[0].shown
 
-    def test_backfills_send_nothing_unless_asked(self, settings: Settings, slack: FakeSlack) -> None:
-        backfill(DAY, DAY, settings=settings)
-        assert slack.posted == []
-        backfill(DAY, DAY, force=True, alerts=True, settings=settings)
-        assert len(slack.posted) == 1
 
-    def test_an_intraday_run_tells_no_digest(self, settings: Settings, slack: FakeSlack) -> None:
-        run(settings, kind="intraday")
-        assert slack.posted == []
+def test_a_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    slack.down = "server_error"
+    outcome = run(settings)
+    assert outcome.problems == ("alerts: route qa: HTTP 500 server_error; 1 messages wait for the next run",)
+    slack.down = None
+    run(settings, NEXT_DAY)
+    assert [text.partition(" ")[0] for text in slack.texts()] == ["🔴", "🔴"]
+    assert "행이 하나도 없음" in slack.texts()[1]
 
-    def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(
-        self, settings: Settings, slack: FakeSlack
-    ) -> None:
-        inbox = Path(settings.test_runs.inbox)
-        inbox.mkdir()
-        write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
-        score_inbox(settings, DAY)
-        (review,) = slack.posted
-        assert "수기 확인 1건" in review.text
-        assert "review.csv" in review.shown
-        score_inbox(settings, DAY)
-        assert len(slack.posted) == 1
 
-    def test_a_failed_flow_is_told_with_its_error_step_and_command(self, settings: Settings, slack: FakeSlack) -> None:
-        nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
-        nightly(nowhere, DAY, return_state=True)
-        (failure,) = slack.posted
-        assert "InputError" in failure.shown
-        assert f"extract {DAY}" in failure.shown
-        assert f"aqb nightly --date {DAY}" in failure.shown
+def test_backfills_send_nothing_unless_asked(settings: Settings, slack: FakeSlack) -> None:
+    backfill(DAY, DAY, settings=settings)
+    assert slack.posted == []
+    backfill(DAY, DAY, force=True, alerts=True, settings=settings)
+    assert len(slack.posted) == 1
 
-    def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
-        self, slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook("default"))
-        (folder / "aqb.toml").write_text("warehous = 1\n")
-        nightly(day=DAY, return_state=True)
-        (failure,) = slack.posted
-        assert "default" in failure.place
-        assert "warehous" in failure.shown
 
-    def test_a_flow_that_dies_of_its_state_database_is_told_without_it(
-        self, settings: Settings, slack: FakeSlack, tmp_path: Path
-    ) -> None:
-        (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
-        nightly(settings, DAY, return_state=True)
-        (failure,) = slack.posted
-        assert "StorageError" in failure.shown
+def test_an_intraday_run_tells_no_digest(settings: Settings, slack: FakeSlack) -> None:
+    run(settings, kind="intraday")
+    assert slack.posted == []
 
-    def test_prefect_keeps_neither_webhook_nor_token(self, settings: Settings, slack: FakeSlack) -> None:
-        routed = with_routes(
-            settings,
-            Route(name="qa", webhook_env=QA),
-            Route(name="bot", bot_token_env=BOT, channel=CHANNEL),
-        )
-        slack.down = "no_such_webhook"
-        state: State[Any] = nightly(routed, DAY, return_state=True)
-        assert state.state_details.flow_run_id
-        with get_client(sync_client=True) as client:
-            kept = str(client.read_flow_run(state.state_details.flow_run_id)) + str(state)
-        assert QA in kept
-        assert "secret" not in kept
+
+def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(settings: Settings, slack: FakeSlack) -> None:
+    inbox = Path(settings.test_runs.inbox)
+    inbox.mkdir()
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
+    score_inbox(settings, DAY)
+    (review,) = slack.posted
+    assert "수기 확인 1건" in review.text
+    assert "review.csv" in review.shown
+    score_inbox(settings, DAY)
+    assert len(slack.posted) == 1
+
+
+def test_a_failed_flow_is_told_with_its_error_step_and_command(settings: Settings, slack: FakeSlack) -> None:
+    nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
+    nightly(nowhere, DAY, return_state=True)
+    (failure,) = slack.posted
+    assert "InputError" in failure.shown
+    assert f"extract {DAY}" in failure.shown
+    assert f"aqb nightly --date {DAY}" in failure.shown
+
+
+def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
+    slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook("default"))
+    (folder / "aqb.toml").write_text("warehous = 1\n")
+    nightly(day=DAY, return_state=True)
+    (failure,) = slack.posted
+    assert "default" in failure.place
+    assert "warehous" in failure.shown
+
+
+def test_a_flow_that_dies_of_its_state_database_is_told_without_it(
+    settings: Settings, slack: FakeSlack, tmp_path: Path
+) -> None:
+    (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
+    nightly(settings, DAY, return_state=True)
+    (failure,) = slack.posted
+    assert "StorageError" in failure.shown
+
+
+def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: FakeSlack) -> None:
+    routed = with_routes(
+        settings,
+        Route(name="qa", webhook_env=QA),
+        Route(name="bot", bot_token_env=BOT, channel=CHANNEL),
+    )
+    slack.down = "no_such_webhook"
+    state: State[Any] = nightly(routed, DAY, return_state=True)
+    assert state.state_details.flow_run_id
+    with get_client(sync_client=True) as client:
+        kept = str(client.read_flow_run(state.state_details.flow_run_id)) + str(state)
+    assert QA in kept
+    assert "secret-of" not in kept
+    assert TOKEN not in kept
 
 
 def scored(settings: Settings, *days: date) -> None:
     """Scores days without telling anybody."""
+    warehouse = open_warehouse(settings.warehouse)
     for day in days:
-        run(with_routes(settings), day)
+        staging = Path(settings.warehouse).with_name(f"staging-{day}")
+        window = day_window(day, settings.time_zone)
+        outcome = score_chat_rows(
+            ChatRowFiles([settings.monitoring.source]),
+            RUBRIC,
+            time_zone=settings.time_zone,
+            window=window,
+            staging=staging,
+            keep_text="flagged",
+        )
+        write_scored_day(warehouse, day, outcome)
+        write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_every_subscriber_hears_what_it_asked_for_and_the_default_the_rest(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +216,6 @@ def test_every_subscriber_hears_what_it_asked_for_and_the_default_the_rest(
     assert "목표 미달" in rest
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_quiet_hours_hold_warnings_and_let_critical_pass(settings: Settings, slack: FakeSlack) -> None:
     scored(settings, DAY)
     now = datetime.now(UTC)
@@ -206,7 +231,6 @@ def test_quiet_hours_hold_warnings_and_let_critical_pass(settings: Settings, sla
     assert len(announce(loud, []).sent) == 1
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_messages_of_a_day_stand_in_one_thread_of_a_bot(settings: Settings, slack: FakeSlack) -> None:
     scored(settings, DAY, NEXT_DAY)
     bot = with_routes(settings, Route(name="bot", bot_token_env=BOT, channel=CHANNEL, levels=("critical",)))
@@ -218,17 +242,15 @@ def test_messages_of_a_day_stand_in_one_thread_of_a_bot(settings: Settings, slac
     assert slack.posted[2].thread_ts == first.ts
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_dry_run_writes_and_sends_nothing(settings: Settings, slack: FakeSlack) -> None:
     dry = with_routes(settings, *settings.alerts.route, dry_run=True)
-    assert run(dry).problems == ()
+    scored(settings, DAY)
+    assert announce_days(dry, [DAY]).sent == ()
     assert slack.posted == []
     assert len(announce_days(settings, [DAY]).sent) == 1
 
 
 def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) -> None:
-    from scoring.alerting.troubles import quiet_message
-
     with closing(Outbox(settings.state_url)) as outbox:
         outbox.put("qa", "", quiet_message(DAY, DAY, 1, 1), datetime.now(UTC) - timedelta(days=3))
     assert "given up" in announce(settings, []).problems[0]
@@ -240,9 +262,6 @@ def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) ->
 def test_a_route_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows.alerting import Saying
-    from scoring.alerting.troubles import quiet_message
-
     monkeypatch.setenv(QA, "not-an-address-but-secret")
     told = announce(settings, [Saying("", lambda route, keys: quiet_message(DAY, DAY, 1, 1))])
     assert told.waiting == 1
@@ -253,14 +272,10 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     assert len(announce(settings, []).sent) == 1
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
     sunday = date(2026, 2, 15)
     scored(settings, DAY)
     with closing(Outbox(settings.state_url)) as outbox:  # the day's facts were told long ago
-        from flows.alerting import news_of
-        from scoring.alerting.routing import RouteFilter
-
         outbox.put("qa", "", news_of(settings, DAY).messages(RouteFilter(), set()), datetime(2026, 1, 1, tzinfo=UTC))
         for letter in outbox.waiting():
             outbox.sent(letter, datetime(2026, 1, 1, tzinfo=UTC), "")
@@ -272,7 +287,6 @@ def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: Fake
     assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_the_command_shows_exactly_what_it_then_sends(
     aqb: Command, folder: Path, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,8 +328,6 @@ def test_wrong_uses_say_what_is_wrong(aqb: Command, slack: FakeSlack, arguments:
 def test_a_wrong_file_of_settings_is_told_once_a_day(
     slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flows.hooks import tell_of_wrong_settings
-
     monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
     for _ in range(2):
         tell_of_wrong_settings("nightly", UsageError("settings are wrong: warehous"))

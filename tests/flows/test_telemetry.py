@@ -36,7 +36,7 @@ with closing(RunLedger("sqlite:///state.db")) as ledger:
                     counts.update(rows_in=5, scored=4)
                     if broken:
                         raise ValueError("an answer of a person")
-                run.note(rows_in=5, scored=4, excluded=1, rejected=0, cost_usd=0.25)
+                run.ends("completed", rows_in=5, scored=4, excluded=1, rejected=0, cost_usd=0.25)
         except ValueError:
             pass
 one = {"kind": "semantic", "rubric": "aqb-1.2", "rubric_version": "1", "prompt_version": "2", "model_asked": "m"}

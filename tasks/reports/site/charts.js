@@ -127,7 +127,7 @@
     },
 
     rounds(chart, width) {
-      const left = Math.min(130, Math.max(90, width * 0.28));
+      const left = Math.min(140, Math.max(112, width * 0.28));
       const symbols = ["circle", "triangle", "square", "diamond", "star"];
       const names = chart.rounds.map((round) => `라운드 ${round}`);
       return [legendOfSymbols(names, symbols), Plot.plot({
@@ -137,7 +137,7 @@
         marks: [
           Plot.gridX({ ticks: 5, stroke: "var(--line)", strokeOpacity: 1 }),
           Plot.axisX({ ticks: 5, tickSize: 0, label: null, color: muted }),
-          Plot.axisY({ tickSize: 0, label: null, lineWidth: 9, color: "currentColor" }),
+          Plot.axisY({ tickSize: 0, label: null, lineWidth: 8.5, color: "currentColor" }),
           Plot.link(chart.set.filter((row) => row.low !== null), { y: "metric", x1: "low", x2: "high", stroke: "var(--band)", strokeOpacity: 0.25, strokeWidth: 12, strokeLinecap: "round" }),
           Plot.tickX(chart.set, { y: "metric", x: "mean", stroke: "var(--band)", strokeWidth: 3, insetTop: 4, insetBottom: 4 }),
           Plot.dot(chart.means, { y: "metric", x: "mean", symbol: "round", r: 4.5, stroke: "currentColor", strokeWidth: 1.5, fill: "var(--card)", fillOpacity: 0.6, title: (row) => `${row.metric}\n라운드 ${row.round}: ${row.mean.toFixed(2)}`, tip: bubble }),
@@ -147,7 +147,7 @@
     },
 
     scores(chart, width) {
-      const left = Math.min(130, Math.max(90, width * 0.28));
+      const left = Math.min(140, Math.max(112, width * 0.28));
       const tones = ["var(--grade-0)", "var(--grade-1)", "var(--grade-2)", "var(--level-1)", "var(--grade-3)", "var(--grade-4)", "var(--line)"];
       const rows = chart.metrics.flatMap(({ metric, counts }) => counts.map((count, index) => ({ metric, count, index, share: count / d3.sum(counts) })));
       return [legendOfTones(chart.names, tones), Plot.plot({
@@ -155,7 +155,7 @@
         x: { domain: [0, 1] }, y: { domain: chart.metrics.map((row) => row.metric), padding: 0.35 },
         marks: [
           Plot.axisX({ ticks: 4, tickFormat: percent, tickSize: 0, label: null, color: muted }),
-          Plot.axisY({ tickSize: 0, label: null, lineWidth: 9, color: "currentColor" }),
+          Plot.axisY({ tickSize: 0, label: null, lineWidth: 8.5, color: "currentColor" }),
           Plot.barX(rows, Plot.stackX({ y: "metric", x: "share", z: "index", order: "index", fill: (row) => tones[row.index], insetLeft: 0.5, insetRight: 0.5, title: (row) => `${row.metric}\n${chart.names[row.index]}: ${row.count.toLocaleString("ko")}건 (${percent(row.share)})`, tip: bubble })),
         ],
       })];

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
-from scoring.derived_tables import Quotient
+from scoring.derived_tables import Quotient, Target
 from scoring.statistics import MIN_N_FOR_VERDICT, Interval, wilson_interval
 from tasks.reports.site.charts import Chart, Mark, Table
 from tasks.reports.site.wording import count_text, interval_text, target_text, value_text
@@ -59,17 +59,22 @@ class Kpi:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the target is met, and whether the interval leaves a doubt. Small samples get no verdict."""
+        """What may be said of the target."""
         target = self.quotient.target
-        if target is None or self.value is None:
-            return Verdict("unknown", "행 없음")
-        if self.n < MIN_N_FOR_VERDICT:
-            return Verdict("unknown", f"표본 부족({MIN_N_FOR_VERDICT}행 미만)")
-        sides = [self.value, *((self.interval.low, self.interval.high) if self.interval else ())]
-        met, *ends = [side >= target.value if target.operator == ">=" else side <= target.value for side in sides]
-        if any(end is not met for end in ends):
-            return Verdict("unsure", f"{'달성' if met else '미달'}, 오차 범위 안")
-        return Verdict("met", "목표 달성") if met else Verdict("missed", "목표 미달")
+        return verdict_on(target, self.value, self.n, self.interval) if target else Verdict("unknown", "목표 없음")
+
+
+def verdict_on(target: Target, value: float | None, n: int, interval: Interval | None) -> Verdict:
+    """Whether a target is met, and whether the interval leaves a doubt. Small samples get no verdict."""
+    if value is None:
+        return Verdict("unknown", "값 없음")
+    if n < MIN_N_FOR_VERDICT:
+        return Verdict("unknown", f"표본 {MIN_N_FOR_VERDICT}건 미만")
+    sides = [value, *((interval.low, interval.high) if interval else ())]
+    met, *ends = [side >= target.value if target.operator == ">=" else side <= target.value for side in sides]
+    if any(end is not met for end in ends):
+        return Verdict("unsure", f"{'달성' if met else '미달'}, 오차 범위 안")
+    return Verdict("met", "목표 달성") if met else Verdict("missed", "목표 미달")
 
 
 def kpis_of(

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from scoring.derived_tables import Target
 from scoring.markdown import percent, score_text, shortened
 from scoring.masking import masked
-from scoring.statistics import MIN_N_FOR_VERDICT, wilson_interval
+from scoring.statistics import wilson_interval
 from tasks.reports.run_input import NOTE_TITLES, STATUS_TITLES
-from tasks.reports.site.charts import Cell, Link, Table
+from tasks.reports.site.charts import Cell, Link, Mark, Table
+from tasks.reports.site.kpis import verdict_on
 from tasks.reports.site.pages import page
 from tasks.reports.site.run_charts import (
     counts_table,
@@ -164,6 +166,7 @@ def _targets(agents: Mapping[str, Any]) -> Table:
     for agent, figures in agents.items():
         for target in figures["targets"].values():
             interval = wilson_interval(target["passed"], target["n"])
+            verdict = verdict_on(Target(">=", target["target"]), target["rate"], target["n"], interval)
             rows.append(
                 [
                     f"{target['title']} ({AGENT_TITLES.get(agent, agent)})",
@@ -171,17 +174,10 @@ def _targets(agents: Mapping[str, Any]) -> Table:
                     f"{percent(interval.low).rstrip('%')}~{percent(interval.high)}" if interval else NOTHING,
                     f"{target['passed']:,} / {target['n']:,}",
                     f"{percent(target['target'], 0)} 이상",
-                    _target_verdict(target),
+                    Mark(verdict.text, verdict.code, verdict.sign, ""),
                 ]
             )
     return Table(["목표", "값", "95% 구간", "통과 / 전체", "기준", "판정"], rows)
-
-
-def _target_verdict(target: Mapping[str, Any]) -> str:
-    if target["met"] is None:
-        return "측정값 없음"
-    verdict = "● 달성" if target["met"] else "■ 미달"
-    return verdict if target["n"] >= MIN_N_FOR_VERDICT else f"{verdict} (표본 {target['n']}건, 참고용)"
 
 
 def _consistency(figures: Mapping[str, Any]) -> Table:

@@ -181,7 +181,7 @@ def test_a_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site
     write_day(warehouse, DAY, [plain(llm_response=None)])
     build(warehouse, site)
     text = page(site).text
-    assert "행 없음" in text
+    assert "값 없음" in text
     assert "1행 가운데 0행을 채점하고 1행을 제외했습니다" in text
     assert "0.0%" not in text[: text.index("날짜별 핵심 지표")].replace("0.0% (0.0%)", "")
 

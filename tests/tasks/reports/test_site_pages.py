@@ -94,8 +94,8 @@ def hashed(text: str) -> str:
         ("answer_excellent_rate", 0.80, Interval(0.7, 0.89), 900, "missed", "목표 미달"),
         ("mean_final_score", 66.0, Interval(64.0, 68.0), 900, "unsure", "달성, 오차 범위 안"),
         ("mean_final_score", 66.0, None, 900, "met", "목표 달성"),
-        ("failure_rate", 0.5, Interval(0.2, 0.8), 29, "unknown", "표본 부족(30행 미만)"),
-        ("failure_rate", None, None, 0, "unknown", "행 없음"),
+        ("failure_rate", 0.5, Interval(0.2, 0.8), 29, "unknown", "표본 30건 미만"),
+        ("failure_rate", None, None, 0, "unknown", "값 없음"),
     ],
 )
 def test_a_verdict_is_as_strong_as_its_interval(

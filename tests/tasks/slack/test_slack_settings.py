@@ -1,0 +1,101 @@
+"""Routes in the settings: what is refused, who is held when, and that no secret can stand there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tasks.slack.readable import readable
+
+from scoring.alerting.block_kit import header, paragraph, plain
+from scoring.alerting.messages import Message
+from scoring.errors import UsageError
+from tasks.settings import load_settings
+from tasks.slack.mentions import with_mention
+from tasks.slack.settings import DEFAULT_ROUTE, Destination
+from tests.fakes.slack_limits import block_problems
+
+SEOUL = "Asia/Seoul"
+
+
+def at(hour: int, minute: int = 0) -> datetime:
+    """An instant of 13 February 2026 by Seoul's clocks (UTC+9)."""
+    return datetime(2026, 2, 12 if hour < 9 else 13, (hour - 9) % 24, minute, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("hours", "now", "until"),
+    [
+        ("22:00-08:00", at(21, 59), None),
+        ("22:00-08:00", at(22), "2026-02-14T08:00:00+09:00"),
+        ("22:00-08:00", at(7, 59), "2026-02-13T08:00:00+09:00"),
+        ("22:00-08:00", at(8), None),
+        ("12:30-13:00", at(12, 45), "2026-02-13T13:00:00+09:00"),
+        ("12:30-13:00", at(13), None),
+        ("", at(2), None),
+    ],
+)
+def test_warnings_wait_for_the_end_of_the_quiet_hours(hours: str, now: datetime, until: str | None) -> None:
+    destination = Destination(webhook_env="HOOK", quiet_hours=hours)
+    held = destination.held_until("warning", now, SEOUL)
+    assert (held and held.isoformat()) == until
+    assert destination.held_until("critical", now, SEOUL) is None
+
+
+@pytest.mark.parametrize(
+    ("route", "said"),
+    [
+        ('name = "a"\nwebhook_env = "https://hooks.example/T/B/hidden"', "name of an environment variable"),
+        ('name = "a"\nwebhook_secret_block = "https://hooks.example/T/B/hidden"', "name of a Prefect Secret block"),
+        ('name = "a"', "exactly one of"),
+        ('name = "a"\nwebhook_env = "A"\nbot_token_env = "B"\nchannel = "C1"', "exactly one of"),
+        ('name = "a"\nbot_token_env = "B"', "a bot needs a channel"),
+        ('name = "a"\nwebhook_env = "A"\nchannel = "C1"', "a webhook has its own"),
+        ('name = "a"\nwebhook_env = "A"\nquiet_hours = "22-08"', "two different times"),
+        ('name = "a"\nwebhook_env = "A"\nquiet_hours = "08:00-08:00"', "two different times"),
+        ('name = "a"\nwebhook_env = "A"\nmention = "@channel"', "use <@U123>"),
+        ('name = "a"\nwebhook_env = "A"\nlevels = ["fatal"]', "'critical' or 'warning'"),
+        ('name = "default"\nwebhook_env = "A"', "a name of its own"),
+        ('name = "a"\nwebhook_env = "A"\n[[alerts.route]]\nname = "a"\nwebhook_env = "B"', "a name of its own"),
+    ],
+)
+def test_a_wrong_route_is_refused_and_nothing_secret_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("aqb.toml").write_text(f"[[alerts.route]]\n{route}\n")
+    with pytest.raises(UsageError) as refused:
+        load_settings()
+    assert said in str(refused.value)
+    assert "hidden" not in str(refused.value)
+
+
+def test_another_language_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AQB_ALERTS__LOCALE", "en")
+    with pytest.raises(UsageError, match="'ko'"):
+        load_settings()
+
+
+def test_without_settings_there_is_the_default_route_alone() -> None:
+    assert list(load_settings().alerts.destinations()) == [DEFAULT_ROUTE]
+
+
+def message(level: str, key: str = "k") -> Message:
+    return Message("page", level, (key,), "text", [header("머리"), *paragraph([plain("몸")])])  # type: ignore[arg-type]
+
+
+def test_critical_messages_call_people_below_the_header() -> None:
+    called = with_mention(message("critical"), "<@U1> <!subteam^S2> <!here>")
+    assert readable(called.blocks) == "[머리]\n@U1 @S2 @here\n몸"
+    assert block_problems({"text": called.text, "blocks": called.blocks}) == []
+
+
+@pytest.mark.parametrize("other", [message("warning"), message("info"), message("critical", "k#2/3")])
+def test_other_messages_and_later_parts_call_nobody(other: Message) -> None:
+    assert with_mention(other, "<!here>") == other
+
+
+def test_the_first_part_of_several_calls() -> None:
+    assert len(with_mention(message("critical", "k#1/12"), "<!here>").blocks) == 3
