@@ -27,6 +27,7 @@ from flows.commands import (
     thresholds,
 )
 from flows.commands.terminal import complain
+from flows.prefect_home import PrefectGoneError, leave_at_once
 from scoring.errors import AqbError, UsageError
 
 app = typer.Typer(
@@ -69,6 +70,8 @@ def main() -> None:
         if ended.code == _INTERRUPTED:
             typer.echo("stopped: nothing is half written, verdicts are kept; run the same command again", err=True)
         raise
+    except PrefectGoneError as error:
+        leave_at_once(error)
     except UsageError as error:
         complain(error)
         sys.exit(2)

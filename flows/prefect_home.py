@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from scoring.errors import StorageError
 
@@ -42,23 +44,35 @@ def prepare_prefect(home: Path) -> None:
     _keep_terminal_quiet()
 
 
+class PrefectGoneError(StorageError):
+    """The Prefect server cannot be reached, or is gone in the middle of a run."""
+
+
 @contextmanager
 def reaching_prefect() -> Iterator[None]:
-    """Says it in one line when the Prefect server cannot be reached, or is gone in the middle of a run.
+    """Turns what Prefect's client says of a server that is gone into one line.
 
     Raises:
-        StorageError: that.
+        PrefectGoneError: that.
     """
     import httpx  # Prefect's own client; seconds of imports with it, which not every command needs
 
     try:
         yield
     except httpx.TransportError as error:
-        raise StorageError(
+        raise PrefectGoneError(
             f"the Prefect server cannot be reached: {str(error) or type(error).__name__}",
             where=os.environ.get("PREFECT_API_URL", "its temporary server"),
             fix="start it, or unset PREFECT_API_URL; then run again: what is done stays done",
         ) from None
+
+
+def leave_at_once(error: PrefectGoneError) -> NoReturn:
+    """Says it and ends the process: Prefect would first try to hand in what it has to tell, for seconds an event."""
+    sys.stderr.write(f"error: {error}\n")
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(1)
 
 
 def _keep_terminal_quiet() -> None:

@@ -63,7 +63,7 @@ class StateDatabase:
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _durable_and_shared)
             sa.event.listen(self._engine, "begin", _begin_immediate)
-            if parsed.database:
+            if parsed.database and not parsed.database.startswith("file:"):  # SQLite reads that as an address
                 self._make_folder(Path(parsed.database).parent)
         with self.transaction() as connection:
             if not self.is_sqlite:

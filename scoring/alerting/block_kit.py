@@ -24,7 +24,7 @@ Block = dict[str, Any]
 Inline = dict[str, Any]
 Line = Sequence[Inline]
 
-MAX_BLOCKS = 50
+MAX_BLOCKS = 48  # Slack takes 50: two are left for whom a sender calls, and for a note that it repeats itself
 MAX_MESSAGE_BYTES = 12_000
 MAX_HEADER = 150
 MAX_RICH_TEXT = 2_000  # three bytes a Hangul syllable: a block of it is half a message, and below a section's 3,000

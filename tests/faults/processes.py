@@ -64,7 +64,7 @@ def _run(work: Work, settings: Settings) -> None:
 
     from flows.backfill import backfill
     from flows.nightly import nightly
-    from flows.prefect_home import reaching_prefect
+    from flows.prefect_home import PrefectGoneError, leave_at_once, reaching_prefect
     from scoring.errors import AqbError
 
     try:
@@ -75,5 +75,7 @@ def _run(work: Work, settings: Settings) -> None:
                 start = datetime.combine(work.last, time(16), UTC)  # one o'clock of the next day (Asia/Seoul)
                 flow_run.FIELDS["scheduled_start_time"] = lambda: start
                 nightly(settings)
+    except PrefectGoneError as error:
+        leave_at_once(error)
     except AqbError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from None

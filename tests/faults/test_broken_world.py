@@ -39,7 +39,7 @@ def small_disk(world: World) -> Iterator[Callable[[str], None]]:
     """Makes the warehouse a disk of its own; gives what changes it: `size=40k`, `ro`."""
     folder = world.folder / "warehouse"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(folder)]
     if os.geteuid() or subprocess.run(mount, check=False).returncode:
         pytest.skip("a small disk has to be mounted, which this user may not do")
 
@@ -106,7 +106,7 @@ def test_a_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(
     with CuttableProxy(prefect_server) as proxy:
         code = world.run_until(BACKFILL, lambda: world.has_scored(DAY), proxy.cut, proxy.url)
     assert code == 1
-    assert "StorageError: " in (said := capfd.readouterr().err)
+    said = capfd.readouterr().err
     assert "the Prefect server cannot be reached" in said
     assert "Traceback" not in said
     assert_mended(world, undisturbed)

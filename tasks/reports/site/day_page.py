@@ -71,7 +71,6 @@ def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: 
         rows=rows.rows,
         before=days[position - 1] if position else None,
         after=days[position + 1] if position + 1 < len(days) else None,
-        is_last=position + 1 == len(days),
     )
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from scoring.derived_tables import Target
-from scoring.markdown import percent, score_text, shortened
-from scoring.masking import masked
+from scoring.markdown import percent, score_text
 from scoring.statistics import wilson_interval
 from tasks.reports.run_input import NOTE_TITLES, STATUS_TITLES
 from tasks.reports.site.charts import Cell, Link, Mark, Table
@@ -23,11 +21,11 @@ from tasks.reports.site.run_charts import (
     rounds_chart,
     scores_chart,
 )
+from tasks.reports.site.run_queries import query_metrics, safe_text, shown_queries
 from tasks.reports.site.test_run_tables import Row, TestRun
 from tasks.reports.site.wording import AGENT_TITLES, NOTHING, count_text, seconds_text
 
 _QUERIES_SHOWN = 500
-_TEXT_CHARACTERS, _REASON_CHARACTERS = 200, 300
 _EXAMPLES = 5
 _CONSISTENCY_TITLES = {
     "both_pass": "모든 라운드 통과",
@@ -40,19 +38,6 @@ _CONSISTENCY_TITLES = {
     "too_few_executions": "실행이 부족해 0점",
     "without_label": "의도 라벨이 없어 미채점",
 }
-
-
-@dataclass(frozen=True)
-class ShownQuery:
-    """A query as people see it; `review` are the reasons to look at it, `executions` its rounds with their reasons."""
-
-    query_id: str
-    text: str
-    agent: str
-    scores: Sequence[str]
-    review: Sequence[str]
-    reasons: Sequence[tuple[str, str]]
-    executions: Sequence[tuple[str, str, Sequence[str]]]
 
 
 def run_list(runs: Sequence[TestRun], folder: str) -> Table:
@@ -83,7 +68,7 @@ def run_page(run: TestRun, executions: Sequence[Row], queries: Sequence[Row], fi
         name: metric_interval(run, name, executions, queries) for name in run.titles if name in run.summary["set"]
     }
     rounds, scores, latencies = rounds_chart(run, intervals), scores_chart(run), latency_charts(run, executions)
-    shown = _shown_queries(run, executions, queries)
+    shown = shown_queries(run, executions, queries)
     summary = run.summary
     return page(
         "run.html",
@@ -108,7 +93,7 @@ def run_page(run: TestRun, executions: Sequence[Row], queries: Sequence[Row], fi
         knows_review=any("manual_review_reasons" in query["columns"] for query in queries),
         queries=shown[:_QUERIES_SHOWN],
         query_count=len(shown),
-        metric_titles=[run.titles[name] for name in _query_metrics(run, queries)],
+        metric_titles=[run.titles[name] for name in query_metrics(run, queries)],
         judge=_judge(summary["judge"]),
         quality=counts_table(["항목", "건수"], summary["data_quality"], run.code_title),
         notes=counts_table(
@@ -204,7 +189,7 @@ def _checks(patterns: Sequence[Mapping[str, Any]]) -> Table:
                 pattern["key"],
                 f"{pattern['failed']:,} / {pattern['asked']:,}",
                 percent(pattern["failed"] / pattern["asked"]),
-                f"{_short(pattern['commonest'])} ({pattern['commonest_count']:,}건)",
+                f"{safe_text(pattern['commonest'])} ({pattern['commonest_count']:,}건)",
                 _ids(pattern["query_ids"]),
             ]
             for pattern in patterns
@@ -215,7 +200,7 @@ def _checks(patterns: Sequence[Mapping[str, Any]]) -> Table:
 def _causes(causes: Sequence[Mapping[str, Any]], name: str, count: str) -> Table:
     return Table(
         ["원인", "건수", "질의"],
-        [[_short(cause[name]), count_text(cause[count]), _ids(cause["query_ids"])] for cause in causes],
+        [[safe_text(cause[name]), count_text(cause[count]), _ids(cause["query_ids"])] for cause in causes],
     )
 
 
@@ -247,58 +232,6 @@ def _judge(judge: Mapping[str, Any]) -> Table:
             *([STATUS_TITLES.get(status, status), count_text(count)] for status, count in judge["by_status"].items()),
         ],
     )
-
-
-def _query_metrics(run: TestRun, queries: Sequence[Row]) -> list[str]:
-    """The metrics that queries have a score of, in the order of the rubric."""
-    return [name for name in run.titles if any(name in query["scores"] for query in queries)]
-
-
-def _shown_queries(run: TestRun, executions: Sequence[Row], queries: Sequence[Row]) -> list[ShownQuery]:
-    """The queries, those for a person first, then by their mean score."""
-    rounds: dict[str, list[Row]] = {}
-    for row in executions:
-        rounds.setdefault(row["query_id"], []).append(row)
-    metrics = _query_metrics(run, queries)
-
-    def order(query: Row) -> tuple[bool, float]:
-        known = [score["score"] for score in query["scores"].values() if score["score"] is not None]
-        return not query["columns"].get("manual_review_reasons"), sum(known) / len(known) if known else 0.0
-
-    return [
-        _shown_query(run, query, rounds.get(query["query_id"], []), metrics) for query in sorted(queries, key=order)
-    ]
-
-
-def _shown_query(run: TestRun, query: Row, rounds: Sequence[Row], metrics: Sequence[str]) -> ShownQuery:
-    scores = query["scores"]
-    return ShownQuery(
-        query_id=query["query_id"],
-        text=_short(query["query_text"] or NOTHING, _TEXT_CHARACTERS),
-        agent=AGENT_TITLES.get(query["agent_type"], NOTHING),
-        scores=[score_text(scores[name]["score"]) if name in scores else NOTHING for name in metrics],
-        review=[run.code_title(code) for code in query["columns"].get("manual_review_reasons") or []],
-        reasons=[
-            (run.titles[name], _short(scores[name]["reason"]))
-            for name in metrics
-            if name in scores and name not in (rounds[0]["scores"] if rounds else {}) and scores[name]["reason"]
-        ],
-        executions=[_shown_round(run, row) for row in rounds],
-    )
-
-
-def _shown_round(run: TestRun, row: Row) -> tuple[str, str, Sequence[str]]:
-    """Round, time, and a line a metric."""
-    lines = []
-    for name, score in row["scores"].items():
-        if score["score"] is not None or score["missing"]:
-            reason = f" — {_short(score['reason'])}" if score["reason"] else ""
-            lines.append(f"{run.titles.get(name, name)} {score_text(score['score'])}점{reason}")
-    return row["round"], seconds_text(row["latency_s"]), lines
-
-
-def _short(text: str, length: int = _REASON_CHARACTERS) -> str:
-    return shortened(masked(text), length)
 
 
 def _ids(query_ids: Sequence[str]) -> str:

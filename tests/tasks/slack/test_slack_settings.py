@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tasks.slack.readable import readable
 
 from scoring.alerting.block_kit import header, paragraph, plain
 from scoring.alerting.messages import Message
+from scoring.alerting.readable import readable
 from scoring.errors import UsageError
 from tasks.settings import load_settings
 from tasks.slack.mentions import with_mention
