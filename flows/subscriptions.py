@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import urlsplit
 
 from prefect.blocks.system import Secret
@@ -67,10 +68,10 @@ def _secret(variable: str, block: str) -> str:
     if variable:
         return os.environ.get(variable, "").strip()
     try:
-        loaded = Secret.load(block, _sync=True)
+        loaded = cast("Secret[str]", Secret.load(block, _sync=True))  # type: ignore[call-arg]
     except ValueError:  # how Prefect says that there is no such block
         return ""
-    return str(loaded.get()).strip()
+    return loaded.get().strip()
 
 
 def _source(destination: Destination) -> str:

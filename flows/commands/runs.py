@@ -31,6 +31,9 @@ def nightly(
     intraday: Annotated[
         bool, typer.Option("--intraday", help="Score today so far; the nightly run replaces it.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be read, how much that is, and where it would go.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Score one day of chat rows into the warehouse, after days that were missed or have late rows.
@@ -39,8 +42,34 @@ def nightly(
     """
     if day and intraday:
         raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
+    if dry_run:
+        _show_plan(day.date() if day else None, intraday=intraday, as_json=as_json)
+        return
     kind: Literal["nightly", "intraday"] = "intraday" if intraday else "nightly"
     _run_nightly(_settings_of_night(), [day.date() if day else None], kind, as_json=as_json)
+
+
+def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
+    """What a run would do with the day, without reading a row: in BigQuery that is a dry run, which costs nothing."""
+    from flows.clock import today
+    from scoring.days import day_window
+    from tasks.chat_rows import open_source
+    from tasks.engine import scores_inside
+    from tasks.settings import load_settings
+
+    settings = load_settings()
+    chosen = day or today(settings.time_zone) - timedelta(days=0 if intraday else 1)
+    source = open_source(settings.monitoring.source, settings)
+    plan = {
+        "day": str(chosen),
+        "reads": source.outlook(day_window(chosen, settings.time_zone)),
+        "scores": "inside BigQuery" if scores_inside(settings) else "on this machine",
+        "writes": settings.warehouse,
+    }
+    if as_json:
+        print_json(plan)
+    else:
+        typer.echo("\n".join(f"{name:<8}{value}" for name, value in plan.items()))
 
 
 def _settings_of_night() -> Settings:

@@ -20,7 +20,7 @@ _PERMISSIONS = "docs/bigquery.md lists the roles"
 _MISSING_NAME = re.compile(
     r"Unrecognized name: `?([\w.]+)|Name (\w+) not found inside|Field name (\w+) does not exist", re.ASCII
 )
-_RESOURCE = re.compile(r"\b(Project|Dataset|Table|View|Routine|Job) ([\w.:-]+\w)")
+_RESOURCE = re.compile(r"\b(Project|Dataset|Table|View|Routine|Job) (?!ID\b)([\w.:-]+\w)")
 _LOCATION = re.compile(r"in location ([\w-]+\w)", re.ASCII)
 _PERMISSION = re.compile(r"\bbigquery\.[A-Za-z]+\.[A-Za-z]+\b")
 _NEEDED_BYTES = re.compile(r"([0-9]+) or higher required")

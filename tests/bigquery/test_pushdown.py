@@ -314,12 +314,10 @@ def test_a_table_that_got_too_few_rows_is_an_error(
     assert names_in(client, inside) == {"monitoring_scores"}
 
 
-def test_a_dataset_that_is_not_there_is_one_line(
-    client: Client, source: str, settings: Settings, tmp_path: Path
-) -> None:
+def test_a_dataset_that_is_not_there_is_one_line(client: Client, source: str, settings: Settings) -> None:
     load(client, source, [best(0)])
     nowhere = BigQueryWarehouse("bigquery://team-project/nowhere", settings)
-    with pytest.raises(InputError, match="there is no such dataset"):
+    with pytest.raises(InputError, match="team-project.nowhere: there is no such"):
         score_there(source, nowhere, settings)
 
 

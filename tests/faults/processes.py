@@ -6,6 +6,7 @@ A fork server has imported everything before: a child starts in milliseconds, no
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tasks.settings import Settings
 
+SAID = "said.txt"
+"""What a process writes to its standard error, in the folder where it works."""
 PRELOADED = ["flows.nightly", "flows.backfill", "tests.faults.processes"]
 
 
@@ -50,6 +53,8 @@ def _do(work: Work) -> None:
     from tasks.settings import Settings
 
     os.chdir(work.folder)
+    with Path(SAID).open("ab") as said:
+        os.dup2(said.fileno(), sys.stderr.fileno())
     os.environ.update(work.environment)
     settings = Settings(**work.settings)
     for step in (day.extract, day.score, day.write, day.summarise):

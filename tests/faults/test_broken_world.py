@@ -16,6 +16,7 @@ import pytest
 
 from tasks.run_ledger import RunLedger
 from tests.fakes.cuttable_proxy import CuttableProxy
+from tests.faults.processes import SAID
 from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, results, world_in
 from tests.tasks.made_rows import DAY
 
@@ -101,12 +102,12 @@ def test_a_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
 
 
 def test_a_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(
-    world: World, undisturbed: dict[str, bytes], prefect_server: str, capfd: pytest.CaptureFixture[str]
+    world: World, undisturbed: dict[str, bytes], prefect_server: str
 ) -> None:
     with CuttableProxy(prefect_server) as proxy:
         code = world.run_until(BACKFILL, lambda: world.has_scored(DAY), proxy.cut, proxy.url)
     assert code == 1
-    said = capfd.readouterr().err
+    said = (world.folder / SAID).read_text("utf-8")
     assert "the Prefect server cannot be reached" in said
     assert "Traceback" not in said
     assert_mended(world, undisturbed)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
+from prefect.blocks.system import Secret
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 
@@ -174,6 +175,21 @@ def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: Fake
     assert QA in kept
     assert "secret-of" not in kept
     assert TOKEN not in kept
+
+
+def test_a_prefect_secret_block_may_hold_the_webhook(settings: Settings, slack: FakeSlack) -> None:
+    Secret[str](value=slack.webhook("block")).save("slack-webhook-qa", overwrite=True)
+    blocks = with_routes(
+        settings,
+        Route(name="qa", webhook_secret_block="slack-webhook-qa"),
+        Route(name="other", webhook_secret_block="not-there"),
+    )
+    assert run(blocks).problems == (
+        "alerts: route other: Prefect Secret block not-there holds no address of a webhook;"
+        " 1 messages wait for the next run",
+    )
+    (digest,) = slack.posted
+    assert "block" in digest.place
 
 
 def scored(settings: Settings, *days: date) -> None:
