@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test check audit bench bench-judge docs lock clean
+.PHONY: setup demo test test-bigquery soak check audit bench bench-judge docs lock clean
 
 setup:
 	@sh .ci/setup
@@ -9,6 +9,16 @@ demo: setup
 
 test: setup
 	.venv/bin/python -m pytest
+
+# The same against a local BigQuery, which needs Python 3.13 (PYTHON313=... names one) in an environment of its own.
+test-bigquery: setup
+	@sh .ci/local-bigquery
+	.venv/bin/python -m pytest tests/bigquery
+
+# What takes an hour: processes killed at random moments, a thousand times, and deliveries two hundred times.
+soak: setup
+	FAULT_KILLS=1000 .venv/bin/python -m pytest -s tests/faults/test_kills.py
+	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/soak
 
 check: setup
 	.venv/bin/ruff check

@@ -31,6 +31,9 @@ def sections(rows: int, rounds: int) -> Iterator[str]:
         yield _end_to_end(inputs, rows, rounds, Path(folder))
         yield _growth(inputs, rows, rounds, Path(folder))
         yield _start_up(inputs, rounds, Path(folder))
+    from benchmarks.site import site_section
+
+    yield site_section()
 
 
 def _machine() -> str:

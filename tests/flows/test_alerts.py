@@ -14,6 +14,7 @@ import pytest
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
+from pydantic import SecretStr
 
 from flows.alerting import Saying, announce, announce_days, news_of
 from flows.backfill import backfill
@@ -178,7 +179,7 @@ def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: Fake
 
 
 def test_a_prefect_secret_block_may_hold_the_webhook(settings: Settings, slack: FakeSlack) -> None:
-    Secret[str](value=slack.webhook("block")).save("slack-webhook-qa", overwrite=True)
+    Secret(value=SecretStr(slack.webhook("block"))).save("slack-webhook-qa", overwrite=True)
     blocks = with_routes(
         settings,
         Route(name="qa", webhook_secret_block="slack-webhook-qa"),
