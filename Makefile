@@ -18,7 +18,7 @@ test-bigquery: setup
 # What takes an hour: processes killed at random moments, a thousand times, and deliveries two hundred times.
 soak: setup
 	FAULT_KILLS=1000 .venv/bin/python -m pytest -s tests/faults/test_kills.py
-	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/soak
+	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/slack/test_slack_kills.py
 
 check: setup
 	.venv/bin/ruff check

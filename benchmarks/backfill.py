@@ -106,11 +106,9 @@ def main(days: int) -> None:
     sys.stdout.write(
         f"## Backfill: {days} days of {ROWS_A_DAY} rows from one file of {rows.stat().st_size / 1e6:,.0f} MB\n\n"
     )
-    sys.stdout.write("|  | s | days a second | CPU s | peak MB |\n| --- | ---: | ---: | ---: | ---: |\n")
+    sys.stdout.write("|  | s | days a second | CPU s |\n| --- | ---: | ---: | ---: |\n")
     for title, (cost, seconds) in lines:
-        sys.stdout.write(
-            f"| {title} | {seconds:.0f} | {days / seconds:.1f} | {cost.cpu_s:.0f} | {cost.peak_mb:,.0f} |\n"
-        )
+        sys.stdout.write(f"| {title} | {seconds:.0f} | {days / seconds:.1f} | {cost.cpu_s:.0f} |\n")
     overhead = (whole[0].cpu_s - plain[0].cpu_s) / days
     sys.stdout.write(f"\nPrefect costs {1000 * overhead:.0f} ms of CPU a day here, and what its server does beside.\n")
 

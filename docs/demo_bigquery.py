@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import typer
 from google.api_core.client_options import ClientOptions
@@ -30,6 +31,7 @@ from tasks.warehouse import open_warehouse
 from tests.fakes.local_bigquery import PROJECT, Emulator, is_set_up, running
 
 TABLES = ("monitoring_scores", "monitoring_excluded", "monitoring_kpis", "monitoring_crosstab", "rejected", "alerts")
+Engine = Literal["local", "bigquery"]
 AQB = Path(sys.executable).with_name("aqb")
 VIEW = f"bigquery://{PROJECT}.chat.view_chat_rows"
 
@@ -60,7 +62,7 @@ def main() -> None:
 def _load_sample(emulator: Emulator) -> None:
     client = Client(
         project=PROJECT,
-        credentials=AnonymousCredentials(),
+        credentials=AnonymousCredentials(),  # type: ignore[no-untyped-call]
         client_options=ClientOptions(api_endpoint=emulator.rest),
     )
     for dataset in ("chat", "aqb_here", "aqb_inside"):
@@ -68,15 +70,16 @@ def _load_sample(emulator: Emulator) -> None:
     with SAMPLE_PATH.open("rb") as rows:
         config = LoadJobConfig(source_format="PARQUET")
         client.load_table_from_file(rows, f"{PROJECT}.chat.rows", job_config=config).result()
-    client.query_and_wait(f"CREATE VIEW `{PROJECT}.chat.view_chat_rows` AS SELECT * FROM `{PROJECT}.chat.rows`")
-    client.close()
+    view = f"CREATE VIEW `{PROJECT}.chat.view_chat_rows` AS SELECT * FROM `{PROJECT}.chat.rows`"  # noqa: S608
+    client.query_and_wait(view)
+    client.close()  # type: ignore[no-untyped-call]
 
 
 def _dataset(name: str) -> str:
     return f"bigquery://{PROJECT}/{name}"
 
 
-def _settings(folder: Path, emulator: Emulator, source: str, warehouse: str, engine: str = "local") -> Settings:
+def _settings(folder: Path, emulator: Emulator, source: str, warehouse: str, engine: Engine = "local") -> Settings:
     return Settings(
         warehouse=warehouse,
         reports=str(folder / "reports"),
@@ -99,7 +102,7 @@ def _nightly(settings: Settings, folder: Path) -> None:
         "AQB_BIGQUERY__SCRATCH": settings.bigquery.scratch,
     }
     command = [str(AQB), "nightly", "--date", str(SAMPLE_FIRST_DAY), "--json"]
-    finished = subprocess.run(
+    finished = subprocess.run(  # noqa: S603  (our own command)
         command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False
     )
     if not finished.stdout.startswith("{"):

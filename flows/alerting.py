@@ -93,6 +93,15 @@ def tell_test_run(settings: Settings, folder: Path, summary: Mapping[str, Any], 
     return _problems(_tell_test_run(settings, folder, summary, run_id, return_state=True))
 
 
+def deliver_waiting(settings: Settings) -> tuple[str, ...]:
+    """Sends what waits, such as Warnings after quiet hours, as a step of a flow where there is any."""
+    if not _anybody_listens(settings):
+        return ()
+    with closing(Outbox(settings.state_url)) as outbox:
+        waits = bool(outbox.waiting())
+    return _problems(_deliver_waiting(settings, return_state=True)) if waits else ()
+
+
 def _anybody_listens(settings: Settings) -> bool:
     return any(one.is_wanted for one in subscriptions(settings.alerts))
 
@@ -113,6 +122,11 @@ def _tell_days(settings: Settings, days: Sequence[date]) -> Told:
 def _tell_test_run(settings: Settings, folder: Path, summary: Mapping[str, Any], run_id: str) -> Told:
     run = reviewed_run(folder, summary, run_id, reports_of(settings).address(folder / "report.md"))
     return announce(settings, [Saying("", lambda route, _: review_message(route, run))] if run else [])
+
+
+@step("tell", run_name="tell what waits", timeout_s=1800)
+def _deliver_waiting(settings: Settings) -> Told:
+    return announce(settings, [])
 
 
 def announce_days(settings: Settings, days: Sequence[date]) -> Told:

@@ -70,10 +70,10 @@ def extract(
 
 @step("score", run_name="score {day}", timeout_s=6 * 3600)
 def score(
-    source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings, staging: Path
+    source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings, staging: Path, *, inside: bool
 ) -> ScoredRows | InsideRows:
     """Scores the rows of the day: here, into the staging folder, or inside BigQuery, into a staged day there."""
-    if scores_inside(settings):
+    if inside:
         return _score_inside(source, warehouse, day, settings)
     shutil.rmtree(staging, ignore_errors=True)  # what an earlier attempt left there takes room
     try:
@@ -128,7 +128,9 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
 
     Raises:
         InputError: no file of the source could be read; the day is as it was before.
+        UsageError: the settings want it scored inside BigQuery, which does not have the rows or the tables.
     """
+    inside = scores_inside(settings)
     warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(RUBRIC_ID)
     with (
         closing(RunLedger(settings.state_url)) as ledger,
@@ -150,7 +152,7 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
             source, inputs = extract(settings, day, read_before, labels)
             run.note(inputs=[vars(file) for file in inputs])
         with run.step("score") as counts:
-            outcome = score(source, warehouse, day, settings, staging)
+            outcome = score(source, warehouse, day, settings, staging, inside=inside)
             if not isinstance(outcome, ScoredRows):
                 leftovers.callback(outcome.remove)
             counts.update(vars(outcome.counts))

@@ -9,7 +9,7 @@ from scoring.catalog import row_rubric
 from scoring.days import day_window
 from scoring.errors import UsageError
 from scoring.googlesql_backend import literal
-from scoring.googlesql_scoring import production_rows_query, scoring_query
+from scoring.googlesql_scoring import PRODUCTION_PATHS, chat_rows_query, scoring_query
 from tasks.settings import Settings
 
 # project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
@@ -19,20 +19,24 @@ _TABLE_NAME = re.compile(r"[A-Za-z0-9_:-]+(\.[A-Za-z0-9_-]+){1,2}")
 def bigquery_scoring_query(source: str, day: date | None, settings: Settings) -> str:
     """The query over `source` for one day of the configured zone, or for all rows.
 
+    Its columns are those of the production view, under the names of `[bigquery]` `prefix` and `columns`.
+
     Raises:
         UsageError: `source` is no `project.dataset.table`.
     """
     if not _TABLE_NAME.fullmatch(source):
         raise UsageError(f"'{source}' is no table name", fix="write project.dataset.table or dataset.table")
-    condition = "TRUE"
+    period = None
     if day:
         window = day_window(day, settings.time_zone)
         start, end = (literal(f"{instant:%Y-%m-%d %H:%M:%S}+00") for instant in (window.start, window.end))
-        condition = f"timestamp >= TIMESTAMP {start} AND timestamp < TIMESTAMP {end}"
+        period = f"TIMESTAMP {start}", f"TIMESTAMP {end}"
+    called: dict[str, str] = dict(PRODUCTION_PATHS) | dict(settings.bigquery.columns)
+    paths = {name: settings.bigquery.prefix + called[name] for name in PRODUCTION_PATHS}
     rubric = row_rubric("ola-monitoring")
     return scoring_query(
         rubric,
-        chat_rows=production_rows_query(f"`{source}`", condition),
+        chat_rows=chat_rows_query(f"`{source}`", paths, period),
         time_zone=settings.time_zone,
         keep_text=settings.monitoring.keep_text,
     )

@@ -17,7 +17,7 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.alerting import tell_test_run
+from flows.alerting import deliver_waiting, tell_test_run
 from flows.clock import now, today
 from flows.hooks import tell_of_end
 from flows.recording import recorded
@@ -153,7 +153,7 @@ def _judged(identity: FileIdentity, settings: Settings, budget: Budget) -> Judge
     on_cancellation=[tell_of_end],
 )
 def score_inbox(settings: GivenSettings = None, day: date | None = None) -> InboxOutcome:
-    """Scores the new files of the inbox, each once.
+    """Scores the new files of the inbox, each once, and sends the messages that have waited.
 
     Args:
         day: The local day under which the warehouse keeps them. Empty: today.
@@ -183,7 +183,10 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         tuple(failures),
         len(inbox.known),
         tuple(path.name for path in inbox.arriving),
-        tuple(why for one in scored for why in tell_test_run(settings, one.folder, one.summary, one.run_id)),
+        (
+            *(why for one in scored for why in tell_test_run(settings, one.folder, one.summary, one.run_id)),
+            *deliver_waiting(settings),
+        ),
     )
     if failures:
         raise IncompleteInboxError(outcome)

@@ -5,7 +5,8 @@ Names of tables are checked by the caller.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -20,20 +21,37 @@ from scoring.tables import field
 UNSCORED_BY = field("unscored_by", pa.int64(), "채점하지 않은 규칙의 순번(거부, 다음 제외). 채점했으면 NULL")
 NAIVE = field("naive", pa.bool_(), "시각에 시간대가 없어 UTC로 읽었는가")
 
+# Where the production view has the columns. Source: SPEC 1.1.
+PRODUCTION_PATHS: Mapping[str, str] = MappingProxyType(
+    {
+        "timestamp": "timestamp",
+        "tenant_id": "tenant_id",
+        "session_id": "request_metadata.session_id",
+        "user_input": "user_input",
+        "llm_response": "llm_response",
+        "input_tokens": "input_tokens",
+        "output_tokens": "output_tokens",
+    }
+)
+
+_TOKENS = ("input_tokens", "output_tokens")
 _Queries = list[tuple[str, str]]
 
 
-def production_rows_query(source: str, condition: str = "TRUE") -> str:
-    """The chat rows of a table (in backquotes) that has the columns of the production view, SPEC 1.1."""
-    return (
-        "SELECT\n"
-        "  timestamp, tenant_id, request_metadata.session_id AS session_id, user_input, llm_response,\n"
-        "  IF(IS_NAN(input_tokens), NULL, input_tokens) AS input_tokens,\n"
-        "  IF(IS_NAN(output_tokens), NULL, output_tokens) AS output_tokens,\n"
-        "  FALSE AS naive\n"
-        f"FROM {source}\n"
-        f"WHERE {condition}"
-    )
+def chat_rows_query(
+    source: str, paths: Mapping[str, str] = PRODUCTION_PATHS, period: tuple[str, str] | None = None
+) -> str:
+    """The chat rows of a table (in backquotes) whose columns stand at these `paths`, of the production view's types.
+
+    `period`: the first instant and the one after the last, in GoogleSQL.
+    """
+    columns = [
+        *(f"{path} AS {name}" for name, path in paths.items() if name not in _TOKENS),
+        *(f"IF(IS_NAN({paths[name]}), NULL, {paths[name]}) AS {name}" for name in _TOKENS),
+        f"FALSE AS {NAIVE.name}",
+    ]
+    where = f"\nWHERE {paths['timestamp']} >= {period[0]} AND {paths['timestamp']} < {period[1]}" if period else ""
+    return "SELECT\n  " + ",\n  ".join(columns) + f"\nFROM {source}{where}"
 
 
 def scoring_query(rubric: RowRubric, *, chat_rows: str, time_zone: str, keep_text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scoring.derived_tables import ALL_TENANTS, Measure, Quotient
+from scoring.expressions import Column, Tenths
 from scoring.googlesql_backend import literal, to_sql
 from scoring.googlesql_scoring import NAIVE, UNSCORED_BY, step_queries, with_tables
 from scoring.rubric import RowRubric
@@ -128,6 +129,30 @@ def failure_types_query(scores: str) -> str:
 def worst_rows_query(scores: str, columns: Sequence[str], rows: int) -> str:
     """The rows of the day with the lowest scores, worst first."""
     return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {_WORST_FIRST}\nLIMIT {rows}"
+
+
+def worst_of_cells_query(rubric: RowRubric, scores: str, rows: int) -> str:
+    """The worst row ids of the day by pair of grades."""
+    pair = f"{rubric.crosstab.row_grade}, {rubric.crosstab.column_grade}"
+    worst = f"ARRAY_AGG(row_id ORDER BY {_WORST_FIRST} LIMIT {rows}) AS row_ids"
+    return f"SELECT {worst}\nFROM {scores}\n{_OF_DAY}\nGROUP BY {pair}"
+
+
+def clusters_query(scores: str) -> str:
+    """`total` (tenths) and `size` of the final scores of each session of the day; a turn without one stands alone."""
+    return (
+        "SELECT IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
+        f"  SUM({to_sql(Tenths(Column('final_score')))}) AS total\nFROM {scores}\n{_OF_DAY}\nGROUP BY cluster"
+    )
+
+
+def cluster_moments_query(scores: str) -> str:
+    """What `mean_of_moments` needs of these clusters, in one row."""
+    return with_tables(
+        [("clusters", clusters_query(scores))],
+        "SELECT COUNT(*) AS clusters, SUM(size) AS size, SUM(total) AS total, SUM(total * total) AS of_sums,\n"
+        "  SUM(total * size) AS mixed, SUM(size * size) AS of_sizes\nFROM clusters",
+    )
 
 
 def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> str:

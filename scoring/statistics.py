@@ -29,7 +29,7 @@ _TAIL = 0.025
 _Z = NormalDist().inv_cdf(1 - _TAIL)
 _RESAMPLES = 2_000
 # With more clusters the closed form is as good, and a day of ten thousand sessions takes milliseconds, not seconds.
-_MAX_RESAMPLED_CLUSTERS = 300
+MAX_RESAMPLED_CLUSTERS = 300
 
 KappaWeights = Literal["linear", "quadratic"]
 Finding = Literal["better", "worse", "unclear", "too_few"]
@@ -97,9 +97,23 @@ def mean_of_clusters(sums: NDArray[Any], sizes: NDArray[Any], seed: int = 0) -> 
 
     if len(sizes) < 2:
         return None
-    if len(sizes) > _MAX_RESAMPLED_CLUSTERS:
+    if len(sizes) > MAX_RESAMPLED_CLUSTERS:
         return _closed_form(sums, sizes)
     return _bootstrap(np.column_stack([sums, sizes]), lambda drawn: drawn[:, 0] / drawn[:, 1], seed)
+
+
+def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: int, of_sizes: int) -> Interval | None:
+    """The same for more clusters than can be listed, in its closed form; None for fewer than two.
+
+    `size` values add up to `total`; over the clusters `of_sums` adds up their squared sums, `of_sizes` their squared
+    sizes, `mixed` the products of the two. Whole numbers, so that the order of adding does not matter.
+    """
+    if clusters < 2:
+        return None
+    # The squared deviations of the sums from mean times size, times size squared.
+    deviations = size * size * of_sums - 2 * size * total * mixed + total * total * of_sizes
+    half = _Z * sqrt(Fraction(clusters * deviations, (clusters - 1) * size**4))
+    return Interval(total / size - half, total / size + half)
 
 
 def paired_difference(base: Sequence[float], candidate: Sequence[float], seed: int = 0) -> Difference | None:

@@ -14,7 +14,17 @@ import polars as pl
 
 from scoring.alerts import EXAMPLES
 from scoring.derived_tables import ALL_TENANTS
-from scoring.googlesql_tables import alert_examples_query, failure_types_query, rows_query, worst_rows_query
+from scoring.googlesql_tables import (
+    alert_examples_query,
+    cluster_moments_query,
+    clusters_query,
+    failure_types_query,
+    rows_query,
+    worst_of_cells_query,
+    worst_rows_query,
+)
+from scoring.rubric import RowRubric
+from scoring.statistics import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_clusters, mean_of_moments
 from tasks.bigquery.names import is_bigquery
 from tasks.warehouse import Warehouse
 
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
 SCORES = "monitoring_scores"
 _WORST_ROWS = 20
 _WORST_FIRST = ["final_score", "timestamp", "row_id"]
+_CLUSTERS = {"cluster": pl.String, "size": pl.Int64, "total": pl.Int64}
 _SHOWN = (
     *("row_id", "timestamp", "final_score", "final_grade", "q_score", "a_score", "i_score", "failure_type", "cause"),
     "user_input",
@@ -40,34 +51,33 @@ class Findings:
 
 def findings_in(scores: pl.LazyFrame) -> Findings:
     """The findings in a score table. Worst rows are found by their keys: sorting whole rows would hold all texts."""
-    failures = scores.drop_nulls("failure_type").group_by("failure_type").agg(pl.len().alias("row_count"))
     keys = scores.select(_WORST_FIRST).sort(_WORST_FIRST).head(_WORST_ROWS).collect()
     worst = scores.select(_SHOWN).filter(pl.col("row_id").is_in(keys["row_id"].implode()))
-    return Findings(
-        failures.sort(["row_count", "failure_type"], descending=[True, False]).collect().to_dicts(),
-        worst.collect().sort(_WORST_FIRST).to_dicts(),
-    )
+    return Findings(_failure_types(scores), worst.collect().sort(_WORST_FIRST).to_dicts())
 
 
 def findings_of_day(warehouse: Warehouse, day: date) -> Findings:
     """The findings of a day that has been written."""
-    if is_bigquery(warehouse.url):
-        inside = cast("BigQueryWarehouse", warehouse)
-        scores = inside.table(SCORES).quoted
-        return Findings(
-            inside.ask(failure_types_query(scores), day),
-            inside.ask(worst_rows_query(scores, _SHOWN, _WORST_ROWS), day),
-        )
+    if inside := _inside(warehouse):
+        worst = worst_rows_query(inside.table(SCORES).quoted, _SHOWN, _WORST_ROWS)
+        return Findings(failure_types(warehouse, day), inside.ask(worst, day))
     written = warehouse.read(SCORES, [day])
     if written is None:
         raise AssertionError(f"{day} has been written and is not there")
     return findings_in(written)
 
 
+def failure_types(warehouse: Warehouse, day: date) -> list[dict[str, Any]]:
+    """How many rows of a day (`row_count`) have each `failure_type`, most first."""
+    if inside := _inside(warehouse):
+        return inside.ask(failure_types_query(inside.table(SCORES).quoted), day)
+    written = warehouse.read(SCORES, [day])
+    return [] if written is None else _failure_types(written)
+
+
 def alert_examples(warehouse: Warehouse, day: date) -> dict[tuple[str, str | None], list[str]]:
     """The worst row ids of a day by (rule, tenant), the tenant also as `*`."""
-    if is_bigquery(warehouse.url):
-        inside = cast("BigQueryWarehouse", warehouse)
+    if inside := _inside(warehouse):
         rows = inside.ask(alert_examples_query(inside.table(SCORES).quoted, EXAMPLES), day)
         return {(row["rule"], row["tenant_id"]): row["row_ids"] for row in rows}
     written = warehouse.read(SCORES, [day])
@@ -80,13 +90,60 @@ def rows_of_day(
     """These columns of these rows of a day, in no order; rows that are not there are left out."""
     if not row_ids:
         return []
-    if is_bigquery(warehouse.url):
-        inside = cast("BigQueryWarehouse", warehouse)
+    if inside := _inside(warehouse):
         return inside.ask(rows_query(inside.table(SCORES).quoted, columns, row_ids), day)
     written = warehouse.read(SCORES, [day])
     if written is None:
         return []
     return written.select(columns).filter(pl.col("row_id").is_in(list(row_ids))).collect().to_dicts()
+
+
+def rows_to_look_at(warehouse: Warehouse, rubric: RowRubric, day: date, worst: int, of_cell: int) -> set[str]:
+    """The ids of the worst rows of a day, and of the worst of each cell of its cross table."""
+    if inside := _inside(warehouse):
+        scores = inside.table(SCORES).quoted
+        ids = {row["row_id"] for row in inside.ask(worst_rows_query(scores, ["row_id"], worst), day)}
+        return ids.union(*(row["row_ids"] for row in inside.ask(worst_of_cells_query(rubric, scores, of_cell), day)))
+    written = warehouse.read(SCORES, [day])
+    if written is None:
+        return set()
+    pair = (rubric.crosstab.row_grade, rubric.crosstab.column_grade)
+    keys = written.select(*_WORST_FIRST, *pair).collect().sort(_WORST_FIRST)
+    of_cells = keys.group_by(pair, maintain_order=True).head(of_cell)
+    return {*keys.head(worst)["row_id"], *of_cells["row_id"]}
+
+
+def mean_score_interval(warehouse: Warehouse, day: date) -> Interval | None:
+    """How sure the mean final score of a day is. Turns of one session are no independent witnesses."""
+    if inside := _inside(warehouse):
+        scores = inside.table(SCORES).quoted
+        (moments,) = inside.ask(cluster_moments_query(scores), day)
+        if moments["clusters"] > MAX_RESAMPLED_CLUSTERS:
+            return _in_points(mean_of_moments(**moments))
+        clusters = pl.DataFrame(inside.ask(clusters_query(scores), day), schema=_CLUSTERS)
+    else:
+        written = warehouse.read(SCORES, [day])
+        if written is None:
+            return None
+        tenths = (pl.col("final_score") * 10).round().cast(pl.Int64)
+        by_cluster = written.group_by(cluster=pl.coalesce("session_id", "row_id"))
+        clusters = by_cluster.agg(size=pl.len().cast(pl.Int64), total=tenths.sum()).collect()
+    clusters = clusters.sort("cluster")
+    return _in_points(mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy()))
+
+
+def _in_points(tenths: Interval | None) -> Interval | None:
+    return tenths and Interval(tenths.low / 10, tenths.high / 10)
+
+
+def _inside(warehouse: Warehouse) -> BigQueryWarehouse | None:
+    """The warehouse, where it can be asked."""
+    return cast("BigQueryWarehouse", warehouse) if is_bigquery(warehouse.url) else None
+
+
+def _failure_types(scores: pl.LazyFrame) -> list[dict[str, Any]]:
+    counted = scores.drop_nulls("failure_type").group_by("failure_type").agg(row_count=pl.len())
+    return counted.sort(["row_count", "failure_type"], descending=[True, False]).collect().to_dicts()
 
 
 def _worst_by_rule(scores: pl.LazyFrame) -> dict[tuple[str, str | None], list[str]]:

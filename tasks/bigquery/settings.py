@@ -38,7 +38,7 @@ class BigQuerySettings(Section):
     """Read rows through the BigQuery Storage API, many times faster; without its permission REST is used."""
 
     retry_s: float = Field(default=600.0, ge=0)
-    """Seconds for which a call is repeated while BigQuery is busy or cannot be reached; starting a job, 600 or more."""
+    """Seconds for which a call is repeated while BigQuery is busy or out of reach (600 or more for starting a job)."""
 
     scratch: str = "data/bigquery"
     """A folder of this machine for what is on its way: scored rows before they are loaded."""

@@ -25,10 +25,12 @@ from tasks.bigquery.pushdown import score_inside
 from tasks.bigquery.rows import BigQueryChatRows
 from tasks.bigquery.settings import BigQuerySettings
 from tasks.chat_scoring import Counts, ScoredPeriod, score_chat_rows
+from tasks.day_findings import mean_score_interval, rows_to_look_at
 from tasks.erased_sessions import session_hash
-from tasks.monitoring_tables import write_alerts, write_day_report, write_scored_day
+from tasks.monitoring_tables import SCORES, write_alerts, write_day_report, write_scored_day
 from tasks.settings import Settings
 from tasks.warehouse.bigquery import BigQueryWarehouse
+from tasks.warehouse.folder import FolderWarehouse
 from tests.bigquery.conftest import Emulator
 from tests.cases.ola_monitoring.adversarial import FIXED, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
@@ -165,10 +167,14 @@ def test_both_engines_fill_the_same_tables_however_often(
     load(client, source, hostile)
     days = Counter((row["timestamp"] + timedelta(hours=9)).date() for row in hostile if row["timestamp"])
     choices: tuple[KeepText, ...] = ("flagged", "none")
+    folder = FolderWarehouse(tmp_path / "folder")
     for (day, _), keep_text in zip(days.most_common(2), choices, strict=True):
         counts = score_here(source, here, settings, day, keep_text, reports=tmp_path / "here")
         assert min(counts.scored, counts.rejected) > 1
         first = tables(here, day)
+        scores = here.read(SCORES, [day])
+        assert scores is not None
+        folder.replace_day(SCORES, day, RUBRIC.scores_schema, [scores.collect()])
         for again in (False, True):
             reports = None if again else tmp_path / "inside"
             assert score_there(source, inside, settings, day, keep_text, reports=reports) == counts
@@ -177,6 +183,8 @@ def test_both_engines_fill_the_same_tables_however_often(
                 assert found[name] == first[name], name
         report = f"monitoring-{day}.md"
         assert (tmp_path / "inside" / report).read_text("utf-8") == (tmp_path / "here" / report).read_text("utf-8")
+        assert rows_to_look_at(inside, RUBRIC, day, 9, 2) == rows_to_look_at(folder, RUBRIC, day, 9, 2)
+        assert mean_score_interval(inside, day) == mean_score_interval(folder, day)
     assert names_in(client, inside) == set(TABLES)
 
 

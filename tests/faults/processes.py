@@ -6,10 +6,12 @@ A fork server has imported everything before: a child starts in milliseconds, no
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from itertools import count
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 SAID = "said.txt"
 """What a process writes to its standard error, in the folder where it works."""
+CHANGES = "changes.txt"
+"""How many changes of files an undisturbed process has made, in the folder where it worked."""
+_CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
 PRELOADED = ["flows.nightly", "flows.backfill", "tests.faults.processes"]
 
 
@@ -35,6 +40,8 @@ class Work:
     environment: Mapping[str, str]
     prefect_url: str = ""
     """Another address of the Prefect server than that of the session; what it does not answer is not asked again."""
+    dies_at: int = 0
+    """Before which change of a file in the folder the process kills itself; 0 is never."""
 
 
 def started(work: Work) -> ForkServerProcess:
@@ -56,12 +63,30 @@ def _do(work: Work) -> None:
     with Path(SAID).open("ab") as said:
         os.dup2(said.fileno(), sys.stderr.fileno())
     os.environ.update(work.environment)
+    changes = _count_changes(work)
     settings = Settings(**work.settings)
     for step in (day.extract, day.score, day.write, day.summarise):
         step.retry_delay_seconds = [0, 0]
     reached = {PREFECT_API_URL: work.prefect_url, PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
     with temporary_settings(reached):
         _run(work, settings)
+    Path(CHANGES).write_text(str(next(changes)))
+
+
+def _count_changes(work: Work) -> Iterator[int]:
+    """Counts what is opened for writing, renamed, made or removed in the folder; dies at the one that was chosen."""
+    changes, inside = count(), f"{work.folder}{os.sep}"
+
+    def see(event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in _CHANGES or not isinstance(arguments[0], str | os.PathLike):
+            return
+        path = os.path.abspath(os.fspath(arguments[0]))  # noqa: PTH100 - `Path` would be seen again
+        writes = event != "open" or (isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR))
+        if writes and path.startswith(inside) and next(changes) + 1 == work.dies_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(see)
+    return changes
 
 
 def _run(work: Work, settings: Settings) -> None:

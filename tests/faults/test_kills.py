@@ -15,22 +15,28 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.processes import CHANGES
 from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, outcomes, results, world_in
 from tests.tasks.made_rows import DAY
 
 KILLS = int(os.environ.get("FAULT_KILLS", "5"))
 SEED = int(os.environ.get("FAULT_SEED", "7"))
+BY_CLOCK = 0.25  # the share of kills at a random second; the others are at a random change of a file
 KINDS = {NIGHTLY: -(-KILLS // 2), BACKFILL: KILLS // 2}
 
 
 @dataclass(frozen=True)
 class Undisturbed:
-    """What a run leaves when nobody kills it, and how long it takes; `template` is the world before it."""
+    """What a run leaves when nobody kills it, how long it takes, how often it changes a file.
+
+    `template` is the world before it.
+    """
 
     template: Path
     results: dict[str, bytes]
     messages: Counter[str]
     seconds: float
+    changes: int
 
 
 @pytest.fixture(scope="module", params=[kind for kind, kills in KINDS.items() if kills])
@@ -52,7 +58,8 @@ def undisturbed(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Undistur
         world.run(kind)
         seconds = time.monotonic() - began
         assert set(outcomes(world)) == {"completed"}
-        return Undisturbed(template, results(world), Counter(world.slack.texts()), seconds)
+        changes = int((world.folder / CHANGES).read_text())
+        return Undisturbed(template, results(world), Counter(world.slack.texts()), seconds, changes)
 
 
 def test_whatever_moment_a_run_is_killed_the_next_one_makes_it_whole(
@@ -64,18 +71,22 @@ def test_whatever_moment_a_run_is_killed_the_next_one_makes_it_whole(
         total += 1
         with world_in(tmp_path / str(total), undisturbed.template) as world:
             for _ in range(min(draw.choice([1, 1, 1, 2, 3]), KINDS[kind] - kills)):
-                world.run_and_kill(kind, draw.uniform(0, undisturbed.seconds))
+                if draw.random() < BY_CLOCK:
+                    world.run_and_kill(kind, draw.uniform(0, undisturbed.seconds))
+                else:
+                    world.run_and_die(kind, draw.randint(1, undisturbed.changes))
             died += outcomes(world)["running"]
             world.run(kind)
             _check(world, undisturbed, f"world {total} of seed {SEED}, {kind}, {world.kills} kills")
             kills += world.kills
             asked_twice += world.judge.paid_twice
     seconds = time.monotonic() - began
+    figures = (
+        f"{kind} ({undisturbed.changes} changes of files): {kills} kills in {total} worlds, {died} runs of the ledger died;"
+        f" every table whole after the rerun, {asked_twice} questions paid again that were in flight; {seconds:.0f} s"
+    )
     with capsys.disabled():
-        sys.stdout.write(
-            f"\n{kind}: {kills} kills in {total} worlds, {died} runs of the ledger died; every table whole after the"
-            f" rerun, {asked_twice} questions paid again that were in flight; {seconds:.0f} s\n"
-        )
+        sys.stdout.write(f"\n{figures}\n")
 
 
 def _check(world: World, undisturbed: Undisturbed, where: str) -> None:

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any
 
 import polars as pl
@@ -46,14 +47,14 @@ class World:
         """A test run with questions for the judge arrives in the inbox."""
         shutil.copy(SAMPLE, self.folder / "inbox")
 
-    def work(self, kind: str, last: date = LAST, prefect_url: str = "") -> Work:
+    def work(self, kind: str, last: date = LAST, prefect_url: str = "", dies_at: int = 0) -> Work:
         """What is to be done in this world, up to this day."""
         environment = {
             "OPENAI_BASE_URL": self.judge.url,
             "OPENAI_API_KEY": "sk-nobody",
             "SLACK_WEBHOOK_URL": self.slack.webhook(),
         }
-        return Work(kind, SETTINGS, DAY, last, self.folder, environment, prefect_url)
+        return Work(kind, SETTINGS, DAY, last, self.folder, environment, prefect_url, dies_at)
 
     def run(self, kind: str, last: date = LAST) -> int | None:
         """Does it to its end; the exit code."""
@@ -78,15 +79,19 @@ class World:
         """Whether the table of the scores has the day."""
         return (self.folder / "warehouse" / "monitoring_scores" / f"{day}.parquet").exists()
 
-    def run_and_kill(self, kind: str, after_s: float) -> bool:
-        """Does it until it is killed; whether it was still at work."""
+    def run_and_kill(self, kind: str, after_s: float) -> None:
+        """Does it until it is killed, unless it has ended before."""
         process = started(self.work(kind))
         process.join(after_s)
-        working = process.exitcode is None
         process.kill()
         process.join()
-        self.kills += working
-        return working
+        self.kills += process.exitcode == -SIGKILL
+
+    def run_and_die(self, kind: str, change: int) -> None:
+        """Does it up to one of the changes that it makes to files, unless it has fewer to make."""
+        process = started(self.work(kind, dies_at=change))
+        process.join()
+        self.kills += process.exitcode == -SIGKILL
 
 
 @contextmanager

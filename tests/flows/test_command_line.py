@@ -248,6 +248,17 @@ def test_sql_takes_one_day_of_the_configured_zone(aqb: Command, monkeypatch: pyt
     assert "2026-02-13 00:00:00+00" in aqb("sql", "--date", DAY.isoformat()).out
 
 
+def test_sql_takes_the_names_of_an_exported_table(aqb: Command, folder: Path) -> None:
+    (folder / "aqb.toml").write_text('[bigquery]\nprefix = "jsonPayload."\ncolumns.user_input = "question"\n', "utf-8")
+    query = aqb("sql", "--date", DAY.isoformat()).out
+    for part in (
+        "jsonPayload.question AS user_input",
+        "jsonPayload.tenant_id AS tenant_id",
+        "WHERE jsonPayload.timestamp",
+    ):
+        assert part in query
+
+
 @pytest.mark.parametrize(
     "name", ["t", "a.b; DROP TABLE c", "a.b` WHERE TRUE --", "a.b\n", "a.b.c.d", "", "(SELECT 1)", "가.나"]
 )

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scoring.googlesql_scoring import production_rows_query, staged_query, staged_schema
+from scoring.googlesql_scoring import chat_rows_query, staged_query, staged_schema
 from scoring.googlesql_tables import scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_rows import ChatRowFiles
@@ -53,9 +53,7 @@ def local_scores(local_outcome: ScoredRows) -> list[Row]:
 @pytest.fixture(scope="session")
 def staged_rows(hostile_rows: list[Row]) -> list[dict[str, Any]]:
     """The hostile rows as the pushdown stages them inside GoogleSQL."""
-    query = staged_query(
-        RUBRIC, chat_rows=production_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged"
-    )
+    query = staged_query(RUBRIC, chat_rows=chat_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged")
     return answers(query, hostile_rows)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scoring.googlesql_scoring import production_rows_query, scoring_query
+from scoring.googlesql_scoring import chat_rows_query, scoring_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_scoring import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
@@ -32,9 +32,7 @@ def test_the_pushdown_gives_the_same_column(column: str, local_scores: list[Row]
 def test_the_printed_query_gives_the_same_rows_in_the_same_order(
     hostile_rows: list[Row], local_scores: list[Row]
 ) -> None:
-    query = scoring_query(
-        RUBRIC, chat_rows=production_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged"
-    )
+    query = scoring_query(RUBRIC, chat_rows=chat_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged")
     there = answers(query, [row for row in hostile_rows if row["session_id"] in FEW_SESSIONS])
     assert len(there) > 50
     assert there == [row for row in local_scores if row["session_id"] in FEW_SESSIONS]

@@ -17,6 +17,8 @@ from scoring.derived_tables import Measure, Quotient, crosstab_sums, crosstab_ta
 from scoring.googlesql_scoring import UNSCORED_BY, staged_schema
 from scoring.googlesql_tables import (
     alert_examples_query,
+    cluster_moments_query,
+    clusters_query,
     contents_query,
     crosstab_query,
     excluded_query,
@@ -26,6 +28,7 @@ from scoring.googlesql_tables import (
     rejected_query,
     rows_query,
     scores_query,
+    worst_of_cells_query,
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -202,6 +205,12 @@ def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[
     there = asked(worst_rows_query("scores", ["row_id", "user_input"], 7), scores=scores)
     assert there == [{name: row[name] for name in ("row_id", "user_input")} for row in of_day[:7]]
 
+    there = asked(worst_of_cells_query(RUBRIC, "scores", 2), scores=scores)
+    cells: dict[tuple[str, str], list[str]] = {}
+    for row in of_day:
+        cells.setdefault((row["q_tier"], row["a_grade"]), []).append(row["row_id"])
+    assert sorted(row["row_ids"] for row in there) == sorted(ids[:2] for ids in cells.values())
+
     two = {row["row_id"]: row["final_score"] for row in of_day[2:4]}
     there = asked(rows_query("scores", ["row_id", "final_score"], [*two, "nobody's"]), scores=scores)
     assert {row["row_id"]: row["final_score"] for row in there} == two
@@ -223,3 +232,20 @@ def test_a_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> Non
     assert contents(rows)[DAY][0] == len(rows)
     for changed in (first | {"output_tokens": 7.5}, first | {"tenant_id": "another"}):
         assert contents([changed, *others]) != contents(rows)
+
+
+def test_sessions_are_summed_and_a_turn_without_one_stands_alone(local_scores: list[Row]) -> None:
+    scores = (RUBRIC.scores_schema, local_scores)
+    tenths: dict[str, list[int]] = {}
+    for row in local_scores:
+        if row["score_date"] == DAY:
+            name = row["row_id"] if row["session_id"] is None else row["session_id"]
+            tenths.setdefault(name, []).append(round(row["final_score"] * 10))
+    there = asked(clusters_query("scores"), scores=scores)
+    clusters = {name: (len(found), sum(found)) for name, found in tenths.items()}
+    assert {row["cluster"]: (row["size"], row["total"]) for row in there} == clusters
+
+    (moments,) = asked(cluster_moments_query("scores"), scores=scores)
+    added = [(size, total, total**2, total * size, size**2) for size, total in clusters.values()]
+    names = ("size", "total", "of_sums", "mixed", "of_sizes")
+    assert moments == {"clusters": len(clusters)} | dict(zip(names, map(sum, zip(*added, strict=True)), strict=True))

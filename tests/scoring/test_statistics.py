@@ -15,6 +15,8 @@ from scoring.statistics import (
     Difference,
     Interval,
     cluster_bootstrap_mean,
+    mean_of_clusters,
+    mean_of_moments,
     mode_ratio,
     paired_difference,
     pass_hat_k,
@@ -215,3 +217,18 @@ def test_the_interval_of_kappa_covers_95_of_100() -> None:
         assert found is not None
         hits += found.low <= true <= found.high
     assert 0.93 <= hits / runs <= 0.97
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 40)), min_size=301, max_size=320))
+def test_many_clusters_need_not_be_listed(clusters: list[tuple[int, int]]) -> None:
+    sums, sizes = np.array(clusters).T
+    listed = mean_of_clusters(sums, sizes)
+    totals = (int(part.sum()) for part in (sizes, sums, sums**2, sums * sizes, sizes**2))
+    added = mean_of_moments(len(clusters), *totals)
+    assert listed is not None
+    assert added is not None
+    assert (added.low, added.high) == pytest.approx((listed.low, listed.high))
+
+
+def test_one_cluster_tells_nothing_of_others() -> None:
+    assert mean_of_moments(1, 3, 30, 900, 90, 9) is None

@@ -11,18 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
+from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
-
-import polars as pl
 
 from scoring.expressions import Case, Definition, Expression, Sum, Value
 from scoring.markdown import shortened
 from scoring.masking import masked
 from scoring.row_explanation import Finding, explain
 from scoring.rubric import Label, RowRubric
-from scoring.statistics import Interval, cluster_bootstrap_mean
-from tasks.monitoring_tables import SCORES
+from scoring.statistics import Interval
+from tasks.day_findings import failure_types, mean_score_interval, rows_of_day, rows_to_look_at
 from tasks.reports.monitoring import COMPONENT_TITLES, FAILURE_TITLES
 from tasks.reports.site.wording import NOTHING, tenant_text
 from tasks.warehouse import Warehouse
@@ -87,35 +86,17 @@ def day_rows(
     warehouse: Warehouse, rubric: RowRubric, day: date, alert_row_ids: Iterable[str], time_zone: str
 ) -> DayRows:
     """Reads one day of scores; everything is empty where the table does not have it."""
-    scores = warehouse.read(SCORES, [day])
-    if scores is None:
-        return DayRows([], [], None)
-    keys = scores.select(*_ORDER, "q_tier", "a_grade", "session_id", "failure_type").collect().sort(_ORDER)
-    chosen = pl.concat(
-        [
-            keys.head(_WORST)["row_id"],
-            keys.group_by("q_tier", "a_grade", maintain_order=True).head(_WORST_OF_CELL)["row_id"],
-            pl.Series(list(alert_row_ids), dtype=pl.String),
-        ]
-    ).unique()
-    rows = scores.filter(pl.col("row_id").is_in(chosen.implode())).collect().sort(_ORDER)
-    failures = (
-        keys["failure_type"]
-        .drop_nulls()
-        .value_counts(sort=False)
-        .sort(["count", "failure_type"], descending=[True, False])
-    )
+    chosen = rows_to_look_at(warehouse, rubric, day, _WORST, _WORST_OF_CELL) | set(alert_row_ids)
+    rows = rows_of_day(warehouse, day, chosen, rubric.scores_schema.names)
     zone = ZoneInfo(time_zone)
     return DayRows(
-        [_shown(rubric, row, zone) for row in rows.iter_rows(named=True)],
-        [(FAILURE_TITLES.get(code, code), count) for code, count in failures.iter_rows()],
-        cluster_bootstrap_mean(keys["final_score"].to_list(), _clusters(keys)),
+        [_shown(rubric, row, zone) for row in sorted(rows, key=itemgetter(*_ORDER))],
+        [
+            (FAILURE_TITLES.get(failure["failure_type"], failure["failure_type"]), failure["row_count"])
+            for failure in failure_types(warehouse, day)
+        ],
+        mean_score_interval(warehouse, day),
     )
-
-
-def _clusters(keys: pl.DataFrame) -> list[str]:
-    """Turns of one session are no independent witnesses; a turn without a session stands alone."""
-    return keys.select(pl.coalesce("session_id", "row_id")).to_series().to_list()
 
 
 def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRow:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -61,7 +60,7 @@ def hands() -> Hands:
 
 
 @pytest.fixture
-def outbox(tmp_path: Path) -> Iterator[Outbox]:
-    box = Outbox(f"sqlite:///{tmp_path}/state.db")
+def outbox(state_url: str) -> Iterator[Outbox]:
+    box = Outbox(state_url)
     yield box
     box.close()
