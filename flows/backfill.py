@@ -22,6 +22,7 @@ from flows.alerting import tell_days
 from flows.clock import today
 from flows.day import DayOutcome, score_day
 from flows.hooks import tell_of_end
+from flows.report import site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from scoring.errors import AqbError
 from tasks.bigquery.names import is_bigquery
@@ -58,12 +59,12 @@ class BackfilledDay:
 class BackfillOutcome:
     """What a backfill has done, earliest day first; `up_to_date` days were left alone.
 
-    `untold` is why people could not be told of something, where they were to be told at all.
+    `unpublished` is why the site could not be built or people, where they were to be told, were not.
     """
 
     days: tuple[BackfilledDay, ...]
     up_to_date: int
-    untold: tuple[str, ...] = ()
+    unpublished: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -73,7 +74,7 @@ class BackfillOutcome:
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        return (*(problem for one in self.days for problem in one.problems), *self.untold)
+        return (*(problem for one in self.days for problem in one.problems), *self.unpublished)
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,10 @@ def backfill(
         chosen = plan.to_score(force=force)
         days = (one for some in portions(chosen) for one in _scored(settings, some, folder))
         done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
-    untold = tell_days(settings, [one.day for one in done if one.outcome]) if alerts else ()
-    outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), untold)
+    unpublished = site_after(settings).problems if done else ()
+    if alerts:
+        unpublished += tell_days(settings, [one.day for one in done if one.outcome])
+    outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
     if not all(one.complete for one in outcome.days):
         raise IncompleteBackfillError(outcome)
     return outcome

@@ -77,7 +77,7 @@ class NightlyOutcome:
             *self.scored.problems,
             *(self.test_runs.problems if self.test_runs else ()),
             *self.untold,
-            *([self.site.problem] if self.site.problem else ()),
+            *self.site.problems,
         )
 
     def _gap(self) -> Iterator[str]:
@@ -128,8 +128,8 @@ def nightly(
     settings = settings_of_flow(settings)
     if kind == INTRADAY:
         so_far = score_day(settings, day or _scheduled_day(settings), kind)
-        untold = tell_days(settings, [so_far.day])
-        return _complete(NightlyOutcome(so_far, None, site_after(settings), untold=untold))
+        site = site_after(settings)
+        return _complete(NightlyOutcome(so_far, None, site, untold=tell_days(settings, [so_far.day])))
     before = EarlierDays()
     if day is None:
         day = _scheduled_day(settings) - timedelta(days=1)
@@ -140,9 +140,9 @@ def nightly(
     )
     scored = score_day(settings, day, kind)
     news = [one.day for one in earlier if one.outcome and day - one.day <= _STILL_NEWS]
+    site = site_after(settings)  # before people are told: messages link to its pages
     untold = tell_days(settings, [*news, day])
-    test_runs = _score_inbox(settings)
-    return _complete(NightlyOutcome(scored, test_runs, site_after(settings), earlier, before.out_of_reach, untold))
+    return _complete(NightlyOutcome(scored, _score_inbox(settings), site, earlier, before.out_of_reach, untold))
 
 
 def _scheduled_day(settings: Settings) -> date:

@@ -20,7 +20,7 @@ class SiteOutcome:
     """The first page of the site, or what kept it from being built."""
 
     path: Path | None
-    problem: str = ""
+    problems: tuple[str, ...] = ()
 
 
 @step("site", run_name="site", timeout_s=1800)
@@ -43,7 +43,7 @@ def site_after(settings: Settings) -> SiteOutcome:
     result = state.result(raise_on_failure=False)
     if isinstance(result, Path):
         return SiteOutcome(result)
-    return SiteOutcome(None, f"the report site could not be built: {type(result).__name__}: {result}")
+    return SiteOutcome(None, (f"the report site could not be built: {type(result).__name__}: {result}",))
 
 
 def _link(settings: Settings, page: Path, key: str, text: str) -> None:

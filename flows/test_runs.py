@@ -21,6 +21,7 @@ from flows.alerting import deliver_waiting, tell_test_run
 from flows.clock import now, today
 from flows.hooks import tell_of_end
 from flows.recording import recorded
+from flows.report import site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.score_runs import safe_name
 from flows.steps import step
@@ -61,14 +62,14 @@ class ScoredTestRun:
 class InboxOutcome:
     """What became of the inbox: scored files, failures (one line each), files scored before, files still arriving.
 
-    `untold` is why people could not be told of something.
+    `unpublished` is why the site could not be built or people could not be told of something.
     """
 
     scored: tuple[ScoredTestRun, ...]
     failures: tuple[str, ...]
     known: int
     arriving: tuple[str, ...]
-    untold: tuple[str, ...] = ()
+    unpublished: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class InboxOutcome:
         return (
             *self.failures,
             *(f"{name}: {count} rows rejected; see the table `rejected`" for name, count in refused if count),
-            *self.untold,
+            *self.unpublished,
         )
 
 
@@ -184,6 +185,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         len(inbox.known),
         tuple(path.name for path in inbox.arriving),
         (
+            *(site_after(settings).problems if scored else ()),
             *(why for one in scored for why in tell_test_run(settings, one.folder, one.summary, one.run_id)),
             *deliver_waiting(settings),
         ),

@@ -5,5 +5,6 @@ settings   `[bigquery]`
 client     the one place that makes clients and runs jobs, with retries
 refusals   what BigQuery says no to -> one line for people
 columns    the columns of a view -> the columns of chat rows, in SQL
-rows       the day's rows of a view, as Arrow batches
+rows       the rows of a view, a period at a time, as Arrow batches
+pushdown   a day scored inside BigQuery
 """

@@ -65,7 +65,8 @@ def day_news(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[
     found = incidents(day, facts[day], facts, rubric)
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
-    report = reports.folder / f"monitoring-{day}.md"
+    page = reports.folder / "monitoring" / f"{day}.html"
+    report = page if page.exists() else reports.folder / f"monitoring-{day}.md"
     context = DayContext(
         rubric,
         run.run_id if run else "",

@@ -44,4 +44,4 @@ def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> 
 
     outcome = run()
     assert outcome.path is None
-    assert outcome.problem.startswith("the report site could not be built: UsageError: ")
+    assert outcome.problems[0].startswith("the report site could not be built: UsageError: ")

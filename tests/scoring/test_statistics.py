@@ -121,6 +121,7 @@ def test_the_same_values_give_the_same_interval() -> None:
 def test_one_cluster_tells_nothing_of_others() -> None:
     assert cluster_bootstrap_mean([5.0, 3.0], ["q1", "q1"]) is None
     assert cluster_bootstrap_mean([], []) is None
+    assert mean_of_moments(1, 3, 30, 900, 90, 9) is None
 
 
 def test_a_difference_is_the_candidate_minus_the_base() -> None:
@@ -228,7 +229,3 @@ def test_many_clusters_need_not_be_listed(clusters: list[tuple[int, int]]) -> No
     assert listed is not None
     assert added is not None
     assert (added.low, added.high) == pytest.approx((listed.low, listed.high))
-
-
-def test_one_cluster_tells_nothing_of_others() -> None:
-    assert mean_of_moments(1, 3, 30, 900, 90, 9) is None
