@@ -83,7 +83,7 @@ def test_whatever_moment_a_run_is_killed_the_next_one_makes_it_whole(
     seconds = time.monotonic() - began
     figures = (
         f"{kind} ({undisturbed.changes} changes of files): {kills} kills in {total} worlds, {died} runs of the ledger"
-        f" died; every table whole after the rerun, {asked_twice} questions paid again of those in flight; {seconds:.0f} s"
+        f" died; every table whole after the rerun, {asked_twice} questions in flight were paid again; {seconds:.0f} s"
     )
     with capsys.disabled():
         sys.stdout.write(f"\n{figures}\n")

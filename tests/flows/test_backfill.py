@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import date, timedelta
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from prefect.client.schemas.objects import State
 from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
 from flows.nightly import nightly
 from scoring.days import days_between
+from tasks.leases import Leases
+from tasks.run_ledger import Run, RunLedger, RunStep
 from tasks.settings import MonitoringSettings, Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.flows.conftest import Command
@@ -193,6 +196,19 @@ def test_runs_are_listed_and_explained_step_by_step(aqb: Command, source: Path) 
         (name, "completed") for name in ("extract", "score", "write", "summarise")
     ]
     assert steps[1]["counts"] == {"rows_in": 4, "scored": 2, "excluded": 1, "rejected": 1}
+
+
+def test_a_run_that_has_not_ended_is_running_while_it_lives_and_crashed_when_it_does_not(aqb: Command) -> None:
+    state_url = "sqlite:///data/state.db"
+    run = Run("a" * 32, "nightly", DAY, "ola-monitoring", "1", "0", datetime(2026, 2, 13, 16, tzinfo=UTC))
+    with closing(RunLedger(state_url)) as ledger:
+        ledger.save(run)
+        ledger.save_step(RunStep(run.run_id, 1, "score", run.started_at))
+    with closing(Leases(state_url)) as leases, leases.held(run.run_id):
+        assert "running" in aqb("runs").out
+    assert "crashed" in aqb("runs").out
+    explained = json.loads(aqb("runs", "show", "aaaa", "--json").out)
+    assert (explained["outcome"], explained["steps"][0]["outcome"]) == ("crashed", "crashed")
 
 
 def test_a_run_that_nobody_knows_is_wrong_usage(aqb: Command) -> None:
