@@ -8,7 +8,7 @@ demo: setup
 	.venv/bin/aqb demo
 
 test: setup
-	.venv/bin/python -m pytest --ignore=tests/bigquery
+	.venv/bin/python -m pytest --ignore=tests/bigquery --numprocesses=2 --dist=loadfile
 
 # The same against a local BigQuery, which needs Python 3.13 (PYTHON313=... names one) in an environment of its own.
 test-bigquery: setup
