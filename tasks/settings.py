@@ -55,7 +55,7 @@ class MonitoringSettings(Section):
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
 
     engine: Literal["auto", "local", "bigquery"] = "auto"
-    """Where rows are scored: on this machine, or inside BigQuery (auto: there when it has the source and the tables)."""
+    """Where rows are scored: on this machine or inside BigQuery; auto: there when it has both source and tables."""
 
     lookback_days: int = Field(default=2, ge=0, le=31)
     """Days before the nightly one that are scored again when their rows have changed: late rows."""
