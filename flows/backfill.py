@@ -20,13 +20,13 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
 from flows.alerting import tell_days
 from flows.clock import today
-from flows.day import DayOutcome, score_day
 from flows.hooks import tell_of_end
 from flows.report import site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
+from flows.tried_day import TriedDay, try_day
 from scoring.errors import AqbError
 from tasks.bigquery.names import is_bigquery
-from tasks.chat_rows import ChatRowSource, open_source
+from tasks.chat_rows import open_source
 from tasks.day_plan import backfill_plan, portions
 from tasks.day_spool import DaySpool
 from tasks.leases import working_alone
@@ -36,33 +36,13 @@ from tasks.warehouse import open_warehouse
 
 
 @dataclass(frozen=True)
-class BackfilledDay:
-    """A day that was scored, or what stopped it."""
-
-    day: date
-    outcome: DayOutcome | None
-    error: str = ""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the whole day was read and scored."""
-        return self.outcome is not None and not self.outcome.unread_files
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What a person should look at."""
-        found = self.outcome.problems if self.outcome else (self.error,)
-        return tuple(f"{self.day}: {problem}" for problem in found)
-
-
-@dataclass(frozen=True)
 class BackfillOutcome:
     """What a backfill has done, earliest day first; `up_to_date` days were left alone.
 
     `unpublished` is why the site could not be built or people, where they were to be told, were not.
     """
 
-    days: tuple[BackfilledDay, ...]
+    days: tuple[TriedDay, ...]
     up_to_date: int
     unpublished: tuple[str, ...] = ()
 
@@ -84,7 +64,7 @@ class Progress:
     days: int
     total: int
     rows: int
-    latest: BackfilledDay | None
+    latest: TriedDay | None
 
 
 class IncompleteBackfillError(AqbError):
@@ -150,7 +130,7 @@ def backfill(
     return outcome
 
 
-def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[BackfilledDay]:
+def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[TriedDay]:
     """The days as they are finished, a few at a time; their rows are read in one pass."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
@@ -158,13 +138,13 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
         # BigQuery reads a day alone; of files all would be read for each day.
         spool = None if is_bigquery(settings.monitoring.source) else DaySpool(source, days, settings.time_zone, folder)
     except AqbError as error:
-        yield from (BackfilledDay(day, None, str(error)) for day in days)
+        yield from (TriedDay(day, None, str(error)) for day in days)
         return
     workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
     try:
         # Each thread sees the flow run, as a task of Prefect's own would.
-        futures: list[Future[BackfilledDay]] = [
-            workers.submit(copy_context().run, _score_one, settings, day, spool.of_day(day) if spool else None)
+        futures: list[Future[TriedDay]] = [
+            workers.submit(copy_context().run, try_day, settings, day, BACKFILL, spool.of_day(day) if spool else None)
             for day in days
         ]
         for future in as_completed(futures):
@@ -173,14 +153,7 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
         workers.shutdown(cancel_futures=True)
 
 
-def _score_one(settings: Settings, day: date, rows: ChatRowSource | None) -> BackfilledDay:
-    try:
-        return BackfilledDay(day, score_day(settings, day, BACKFILL, rows))
-    except AqbError as error:
-        return BackfilledDay(day, None, str(error))
-
-
-def _told(days: Iterator[BackfilledDay], total: int, title: str) -> Iterator[BackfilledDay]:
+def _told(days: Iterator[TriedDay], total: int, title: str) -> Iterator[TriedDay]:
     """The same days; the watcher and Prefect's progress artifact are told of each."""
     watch = watcher.get()
     artifact = cast(UUID, create_progress_artifact(progress=0.0, description=f"백필: {title}, {total:,}일"))

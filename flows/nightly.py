@@ -23,6 +23,7 @@ from flows.hooks import tell_of_end
 from flows.report import SiteOutcome, site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
+from flows.tried_day import TriedDay, try_day
 from scoring.errors import AqbError
 from tasks.day_plan import EarlierDays, earlier_days
 from tasks.run_ledger import INTRADAY, NIGHTLY
@@ -30,27 +31,6 @@ from tasks.settings import Settings
 
 _STILL_NEWS = timedelta(days=3)
 """How old a day may be of which people are still told; older ones are filled in silence, as by a backfill."""
-
-
-@dataclass(frozen=True)
-class EarlierDay:
-    """A day that was done before the run's own: why (`missing`, `late rows`), and what came of it or stopped it."""
-
-    day: date
-    why: str
-    outcome: DayOutcome | None
-    error: str = ""
-
-    @property
-    def complete(self) -> bool:
-        """Whether the whole day was read."""
-        return self.outcome is not None and not self.outcome.unread_files
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What a person should look at."""
-        found = self.outcome.problems if self.outcome else (self.error,)
-        return tuple(f"{self.day} ({self.why}): {problem}" for problem in found)
 
 
 @dataclass(frozen=True)
@@ -64,7 +44,7 @@ class NightlyOutcome:
     scored: DayOutcome
     test_runs: InboxOutcome | None
     site: SiteOutcome
-    earlier: tuple[EarlierDay, ...] = ()
+    earlier: tuple[TriedDay, ...] = ()
     unfilled: tuple[date, date] | None = None
     untold: tuple[str, ...] = ()
 
@@ -135,7 +115,7 @@ def nightly(
         day = _scheduled_day(settings) - timedelta(days=1)
         before = earlier_days(settings, day)
     earlier = tuple(
-        _score_earlier(settings, one, "missing" if one in before.missing else "late rows")
+        try_day(settings, one, NIGHTLY, why="missing" if one in before.missing else "late rows")
         for one in sorted({*before.missing, *before.late})
     )
     scored = score_day(settings, day, kind)
@@ -149,14 +129,6 @@ def _scheduled_day(settings: Settings) -> date:
     """The local day on which the run was to start."""
     local: date = flow_run.scheduled_start_time.astimezone(ZoneInfo(settings.time_zone)).date()
     return local
-
-
-def _score_earlier(settings: Settings, day: date, why: str) -> EarlierDay:
-    """Scores a day before the run's own, which must not fail with it."""
-    try:
-        return EarlierDay(day, why, score_day(settings, day, NIGHTLY))
-    except AqbError as error:
-        return EarlierDay(day, why, None, str(error))
 
 
 def _complete(outcome: NightlyOutcome) -> NightlyOutcome:
