@@ -153,6 +153,7 @@ def demo(
     typer.echo(f"\nwhat Slack would have been told of {last_day}:")
     for route, message in would_send(settings, [last_day]):
         typer.echo(digest_text(route, message))
+    typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
 
 
 def _run_nightly(
