@@ -7,3 +7,5 @@ import os
 # Batches of chat rows are too small to share out: two threads take as long as one and a fifth more CPU
 # (docs/decisions/0002). Polars reads this when it is first imported; a user's own choice stands.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+# Nothing here is linear algebra: the threads that NumPy starts for it only wait, and cost a tenth of a second to do so.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from scoring.alerting.messages import Example
 from scoring.alerts import HISTORY_DAYS, AlertFact, monitoring_facts
+from scoring.erasure import without_sessions
 from scoring.rubric import RowRubric
 from scoring.tables import field
 from tasks.chat_scoring import ScoredPeriod, ScoredRows
 from tasks.day_findings import SCORES as SCORES
 from tasks.day_findings import alert_examples, findings_of_day, rows_of_day
-from tasks.erased_sessions import without_sessions
 from tasks.reports.monitoring import FAILURE_TITLES, MonitoringReport, monitoring_report
 from tasks.warehouse import Warehouse
 from tasks.whole_files import empty_frame, write_text

@@ -15,8 +15,9 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import row_rubric
+from scoring.erasure import PERSONAL_COLUMNS, cleared
 from scoring.errors import StorageError
-from tasks.erased_sessions import PERSONAL_COLUMNS, cleared, remember_erased
+from tasks.erased_sessions import remember_erased
 from tasks.judge.store import VerdictStore
 from tasks.leases import working_alone
 from tasks.monitoring_tables import EXCLUDED, SCORES

@@ -20,6 +20,7 @@ from google.cloud.bigquery import ArrayQueryParameter
 
 from scoring.days import day_window
 from scoring.derived_tables import ALL_TENANTS
+from scoring.erasure import PERSONAL_COLUMNS
 from scoring.errors import StorageError
 from scoring.expressions import Column, Compare, Value
 from scoring.googlesql_scoring import UNSCORED_BY, staged_query
@@ -39,7 +40,6 @@ from tasks.bigquery.rows import BigQueryChatRows, bounds
 from tasks.chat_rows import FileFailure
 from tasks.chat_scoring import Counts
 from tasks.day_contents import DayContent
-from tasks.erased_sessions import PERSONAL_COLUMNS
 from tasks.monitoring_tables import CROSSTAB, EXCLUDED, KPIS, REJECTED, REJECTED_SCHEMA, SCORES
 from tasks.warehouse.bigquery import BigQueryWarehouse
 

@@ -18,6 +18,7 @@ import pytest
 from google.cloud.bigquery import Client, LoadJobConfig
 
 from scoring.days import day_window
+from scoring.erasure import session_hash
 from scoring.errors import InputError, StorageError
 from scoring.row_scoring import KeepText
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -26,7 +27,6 @@ from tasks.bigquery.rows import BigQueryChatRows
 from tasks.bigquery.settings import BigQuerySettings
 from tasks.chat_scoring import Counts, ScoredPeriod, score_chat_rows
 from tasks.day_findings import mean_score_interval, rows_to_look_at
-from tasks.erased_sessions import session_hash
 from tasks.monitoring_tables import SCORES, write_alerts, write_day_report, write_scored_day
 from tasks.settings import Settings
 from tasks.warehouse.bigquery import BigQueryWarehouse

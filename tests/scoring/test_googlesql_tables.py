@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.derived_tables import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
+from scoring.erasure import PERSONAL_COLUMNS, session_hash, without_sessions
 from scoring.googlesql_scoring import UNSCORED_BY, staged_schema
 from scoring.googlesql_tables import (
     alert_examples_query,
@@ -33,7 +34,6 @@ from scoring.googlesql_tables import (
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_scoring import ScoredRows
-from tasks.erased_sessions import PERSONAL_COLUMNS, session_hash, without_sessions
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_over
 

@@ -42,6 +42,14 @@ def test_rows_come_back_in_order_with_the_types_and_descriptions_of_the_schema(t
     assert written.schema.field("number").metadata[b"description"].decode() == "번호"
 
 
+def test_the_file_is_the_one_that_a_plain_arrow_table_makes(tmp_path: Path) -> None:
+    schema = pa.schema([*SCHEMA, pa.field("texts", pa.list_(pa.string()), metadata={"description": "목록"})])
+    frame = rows(0, 25).with_columns(texts=pl.concat_list("text", pl.lit("가나다라마바사아자차카타파하")))
+    write_parquet(tmp_path / "ours.parquet", schema, [frame])
+    pq.write_table(frame.to_arrow().cast(schema), tmp_path / "plain.parquet", compression="zstd")
+    assert (tmp_path / "ours.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
+
+
 def test_no_rows_still_make_a_table_with_its_columns(tmp_path: Path) -> None:
     assert write_parquet(tmp_path / "t.parquet", SCHEMA, []) == 0
     assert pl.read_parquet(tmp_path / "t.parquet").schema == {"number": pl.Int64, "text": pl.String}
