@@ -4,7 +4,7 @@ A local BigQuery is started (`sh .ci/local-bigquery` sets it up) and the sample 
 runs twice from files into a folder, and twice from the view into a dataset with each engine. Run it from the project's
 folder:
 
-    .venv/bin/python -m docs.demo_bigquery
+    .venv/bin/python -m tests.bigquery.demo
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _load_sample(emulator: Emulator) -> None:
     with SAMPLE_PATH.open("rb") as rows:
         config = LoadJobConfig(source_format="PARQUET")
         client.load_table_from_file(rows, f"{PROJECT}.chat.rows", job_config=config).result()
-    view = f"CREATE VIEW `{PROJECT}.chat.view_chat_rows` AS SELECT * FROM `{PROJECT}.chat.rows`"  # noqa: S608
+    view = f"CREATE VIEW `{PROJECT}.chat.view_chat_rows` AS SELECT * FROM `{PROJECT}.chat.rows`"
     client.query_and_wait(view)
     client.close()  # type: ignore[no-untyped-call]
 
@@ -102,7 +102,7 @@ def _nightly(settings: Settings, folder: Path) -> None:
         "AQB_BIGQUERY__SCRATCH": settings.bigquery.scratch,
     }
     command = [str(AQB), "nightly", "--date", str(SAMPLE_FIRST_DAY), "--json"]
-    finished = subprocess.run(  # noqa: S603  (our own command)
+    finished = subprocess.run(
         command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False
     )
     if not finished.stdout.startswith("{"):
