@@ -3,7 +3,7 @@
 A pair is one label of a person beside the score of the same item, on one scale. Items of one query (its rounds, several
 people's labels) are no independent witnesses: intervals resample queries.
 
-Source: issue "agreement" of the product; seed 004 (metrics); Cohen 1968.
+Source: SPEC 9 (`aqb agreement`); Cohen 1968 (weighted kappa).
 """
 
 from __future__ import annotations

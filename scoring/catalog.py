@@ -11,6 +11,9 @@ from scoring.errors import UsageError
 from scoring.rubric import RowRubric
 from scoring.run_rubric import RunRubric
 
+MONITORING_RUBRIC = "ola-monitoring"
+"""The rubric of production's chat rows: what the nightly run scores."""
+
 
 @cache
 def rubrics() -> dict[str, RowRubric | RunRubric]:

@@ -3,7 +3,7 @@
 Queries are paired by their id; a query's score is the mean of its executions, and a difference is candidate minus base.
 Only queries that both runs scored count. The interval resamples queries.
 
-Source: issue "compare" of the product: paired by query, difference per metric with interval.
+Source: SPEC 9 (`aqb compare`).
 """
 
 from __future__ import annotations

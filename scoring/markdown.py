@@ -38,3 +38,10 @@ def percent(rate: float | None, digits: int = 1) -> str:
 def score_text(value: float | None, digits: int = 2) -> str:
     """A score as people write it, rounded half away from zero (2.345 -> 2.35); None is a dash."""
     return "–" if value is None else str(rounded(exact(value), digits))
+
+
+def kpi_text(value: float | None, scale: int, digits: int = 1) -> str:
+    """A KPI as people read it: a rate (scale 1) as a percentage, a mean as points; None is a dash."""
+    if value is None or scale == 1:
+        return percent(value, digits)
+    return f"{score_text(value, digits)}점"

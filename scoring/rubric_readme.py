@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from scoring.derived_tables import Quotient
 from scoring.expressions import Case, Definition, Expression, Sum, Value
 from scoring.googlesql_backend import to_sql
+from scoring.markdown import percent
 from scoring.rubric import RowRubric
 
 
@@ -76,8 +77,8 @@ def _shown(value: Expression) -> str:
 
 
 def _figure(kpi: Quotient, value: float) -> str:
-    """A target as people say it: rates as percentages, means as points."""
-    return f"{value:.0%}" if kpi.scale == 1 else f"{value:g}"
+    """A target as the rules compare it: rates as percentages, means as bare points (the README is English)."""
+    return percent(value, 0) if kpi.scale == 1 else f"{value:g}"
 
 
 def _code(expression: Expression) -> str:

@@ -10,9 +10,10 @@ from scoring.alerting.block_kit import Inline, bold, plain
 from scoring.alerting.messages import KpiFigure
 from scoring.alerts import NO_ROWS, AlertFact
 from scoring.derived_tables import Quotient
-from scoring.markdown import percent, score_text
+from scoring.markdown import kpi_text, percent, score_text
 from scoring.rubric import RowRubric
 from scoring.statistics import Interval, wilson_interval
+from scoring.totals import exact, rounded
 
 KPI_RULE = "kpi_"
 _SIDES = {">=": "이상", "<=": "이하"}
@@ -53,7 +54,7 @@ def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
 def brief_figure(fact: AlertFact, rubric: RowRubric) -> str:
     """`29건(평소 28건)`, for a KPI `5.4%`."""
     if fact.count is None:
-        return "" if fact.value is None else _points(fact.value, _quotient(fact, rubric).scale)
+        return "" if fact.value is None else kpi_text(fact.value, _quotient(fact, rubric).scale)
     return _cases(fact.count) + (f"(평소 {_cases(median(fact.usual))})" if fact.usual else "")
 
 
@@ -65,9 +66,9 @@ def times_usual(fact: AlertFact) -> str:
 
 def kpi_line(kpi: KpiFigure) -> list[Inline]:
     """`🔴 실패율 5.4% (95% 구간 3.8~7.7%) · 목표 3% 이하 · n=535`."""
-    value = "값 없음" if kpi.value is None else _points(kpi.value, kpi.scale)
+    value = "값 없음" if kpi.value is None else kpi_text(kpi.value, kpi.scale)
     interval = f" ({_interval(kpi.interval).removeprefix(', ')})" if kpi.interval else ""
-    target = f"목표 {_points(kpi.target, kpi.scale, 0)} {_SIDES[kpi.operator]}"
+    target = f"목표 {kpi_text(kpi.target, kpi.scale, 0)} {_SIDES[kpi.operator]}"
     return [plain(f"{_MET_SIGNS[kpi.met]} {kpi.title} "), bold(value), plain(f"{interval} · {target} · n={kpi.n:,}")]
 
 
@@ -75,10 +76,10 @@ def _kpi_fact(fact: AlertFact, kpi: Quotient) -> list[Inline]:
     assert kpi.target is not None, "only a KPI with a target can miss it"
     assert fact.value is not None, "a value that is not known misses no target"
     return [
-        bold(f"{kpi.title} {_points(fact.value, kpi.scale)}"),
+        bold(f"{kpi.title} {kpi_text(fact.value, kpi.scale)}"),
         plain(f" (n={fact.rows:,}{_interval(_rate_interval(fact.value, fact.rows, kpi.scale))})"),
-        plain(f" · 목표 {_points(float(kpi.target.value), kpi.scale, 0)} {_SIDES[kpi.target.operator]}"),
-        plain(f" · {_usual(fact.usual_values, lambda value: _points(value, kpi.scale))}"),
+        plain(f" · 목표 {kpi_text(float(kpi.target.value), kpi.scale, 0)} {_SIDES[kpi.target.operator]}"),
+        plain(f" · {_usual(fact.usual_values, lambda value: kpi_text(value, kpi.scale))}"),
     ]
 
 
@@ -106,9 +107,4 @@ def _usual(values: Sequence[float], shown: Callable[[float], str]) -> str:
 
 def _cases(count: float) -> str:
     """A number of rows; a median may lie between two."""
-    return f"{count:,.1f}건" if count % 1 else f"{count:,.0f}건"
-
-
-def _points(value: float, scale: int, digits: int = 1) -> str:
-    """A rate (scale 1) as a percentage, a mean of tenths as points."""
-    return percent(value, digits) if scale == 1 else f"{score_text(value, digits)}점"
+    return f"{rounded(exact(count), 1 if count % 1 else 0):,}건"

@@ -1,4 +1,4 @@
-"""What a route is told of a test run: how many queries a person should look at, why, and which are worst.
+"""What a route is told of a test run: queries that a person should look at, rows rejected, questions not asked.
 
 The numbers count work to do; they are no sample of anything, so that they have no interval. Source: SPEC 3.3, 7, 8.
 """
@@ -47,9 +47,9 @@ class ReviewedQuery:
 class ReviewedRun:
     """A scored test run, known by its rubric and the hash of its input.
 
-    `flagged` of the `queries` need a look, `reasons` say how many for what (Korean), `worst` come first;
-    `over_budget` questions were not asked because the judge's budget was spent. `review_list` and `report` are paths,
-    `report_url` the report's address where it is served.
+    `rejected` of `rows_in` rows could not be read. `flagged` of the `queries` need a look, `reasons` say how many for
+    what (Korean), `worst` come first; `over_budget` questions were not asked because the judge's budget was spent.
+    `review_list` and `report` are paths, `report_url` the report's address where it is served.
     """
 
     name: str
@@ -58,6 +58,8 @@ class ReviewedRun:
     rubric_version: str
     rubric_title: str
     agent_types: tuple[str, ...]
+    rows_in: int
+    rejected: int
     queries: int
     flagged: int
     over_budget: int
@@ -72,20 +74,18 @@ class ReviewedRun:
 def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
     """The message about one test run; none where nobody has to look at anything, or the route does not hear of it."""
     level: MessageLevel = "warning"
-    if not (run.flagged or run.over_budget) or not route.hears_run(level, run.rubric, run.agent_types):
+    what = _headline(run)
+    if not what or not route.hears_run(level, run.rubric, run.agent_types):
         return []
-    what = f"테스트 결과 수기 확인 {run.flagged:,}건"
     blocks = [
         header(f"{level_mark(level)} · {what}"),
         *paragraph(
             [plain(f"{run.rubric_title} · "), code(inert(run.name, _NAME_CHARACTERS))],
-            [bold(f"질의 {run.queries:,}개 중 {run.flagged:,}개"), plain("를 사람이 확인해야 합니다.")],
-            *_budget(run),
+            *_what_happened(run),
         ),
         *(bullets([[plain(f"{reason} "), bold(f"{count:,}개")] for reason, count in run.reasons])),
         *paragraph(
-            [bold("할 일  "), plain("목록의 질의를 위에서부터 읽고 판정을 적어 주세요.")],
-            [bold("확인 목록  "), code(run.review_list)],
+            *_to_do(run),
             [bold("보고서  "), link(run.report_url, "열기") if run.report_url else code(run.report)],
         ),
         *_worst(run.worst[:_WORST]),
@@ -95,10 +95,36 @@ def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
     return messages("review", level, [f"{run.rubric}|{run.input_sha256}"], text, blocks)
 
 
-def _budget(run: ReviewedRun) -> list[Line]:
-    if not run.over_budget:
-        return []
-    return [[plain(f"판정 예산이 다해 질문 {run.over_budget:,}건을 묻지 못했습니다. 예산을 늘린 뒤 다시 채점하세요.")]]
+def _headline(run: ReviewedRun) -> str:
+    """The first of what is to be done, '' where nothing is."""
+    if run.flagged:
+        return f"테스트 결과 수기 확인 {run.flagged:,}건"
+    if run.rejected:
+        return f"테스트 결과 거부한 행 {run.rejected:,}건"
+    return f"테스트 결과 판정하지 못한 질문 {run.over_budget:,}건" if run.over_budget else ""
+
+
+def _what_happened(run: ReviewedRun) -> list[Line]:
+    lines: list[Line] = []
+    if run.flagged:
+        lines.append([bold(f"질의 {run.queries:,}개 중 {run.flagged:,}개"), plain("를 사람이 확인해야 합니다.")])
+    if run.rejected:
+        lines.append([bold(f"행 {run.rows_in:,}건 중 {run.rejected:,}건"), plain("을 읽지 못해 채점하지 않았습니다.")])
+    if run.over_budget:
+        lines.append([plain(f"판정 예산이 다해 질문 {run.over_budget:,}건을 묻지 못했습니다.")])
+    return lines
+
+
+def _to_do(run: ReviewedRun) -> list[Line]:
+    lines: list[Line] = []
+    if run.flagged:
+        lines.append([bold("할 일  "), plain("목록의 질의를 위에서부터 읽고 판정을 적어 주세요.")])
+        lines.append([bold("확인 목록  "), code(run.review_list)])
+    if run.rejected:
+        lines.append([bold("할 일  "), plain("보고서의 '입력 파일'에서 까닭을 보고, 파일을 고쳐 다시 넣어 주세요.")])
+    if run.over_budget:
+        lines.append([bold("할 일  "), plain("판정 예산을 늘린 뒤 다시 채점하세요.")])
+    return lines
 
 
 def _worst(worst: Sequence[ReviewedQuery]) -> list[Block]:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from scoring.derived_tables import ALL_TENANTS
-from scoring.markdown import cell, percent, shortened, table
+from scoring.markdown import cell, kpi_text, percent, score_text, shortened, table
 from scoring.rubric import RowRubric
 from tasks.chat_scoring import ScoredPeriod
 from tasks.day_findings import Findings
@@ -123,7 +123,7 @@ class MonitoringReport:
                     name(row),
                     f"{row['rows']:,}",
                     f"{row['excluded']:,}",
-                    *(_kpi_value(quotient.scale, row[quotient.name]) for quotient in shown),
+                    *(kpi_text(row[quotient.name], quotient.scale) for quotient in shown),
                     f"{row['critical_rows']:,}",
                     f"{row['warning_rows']:,}",
                 ]
@@ -199,7 +199,7 @@ class MonitoringReport:
             (
                 [
                     row["row_id"],
-                    f"{row['final_score']:.1f}",
+                    score_text(row["final_score"], 1),
                     row["q_score"],
                     row["a_score"],
                     row["i_score"],
@@ -233,9 +233,9 @@ def kpi_lines(rubric: RowRubric, kpis: Mapping[str, Any]) -> str:
         (
             [
                 quotient.title,
-                _kpi_value(quotient.scale, kpis[quotient.name]),
+                kpi_text(kpis[quotient.name], quotient.scale),
                 f"{'≥' if quotient.target.operator == '>=' else '≤'} "
-                + _kpi_value(quotient.scale, quotient.target.value, digits=0),
+                + kpi_text(quotient.target.value, quotient.scale, 0),
                 {True: "예", False: "아니요", None: "–"}[kpis[f"{quotient.name}_met"]],
                 f"{kpis['rows']:,}",
             ]
@@ -243,10 +243,3 @@ def kpi_lines(rubric: RowRubric, kpis: Mapping[str, Any]) -> str:
             if quotient.target
         ),
     )
-
-
-def _kpi_value(scale: int, value: float | None, digits: int = 1) -> str:
-    """A rate (scale 1) as a percentage, a mean of tenths as points."""
-    if value is None:
-        return "–"
-    return percent(value, digits) if scale == 1 else f"{value:.{digits}f}점"

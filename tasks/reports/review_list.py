@@ -43,12 +43,12 @@ def write_review_list(path: Path, rubric: RunRubric, queries: Iterable[pl.DataFr
 
 
 def reviewed_run(folder: Path, summary: Mapping[str, Any], run_id: str, report_url: str = "") -> ReviewedRun | None:
-    """What a message says of a scored run, out of its folder; None where its rubric flags nothing."""
+    """What a message says of a scored run, out of its folder; None for chat rows."""
     rubric = rubric_of(summary["rubric"])
-    if not isinstance(rubric, RunRubric) or not has_review_list(rubric):
+    if not isinstance(rubric, RunRubric):
         return None
     queries = pl.read_parquet(folder / "queries.parquet")
-    flagged = _flagged([queries])
+    flagged = _flagged([queries]) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
     (read,) = summary["inputs"]
     return ReviewedRun(
@@ -58,6 +58,8 @@ def reviewed_run(folder: Path, summary: Mapping[str, Any], run_id: str, report_u
         rubric_version=summary["rubric_version"],
         rubric_title=rubric.title,
         agent_types=tuple(sorted(set(queries["agent_type"].drop_nulls()))),
+        rows_in=summary["counts"]["rows_in"],
+        rejected=summary["counts"]["rejected"],
         queries=queries.height,
         flagged=len(flagged),
         reasons=tuple((rubric.code_titles[code], count) for code, count in codes.most_common()),

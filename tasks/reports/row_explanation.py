@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from scoring.markdown import shortened
+from scoring.markdown import score_text, shortened
 from scoring.row_explanation import Explanation, Finding
 from scoring.rubric import RowRubric
 
@@ -23,7 +23,7 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation) -
         f"질문: {_one_line(values['user_input'])}",
         f"답변({values['answer_length']:,}자): {shortened(_one_line(values['llm_response']), _ANSWER_CHARACTERS)}",
         f"토큰: 입력 {_tokens(values['input_tokens'])}, 출력 {_tokens(values['output_tokens'])}",
-        f"종합 {values['final_score']:.1f}점 = 등급 {label.sign} ({label.label} · {label.action})",
+        f"종합 {score_text(values['final_score'], 1)}점 = 등급 {label.sign} ({label.label} · {label.action})",
         f"질문 {values['q_score']}점({values['q_tier']}) · 답변 {values['a_score']}점({values['a_grade']})"
         f" · 상호작용 {values['i_score']}점",
         f"실패 유형: {values['failure_type'] or '없음'} · 알림: {', '.join(values['alert_rules']) or '없음'}"

@@ -50,15 +50,21 @@ def trust_section(untrusted: Sequence[str], rubric: RunRubric) -> str:
     )
 
 
+def cost_text(usd: float | None) -> str:
+    """What the judge cost; None where no price is known."""
+    if usd is None:
+        return "가격을 몰라 계산하지 못함"
+    return f"{usd:.4f} USD" if usd else "0 USD"
+
+
 def judge_section(judge: Mapping[str, Any]) -> str:
     """The part of the report about the judge: questions by what became of them, tokens and cost. Korean."""
-    cost = "가격을 몰라 계산하지 못함" if judge["cost"] is None else f"{judge['cost']:.4f} USD"
     rows = [(STATUS_TITLES[status], f"{count:,}") for status, count in judge["by_status"].items()]
     return "\n\n".join(
         [
             "## 판정 모델",
             f"질문 {judge['questions']:,}건 가운데 {judge['cached']:,}건은 전에 받은 판정을 다시 썼습니다. "
-            f"이번에 쓴 토큰 {judge['tokens']:,}개, 비용 {cost}.",
+            f"이번에 쓴 토큰 {judge['tokens']:,}개, 비용 {cost_text(judge['cost'])}.",
             table(["질문의 결과", "건수"], rows),
         ]
     )

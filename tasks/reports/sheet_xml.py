@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, islice
 from math import isfinite
 from typing import Any
 from xml.sax.saxutils import escape
 
-from scoring.totals import rounded
+from scoring.totals import exact, rounded
 
 LONGEST_CELL = 32_767
 MOST_ROWS = 1_048_576
@@ -154,7 +153,7 @@ def _as_text(value: Any) -> str:
 
 def _rounded(value: float) -> float:
     """Two decimals, halves away from zero, and whole numbers without any."""
-    return int(value) if value == int(value) else float(rounded(Fraction(value), 2)) if value > 0 else value
+    return int(value) if value == int(value) else float(rounded(exact(value), 2)) if value > 0 else value
 
 
 def _style_of(column: Column) -> Style:

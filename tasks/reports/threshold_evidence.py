@@ -186,8 +186,8 @@ def _range(one: BucketEvidence) -> str:
 
 def _reading() -> str:
     return (
-        f"읽는 법: 95% 구간 전체가 기준에서 비율은 {RATE_MARGIN * 100:.0f}%p, 평균과 분위수는 {MEAN_MARGIN:.0%}보다 "
-        "더 떨어져 있으면 이탈입니다. "
+        f"읽는 법: 95% 구간 전체가 기준에서 비율은 {percent(RATE_MARGIN, 0)}p, 평균과 분위수는 "
+        f"{percent(MEAN_MARGIN, 0)}보다 더 떨어져 있으면 이탈입니다. "
         f"행이 {MIN_N_FOR_VERDICT}건 미만이면 판단하지 않습니다. 평균의 구간은 세션 단위로 계산했습니다. "
         "시장 언급과 원·% 기호는 점수 표에 따로 남지 않아 다시 계산할 수 없습니다."
     )

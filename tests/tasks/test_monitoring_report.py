@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from scoring.markdown import cell
 from tasks.chat_rows import ChatRowFiles
+from tasks.reports.monitoring import kpi_lines
 from tasks.score_folder import write_score_folder
-from tests.tasks.made_rows import best, plain, refused, scored, write_rows
+from tests.tasks.made_rows import RUBRIC, best, plain, refused, scored, write_rows
 
 HOSTILE = "a | b\r\n\n| c |\n# d\u2028<script>alert(1)</script> ![x](http://y) `z` **w** &lt; ~~u~~ \\| <!--"
 
@@ -59,6 +60,13 @@ def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Pa
     assert {line[1].strip() for line in failures} == codes
     titles = [line[0] for line in failures] + [line[2] for line in table_below(text, "알림")[2:]]
     assert [title for title in titles if not re.search("[가-힣]", title)] == []
+
+
+def test_a_mean_is_rounded_half_away_from_zero() -> None:
+    kpis = {name: value for kpi in RUBRIC.quotients for name, value in ((kpi.name, 0.0625), (f"{kpi.name}_met", None))}
+    lines = kpi_lines(RUBRIC, {**kpis, "mean_final_score": 62.25, "rows": 4})
+    assert "| 평균 Final Score | 62.3점 |" in lines
+    assert "| 실패율 | 6.3% |" in lines
 
 
 def test_days_stand_side_by_side_when_there_are_several(tmp_path: Path) -> None:

@@ -67,10 +67,20 @@ def test_a_run_without_flags_has_an_empty_list_and_no_message(tmp_path: Path) ->
     assert review_message(RouteFilter(), reviewed(folder, summary)) == []
 
 
-def test_a_rubric_that_flags_nothing_has_no_list(tmp_path: Path) -> None:
+def test_a_rubric_that_flags_nothing_has_no_list_and_no_message(tmp_path: Path) -> None:
     folder, summary = scored_folder(tmp_path, [wide_row("A1", **FAILED)], "plan-agent")
     assert not (folder / REVIEW_LIST).exists()
-    assert reviewed_run(folder, summary, "0f3a") is None
+    assert review_message(RouteFilter(), reviewed(folder, summary)) == []
+
+
+@pytest.mark.parametrize("rubric", ["plan-agent", "recruit-agent", "aqb-1.2"])
+def test_rejected_rows_are_told_whatever_the_rubric(tmp_path: Path, rubric: str) -> None:
+    rows = [wide_row("A1", **GOOD), *(wide_row(name, **GOOD | {"1차 답변 시간(초)": "빠름"}) for name in ("A2", "A3"))]
+    folder, summary = scored_folder(tmp_path, rows, rubric)
+    run = reviewed(folder, summary)
+    assert (run.rows_in, run.rejected, run.queries) == (3, 2, 1)
+    (message,) = review_message(RouteFilter(), run)
+    assert "행 3건 중 2건을 읽지 못해 채점하지 않았습니다." in readable(message.blocks)
 
 
 def test_a_message_can_be_made_of_the_folder(tmp_path: Path) -> None:

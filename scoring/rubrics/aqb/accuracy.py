@@ -35,11 +35,14 @@ def numbers_of(reading: Reading, tolerance: Fraction) -> Numbers | None:
     A failed or empty answer states no number. `tolerance` is relative: 1/100 for 1 %. Source: seed 000, 3.3.
     """
     execution = reading.execution
-    expected = ground_truth_numbers(execution.ground_truth, execution.query_text)
+    query = execution.query_text
+    expected = ground_truth_numbers(execution.ground_truth, query)
     if not expected:
         return None
     message = reading.response.assistant_message if reading.answered else ""
-    stated = numbers_in(message, query=execution.query_text)
+    stated = numbers_in(message, query=query)
+    if not stated and _repeats_query(execution.ground_truth, query):
+        stated = numbers_in(message)  # 맞아? 네, 3명입니다
     compared = compare_numbers(expected, stated, tolerance)
     grade = NumbersGrade(compared.grade)
     if grade is NumbersGrade.EXACT:
@@ -56,6 +59,11 @@ def ground_truth_numbers(ground_truth: str, query: str) -> tuple[Fraction, ...]:
     """The numbers that must be answered. A number of the query counts only where the ground truth has no other."""
     text = given(ground_truth) or ""
     return numbers_in(text, query=query) or numbers_in(text)
+
+
+def _repeats_query(ground_truth: str, query: str) -> bool:
+    """Whether all numbers of the ground truth stand in the query: then those of an answer may stand there, too."""
+    return not numbers_in(given(ground_truth) or "", query=query)
 
 
 def accuracy_of(reading: Reading, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:

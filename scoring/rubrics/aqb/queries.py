@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from scoring.judging import JudgeRequest, Verdicts, VerdictStatus
+from scoring.judging import JudgeRequest, Verdicts
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.accuracy import Numbers, accuracy_of, ground_truth_numbers, numbers_of
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
@@ -32,6 +32,7 @@ from scoring.runs.expected import parse_expected
 from scoring.runs.filter_names import expected_filters
 from scoring.runs.recognise import unknown_agent_type
 from scoring.runs.repeats import Repeats, repeats_of
+from scoring.runs.summaries import unjudged
 from scoring.runs.used import PERIOD_FILTER
 from scoring.totals import mean, rounded
 
@@ -43,7 +44,6 @@ METRICS = (
     Metric("speed", "응답 속도"),
     Metric("consistency", "일관성", per_execution=False),
 )
-_VERDICT_STATUSES = frozenset(VerdictStatus)
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
 
 
@@ -202,13 +202,12 @@ def _missing(scored: Sequence[ScoredExecution], consistency: Score) -> dict[str,
 def _over_executions(executions: Sequence[ScoredExecution], metric: str) -> Score:
     """The mean of the scores that are known, with every reason and the rounds that it stands for.
 
-    NULL where an answer still waits for its verdict: the zeros of failures alone would pass for a mean.
-    Source: seed 000, 1.3; SPEC 7.
+    NULL while one of them waits for its verdict. Source: seed 000, 1.3; SPEC 7.
     """
     scores = [execution.scores[metric] for execution in executions]
     missing = [score.missing for score in scores if score.points is None]
-    unjudged = next((code for code in missing if code in _VERDICT_STATUSES), "")
-    points = None if unjudged else mean(score.points for score in scores)
+    waiting = unjudged(scores)
+    points = None if waiting else mean(score.points for score in scores)
     rounds_of: dict[str, list[Round]] = {}
     for execution, score in zip(executions, scores, strict=True):
         rounds_of.setdefault(_with_points(score), []).append(execution.execution.round)
@@ -218,7 +217,8 @@ def _over_executions(executions: Sequence[ScoredExecution], metric: str) -> Scor
         differing = points is not None and len({score.points for score in scores}) > 1
         mean_text = f"평균 {rounded(points or 0, 2)}점 — " if differing else ""
         reason = mean_text + " / ".join(f"{', '.join(map(str, rounds))} {said}" for said, rounds in rounds_of.items())
-    return Score(points, reason, unjudged or missing[0] if points is None else "")
+    code = waiting.missing if waiting else "" if points is not None else missing[0]
+    return Score(points, reason, code)
 
 
 def _with_points(score: Score) -> str:

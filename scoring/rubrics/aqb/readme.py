@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scoring.bands import Bands
-from scoring.markdown import table
+from scoring.markdown import percent, table
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES, MISSING_TITLES, NUMBERS_TITLES, MappingGrade
 from scoring.rubrics.aqb.review import REVIEW_TITLES
@@ -48,8 +48,8 @@ _SEMANTIC = (
 )
 _CONSISTENCY = (
     f"The first execution of each room, {t.MIN_ROOMS} rooms (n) or more. Failed and empty answers agree with nothing. "
-    f"k is {t.AGREEING_SHARE} of the rooms, rounded up; within tolerance is {float(t.NUMBER_SPREAD):.0%} of the "
-    "smallest magnitude. The first line that holds counts."
+    f"k is {t.AGREEING_SHARE} of the rooms, rounded up; within tolerance is {percent(float(t.NUMBER_SPREAD), 0)} of "
+    "the smallest magnitude. The first line that holds counts."
 )
 _FILTERS = (
     "`nothing expected` is a query with a ground truth and no expected filter; a filter name without a code leaves the "
@@ -92,4 +92,4 @@ def _speed_tables() -> Iterable[str]:
 
 def _goal_rows() -> Rows:
     for code, goal in t.GOALS.items():
-        yield code, goal.title, f"{float(goal.at_least):.0%}", goal.source
+        yield code, goal.title, percent(float(goal.at_least), 0), goal.source

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scoring.markdown import cell, percent, shortened, table
+from scoring.markdown import cell, percent, score_text, shortened, table
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES
 from scoring.rubrics.aqb.response import CLASS_TITLES
@@ -18,7 +18,6 @@ from scoring.runs.executions import AgentType, LatencyClass
 from scoring.runs.patterns import outages
 from scoring.runs.repeats import repeat_line
 from scoring.runs.report_tables import example_ids, outage_table, quality_table, query_name
-from scoring.totals import exact, rounded
 
 _AGENT_TITLES = {
     AgentType.MOVE.value: "이동 에이전트",
@@ -66,7 +65,7 @@ def _overview(agents: Mapping[str, Any]) -> str:
         (
             [
                 _AGENT_TITLES[agent],
-                _points(figures["weighted_total"]),
+                score_text(figures["weighted_total"]),
                 percent(figures["weight_coverage"], 0),
                 f"{figures['queries']:,}",
                 f"{figures['executions']:,}",
@@ -82,7 +81,8 @@ def _notice(summary: RunSummary) -> str:
         return ""
     return (
         "> 판정 모델 없이 채점했습니다. 규칙으로 정할 수 없는 의도 충족과 결론 비교(일관성)는 비워 두었고, "
-        "종합 점수는 나머지 지표의 가중치만으로 계산했습니다."
+        "종합 점수는 나머지 지표의 가중치만으로 계산했습니다. 실패하거나 빈 응답은 판정 없이 0점이라 점수 분포에 "
+        "나오지만, 그 0점만으로 의도 충족의 평균을 내지는 않았습니다."
     )
 
 
@@ -106,9 +106,11 @@ def _metrics(figures: Mapping[str, Any]) -> str:
     for metric, title in _METRIC_ROWS.items():
         final = figures["set"][metric]
         weight = f"{t.WEIGHTS.percents[metric]}%" if metric in t.WEIGHTS.percents else "–"
-        by_round = [_points(of_round[metric]["mean"] if metric in of_round else None) for of_round in rounds.values()]
-        rows.append([title, _points(final["mean"]), weight, f"{final['n']:,}", *by_round])
-    total = _points(figures["weighted_total"])
+        by_round = [
+            score_text(of_round[metric]["mean"] if metric in of_round else None) for of_round in rounds.values()
+        ]
+        rows.append([title, score_text(final["mean"]), weight, f"{final['n']:,}", *by_round])
+    total = score_text(figures["weighted_total"])
     coverage = f"{percent(figures['weight_coverage'], 0)} 반영"
     rows.append(["종합 점수", total, coverage, "–", *("–" for _ in rounds)])
     return table(["지표", "최종", "가중치", "n", *(f"회차 {name}" for name in rounds)], rows)
@@ -133,7 +135,7 @@ def _targets(targets: Mapping[str, Any]) -> str:
     if wait["questions"]:
         notes.append(
             f"- 단일 호출 응답 {wait['questions']:,}건 가운데 {t.SINGLE_MEAN_MAX_S}초 이내는 "
-            f"{percent(wait['questions_rate'])}, 채팅당 평균 대기 시간은 {wait['mean_wait_s']:.1f}초입니다."
+            f"{percent(wait['questions_rate'])}, 채팅당 평균 대기 시간은 {score_text(wait['mean_wait_s'], 1)}초입니다."
         )
     tool_notes = {
         "partial": "불필요한 도구를 함께 쓴 응답(PARTIAL)",
@@ -148,7 +150,7 @@ def _latency(figures: Mapping[str, Any]) -> str:
     if not figures["latency"]:
         return "응답 시간이 기록된 응답이 없습니다."
     rows = (
-        [CLASS_TITLES[LatencyClass(kind)], f"{of_class['n']:,}", *(f"{of_class[name]:.2f}" for name in _SECONDS)]
+        [CLASS_TITLES[LatencyClass(kind)], f"{of_class['n']:,}", *(score_text(of_class[name]) for name in _SECONDS)]
         for kind, of_class in figures["latency"].items()
     )
     return (
@@ -195,7 +197,7 @@ def _review_row(query: ScoredQuery) -> list[object]:
     return [
         query.query_id,
         query_name(query.query_text),
-        _points(query.own["total"].value),
+        score_text(query.own["total"].value),
         ", ".join(REVIEW_TITLES[reason] for reason in reasons),
         shortened(evidence, _REASON_CHARACTERS),
     ]
@@ -222,7 +224,7 @@ def _mapping_parts(queries: Sequence[ScoredQuery], summary: RunSummary) -> Itera
         yield table(
             ["필터", "응답", "평균(초)"],
             (
-                [" + ".join(combination["filters"]), f"{combination['n']:,}", f"{combination['mean_s']:.2f}"]
+                [" + ".join(combination["filters"]), f"{combination['n']:,}", score_text(combination["mean_s"])]
                 for combination in extra["slowest_filter_combinations"][:_SLOWEST]
             ),
         )
@@ -256,7 +258,3 @@ def _basis(options: Options) -> str:
             "- 실패한 응답은 응답 시간 통계에서 빠지고, 응답 속도 점수는 0점입니다.",
         )
     )
-
-
-def _points(points: Any) -> str:
-    return "–" if points is None else f"{rounded(exact(points), 2)}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from scoring.judging import VerdictStatus
@@ -16,7 +15,7 @@ from scoring.rubrics.aqb.queries import EXECUTION_METRICS
 from scoring.rubrics.aqb.review import ReviewReason, total_of
 from scoring.rubrics.aqb.targets import latency_figures, targets_of
 from scoring.rubrics.aqb.tool_use import shown_filter
-from scoring.run_rubric import Options, RunSummary, Score, ScoredExecution, ScoredQuery
+from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
 from scoring.runs.executions import AgentType, LatencyClass
 from scoring.runs.filter_names import FILTER_CODES
 from scoring.runs.repeats import repeat_figures
@@ -36,15 +35,13 @@ QUALITY_TITLES = {
 def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
     """`set` is over all queries; the weighted totals stand per agent in `extra["agents"]`."""
     agents = {agent: [query for query in queries if query.agent_type is agent] for agent in AgentType}
-    averaged = {agent: _averaged(own) for agent, own in agents.items()}
-    all_averaged = [query for own in averaged.values() for query in own]
     return RunSummary(
-        rounds=round_means(all_averaged, EXECUTION_METRICS),
-        set=_set(all_averaged),
+        rounds=round_means(queries, EXECUTION_METRICS),
+        set=_set(queries),
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries),
         extra={
-            "agents": {agent.value: _agent(agent, own, averaged[agent]) for agent, own in agents.items() if own},
+            "agents": {agent.value: _agent(agent, own) for agent, own in agents.items() if own},
             "manual_review": _manual_review(queries),
             "uncovered_filters": _uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
             "slowest_filter_combinations": _filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
@@ -59,24 +56,6 @@ def final_points(queries: Sequence[ScoredQuery]) -> dict[str, Exact | None]:
         **final_means(queries, EXECUTION_METRICS),
         "consistency": mean(query.scores["consistency"].points for query in queries),
     }
-
-
-def _averaged(queries: Sequence[ScoredQuery]) -> list[ScoredQuery]:
-    """The queries of one agent as means see them: with no judge, no semantic score counts.
-
-    Its failures earn 0 by rule and its answers are unknown, so that a mean would show the failures alone.
-    """
-    scores = (execution.scores["semantic"] for execution in _executions(queries))
-    if all(score.missing != VerdictStatus.NO_JUDGE for score in scores):
-        return list(queries)
-    unknown = Score(None, "", VerdictStatus.NO_JUDGE)
-    return [
-        replace(
-            query,
-            executions=tuple(replace(one, scores={**one.scores, "semantic": unknown}) for one in query.executions),
-        )
-        for query in queries
-    ]
 
 
 def _set(queries: Sequence[ScoredQuery]) -> dict[str, dict[str, Any]]:
@@ -98,9 +77,9 @@ def _of_class(queries: Iterable[ScoredQuery], latency_class: LatencyClass) -> li
     return [query for query in queries if query.own["latency_class"] is latency_class]
 
 
-def _agent(agent: AgentType, queries: Sequence[ScoredQuery], averaged: Sequence[ScoredQuery]) -> dict[str, Any]:
+def _agent(agent: AgentType, queries: Sequence[ScoredQuery]) -> dict[str, Any]:
     executions = _executions(queries)
-    total = total_of(final_points(averaged))
+    total = total_of(final_points(queries))
     grades = Counter(execution.own["mapping_grade"] for execution in executions)
     return {
         "queries": len(queries),
@@ -108,8 +87,8 @@ def _agent(agent: AgentType, queries: Sequence[ScoredQuery], averaged: Sequence[
         "weighted_total": None if total.value is None else float(total.value),
         "weight_coverage": total.coverage_percent / 100,
         "manual_review": sum(bool(query.own["manual_review_reasons"]) for query in queries),
-        "rounds": round_means(averaged, EXECUTION_METRICS),
-        "set": _set(averaged),
+        "rounds": round_means(queries, EXECUTION_METRICS),
+        "set": _set(queries),
         "targets": targets_of(executions, agent),
         "mapping": {grade.value: grades[grade] for grade in MappingGrade},
         "latency": latency_figures(executions),

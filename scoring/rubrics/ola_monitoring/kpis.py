@@ -9,13 +9,14 @@ from scoring.derived_tables import Crosstab, Measure, Quotient, Target
 from scoring.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
 from scoring.rubric import AlertRule
 from scoring.rubrics.ola_monitoring import thresholds as t
-from scoring.rubrics.ola_monitoring.formulas import A_GRADE, Q_TIER
+from scoring.rubrics.ola_monitoring.answer import A_GRADE
 from scoring.rubrics.ola_monitoring.outcome import (
     ALERT_RULES,
     EXCLUDED_ROW_RULES,
     FINAL_GRADE,
     GOOD_QUESTION_BAD_ANSWER,
 )
+from scoring.rubrics.ola_monitoring.question import Q_TIER
 
 
 def _one(condition: Expression) -> Expression:

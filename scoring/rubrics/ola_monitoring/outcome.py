@@ -1,6 +1,6 @@
 """What the scores of a turn come to: final score and grade, failure type, alerts, cause.
 
-One row per scored turn, after the columns of `formulas`.
+One row per scored turn, after the columns of `metrics`, `question`, `answer` and `interaction`, in this order.
 """
 
 from __future__ import annotations
@@ -27,18 +27,10 @@ from scoring.expressions import (
 )
 from scoring.rubric import AlertRule
 from scoring.rubrics.ola_monitoring import thresholds as t
-from scoring.rubrics.ola_monitoring.formulas import (
-    A_GRADE,
-    A_SCORE,
-    ANSWER,
-    ANSWER_LENGTH,
-    I_SCORE,
-    OUTPUT_TOKENS,
-    Q_SCORE,
-    Q_TIER,
-    SCORES,
-    first_true,
-)
+from scoring.rubrics.ola_monitoring.answer import A_GRADE, A_SCORE, ANSWER_SCORE
+from scoring.rubrics.ola_monitoring.interaction import I_SCORE, INTERACTION_SCORE
+from scoring.rubrics.ola_monitoring.metrics import ANSWER, ANSWER_LENGTH, METRICS, OUTPUT_TOKENS, first_true
+from scoring.rubrics.ola_monitoring.question import Q_SCORE, Q_TIER, QUESTION_SCORE
 
 FINAL_GRADE = Column("final_grade")
 GOOD_QUESTION_BAD_ANSWER = AllOf((IsIn(Q_TIER, t.GOOD_TIERS), IsIn(A_GRADE, t.BAD_GRADES)))
@@ -158,7 +150,15 @@ CAUSE = Definition(
     "seed 002, 7.2; SPEC 1.3",
 )
 
-DEFINITIONS = (*SCORES, *OUTCOME, *_alerts(ALERT_RULES), CAUSE)
+DEFINITIONS = (
+    *METRICS,
+    *QUESTION_SCORE,
+    *ANSWER_SCORE,
+    *INTERACTION_SCORE,
+    *OUTCOME,
+    *_alerts(ALERT_RULES),
+    CAUSE,
+)
 EXCLUDED_DEFINITIONS = _alerts(EXCLUDED_ROW_RULES)
 
 # Rows whose texts the score table keeps. Source: SPEC 1.3, `keep_text = "flagged"`.

@@ -17,7 +17,7 @@ from scoring.runs.expected import parse_expected
 from scoring.runs.patterns import failed_check_lines
 from scoring.runs.repeats import repeats_of
 from scoring.runs.summaries import as_float, query_means
-from scoring.totals import Exact, mean
+from scoring.totals import Exact, mean, rounded
 
 METRICS = (
     Metric("intent", "의도 충족"),
@@ -85,7 +85,7 @@ def item_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
     if not failures:
         return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
     return Score(
-        points, f"체크 {asked}개 중 {passed}개 통과(통과율 {float(ratio):.2f}, {band})로 {points}점: {failures}"
+        points, f"체크 {asked}개 중 {passed}개 통과(통과율 {rounded(ratio, 2)}, {band})로 {points}점: {failures}"
     )
 
 

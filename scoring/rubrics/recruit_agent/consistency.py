@@ -15,6 +15,7 @@ from scoring.runs.executions import Reading
 from scoring.runs.raw_json import JsonObject
 from scoring.runs.used import filters_of
 from scoring.statistics import mode_ratio
+from scoring.totals import rounded
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consist
     ratio_a = mode_ratio(labels)
     points = (ratio_a + ratio_b) / 2 * t.MAX_POINTS
     listed = ", ".join(f"{label} {count}건" for label, count in sorted(Counter(labels).items(), key=_by_count))
-    reason = f"의도 일치 {_share(ratio_a, n)}({listed}), {seen}로 {float(points):.2f}점"
+    reason = f"의도 일치 {_share(ratio_a, n)}({listed}), {seen}로 {rounded(points, 2)}점"
     return Consistency(Score(points, reason), ratio_a, ratio_b)
 
 

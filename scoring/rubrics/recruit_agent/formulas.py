@@ -109,7 +109,7 @@ def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
         return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
     band = band_text(t.PASS_RATIO_POINTS, ratio)
     return Score(
-        points, f"체크 {asked}개 중 {passed}개 통과(가중 통과율 {float(ratio):.2f}, {band})로 {points}점: {failures}"
+        points, f"체크 {asked}개 중 {passed}개 통과(가중 통과율 {rounded(ratio, 2)}, {band})로 {points}점: {failures}"
     )
 
 

@@ -30,6 +30,7 @@ class Intent:
 
     @property
     def missing(self) -> str:
+        """Why there is no verdict: the status of the question; empty with one."""
         return self.score.missing
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.statistics import Interval
 from tasks.reports.site.charts import Link
 from tasks.reports.site.day_page import alert_examples, day_page
@@ -28,7 +28,6 @@ from tasks.whole_files import write_text
 SPAN_DAYS = 60
 FIRST_PAGE = "index.html"
 RUNS_FOLDER = "test-runs"
-_RUBRIC_ID = "ola-monitoring"
 _FILES = {"report.md": "보고서(Markdown)", "scores.xlsx": "점수 워크북(Excel)"}
 
 
@@ -62,7 +61,7 @@ def _pages(
     warehouse: Warehouse, days: Sequence[ScoredDay], folder: Path, time_zone: str, span: int
 ) -> Iterator[tuple[str, str]]:
     """Every page with its name, a day at a time: only one day's rows are in memory."""
-    rubric = row_rubric(_RUBRIC_ID)
+    rubric = row_rubric(MONITORING_RUBRIC)
     intervals: list[Interval | None] = []
     rows = None
     for position, day in enumerate(days):

@@ -140,8 +140,8 @@
           Plot.axisY({ tickSize: 0, label: null, lineWidth: 8.5, color: "currentColor" }),
           Plot.link(chart.set.filter((row) => row.low !== null), { y: "metric", x1: "low", x2: "high", stroke: "var(--band)", strokeOpacity: 0.25, strokeWidth: 12, strokeLinecap: "round" }),
           Plot.tickX(chart.set, { y: "metric", x: "mean", stroke: "var(--band)", strokeWidth: 3, insetTop: 4, insetBottom: 4 }),
-          Plot.dot(chart.means, { y: "metric", x: "mean", symbol: "round", r: 4.5, stroke: "currentColor", strokeWidth: 1.5, fill: "var(--card)", fillOpacity: 0.6, title: (row) => `${row.metric}\n라운드 ${row.round}: ${row.mean.toFixed(2)}`, tip: bubble }),
-          Plot.text(chart.set, { y: "metric", text: (row) => row.mean.toFixed(2), frameAnchor: "right", textAnchor: "start", dx: 14, fontWeight: 600, fill: "currentColor" }),
+          Plot.dot(chart.means, { y: "metric", x: "mean", symbol: "round", r: 4.5, stroke: "currentColor", strokeWidth: 1.5, fill: "var(--card)", fillOpacity: 0.6, title: (row) => `${row.metric}\n라운드 ${row.round}: ${row.shown}`, tip: bubble }),
+          Plot.text(chart.set, { y: "metric", text: "shown", frameAnchor: "right", textAnchor: "start", dx: 14, fontWeight: 600, fill: "currentColor" }),
         ],
       })];
     },
@@ -168,7 +168,6 @@
       const bands = chart.points.map((score, index) => ({
         low: index ? chart.cuts[index - 1] : 0, high: chart.cuts[index] ?? end, score,
       }));
-      const marks = [{ s: chart.p50, label: "중앙값" }, { s: chart.p95, label: "95%" }];
       return [Plot.plot({
         width, height: 210, marginLeft: 12, marginRight: 12, marginTop: 24, marginBottom: 44,
         x: { domain: [0, end] }, y: { axis: null },
@@ -177,8 +176,8 @@
           Plot.text(bands, { x: (row) => (row.low + row.high) / 2, text: (row) => `${row.score}점`, frameAnchor: "top", dy: -16, fill: muted }),
           Plot.axisX(chart.cuts, { tickFormat: (cut) => `${cut}초`, tickSize: 3, label: null, color: muted }),
           Plot.dot(chart.times, Plot.dodgeY({ x: "s", r: 3.5, anchor: "middle", fill: "currentColor", fillOpacity: 0.75, title: "label", tip: bubble })),
-          Plot.ruleX(marks, { x: "s", stroke: "currentColor", strokeWidth: 1.5, strokeDasharray: "4 3" }),
-          Plot.text(marks, { x: "s", text: (row) => `${row.label} ${row.s.toFixed(1)}초`, frameAnchor: "bottom", dy: 38, fill: "currentColor", textAnchor: (row) => row.s > end * 0.8 ? "end" : "middle" }),
+          Plot.ruleX(chart.marks, { x: "s", stroke: "currentColor", strokeWidth: 1.5, strokeDasharray: "4 3" }),
+          Plot.text(chart.marks, { x: "s", text: "label", frameAnchor: "bottom", dy: 38, fill: "currentColor", textAnchor: (row) => row.s > end * 0.8 ? "end" : "middle" }),
         ],
       })];
     },

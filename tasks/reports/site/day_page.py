@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.alerts import is_unusual
 from scoring.derived_tables import ALL_TENANTS, Quotient
-from scoring.markdown import percent
+from scoring.markdown import kpi_text, percent
 from scoring.rubric import RowRubric
 from tasks.reports.site.charts import Cell, Link, Table
 from tasks.reports.site.kpis import interval_chart, kpis_of
@@ -24,7 +24,6 @@ from tasks.reports.site.wording import (
     day_text,
     target_text,
     tenant_text,
-    value_text,
 )
 from tasks.reports.site.worst_rows import DayRows
 
@@ -108,14 +107,14 @@ def shown_alerts(rubric: RowRubric, day: ScoredDay, row_ids: Collection[str], pa
 def _usual(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
     """The median of the last scored days."""
     if quotient:
-        return value_text(quotient, median(fact["usual_values"])) if fact.get("usual_values") else NOTHING
+        return kpi_text(median(fact["usual_values"]), quotient.scale) if fact.get("usual_values") else NOTHING
     return f"{median(fact['usual']):,g}행" if fact["usual"] else NOTHING
 
 
 def _alert_figure(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
     """Rows of rows, or the value of a KPI against its target."""
     if quotient:
-        return f"{value_text(quotient, fact['value'])} (목표 {target_text(quotient)})"
+        return f"{kpi_text(fact['value'], quotient.scale)} (목표 {target_text(quotient)})"
     share = f" ({percent(fact['count'] / fact['rows'])})" if fact["rows"] else ""
     return f"{count_text(fact['count'])}행{share}"
 

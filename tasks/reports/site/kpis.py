@@ -9,9 +9,10 @@ from statistics import median
 from typing import Any, Literal
 
 from scoring.derived_tables import Quotient, Target
+from scoring.markdown import kpi_text
 from scoring.statistics import MIN_N_FOR_VERDICT, Interval, wilson_interval
 from tasks.reports.site.charts import Chart, Mark, Table
-from tasks.reports.site.wording import count_text, interval_text, target_text, value_text
+from tasks.reports.site.wording import count_text, interval_text, target_text
 
 _SIGNS = {"met": "●", "unsure": "▲", "missed": "■", "unknown": "–"}
 
@@ -44,11 +45,11 @@ class Kpi:
         """The texts of a KPI card."""
         return {
             "title": self.quotient.title,
-            "value": value_text(self.quotient, self.value),
+            "value": kpi_text(self.value, self.quotient.scale),
             "target": target_text(self.quotient),
             "interval": interval_text(self.quotient, self.interval),
             "n": count_text(self.n),
-            "usual": value_text(self.quotient, self.usual),
+            "usual": kpi_text(self.usual, self.quotient.scale),
         }
 
     @property

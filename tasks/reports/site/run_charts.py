@@ -57,7 +57,12 @@ def rounds_chart(run: TestRun, intervals: Mapping[str, Interval | None]) -> Char
             "metrics": [title for _, title in shown],
             "rounds": list(rounds),
             "means": [
-                {"metric": title, "round": round_, "mean": figures[name]["mean"]}
+                {
+                    "metric": title,
+                    "round": round_,
+                    "mean": figures[name]["mean"],
+                    "shown": score_text(figures[name]["mean"]),
+                }
                 for round_, figures in rounds.items()
                 for name, title in shown
                 if name in figures and figures[name]["mean"] is not None
@@ -66,6 +71,7 @@ def rounds_chart(run: TestRun, intervals: Mapping[str, Interval | None]) -> Char
                 {
                     "metric": title,
                     "mean": of_set[name]["mean"],
+                    "shown": score_text(of_set[name]["mean"]),
                     "low": _end(intervals.get(name), "low"),
                     "high": _end(intervals.get(name), "high"),
                 }
@@ -153,8 +159,10 @@ def _latency_chart(run: TestRun, kind: str, agent: str | None, rows: Sequence[Ro
                 }
                 for row in rows
             ],
-            "p50": p50,
-            "p95": p95,
+            "marks": [
+                {"s": p50, "label": f"중앙값 {score_text(p50, 1)}초"},
+                {"s": p95, "label": f"95% {score_text(p95, 1)}초"},
+            ],
         },
         table=Table(
             ["구간", "점수", "실행", "비율"],

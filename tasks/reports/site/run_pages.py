@@ -9,7 +9,7 @@ from urllib.parse import quote
 from scoring.derived_tables import Target
 from scoring.markdown import percent, score_text
 from scoring.statistics import wilson_interval
-from tasks.reports.run_input import NOTE_TITLES, STATUS_TITLES
+from tasks.reports.run_input import NOTE_TITLES, STATUS_TITLES, cost_text
 from tasks.reports.site.charts import Cell, Link, Mark, Table
 from tasks.reports.site.kpis import verdict_on
 from tasks.reports.site.pages import page
@@ -215,20 +215,13 @@ def _slowest(combinations: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _judge(judge: Mapping[str, Any]) -> Table:
-    cost = (
-        "가격을 몰라 계산하지 못함"
-        if judge["cost"] is None
-        else f"{judge['cost']:.4f} USD"
-        if judge["cost"]
-        else "0 USD"
-    )
     return Table(
         ["항목", "값"],
         [
             ["물어볼 질문", count_text(judge["questions"])],
             ["전에 받은 판정을 다시 씀", count_text(judge["cached"])],
             ["이번에 쓴 토큰", count_text(judge["tokens"])],
-            ["이번 비용", cost],
+            ["이번 비용", cost_text(judge["cost"])],
             *([STATUS_TITLES.get(status, status), count_text(count)] for status, count in judge["by_status"].items()),
         ],
     )

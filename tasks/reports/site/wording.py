@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from scoring.derived_tables import ALL_TENANTS, Quotient
-from scoring.markdown import percent, score_text
+from scoring.markdown import kpi_text, score_text
 from scoring.statistics import Interval
 
 NOTHING = "–"
@@ -39,30 +39,21 @@ def tenant_text(tenant: str | None) -> str:
     return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"
 
 
-def value_text(quotient: Quotient, value: float | None, digits: int = 1) -> str:
-    """A rate as a percentage, a mean as points."""
-    return percent(value, digits) if quotient.scale == 1 else _points(value, digits)
-
-
 def target_text(quotient: Quotient) -> str:
     """`90% 이상`, `3% 이하`; a dash for a figure without a target."""
     if quotient.target is None:
         return NOTHING
     side = "이상" if quotient.target.operator == ">=" else "이하"
-    return f"{value_text(quotient, quotient.target.value, 0)} {side}"
+    return f"{kpi_text(quotient.target.value, quotient.scale, 0)} {side}"
 
 
 def interval_text(quotient: Quotient, interval: Interval | None) -> str:
     """`8.5~14.7%`; a dash where there is none."""
     if interval is None:
         return NOTHING
-    return f"{value_text(quotient, interval.low).rstrip('%점')}~{value_text(quotient, interval.high)}"
+    return f"{kpi_text(interval.low, quotient.scale).rstrip('%점')}~{kpi_text(interval.high, quotient.scale)}"
 
 
 def seconds_text(seconds: float | None) -> str:
     """Seconds with two decimals."""
     return NOTHING if seconds is None else f"{score_text(seconds)}초"
-
-
-def _points(value: float | None, digits: int) -> str:
-    return NOTHING if value is None else f"{score_text(value, digits)}점"

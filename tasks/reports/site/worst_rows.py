@@ -16,7 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.expressions import Case, Definition, Expression, Sum, Value
-from scoring.markdown import shortened
+from scoring.markdown import score_text, shortened
 from scoring.masking import masked
 from scoring.row_explanation import Finding, explain
 from scoring.rubric import Label, RowRubric
@@ -66,6 +66,7 @@ class ShownRow:
     a_grade: str
     final: Label
     final_grade: str
+    final_score: str
     scores: Mapping[str, Any]
     failure: str
     cause: str
@@ -113,6 +114,7 @@ def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRo
         a_grade=row["a_grade"],
         final=rubric.grade_labels[row["final_grade"]],
         final_grade=row["final_grade"],
+        final_score=score_text(row["final_score"], 1),
         scores=row,
         failure=FAILURE_TITLES.get(row["failure_type"], NOTHING),
         cause=COMPONENT_TITLES.get(row["cause"], NOTHING),

@@ -30,6 +30,8 @@ RUN = ReviewedRun(
     rubric_version="1",
     rubric_title="채용 에이전트 품질 평가",
     agent_types=("plan",),
+    rows_in=120,
+    rejected=0,
     queries=120,
     flagged=8,
     over_budget=0,
@@ -83,6 +85,22 @@ def test_a_run_that_nobody_has_to_look_at_is_no_message() -> None:
 def test_a_judge_over_budget_is_told_even_if_nothing_is_flagged() -> None:
     run = replace(RUN, flagged=0, reasons=(), worst=(), over_budget=17)
     assert "판정 예산이 다해 질문 17건을 묻지 못했습니다." in readable(only(review_message(RouteFilter(), run)).blocks)
+
+
+def test_rejected_rows_are_told_even_if_nothing_is_flagged() -> None:
+    message = only(review_message(RouteFilter(), replace(RUN, flagged=0, reasons=(), worst=(), rejected=108)))
+    text = readable(message.blocks)
+    assert "테스트 결과 거부한 행 108건" in message.text
+    assert "행 120건 중 108건을 읽지 못해 채점하지 않았습니다." in text
+    assert RUN.report in text
+    assert "사람이 확인" not in text
+    assert RUN.review_list not in text
+
+
+def test_rejected_rows_stand_beside_flagged_queries() -> None:
+    text = readable(only(review_message(RouteFilter(), replace(RUN, rejected=1))).blocks)
+    assert "수기 확인 8건" in text
+    assert "행 120건 중 1건을 읽지 못해" in text
 
 
 def test_a_query_without_a_total_says_so() -> None:

@@ -111,6 +111,13 @@ def test_a_number_of_the_query_is_no_answer_unless_it_counts_another_thing() -> 
     assert applicants(EXACT, "3명입니다", truth="3", **query)[0].points == 5
 
 
+def test_the_answer_may_confirm_the_number_that_the_query_asks_about() -> None:
+    query = {"query_text": "보훈 대상자가 3명 맞아?"}
+    assert applicants(EXACT, "네, 3명입니다", truth="3", **query)[0].points == 5
+    assert applicants(EXACT, "아니요, 3명이 아니라 5명입니다", truth="3", **query)[0].points == 2
+    assert applicants(EXACT, "네, 3명입니다", truth="5", **query)[0].points == 2
+
+
 def test_a_ground_truth_may_repeat_the_query() -> None:
     numbers = ground_truth_numbers("경력 3년 이상: 12명", "경력 3년 이상인 지원자 수")
     assert list(map(int, numbers)) == [12]

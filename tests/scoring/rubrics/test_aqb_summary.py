@@ -232,6 +232,12 @@ def test_the_report_says_once_that_there_was_no_judge() -> None:
     assert "판정 모델 없이 채점했습니다" not in report(move())
 
 
+def test_without_a_judge_the_report_says_whose_zeros_the_distribution_counts() -> None:
+    text = report(execution("Q-1"), execution("Q-2", error="x"))
+    assert "| 0점 | 1 |" in text
+    assert "실패하거나 빈 응답은 판정 없이 0점" in text
+
+
 def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> None:
     text = report(execution("Q-1", used="LICENSE"), execution("Q-2"))
     assert "| Q-1 | 보훈 지원자 수 |" in text
@@ -244,6 +250,13 @@ def test_the_report_says_where_nothing_is_wrong() -> None:
     text = report(move())
     assert "수기 확인이 필요한 질의가 없습니다." in text
     assert "실패하거나 빈 응답이 없습니다." in text
+
+
+def test_seconds_of_the_report_round_half_away_from_zero() -> None:
+    text = report(execution(answer_time_s=4.125), execution(room=2, answer_time_s=4.375))
+    assert "채팅당 평균 대기 시간은 4.3초" in text
+    assert "| 단일 도구 호출 | 2 | 4.25 | 4.13 | 4.38 |" in text
+    assert "| 보훈(PATRIOT) | 1 | 4.13 |" in report(execution(answer_time_s=4.125))
 
 
 def test_markup_in_a_query_cannot_break_the_report() -> None:

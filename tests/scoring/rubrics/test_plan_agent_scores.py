@@ -49,6 +49,10 @@ def points(execution: Execution, metric: str = "accuracy") -> Any:
     return scored(execution).scores[metric].points
 
 
+def test_a_reason_rounds_half_away_from_zero() -> None:
+    assert "통과율 0.13," in scored(passing(1, 8)).scores["accuracy"].reason
+
+
 def summary_of(*queries: ScoredQuery) -> RunSummary:
     return RUBRIC.summarise(queries, NESTED)
 
@@ -130,6 +134,11 @@ def test_a_missing_time_leaves_speed_unknown() -> None:
 
 def test_a_failed_execution_has_no_speed() -> None:
     assert scored(passing(1, 1, error="timeout")).scores["speed"].missing == "failed"
+
+
+def test_a_failed_round_leaves_the_speed_of_the_others() -> None:
+    found = query(passing(1, 1, error="timeout"), passing(1, 1, "2/1", seconds=6))
+    assert found.scores["speed"].points == 4
 
 
 def test_an_empty_answer_keeps_its_time() -> None:

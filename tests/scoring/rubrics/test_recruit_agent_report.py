@@ -68,6 +68,12 @@ def test_a_run_without_a_judge_carries_one_notice() -> None:
     assert "수기 확인" not in report
 
 
+def test_without_a_judge_the_report_says_whose_zeros_the_distribution_counts() -> None:
+    report = reported(query(run(1), run(2, error="timeout"), status=VerdictStatus.NO_JUDGE))
+    assert "| 0점 | FAILED: 관계없는 답변이거나 응답하지 못함 | 0 | 1 | 1 | 50.0% |" in report
+    assert "실패하거나 빈 응답은 판정 없이 0점" in report
+
+
 def test_without_total_the_report_shows_none() -> None:
     report = reported(query(run(), weighted_total="off"), weighted_total="off")
     assert "종합" not in report

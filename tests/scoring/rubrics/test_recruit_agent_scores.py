@@ -267,6 +267,13 @@ def test_consistency_is_the_mean_of_both_mode_ratios(labels: str, screens: str, 
     assert repeated(labels, screens).scores["consistency"].points == expected
 
 
+def test_reasons_round_half_away_from_zero() -> None:
+    found = repeated("VVUU", "AAAB")
+    assert found.scores["consistency"].points == Fraction(25, 8)
+    assert found.scores["consistency"].reason.endswith("로 3.13점")
+    assert "가중 통과율 0.13," in scored(passing(1, 8)).scores["accuracy"].reason
+
+
 def test_one_execution_has_consistency_zero() -> None:
     found = query(run())
     assert (found.scores["consistency"].points, found.own["ratio_b"]) == (0, None)
@@ -300,6 +307,29 @@ def test_without_a_judge_the_total_covers_the_rest() -> None:
 def test_a_failed_execution_needs_no_judge_for_its_total() -> None:
     found = query(passing(4, 4, error="timeout", seconds=None))
     assert (found.own["weighted_total"], found.own["weight_coverage"]) == (0.0, 1.0)
+
+
+def test_failures_beside_unjudged_answers_make_no_mean() -> None:
+    found = query(run("1/1", error="timeout"), run("2/1"), run("3/1"))
+    assert (found.scores["intent"].points, found.scores["intent"].missing) == (None, "no_judge")
+    assert found.own["weight_coverage"] == 0.7
+    summary = RUBRIC.summarise([found], OPTIONS)
+    assert summary.set["intent"] == {"mean": None, "n": 0}
+    assert summary.rounds["1/1"]["intent"] == {"mean": None, "n": 0}
+    assert summary.set["weighted_total"]["weight_coverage"] == 0.7
+
+
+def test_a_failure_beside_a_refused_question_makes_no_mean() -> None:
+    failed, answered = run("1/1", error="timeout"), run("2/1")
+    (asked,) = RUBRIC.requests([answered], OPTIONS)
+    found = query(failed, answered, verdicts={asked.key: Verdict(VerdictStatus.REFUSED)})
+    assert (found.scores["intent"].points, found.scores["intent"].missing) == (None, "refused")
+
+
+def test_a_query_that_failed_throughout_keeps_its_zero() -> None:
+    failed = query(run("1/1", error="timeout"), run("2/1", error="timeout"))
+    assert failed.scores["intent"].points == 0
+    assert RUBRIC.summarise([failed], OPTIONS).set["intent"] == {"mean": 0.0, "n": 2}
 
 
 def test_the_total_can_be_left_out() -> None:

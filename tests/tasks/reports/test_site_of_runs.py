@@ -12,7 +12,7 @@ import pytest
 from tasks.reports.site.test_run_tables import executions_of, read_test_runs
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import DAY
-from tests.tasks.made_runs import LONG_HEADER, long_row, raw, toy_rubric, write_csv
+from tests.tasks.made_runs import LONG_HEADER, WIDE_HEADER, long_row, raw, toy_rubric, wide_row, write_csv
 from tests.tasks.made_site import SAMPLE_RUNS, Page, build, page, pages, write_run
 
 HOSTILE = "</title></script><script>alert(1)</script>"
@@ -79,6 +79,20 @@ def test_a_mean_of_equal_scores_claims_no_certainty(warehouse: FolderWarehouse, 
     build(warehouse, site)
     (accuracy,) = (row for row in run_page(site, "plan").charts["rounds"]["set"] if row["metric"] == "정확성")
     assert (accuracy["mean"], accuracy["low"], accuracy["high"]) == (0.0, None, None)
+
+
+def test_a_query_to_review_is_linked_where_the_page_shows_it(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    failed = {"1차 답변 raw": "", "1차 답변": "", "1차 응답 상태": "실패"}
+    rows = [WIDE_HEADER, *(wide_row(f"A{n}", **failed) for n in range(502))]
+    write_run(warehouse, write_csv(tmp_path / "resume_agent_x.csv", rows), DAY)
+    build(warehouse, site)
+    found = run_page(site, "resume")
+    links = [unquote(a["href"] or "") for a in found.all("a") if (a["href"] or "").startswith("#query-")]
+    assert "수기 확인 대상 502개" in found.text
+    assert [link for link in links if link.removeprefix("#") not in found.ids] == []
+    assert len(links) == 500
 
 
 def test_the_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: Path) -> None:
