@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test test-bigquery soak check audit bench bench-judge docs lock clean
+.PHONY: setup demo test test-bigquery soak kills-nightly kills-backfill check audit bench bench-judge docs lock clean
 
 setup:
 	@sh .ci/setup
@@ -17,8 +17,11 @@ test-bigquery: setup
 
 # What takes an hour: processes killed at random moments, a thousand times, and deliveries two hundred times.
 soak: setup
-	FAULT_KILLS=1000 .venv/bin/python -m pytest -s tests/faults/test_kills.py
+	$(MAKE) --jobs=2 --output-sync=target kills-nightly kills-backfill
 	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/slack/test_slack_kills.py
+
+kills-nightly kills-backfill: kills-%:
+	FAULT_KILLS=1000 .venv/bin/python -m pytest -s tests/faults/test_kills.py -k $*
 
 check: setup
 	.venv/bin/ruff check

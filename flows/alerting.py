@@ -5,14 +5,14 @@ Nothing here fails a run because of Slack: what could not be said is kept, and t
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -26,21 +26,20 @@ from scoring.alerting.replay import ReplayedMessage, replay
 from scoring.alerting.routing import RouteFilter
 from scoring.alerting.runs import review_message
 from scoring.alerting.troubles import DeadLetter, dead_letters_message, quiet_message
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import days_between
 from scoring.derived_tables import ALL_TENANTS
 from scoring.errors import AqbError, InputError
 from tasks.monitoring_tables import KPIS, read_alerts
 from tasks.reports.review_list import reviewed_run
-from tasks.run_ledger import RunLedger
+from tasks.run_ledger import NIGHTLY, TEST_RUN, RunLedger
 from tasks.settings import Settings
 from tasks.slack.delivery import Clock, deliver
 from tasks.slack.mentions import with_mention
-from tasks.slack.news import HISTORY_DAYS, DayNews, Reports, day_news
+from tasks.slack.news import INCIDENT_DAYS, DayNews, Reports, day_news
 from tasks.slack.outbox import Letter, Outbox
 from tasks.warehouse import open_warehouse
 
-RUBRIC_ID = "ola-monitoring"
 _SUNDAY = 6
 _WEEK = timedelta(days=7)
 _log = logging.getLogger(__name__)
@@ -79,6 +78,10 @@ class Preview:
 NOTHING_TOLD = Told((), 0, ())
 
 
+STILL_NEWS = timedelta(days=3)
+"""How old a day may be of which people are still told; older ones are filled in silence, as by a backfill."""
+
+
 def tell_days(settings: Settings, days: Sequence[date]) -> tuple[str, ...]:
     """Tells every route what is new of scored days, as a step of a flow; returns problems and raises none."""
     if not (days and _anybody_listens(settings)):
@@ -86,11 +89,18 @@ def tell_days(settings: Settings, days: Sequence[date]) -> tuple[str, ...]:
     return _problems(_tell_days(settings, days, return_state=True))
 
 
-def tell_test_run(settings: Settings, folder: Path, summary: Mapping[str, Any], run_id: str) -> tuple[str, ...]:
+def tell_nights(settings: Settings, since: date) -> tuple[str, ...]:
+    """Tells of the days that nightly runs have scored and nobody was told of, also of a run that died before."""
+    with closing(RunLedger(settings.state_url)) as ledger:
+        days = {run.score_date for run in ledger.untold(NIGHTLY, since)}
+    return tell_days(settings, sorted(days))
+
+
+def tell_test_run(settings: Settings, folder: Path, run_id: str) -> tuple[str, ...]:
     """Tells every route which queries of a scored test run people should look at, as a step of a flow."""
     if not _anybody_listens(settings):
         return ()
-    return _problems(_tell_test_run(settings, folder, summary, run_id, return_state=True))
+    return _problems(_tell_test_run(settings, folder, run_id, return_state=True))
 
 
 def deliver_waiting(settings: Settings) -> tuple[str, ...]:
@@ -115,13 +125,21 @@ def _problems(state: State[Told]) -> tuple[str, ...]:
 
 @step("tell", run_name="tell {days}", timeout_s=1800)
 def _tell_days(settings: Settings, days: Sequence[date]) -> Told:
-    return announce_days(settings, days)
+    with closing(RunLedger(settings.state_url)) as ledger:
+        runs = [run.run_id for day in days for run in ledger.of_day(day) if run.kind != TEST_RUN]
+        told = announce_days(settings, days)
+        ledger.mark_told(runs, now())
+    return told
 
 
 @step("tell", run_name="tell of {folder.name}", timeout_s=1800)
-def _tell_test_run(settings: Settings, folder: Path, summary: Mapping[str, Any], run_id: str) -> Told:
+def _tell_test_run(settings: Settings, folder: Path, run_id: str) -> Told:
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     run = reviewed_run(folder, summary, run_id, reports_of(settings).address(folder / "report.md"))
-    return announce(settings, [Saying("", lambda route, _: review_message(route, run))] if run else [])
+    told = announce(settings, [Saying("", lambda route, _: review_message(route, run))] if run else [])
+    with closing(RunLedger(settings.state_url)) as ledger:
+        ledger.mark_told([run_id], now())
+    return told
 
 
 @step("tell", run_name="tell what waits", timeout_s=1800)
@@ -170,9 +188,9 @@ def preview(settings: Settings, days: int) -> Preview:
     if not (scored := warehouse.days(KPIS)):
         raise InputError("no day has been scored yet", where=settings.warehouse, fix="aqb nightly, or aqb backfill")
     first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
-    facts = read_alerts(warehouse, last, days + HISTORY_DAYS)
+    facts = read_alerts(warehouse, last, days + INCIDENT_DAYS)
     routes = {one.name: one.filter for one in subscriptions(settings.alerts)}
-    return Preview(first, last, replay(facts, days_between(first, last), routes, row_rubric(RUBRIC_ID)))
+    return Preview(first, last, replay(facts, days_between(first, last), routes, row_rubric(MONITORING_RUBRIC)))
 
 
 def letters(settings: Settings) -> tuple[list[Letter], list[Letter]]:
@@ -192,7 +210,7 @@ def news_of(settings: Settings, day: date) -> DayNews:
     with closing(RunLedger(settings.state_url)) as ledger:
         runs = ledger.of_day(day)
     return day_news(
-        open_warehouse(settings.warehouse, settings), row_rubric(RUBRIC_ID), day, runs, reports_of(settings)
+        open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC), day, runs, reports_of(settings)
     )
 
 
@@ -236,7 +254,7 @@ def _deliver(settings: Settings, outbox: Outbox, wanted: Sequence[Subscription])
 
     def held(letter: Letter) -> bool:
         destination = by_name[letter.route].destination
-        return destination.held_until(letter.level, now(), settings.time_zone) is not None
+        return destination.holds(letter.level, now(), settings.time_zone)
 
     first = deliver(outbox, posts, held, Clock(now))
     _tell_of_dead_letters(settings, outbox, wanted)

@@ -21,12 +21,12 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from flows.alerting import tell_days
 from flows.clock import today
 from flows.hooks import tell_of_end
+from flows.logs import warn
 from flows.report import site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.tried_day import TriedDay, try_day
 from scoring.errors import AqbError
-from tasks.bigquery.names import is_bigquery
-from tasks.chat_rows import open_source
+from tasks.chat_rows import ChatRowFiles, open_source
 from tasks.day_plan import backfill_plan, portions
 from tasks.day_spool import DaySpool
 from tasks.leases import working_alone
@@ -70,12 +70,13 @@ class Progress:
 class IncompleteBackfillError(AqbError):
     """Some days could not be scored; `outcome` says what was done."""
 
-    def __init__(self, outcome: BackfillOutcome) -> None:
+    def __init__(self, outcome: BackfillOutcome, *, forced: bool) -> None:
         failed = [str(one.day) for one in outcome.days if not one.complete]
         super().__init__(
             f"{len(failed)} of {len(outcome.days)} days are not complete: {', '.join(failed[:10])}"
             + (f" and {len(failed) - 10} more" if len(failed) > 10 else ""),
-            fix="mend what stopped them and run the same backfill again: it does these days only",
+            fix="mend what stopped them and run the same backfill again"
+            + ("" if forced else ": it does these days only"),
         )
         self.outcome = outcome
 
@@ -125,8 +126,9 @@ def backfill(
     if alerts:
         unpublished += tell_days(settings, [one.day for one in done if one.outcome])
     outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
+    warn(outcome.problems)
     if not all(one.complete for one in outcome.days):
-        raise IncompleteBackfillError(outcome)
+        raise IncompleteBackfillError(outcome, forced=force)
     return outcome
 
 
@@ -136,9 +138,9 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
     try:
         source = open_source(settings.monitoring.source, settings)
         # BigQuery reads a day alone; of files all would be read for each day.
-        spool = None if is_bigquery(settings.monitoring.source) else DaySpool(source, days, settings.time_zone, folder)
+        spool = DaySpool(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else None
     except AqbError as error:
-        yield from (TriedDay(day, None, str(error)) for day in days)
+        yield from (TriedDay(day, None, error) for day in days)
         return
     workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
     try:

@@ -6,6 +6,7 @@ Heavy libraries are imported where a command needs them, so that `aqb --help` an
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -28,7 +29,7 @@ from flows.commands import (
 )
 from flows.commands.terminal import complain
 from flows.prefect_home import PrefectGoneError, leave_at_once
-from scoring.errors import AqbError, UsageError
+from scoring.errors import AqbError, StorageError, UsageError
 
 app = typer.Typer(
     name="aqb",
@@ -64,6 +65,8 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Runs the command line; an error that a person can act on is a line or two, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without Hangul shows escapes
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except SystemExit as ended:
@@ -77,4 +80,8 @@ def main() -> None:
         sys.exit(2)
     except AqbError as error:
         complain(error)
+        sys.exit(1)
+    except OSError as error:  # a permission, a disk: nothing that a traceback would explain
+        where = str(error.filename or "")
+        complain(StorageError(error.strerror or str(error), where=where, fix="check that it may be read and written"))
         sys.exit(1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
+from scoring.errors import UsageError
+
 
 def now() -> datetime:
     """This instant, in UTC."""
@@ -14,3 +16,14 @@ def now() -> datetime:
 def today(time_zone: str) -> date:
     """The calendar day of this instant in a zone."""
     return now().astimezone(ZoneInfo(time_zone)).date()
+
+
+def begun(day: date, time_zone: str) -> date:
+    """The same day, if it has begun in the zone: an empty day of the future would be the latest one everywhere.
+
+    Raises:
+        UsageError: it has not.
+    """
+    if day > today(time_zone):
+        raise UsageError(f"{day} has not begun yet in {time_zone}", fix="give today or an earlier day")
+    return day

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from flows.recording import recorded
+from flows.recording import publish_runs, recorded
 from flows.steps import step
 from scoring.alerts import AlertFact
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
 from tasks.chat_rows import ChatRowSource, FileIdentity, open_source
@@ -28,8 +28,8 @@ from tasks.engine import scores_inside
 from tasks.erased_sessions import erased_sessions
 from tasks.later_alerts import write_later_alerts
 from tasks.leases import in_turn, working_alone
-from tasks.monitoring_tables import RUNS, write_alerts, write_day_report, write_scored_day
-from tasks.run_ledger import RUNS_SCHEMA, RunLedger
+from tasks.monitoring_tables import write_alerts, write_day_report, write_scored_day
+from tasks.run_ledger import RunLedger
 from tasks.settings import Settings
 from tasks.warehouse import Warehouse, open_warehouse
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from tasks.bigquery.pushdown import InsideRows
     from tasks.bigquery.rows import BigQueryChatRows
     from tasks.warehouse.bigquery import BigQueryWarehouse
-
-RUBRIC_ID = "ola-monitoring"
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def score(
     try:
         return score_chat_rows(
             source,
-            row_rubric(RUBRIC_ID),
+            row_rubric(MONITORING_RUBRIC),
             time_zone=settings.time_zone,
             window=day_window(day, settings.time_zone),
             staging=staging,
@@ -131,7 +129,7 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
         UsageError: the settings want it scored inside BigQuery, which does not have the rows or the tables.
     """
     inside = scores_inside(settings)
-    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(RUBRIC_ID)
+    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
     with (
         closing(RunLedger(settings.state_url)) as ledger,
         working_alone(warehouse, settings.state_url, f"monitoring-{day}") as staging,
@@ -169,7 +167,7 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
             **vars(outcome.counts),
         )
         # The ledger comes last: a day that it calls completed is looked at no more, so nothing may be left to do.
-        warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day, ending)])
+        publish_runs(warehouse, ledger, settings.state_url, day, ending)
         shutil.rmtree(staging, ignore_errors=True)
     return DayOutcome(
         ending.run_id,
@@ -190,7 +188,7 @@ def _score_inside(source: ChatRowSource, warehouse: Warehouse, day: date, settin
     return score_inside(
         cast("BigQueryChatRows", source),
         cast("BigQueryWarehouse", warehouse),
-        row_rubric(RUBRIC_ID),
+        row_rubric(MONITORING_RUBRIC),
         day,
         time_zone=settings.time_zone,
         keep_text=settings.monitoring.keep_text,

@@ -87,7 +87,7 @@ def diagnosis(settings: Settings) -> Diagnosis:
 def _check(name: str, look: Callable[[], str]) -> Check:
     try:
         return Check(name, ok=True, seen=look())
-    except AqbError as error:
+    except (AqbError, OSError) as error:
         return Check(name, ok=False, seen=str(error))
 
 
@@ -106,7 +106,7 @@ def _warehouse(settings: Settings) -> str:
 
 def _refuse_locked(place: Path) -> None:
     nearest = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
-    if not os.access(nearest, os.W_OK):
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         raise AqbError("cannot be written", where=str(nearest), fix="choose another folder or change its permissions")
 
 

@@ -152,7 +152,8 @@ def _failed_step(flow_run: FlowRun) -> str | None:
 def _rerun(flow: str, given: Mapping[str, Any]) -> str:
     """The command that does a run once more."""
     if flow == "backfill":
-        return f"aqb backfill --from {given['first']} --to {given['last']}"
+        options = "".join(f" --{name}" for name in ("force", "alerts") if given.get(name))
+        return f"aqb backfill --from {given['first']} --to {given['last']}{options}"
     if flow == "nightly":
         if given.get("kind") == INTRADAY:
             return "aqb nightly --intraday"

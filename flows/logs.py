@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from prefect.context import FlowRunContext, TaskRunContext
 from prefect.logging.handlers import APILogHandler
 from prefect.runtime import deployment
 
+_log = logging.getLogger(__name__)
 _OURS = ("flows", "tasks")
 _PLAIN = logging.Formatter("%(asctime)s.%(msecs)03d | %(levelname)-7s | Run %(run_id)s - %(message)s", "%H:%M:%S")
 _run_id: ContextVar[str | None] = ContextVar("run_id", default=None)
@@ -45,6 +46,12 @@ def configure_logs(log_format: Literal["plain", "json"]) -> None:
         logger.handlers = handlers
         logger.setLevel(logging.INFO)
         logger.propagate = False  # Prefect's console would say it again
+
+
+def warn(problems: Iterable[str]) -> None:
+    """What a person should look at although the run went on."""
+    for problem in problems:
+        _log.warning("%s", problem)
 
 
 class _ToPrefect(APILogHandler):

@@ -6,7 +6,6 @@ or waited for a worker, still scores the day that it was meant for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,10 +15,11 @@ from zoneinfo import ZoneInfo
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.alerting import tell_days
-from flows.clock import today
+from flows.alerting import STILL_NEWS, tell_days, tell_nights
+from flows.clock import begun, today
 from flows.day import DayOutcome, score_day
 from flows.hooks import tell_of_end
+from flows.logs import warn
 from flows.report import SiteOutcome, site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
@@ -28,9 +28,6 @@ from scoring.errors import AqbError
 from tasks.day_plan import EarlierDays, earlier_days
 from tasks.run_ledger import INTRADAY, NIGHTLY
 from tasks.settings import Settings
-
-_STILL_NEWS = timedelta(days=3)
-"""How old a day may be of which people are still told; older ones are filled in silence, as by a backfill."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +50,19 @@ class NightlyOutcome:
         """What a person should look at."""
         return (
             *(problem for one in self.earlier for problem in one.problems),
-            *self._gap(),
+            *_gap(self.unfilled),
             *self.scored.problems,
             *(self.test_runs.problems if self.test_runs else ()),
             *self.untold,
             *self.site.problems,
         )
 
-    def _gap(self) -> Iterator[str]:
-        if self.unfilled:
-            first, last = self.unfilled
-            yield f"no run has scored {first} to {last}; `aqb backfill --from {first} --to {last}` does"
+
+def _gap(unfilled: tuple[date, date] | None) -> tuple[str, ...]:
+    if unfilled is None:
+        return ()
+    first, last = unfilled
+    return (f"no run has scored {first} to {last}; `aqb backfill --from {first} --to {last}` does",)
 
 
 class IncompleteRunError(AqbError):
@@ -104,12 +103,17 @@ def nightly(
     Raises:
         IncompleteRunError: some files of the source, or some earlier days, could not be read; the others are scored.
         InputError: nothing of the source could be read; the day is as it was before.
+        UsageError: the day has not begun yet.
     """
     settings = settings_of_flow(settings)
+    if day:
+        begun(day, settings.time_zone)
     if kind == INTRADAY:
         so_far = score_day(settings, day or _scheduled_day(settings), kind)
         site = site_after(settings)
-        return _complete(NightlyOutcome(so_far, None, site, untold=tell_days(settings, [so_far.day])))
+        untold = tell_days(settings, [so_far.day])
+        warn((*so_far.problems, *untold, *site.problems))
+        return _complete(NightlyOutcome(so_far, None, site, untold=untold))
     before = EarlierDays()
     if day is None:
         day = _scheduled_day(settings) - timedelta(days=1)
@@ -118,11 +122,13 @@ def nightly(
         try_day(settings, one, NIGHTLY, why="missing" if one in before.missing else "late rows")
         for one in sorted({*before.missing, *before.late})
     )
-    scored = score_day(settings, day, kind)
-    news = [one.day for one in earlier if one.outcome and day - one.day <= _STILL_NEWS]
+    own = try_day(settings, day, kind)  # what stops it stops neither the site nor messages nor the inbox
     site = site_after(settings)  # before people are told: messages link to its pages
-    untold = tell_days(settings, [*news, day])
-    return _complete(NightlyOutcome(scored, _score_inbox(settings), site, earlier, before.out_of_reach, untold))
+    untold = tell_nights(settings, since=day - STILL_NEWS)
+    inbox = _score_inbox(settings)
+    problems = (problem for one in (*earlier, own) for problem in one.problems)
+    warn((*problems, *_gap(before.out_of_reach), *untold, *site.problems))
+    return _complete(NightlyOutcome(own.result(), inbox, site, earlier, before.out_of_reach, untold))
 
 
 def _scheduled_day(settings: Settings) -> date:

@@ -39,9 +39,13 @@ def prepare_prefect(home: Path) -> None:
         raise StorageError(
             f"Prefect's home folder cannot be made: {error.strerror}",
             where=str(chosen),
-            fix="set PREFECT_HOME to a folder that can be written",
+            fix="make it a folder that can be written, or set PREFECT_HOME to another",
         ) from error
     _keep_terminal_quiet()
+
+
+_PREFECT_SAYS = ("Failed to reach API", "Found incompatible versions", "Timed out while attempting to connect")
+"""How Prefect, which has no error of its own for it, begins to say that there is no server that it can use."""
 
 
 class PrefectGoneError(StorageError):
@@ -59,11 +63,15 @@ def reaching_prefect() -> Iterator[None]:
 
     try:
         yield
-    except httpx.TransportError as error:
+    except (httpx.HTTPError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not str(error).startswith(_PREFECT_SAYS):
+            raise
+        reason = error.__cause__ or error
         raise PrefectGoneError(
-            f"the Prefect server cannot be reached: {str(error) or type(error).__name__}",
-            where=os.environ.get("PREFECT_API_URL", "its temporary server"),
-            fix="start it, or unset PREFECT_API_URL; then run again: what is done stays done",
+            f"the Prefect server cannot be reached: {(str(reason) or type(reason).__name__).splitlines()[0]}",
+            where=os.environ.get("PREFECT_API_URL") or "its temporary server",
+            fix="start it, correct PREFECT_API_URL (http://127.0.0.1:4200/api) or unset it; then run again: "
+            "what is done stays done",
         ) from None
 
 

@@ -14,8 +14,11 @@ from typing import Any
 from flows.clock import now
 from flows.logs import lines_of_run
 from flows.telemetry import measure_run, run_attributes, span
-from tasks.leases import Leases
-from tasks.run_ledger import Run, RunLedger, RunStep
+from scoring.errors import AqbError
+from tasks.leases import Leases, in_turn
+from tasks.monitoring_tables import RUNS
+from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
+from tasks.warehouse import Warehouse
 
 _LOG = logging.getLogger(__name__)
 
@@ -108,8 +111,22 @@ def recorded(
         try:
             yield recording
         except BaseException as error:
-            recording.ends("failed", message=f"{type(error).__name__}: {error}")
+            recording.ends("failed", message=reason_of(error))
             raise
         finally:
             recording.keep()
             attributes.update(run_attributes(recording.run))
+
+
+def reason_of(error: BaseException) -> str:
+    """Why something failed, fit to be kept: what other libraries say may quote a cell, so that only its kind is."""
+    return f"{type(error).__name__}: {error}" if isinstance(error, AqbError) else f"{type(error).__name__}: see the log"
+
+
+def publish_runs(warehouse: Warehouse, ledger: RunLedger, state_url: str, day: date, ending: Run | None = None) -> None:
+    """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be.
+
+    Read and written by one run at a time: the table is never older than what an earlier writer has put there.
+    """
+    with in_turn(warehouse, state_url, RUNS):
+        warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day, ending)])

@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 from typer.main import get_command
 
 from flows.cli import app
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from tasks import monitoring_tables, run_warehouse
 from tasks.agreement.table import AGREEMENTS, AGREEMENTS_SCHEMA
 from tasks.run_ledger import RUNS_SCHEMA
@@ -99,7 +99,7 @@ def _default(value: Any) -> str:
 
 
 def _tables() -> list[tuple[str, str, pa.Schema]]:
-    rubric = row_rubric("ola-monitoring")
+    rubric = row_rubric(MONITORING_RUBRIC)
     days, runs = monitoring_tables, run_warehouse
     return [
         (days.SCORES, "A row per scored chat turn.", rubric.scores_schema),

@@ -9,10 +9,13 @@ from prefect.artifacts import create_link_artifact
 from prefect.client.schemas.objects import State
 
 from flows.steps import step
+from tasks.leases import in_turn
 from tasks.reports.site.build import build_pages
 from tasks.settings import Settings
 from tasks.slack.news import Reports
 from tasks.warehouse import open_warehouse
+
+_LONGEST_BUILD_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,10 @@ def build_site(settings: Settings) -> Path:
     Raises:
         StorageError: the folder cannot be written.
     """
-    built = build_pages(open_warehouse(settings.warehouse, settings), Path(settings.reports), settings.time_zone)
+    warehouse = open_warehouse(settings.warehouse, settings)
+    # Whoever reads the tables later writes the pages later.
+    with in_turn(warehouse, settings.state_url, "site", _LONGEST_BUILD_S):
+        built = build_pages(warehouse, Path(settings.reports), settings.time_zone)
     _link(settings, built.path, "report-site", "품질 현황")
     if built.last_day_page:
         _link(settings, built.last_day_page, "report-last-day", "마지막으로 채점한 날")

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import Window, day_window
 from scoring.row_explanation import Explanation, explain
 from scoring.row_identity import KEY_HEX_DIGITS
@@ -20,14 +20,12 @@ from tasks.monitoring_tables import SCORES
 from tasks.settings import Settings
 from tasks.warehouse import open_warehouse
 
-RUBRIC_ID = "ola-monitoring"
-
 
 def explained_rows(
     row_ids: Sequence[str], source: str | None, settings: Settings
 ) -> tuple[dict[str, Explanation], list[FileFailure]]:
     """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
-    rubric = row_rubric(RUBRIC_ID)
+    rubric = row_rubric(MONITORING_RUBRIC)
     computed = {definition.name for definition in rubric.definitions}
     inputs = [name for name in rubric.scores_schema.names if name not in computed]
     found = {}
@@ -61,7 +59,7 @@ def _scored(source: str | None, window: Window | None, settings: Settings) -> It
     with TemporaryDirectory(prefix="aqb-") as folder:
         yield score_chat_rows(
             open_source(source or settings.monitoring.source, settings),
-            row_rubric(RUBRIC_ID),
+            row_rubric(MONITORING_RUBRIC),
             time_zone=settings.time_zone,
             window=window,
             staging=Path(folder) / "staging",

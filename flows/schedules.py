@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from prefect.client.schemas.objects import ConcurrencyLimitConfig
 from prefect.deployments.runner import RunnerDeployment
+from prefect.exceptions import PrefectException
 from prefect.flows import Flow, load_flow_from_entrypoint
 from prefect.schedules import Cron
 from prefect.types.entrypoint import EntrypointType
@@ -19,16 +20,16 @@ def served_deployments(file: Path) -> list[RunnerDeployment]:
     """The deployments of a `prefect.yaml`, to be served by one process: all but their work pool.
 
     Raises:
-        UsageError: the file is not there or holds no deployments.
+        UsageError: the file is not there, holds no deployments, or one that cannot be: no such flow, no such time.
     """
     try:
         deployments = yaml.safe_load(file.read_text(encoding="utf-8"))["deployments"]
         return [_served(deployment) for deployment in deployments]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, ImportError, PrefectException) as error:
         raise UsageError(
             f"no schedules can be read: {type(error).__name__}: {error}",
             where=str(file),
-            fix="name the file with --prefect-file; deployments/prefect.yaml of the project is one to start from",
+            fix="correct it, or name another with --prefect-file: deployments/prefect.yaml is one to start from",
         ) from error
 
 

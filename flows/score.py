@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.scored_file import ScoredFile
-from scoring.catalog import row_rubric, rubric_of
+from scoring.catalog import MONITORING_RUBRIC, row_rubric, rubric_of
 from scoring.errors import InputError, StorageError, UsageError
 from scoring.rubric import RowRubric
 from scoring.runs.recognise import FileFacts, Layout, agent_type_of, layout_of
@@ -23,7 +23,6 @@ from tasks.settings import Settings
 if TYPE_CHECKING:
     from tasks.judge.asking import Estimate
 
-CHAT_RUBRIC = "ola-monitoring"
 _CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
 
 
@@ -39,7 +38,7 @@ def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings
     """
     files = _files(inputs, choices)
     if _are_chat_rows(files, choices.rubric):
-        return [ScoredFile("", out, score_to_folder(inputs, choices.rubric or CHAT_RUBRIC, out, settings))]
+        return [ScoredFile("", out, score_to_folder(inputs, choices.rubric or MONITORING_RUBRIC, out, settings))]
     from flows.score_runs import score_test_runs  # with the judge and its database: a second that chat rows save
 
     return score_test_runs(files, choices, out, settings)

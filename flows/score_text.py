@@ -25,7 +25,9 @@ def score_text(scored: ScoredFile) -> str:
             _mean_line(name, value) for name, value in scored.summary["set"].items() if isinstance(value, Mapping)
         ]
         if unanswered := scored.summary["judge"]["by_status"].get("no_judge"):
-            lines.append(f"  no judge: what {unanswered:,} questions would tell is NULL")
+            lines.append(
+                f"  no judge: what {unanswered:,} questions would tell is NULL; --judge asks one (OPENAI_API_KEY)"
+            )
     lines.append(f"  report: {scored.folder / 'report.md'}")
     return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import day_window
 from scoring.errors import UsageError
 from scoring.googlesql_backend import literal
@@ -33,7 +33,7 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
         period = f"TIMESTAMP {start}", f"TIMESTAMP {end}"
     called: dict[str, str] = dict(PRODUCTION_PATHS) | dict(settings.bigquery.columns)
     paths = {name: settings.bigquery.prefix + called[name] for name in PRODUCTION_PATHS}
-    rubric = row_rubric("ola-monitoring")
+    rubric = row_rubric(MONITORING_RUBRIC)
     return scoring_query(
         rubric,
         chat_rows=chat_rows_query(f"`{source}`", paths, period),

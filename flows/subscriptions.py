@@ -17,18 +17,17 @@ from tasks.slack.settings import DEFAULT_ROUTE, AlertsSettings, Destination
 
 @dataclass(frozen=True)
 class Subscription:
-    """Who hears what, and where. Without a `post` it cannot be reached, and `problem` says why."""
+    """Who hears what, and where. Without a `post` it cannot be reached, and `problem` says why.
+
+    Messages are kept for what `is_wanted`. Nobody has asked for the default route until its secret is there.
+    """
 
     name: str
     filter: RouteFilter
     destination: Destination
     post: Post | None
-    problem: str = ""
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether messages are kept for it. Nobody has asked for the default route until its secret is there."""
-        return self.post is not None or self.name != DEFAULT_ROUTE
+    problem: str
+    is_wanted: bool
 
 
 def subscriptions(alerts: AlertsSettings) -> list[Subscription]:
@@ -42,29 +41,35 @@ def subscriptions(alerts: AlertsSettings) -> list[Subscription]:
     filters[DEFAULT_ROUTE] = DefaultFilter(others=tuple(filters.values()))
     found = []
     for name, destination in alerts.destinations().items():
-        post = post_of(destination, alerts.api_url)
-        if isinstance(post, str):
-            found.append(Subscription(name, filters[name], destination, None, post))
-        else:
-            found.append(Subscription(name, filters[name], destination, post))
+        secret = _secret(destination)
+        post = _post(destination, secret, alerts.api_url)
+        found.append(
+            Subscription(
+                name,
+                filters[name],
+                destination,
+                post=None if isinstance(post, str) else post,
+                problem=post if isinstance(post, str) else "",
+                is_wanted=bool(secret) or name != DEFAULT_ROUTE,
+            )
+        )
     return found
 
 
-def post_of(destination: Destination, api_url: str) -> Post | str:
-    """How to post to a destination, or why that is not possible. No secret stands in the reason."""
+def _post(destination: Destination, secret: str, api_url: str) -> Post | str:
+    """How to post to a destination, or why that is not possible. The secret does not stand in the reason."""
     if destination.uses_bot:
-        token = _secret(destination.bot_token_env, destination.bot_token_secret_block)
-        if token.startswith("xox") and token.isascii() and token.isprintable():
-            return BotPost(token, destination.channel, api_url)
+        if secret.startswith("xox") and secret.isascii() and secret.isprintable():
+            return BotPost(secret, destination.channel, api_url)
         return f"{_source(destination)} holds no bot token"
-    url = _secret(destination.webhook_env, destination.webhook_secret_block)
-    if _is_address(url):
-        return WebhookPost(url)
+    if _is_address(secret):
+        return WebhookPost(secret)
     return f"{_source(destination)} holds no address of a webhook"
 
 
-def _secret(variable: str, block: str) -> str:
-    """The value of an environment variable or a Prefect Secret block; empty where there is none."""
+def _secret(destination: Destination) -> str:
+    """The value of the environment variable or the Prefect Secret block; empty where there is none."""
+    variable, block = _names(destination)
     if variable:
         return os.environ.get(variable, "").strip()
     try:
@@ -75,9 +80,16 @@ def _secret(variable: str, block: str) -> str:
 
 
 def _source(destination: Destination) -> str:
-    variable = destination.webhook_env or destination.bot_token_env
-    block = destination.webhook_secret_block or destination.bot_token_secret_block
+    variable, block = _names(destination)
     return f"environment variable {variable}" if variable else f"Prefect Secret block {block}"
+
+
+def _names(destination: Destination) -> tuple[str, str]:
+    """The variable or the block that holds the secret; the other name is empty."""
+    return (
+        destination.webhook_env or destination.bot_token_env,
+        destination.webhook_secret_block or destination.bot_token_secret_block,
+    )
 
 
 def _is_address(url: str) -> bool:

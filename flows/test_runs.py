@@ -17,10 +17,11 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.alerting import deliver_waiting, tell_test_run
+from flows.alerting import STILL_NEWS, deliver_waiting, tell_test_run
 from flows.clock import now, today
 from flows.hooks import tell_of_end
-from flows.recording import recorded
+from flows.logs import warn
+from flows.recording import publish_runs, reason_of, recorded
 from flows.report import site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.score_runs import safe_name
@@ -35,11 +36,10 @@ from tasks.judge.budget import Budget
 from tasks.judge.questions import Question
 from tasks.judge.store import VerdictStore
 from tasks.leases import working_alone
-from tasks.monitoring_tables import RUNS
 from tasks.run_files import read_run_file
 from tasks.run_folder import write_run_folder
 from tasks.run_judging import joined, portions, questions_of
-from tasks.run_ledger import RUNS_SCHEMA, TEST_RUN, RunLedger
+from tasks.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.run_scoring import RunChoices, RunPlan, plan_of, score_run
 from tasks.run_warehouse import write_test_run
 from tasks.settings import Settings
@@ -115,12 +115,16 @@ def score_file(
     """Scores one file into its report folder and the warehouse."""
     path = Path(identity.name)
     scored = score_run(_plan(identity, settings), judged.verdicts if judged else {})
-    folder = Path(settings.reports) / "test-runs" / f"{safe_name(path.stem)}-{identity.sha256[:_HASH_DIGITS]}"
+    folder = _report_folder(settings, identity.name, identity.sha256)
     warehouse = open_warehouse(settings.warehouse, settings)
     untrusted = untrusted_metrics(warehouse, scored.plan.rubric.id)
     summary = write_run_folder(folder, scored, path, judged, untrusted)
     write_test_run(warehouse, day, scored, judged)
     return ScoredTestRun(name, folder, summary)
+
+
+def _report_folder(settings: Settings, name: str, sha256: str) -> Path:
+    return Path(settings.reports) / "test-runs" / f"{safe_name(Path(name).stem)}-{sha256[:_HASH_DIGITS]}"
 
 
 def _plan(identity: FileIdentity, settings: Settings) -> RunPlan:
@@ -169,7 +173,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )
-        scored, failures = [], []
+        scored, failures = [], list(inbox.unreadable)
         budget = Budget(settings.judge) if settings.judge.enabled else None
         for identity in inbox.new:
             result = _score_and_record(ledger, identity, settings, day, budget)
@@ -178,7 +182,8 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
             else:
                 failures.append(result)
         if inbox.new:
-            warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day)])
+            publish_runs(warehouse, ledger, settings.state_url, day)
+        untold = ledger.untold(TEST_RUN, day - STILL_NEWS)  # with those of a run that died before it told of them
     outcome = InboxOutcome(
         tuple(scored),
         tuple(failures),
@@ -186,13 +191,20 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         tuple(path.name for path in inbox.arriving),
         (
             *(site_after(settings).problems if scored else ()),
-            *(why for one in scored for why in tell_test_run(settings, one.folder, one.summary, one.run_id)),
+            *(why for run in untold for why in _tell(settings, run)),
             *deliver_waiting(settings),
         ),
     )
+    warn(outcome.problems)
     if failures:
         raise IncompleteInboxError(outcome)
     return outcome
+
+
+def _tell(settings: Settings, run: Run) -> tuple[str, ...]:
+    (read,) = run.inputs
+    folder = _report_folder(settings, read["name"], read["sha256"])
+    return tell_test_run(settings, folder, run.run_id) if folder.is_dir() else ()
 
 
 def _score_and_record(
@@ -220,8 +232,8 @@ def _score_and_record(
                 found = {name: scored.summary["counts"][name] for name in ("rows_in", "scored", "excluded", "rejected")}
                 counts.update(found)
         except Exception as error:  # noqa: BLE001 - another file must not stop with it
-            run.ends("failed", message=str(error))
-            return str(error)
+            run.ends("failed", message=reason_of(error))
+            return str(error) if isinstance(error, AqbError) else f"{identity.name}: {reason_of(error)}"
         run.ends("completed", **found, **{name: scored.summary[name] for name in ("rubric", "rubric_version")})
     return replace(scored, run_id=run.run.run_id)
 

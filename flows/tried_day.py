@@ -17,7 +17,7 @@ class TriedDay:
 
     day: date
     outcome: DayOutcome | None
-    error: str = ""
+    error: AqbError | None = None
     why: str = ""
 
     @property
@@ -28,9 +28,15 @@ class TriedDay:
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        found = self.outcome.problems if self.outcome else (self.error,)
+        found = self.outcome.problems if self.outcome else (str(self.error),)
         title = f"{self.day} ({self.why})" if self.why else str(self.day)
         return tuple(f"{title}: {problem}" for problem in found)
+
+    def result(self) -> DayOutcome:
+        """What came of the day; raises what stopped it."""
+        if self.outcome is None:
+            raise self.error or AssertionError("a day without an outcome has an error")
+        return self.outcome
 
 
 def try_day(
@@ -40,4 +46,4 @@ def try_day(
     try:
         return TriedDay(day, score_day(settings, day, kind, read_before), why=why)
     except AqbError as error:
-        return TriedDay(day, None, str(error), why)
+        return TriedDay(day, None, error, why)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import Window, day_window, days_between
 from scoring.errors import UsageError
 from scoring.rubric import RowRubric
@@ -23,7 +23,6 @@ from tasks.run_ledger import INTRADAY, Run, RunLedger
 from tasks.settings import Settings
 from tasks.warehouse import open_warehouse
 
-RUBRIC_ID = "ola-monitoring"
 PORTION_BYTES = 500_000_000
 
 
@@ -84,7 +83,7 @@ def backfill_plan(settings: Settings, first: date, last: date, today: date) -> B
     written = set(open_warehouse(settings.warehouse, settings).days(KPIS))
     with closing(RunLedger(settings.state_url)) as ledger:
         runs = ledger.latest_of_days(first, last)
-    rubric, parameters = row_rubric(RUBRIC_ID), day_parameters(settings)
+    rubric, parameters = row_rubric(MONITORING_RUBRIC), day_parameters(settings)
 
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)

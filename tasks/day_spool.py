@@ -1,7 +1,7 @@
-"""Days of a source that is read once for all of them.
+"""Days of chat row files that are read once for all of them.
 
-Reading one day means looking at every file of the source. For many days their rows are read in one pass, put into a
-folder by day, and handed out from there, exactly as if each day had been read alone.
+Reading one day means looking at every file. For many days their rows are read in one pass, put into a folder by day,
+and handed out from there, exactly as if each day had been read alone.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import polars as pl
 from scoring.days import Window, day_window
 from scoring.errors import StorageError
 from tasks.chat_rows import CHAT_ROW_SCHEMA, ChatRowFiles, ChatRowSource, FileFailure, FileIdentity, RowBatch
-from tasks.day_contents import DayContent, TellsContents
 
 
 class DaySpool:
-    """The rows of some days of a source, in a new folder that the caller removes.
+    """The rows of some days, in a new folder that the caller removes.
 
     A file that cannot be read, or has rows that cannot be read or dated, is left where it is: which of its days such
     a row belongs to is found out by reading that day alone.
@@ -28,7 +27,7 @@ class DaySpool:
         StorageError: the folder cannot be written.
     """
 
-    def __init__(self, source: ChatRowSource, days: Sequence[date], time_zone: str, folder: Path) -> None:
+    def __init__(self, source: ChatRowFiles, days: Sequence[date], time_zone: str, folder: Path) -> None:
         self._source = source
         self._days = set(days)
         self._time_zone = time_zone
@@ -38,7 +37,6 @@ class DaySpool:
         self.files = source.files
         self._identities = source.fingerprint()
         window = Window(day_window(days[0], time_zone).start, day_window(days[-1], time_zone).end)
-        self._contents = source.contents(window, time_zone) if isinstance(source, TellsContents) else None
         try:
             folder.mkdir(parents=True)
             for number, batch in enumerate(source.batches(window)):
@@ -52,12 +50,8 @@ class DaySpool:
             ) from error
 
     def of_day(self, day: date) -> ChatRowSource:
-        """The rows of one of the days, and their content if the source tells it."""
-        return _SpooledDay(self, day) if self._contents is None else _ToldDay(self, day)
-
-    def content_of(self, day: date) -> DayContent:
-        """What the source told of a day before its rows were read."""
-        return (self._contents or {}).get(day, DayContent())
+        """The rows of one of the days."""
+        return _SpooledDay(self, day)
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """What identified the files when they were read."""
@@ -66,14 +60,13 @@ class DaySpool:
     def batches_of(self, day: date) -> Iterator[RowBatch | FileFailure]:
         """The rows of a day, file by file."""
         for file in self.files:
-            if str(file) not in self._left:
+            if str(file) in self._left:
+                yield from ChatRowFiles([file]).batches(day_window(day, self._time_zone))
+            else:
                 yield from self._kept(str(file), day)
-                continue
-            alone = ChatRowFiles([file]) if isinstance(self._source, ChatRowFiles) else self._source
-            yield from alone.batches(day_window(day, self._time_zone))
 
     def outlook(self, window: Window) -> str:
-        """What reading a period of the source would take."""
+        """What reading a period of the files would take."""
         return self._source.outlook(window)
 
     def _keep(self, batch: RowBatch, number: int) -> None:
@@ -116,13 +109,6 @@ class _SpooledDay:
 
     def outlook(self, window: Window) -> str:
         return self._spool.outlook(window)
-
-
-class _ToldDay(_SpooledDay):
-    """One day of a spool whose source tells contents."""
-
-    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
-        return {self._day: self._spool.content_of(self._day)}
 
 
 def _can_be_split(batch: RowBatch) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from scoring.errors import InputError
+from tasks.input_files import readable
 
 LARGEST_CELL = 8 * 1024 * 1024
 LONGEST_LINE = 64 * 1024 * 1024
@@ -38,13 +39,12 @@ class TextRow(NamedTuple):
 
 
 class BrokenRow(NamedTuple):
-    """Lines `line` to `last_line`, of which no row could be made.
+    """Lines from `line` on, of which no row could be made.
 
-    `code` is English, `reason` a Korean sentence without any content of the row.
+    `code` is English, `reason` Korean: what is wrong and which lines are lost, without any content of the row.
     """
 
     line: int
-    last_line: int
     code: str
     reason: str
 
@@ -53,13 +53,16 @@ class DelimitedText:
     """One delimited file: its encoding and header at once, its rows as a stream in bounded memory.
 
     `columns` are the header cells without BOM and surrounding blanks; a name may occur twice, what that means is the
-    caller's. Raises InputError for a file that is empty or whose header cannot be read.
+    caller's.
+
+    Raises:
+        InputError: the file cannot be opened, is empty, or its header cannot be read.
     """
 
     def __init__(self, path: Path, delimiter: str = ",") -> None:
         self.path = path
         self.delimiter = delimiter
-        with path.open("rb") as file:
+        with readable(path), path.open("rb") as file:
             self.encoding = _encoding_of(file.read(_SAMPLE_BYTES))
             file.seek(0)
             header = _Records(file, self).header()
@@ -115,6 +118,7 @@ class _Lines:
             raise InputError(
                 f"line {self.number} is longer than {LONGEST_LINE:,} bytes: expected delimited text",
                 where=str(self._text.path),
+                fix="check that it is a table, and export it again",
             )
         return raw.decode(self._text.encoding, "surrogateescape")
 
@@ -198,7 +202,7 @@ class _Records:
             code = "wrong_field_count"
             what = f"칸이 {len(found)}개입니다(머리글은 {width}개)"
         lost = f"{line}번째 줄" if lines.number == line else f"{line}~{lines.number}번째 줄"
-        return BrokenRow(line, lines.number, code, f"{what}. {lost}을 버리고 그다음 줄부터 다시 읽었습니다.")
+        return BrokenRow(line, code, f"{what}. {lost}을 버리고 그다음 줄부터 다시 읽었습니다.")
 
 
 def _encodable(cells: list[str]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,15 +25,21 @@ def identity_of(path: Path) -> FileIdentity:
     """The identity of a file.
 
     Raises:
-        InputError: it cannot be opened.
+        InputError: it cannot be opened, or has a name that no table could hold.
     """
+    with readable(_speakable(path)), path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return FileIdentity(str(path), digest.hexdigest(), file.tell())
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """What the system refuses within the block is an InputError of this file or folder."""
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256")
-            return FileIdentity(str(path), digest.hexdigest(), file.tell())
+        yield
     except OSError as error:
         raise InputError(
-            f"cannot be read: {error.strerror}", where=str(path), fix="check the path and its permissions"
+            f"cannot be read: {error.strerror or error}", where=str(path), fix="check the path and its permissions"
         ) from error
 
 
@@ -40,7 +48,10 @@ def matching_files(inputs: Sequence[str | Path], endings: Sequence[str]) -> tupl
 
     Of a folder every file with one of `endings` is taken, at any depth and sorted by path; what is hidden or starts
     with `_` or `~` is left to the tools that wrote it. A glob may find files and folders. A file named outright is
-    always taken. Raises InputError when an input matches nothing.
+    always taken.
+
+    Raises:
+        InputError: an input matches nothing, may not be looked at, or has a name that no table could hold.
     """
     found: dict[Path, Path] = {}
     for given in inputs:
@@ -51,19 +62,21 @@ def matching_files(inputs: Sequence[str | Path], endings: Sequence[str]) -> tupl
 
 def files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
     """The files of a folder, as above."""
-    paths = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in paths if _is_meant(path.relative_to(folder), endings))
+    with readable(folder):
+        paths = (path for path in folder.rglob("*") if path.is_file())
+        return sorted(path for path in paths if _is_meant(path.relative_to(folder), endings))
 
 
 def _matches(given: Path, endings: Sequence[str]) -> list[Path]:
-    if given.is_file():
-        return [given]
-    found = files_in(given, endings) if given.is_dir() else _by_glob(given, endings)
+    with readable(given):
+        if given.is_file():
+            return [_speakable(given)]
+        found = list(map(_speakable, files_in(given, endings) if given.is_dir() else _by_glob(given, endings)))
     if not found:
         raise InputError(
             f"nothing to read: looked for a file, a folder or a glob with files ending in {', '.join(endings)}",
             where=str(given),
-            fix="check the path",
+            fix="check the path, and that it may be read",
         )
     return found
 
@@ -77,10 +90,21 @@ def _by_glob(pattern: Path, endings: Sequence[str]) -> list[Path]:
     for path in hits:
         if path.is_dir():
             found += files_in(path, endings)
-        elif _is_meant(Path(path.name), endings):
+        elif path.is_file() and _is_meant(Path(path.name), endings):
             found.append(path)
     return found
 
 
 def _is_meant(path: Path, endings: Sequence[str]) -> bool:
     return path.suffix.lower() in endings and not any(part.startswith((".", "_", "~")) for part in path.parts)
+
+
+def _speakable(path: Path) -> Path:
+    """The same path. A name whose bytes are no UTF-8 could stand in no table and no report."""
+    name = os.fsencode(path)
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        shown = name.decode(errors="backslashreplace")
+        raise InputError("the bytes of this name are no UTF-8", where=shown, fix="rename it") from None
+    return path

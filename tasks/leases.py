@@ -145,11 +145,15 @@ def working_alone(warehouse: Warehouse, state_url: str, name: str) -> Iterator[P
 
 
 @contextmanager
-def in_turn(warehouse: Warehouse, state_url: str, name: str) -> Iterator[None]:
-    """For a few moments nobody else does what is called `name`; the others wait."""
+def in_turn(warehouse: Warehouse, state_url: str, name: str, wait_s: float | None = None) -> Iterator[None]:
+    """For a few moments nobody else does what is called `name`; the others wait, for a lease at most `wait_s`.
+
+    Raises:
+        StorageError: whoever holds the lease does not come to an end.
+    """
     if isinstance(warehouse, FolderWarehouse):
         with warehouse.turn(name):
             yield
         return
-    with closing(Leases(state_url)) as leases, leases.held(name):
+    with closing(Leases(state_url)) as leases, leases.held(name, wait_s):
         yield

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from scoring.catalog import row_rubric
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.erasure import PERSONAL_COLUMNS, cleared
 from scoring.errors import StorageError
 from tasks.erased_sessions import remember_erased
@@ -31,7 +31,6 @@ from tasks.whole_files import unfinished_files, write_text
 
 TEXTS = ("user_input", "llm_response")
 ERASED_CELL = "(삭제됨)"
-_RUBRIC_ID = "ola-monitoring"
 _LEFTOVER_AFTER = timedelta(days=1)
 _ROWS_PER_FRAME = 20_000
 
@@ -45,7 +44,7 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(_RUBRIC_ID)
+    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
     places = ("reports that quote", f"{SCORES}: texts", f"{JUDGEMENTS}: rows", "verdicts", "alert messages")
     found = dict.fromkeys(places, 0)
     for day in _days(warehouse, SCORES, before):
@@ -81,7 +80,7 @@ def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(_RUBRIC_ID)
+    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
     if not dry_run:
         remember_erased(settings.state_url, session_id, now)
     mine = pl.col("session_id") == session_id

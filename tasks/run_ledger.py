@@ -6,7 +6,7 @@ Two tables: `runs`, a row a run of one day or of one test-run file; `run_steps`,
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from typing import Any
@@ -45,6 +45,7 @@ _runs = sa.Table(
     sa.Column("model", sa.String),
     sa.Column("prompt_versions", sa.String),
     sa.Column("cost_usd", sa.Float),
+    sa.Column("told_at", UtcDateTime),
 )
 sa.Index("runs_by_day", _runs.c.score_date)
 _steps = sa.Table(
@@ -93,6 +94,7 @@ class Run:
 
     `inputs` are the fingerprints of its files, `content` that of the day's rows whatever files they stand in;
     `parameters` are the settings that change the result. `model`, `prompt_versions` and `cost_usd` are the judge's.
+    `told_at` is when the routes were told of what it found: None where nobody listens, or it died before.
     """
 
     run_id: str
@@ -115,6 +117,7 @@ class Run:
     model: str | None = None
     prompt_versions: str | None = None
     cost_usd: float | None = None
+    told_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -188,6 +191,16 @@ class RunLedger:
         with self._database.transaction() as connection:
             return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
 
+    def untold(self, kind: str, since: date) -> list[Run]:
+        """The runs of this kind and of days from `since` on that have scored something of which nobody was told."""
+        scored = (_runs.c.kind == kind) & (_runs.c.score_date >= since) & _runs.c.rows_in.is_not(None)
+        return self._runs(sa.select(_runs).where(scored, _runs.c.told_at.is_(None)))
+
+    def mark_told(self, run_ids: Sequence[str], at: datetime) -> None:
+        """Notes that the routes were told of these runs."""
+        with self._database.transaction() as connection:
+            connection.execute(sa.update(_runs).where(_runs.c.run_id.in_(list(run_ids))).values(told_at=at))
+
     def frame_of_day(self, day: date, ending: Run | None = None) -> pl.DataFrame:
         """The runs of one day in the columns of `RUNS_SCHEMA`, earliest first; the newest is the last.
 
@@ -195,7 +208,7 @@ class RunLedger:
         """
         runs = [ending if ending and run.run_id == ending.run_id else run for run in self.of_day(day)]
         rows = [
-            asdict(run) | {"inputs": _json(run.inputs), "parameters": run.parameters and _json(run.parameters)}
+            _published(run) | {"inputs": _json(run.inputs), "parameters": run.parameters and _json(run.parameters)}
             for run in runs
         ]
         empty = empty_frame(RUNS_SCHEMA)
@@ -214,6 +227,10 @@ class RunLedger:
         with self._database.transaction() as connection:
             connection.execute(sa.delete(table).where(same))
             connection.execute(sa.insert(table).values(**row))
+
+
+def _published(run: Run) -> dict[str, Any]:
+    return {name: value for name, value in asdict(run).items() if name in RUNS_SCHEMA.names}
 
 
 def _json(value: Any) -> str:

@@ -66,7 +66,9 @@ def plan_of(run: RunFile, choices: RunChoices, settings_options: Mapping[str, Op
     known = tuple(rubrics())
     rubric = rubric_of(recognise.rubric_of(run.facts, option=choices.rubric, known=known))
     if not isinstance(rubric, RunRubric):
-        raise UsageError(f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name)
+        raise UsageError(
+            f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"
+        )
     agent_type = recognise.agent_type_of(
         run.facts, option=choices.agent_type, has_expected_filters=run.has_expected_filters
     )

@@ -24,31 +24,26 @@ _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; severa
 
 @dataclass(frozen=True)
 class ScoredFolder:
-    """What `aqb score --out` has written for one test run."""
+    """What `aqb score --out` has written for one test run.
+
+    `file` is the name of the file that was scored, `version` the rubric's, with the options that were changed.
+    """
 
     folder: Path
     summary: dict[str, Any]
     rubric: RunRubric
-
-    @property
-    def file(self) -> str:
-        """The name of the file that was scored."""
-        return str(self.summary["inputs"][0]["name"])
-
-    @property
-    def version(self) -> str:
-        """The version of the rubric, with the options that were changed."""
-        return str(self.summary["rubric_version"])
+    file: str
+    version: str
 
     @cached_property
     def scores(self) -> pl.DataFrame:
         """A row per execution."""
-        return _table(self.folder / "scores.parquet")
+        return _table(self.folder / "scores.parquet", "query_id", "round")
 
     @cached_property
     def queries(self) -> pl.DataFrame:
         """A row per query."""
-        return _table(self.folder / "queries.parquet")
+        return _table(self.folder / "queries.parquet", "query_id", "query_text")
 
     @property
     def titles(self) -> dict[str, str]:
@@ -75,19 +70,22 @@ def read_scored_folder(folder: Path) -> ScoredFolder:
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         rubric = rubric_of(summary["rubric"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        file, version = str(summary["inputs"][0]["name"]), str(summary["rubric_version"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError("no scored test run", where=str(folder), fix=_FIX) from error
     if not isinstance(rubric, RunRubric):
         raise UsageError(f"these are chat rows, scored by {rubric.id}, and no test run", where=str(folder), fix=_FIX)
-    return ScoredFolder(folder, summary, rubric)
+    return ScoredFolder(folder, summary, rubric, file, version)
 
 
 def _column(metric: str) -> str:
     return metric if metric == TOTAL else f"{metric}_score"
 
 
-def _table(path: Path) -> pl.DataFrame:
+def _table(path: Path, *required: str) -> pl.DataFrame:
     try:
-        return pl.read_parquet(path)
+        table = pl.read_parquet(path)
+        table.select(required)
+        return table
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError("this table of a scored test run cannot be read", where=str(path), fix=_FIX) from error

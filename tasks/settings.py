@@ -34,6 +34,8 @@ _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 
+# An empty variable, as a script with a misspelt name sets it, must not mean the working folder.
+_Place = Annotated[str, Field(min_length=1)]
 # `tolerance_percent = 1` is as good as "1".
 _OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
 
@@ -48,7 +50,7 @@ class _SettingsFile(TomlConfigSettingsSource):
 class MonitoringSettings(Section):
     """Chat rows of production: where they come from and what the score table keeps."""
 
-    source: str = "data/chat_rows"
+    source: _Place = "data/chat_rows"
     """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
 
     keep_text: Literal["flagged", "all", "none"] = "flagged"
@@ -70,10 +72,10 @@ class MonitoringSettings(Section):
 class InboxSettings(Section):
     """Test runs of agents: where their files arrive."""
 
-    inbox: str = "data/inbox"
+    inbox: _Place = "data/inbox"
     """The folder whose new files (CSV, TSV, XLSX) are scored once each."""
 
-    quiet_s: float = 5.0
+    quiet_s: float = Field(default=5.0, ge=0, le=86_400)
     """Seconds that a file must have rested: a younger one may still be on its way and is left for the next run."""
 
 
@@ -92,10 +94,10 @@ class Settings(BaseSettings):
     time_zone: str = "Asia/Seoul"
     """The zone whose calendar days are scored."""
 
-    warehouse: str = "data/warehouse"
+    warehouse: _Place = "data/warehouse"
     """Where the score tables go: a folder, or `bigquery://project/dataset`."""
 
-    reports: str = "data/reports"
+    reports: _Place = "data/reports"
     """The folder of the reports for people."""
 
     state_url: str = "sqlite:///data/state.db"
@@ -131,8 +133,8 @@ class Settings(BaseSettings):
     def _known_zone(cls, name: str) -> str:
         try:
             ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError):
-            raise ValueError(f"'{name}' is no time zone; use a name such as Asia/Seoul or UTC") from None
+        except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
+            raise ValueError(f"{name[:80]!r} is no time zone; use a name such as Asia/Seoul or UTC") from None
         return name
 
     @classmethod
@@ -159,20 +161,20 @@ def load_settings(**options: Any) -> Settings:
     try:
         settings = Settings(**options)
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
-        raise UsageError(
-            "settings are wrong: " + "; ".join(problems),
-            where=f"{SETTINGS_FILE} or {_PREFIX}* variables",
-            fix=f"the settings that exist: {', '.join(_names())}",
-        ) from error
+        raise _wrong(error) from error
     except SettingsError as error:
         raise UsageError(
-            str(error), where=f"{_PREFIX}* variables", fix="set single values: AQB_MONITORING__SOURCE=..."
+            str(error), where=f"{_PREFIX}* variables", fix=f"write lists as JSON, or set them in {SETTINGS_FILE}"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {error.strerror}", where=SETTINGS_FILE, fix="check its permissions"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
             f"not valid TOML in UTF-8: {error}", where=SETTINGS_FILE, fix="correct it, or save it as UTF-8"
         ) from error
+    _refuse_unknown_options(settings)
     _refuse_readable_secrets(settings)
     return settings
 
@@ -217,6 +219,41 @@ def _names() -> list[str]:
 
 def _variable(name: str) -> str:
     return _PREFIX + name.upper().replace(".", "__")
+
+
+def _wrong(error: ValidationError) -> UsageError:
+    """Names each wrong setting and what is wrong with it; its value may be a secret."""
+    names = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
+    places = {_origin(name) for name in names}
+    unknown = any(problem["type"] == "extra_forbidden" for problem in names.values())
+    listed = f"the settings that exist: {', '.join(_names())}"
+    return UsageError(
+        "settings are wrong: "
+        + "; ".join(f"{name}: {problem['msg'].removeprefix('Value error, ')}" for name, problem in names.items()),
+        where=", ".join(sorted(places)),
+        fix=listed if unknown else "correct it; docs/reference/settings.md says what each setting takes",
+    )
+
+
+def _origin(name: str) -> str:
+    """The variable that a wrong setting came from, or the file. A list is one variable for all its parts."""
+    variable = _variable(name)
+    return next((one for one in _environment() if f"{variable}__".startswith(f"{one}__")), SETTINGS_FILE)
+
+
+def _refuse_unknown_options(settings: Settings) -> None:
+    """An option that no rubric has would change nothing, and say nothing."""
+    for rubric_id, options in settings.rubric_options.items():
+        from scoring.catalog import rubric_of  # builds every rubric, which few commands need
+        from scoring.run_rubric import RunRubric
+
+        try:
+            rubric = rubric_of(rubric_id)
+            if not isinstance(rubric, RunRubric):
+                raise UsageError(f"{rubric_id} has no options", fix="leave them out")
+            rubric.chosen(options)
+        except UsageError as error:
+            raise UsageError(error.what, where=f"rubric_options.{rubric_id}", fix=error.fix) from None
 
 
 def _refuse_readable_secrets(settings: Settings) -> None:

@@ -55,7 +55,9 @@ class StateDatabase:
         try:
             parsed = sa.make_url(url)
             self._engine = sa.create_engine(parsed)
-        except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
+        except ModuleNotFoundError as error:
+            raise _unusable(f"the driver {error.name} is not installed") from error
+        except sa.exc.ArgumentError as error:
             raise _unusable(str(error)) from error
         except ValueError:
             raise _unusable("its port is no number") from None
@@ -121,5 +123,6 @@ def _begin_immediate(connection: sa.Connection) -> None:
 
 def _unusable(reason: str) -> UsageError:
     return UsageError(
-        f"state_url is no database URL that can be used: {reason}", fix="for example sqlite:///data/state.db"
+        f"state_url is no database URL that can be used: {reason}",
+        fix="for example sqlite:///data/state.db or postgresql+psycopg://user@host/database",
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -24,8 +25,7 @@ def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame])
     """Replaces `path` atomically by the rows of `frames` in the columns of `schema`; returns how many.
 
     A reader sees the old file or the new one. Row groups have a fixed size, so the bytes depend on the rows and their
-    order alone, not on how they came in frames. Whoever writes one path at a time needs no lock; two writers of the
-    same path must hold one.
+    order alone, not on how they came in frames. Of two writers of the same path one waits for the other.
 
     Raises:
         StorageError: the folder cannot be written or the disk is full; the old file is still there.
@@ -48,23 +48,47 @@ def write_text(path: Path, text: str | Iterator[str]) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A hidden file beside `path` that takes its place when the block ends well, and is removed when it does not."""
+    """A hidden file beside `path` that takes its place when the block ends well, and is removed when it does not.
+
+    It belongs to one writer at a time, in whatever process. What a killed one has left is taken over.
+    """
     unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield unfinished
-        unfinished.replace(path)
-        _sync_folder(path.parent)
+        with _alone_with(unfinished):
+            yield unfinished
+            unfinished.replace(path)
+            _sync_folder(path.parent)
     except OSError as error:
         raise StorageError(
             f"cannot write: {error.strerror or error}",
             where=str(path),
             fix="check free space and permissions, then run again; the file is as it was before",
         ) from error
-    finally:
-        # Where nothing can be written (no folder, a read-only disk) there is nothing to remove either.
-        with suppress(OSError):
-            unfinished.unlink()
+
+
+@contextmanager
+def _alone_with(unfinished: Path) -> Iterator[None]:
+    """Holds the kernel's lock on a file, which ends with its owner, and removes the file unless it was renamed."""
+    while True:
+        with unfinished.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not _is_at(unfinished, file):
+                continue  # whoever had it before has renamed it
+            try:
+                yield
+            finally:
+                if _is_at(unfinished, file):
+                    unfinished.unlink()
+            return
+
+
+def _is_at(path: Path, file: IO[bytes]) -> bool:
+    """Whether an open file still has this name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def parquet_into(file: IO[bytes], schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.terminal import Json, print_json
+from flows.commands.terminal import Json, day_option, print_json
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,10 +19,7 @@ _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
 
 
 def alerts(
-    day: Annotated[
-        datetime | None,
-        typer.Option("--date", formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="Also tell what is new of this day."),
-    ] = None,
+    day: Annotated[datetime | None, day_option("--date", "Also tell what is new of this day.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
     preview: Annotated[
         str, typer.Option(help="Print what each route would have had in so many past days.", metavar="30d")

@@ -14,7 +14,7 @@ runs_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 @runs_app.callback()
 def runs(
     context: typer.Context,
-    last: Annotated[int, typer.Option(help="How many runs, the latest ones.", min=1)] = 20,
+    last: Annotated[int, typer.Option(help="How many runs, the latest ones.", min=1, max=1_000_000)] = 20,
     as_json: Json = False,
 ) -> None:
     """List the latest runs: when, which day, how they ended.

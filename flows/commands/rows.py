@@ -10,8 +10,6 @@ import typer
 from flows.commands.terminal import FirstDay, Json, LastDay, complain, print_json
 from scoring.errors import UsageError
 
-RUBRIC = "ola-monitoring"
-
 
 def rows(
     row_ids: Annotated[list[str], typer.Argument(help="Row ids from a score table.", metavar="ROW_ID...")],
@@ -23,7 +21,7 @@ def rows(
     Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
     """
     from flows.rows import explained_rows
-    from scoring.catalog import row_rubric
+    from scoring.catalog import MONITORING_RUBRIC, row_rubric
     from tasks.reports.row_explanation import explanation_dict, explanation_text
     from tasks.settings import load_settings
 
@@ -31,7 +29,9 @@ def rows(
     if as_json:
         print_json([explanation_dict(row_id, row) for row_id, row in found.items()])
     elif found:
-        typer.echo("\n\n".join(explanation_text(row_rubric(RUBRIC), row_id, row) for row_id, row in found.items()))
+        typer.echo(
+            "\n\n".join(explanation_text(row_rubric(MONITORING_RUBRIC), row_id, row) for row_id, row in found.items())
+        )
     if missing := sorted(set(row_ids) - set(found)):
         typer.echo(f"not in the source: {', '.join(missing)}", err=True)
         for failure in failures:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from flows.commands.terminal import Json, print_json
+from flows.commands.terminal import Json, day_option, print_json
 from scoring.errors import UsageError
 
 rubrics_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
@@ -63,10 +63,7 @@ def sql(
     source: Annotated[
         str, typer.Option(help="Table or view with the chat rows.")
     ] = "finola-global.ola_monitoring.view_ola_monitoring",
-    day: Annotated[
-        datetime | None,
-        typer.Option("--date", formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="Only this day. Default: all rows."),
-    ] = None,
+    day: Annotated[datetime | None, day_option("--date", "Only this day. Default: all rows.")] = None,
 ) -> None:
     """Print the query that scores chat rows inside BigQuery, ready to paste into its console.
 

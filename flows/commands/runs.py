@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from flows.commands.terminal import Json, print_json
+from flows.commands.terminal import Json, day_option, print_json
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 def nightly(
     day: Annotated[
         datetime | None,
-        typer.Option(
-            "--date",
-            formats=["%Y-%m-%d"],
-            metavar="YYYY-MM-DD",
-            help="The day to score, and no other. Default: yesterday, after the days before it that need it.",
+        day_option(
+            "--date", "The day to score, and no other. Default: yesterday, after the days before it that need it."
         ),
     ] = None,
     intraday: Annotated[
@@ -40,25 +37,29 @@ def nightly(
 
     Example: aqb nightly --date 2026-02-13
     """
+    from flows.clock import begun
+
     if day and intraday:
         raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
     if dry_run:
         _show_plan(day.date() if day else None, intraday=intraday, as_json=as_json)
         return
     kind: Literal["nightly", "intraday"] = "intraday" if intraday else "nightly"
-    _run_nightly(_settings_of_night(), [day.date() if day else None], kind, as_json=as_json)
+    settings = _settings_of_night()
+    chosen = begun(day.date(), settings.time_zone) if day else None
+    _run_nightly(settings, [chosen], kind, as_json=as_json)
 
 
 def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
     """What a run would do with the day, without reading a row: in BigQuery that is a dry run, which costs nothing."""
-    from flows.clock import today
+    from flows.clock import begun, today
     from scoring.days import day_window
     from tasks.chat_rows import open_source
     from tasks.engine import scores_inside
     from tasks.settings import load_settings
 
     settings = load_settings()
-    chosen = day or today(settings.time_zone) - timedelta(days=0 if intraday else 1)
+    chosen = begun(day, settings.time_zone) if day else today(settings.time_zone) - timedelta(days=0 if intraday else 1)
     source = open_source(settings.monitoring.source, settings)
     plan = {
         "day": str(chosen),

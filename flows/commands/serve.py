@@ -24,6 +24,7 @@ def serve(
     import prefect
     from prefect.settings import PREFECT_API_URL
 
+    from flows.prefect_home import reaching_prefect
     from flows.schedules import served_deployments
 
     deployments = served_deployments(prefect_file)
@@ -33,4 +34,5 @@ def serve(
             fix="start one with `prefect server start` and set PREFECT_API_URL=http://127.0.0.1:4200/api",
         )
     # Schedules go on while this process is away: a run that came due meanwhile starts when it is back.
-    prefect.serve(*deployments, pause_on_shutdown=False)
+    with reaching_prefect():
+        prefect.serve(*deployments, pause_on_shutdown=False)

@@ -10,9 +10,24 @@ import typer
 
 from scoring.errors import AqbError
 
+_FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1), datetime(9998, 12, 31)  # noqa: DTZ001  (calendar days have no zone)
+
+
+def day_option(name: str, explained: str) -> Any:
+    """An option that takes a calendar day; it arrives as the midnight of that day, without a zone."""
+    return typer.Option(name, formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help=explained, callback=_possible)
+
+
+def _possible(day: datetime | None) -> datetime | None:
+    """Refuses days whose neighbours, or whose midnight in UTC, no calendar has."""
+    if day and not _FIRST_DAY <= day <= _LAST_DAY:
+        raise typer.BadParameter(f"{day.date()} is not between {_FIRST_DAY.date()} and {_LAST_DAY.date()}.")
+    return day
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for programs.")]
-FirstDay = Annotated[datetime, typer.Option("--from", formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="First day.")]
-LastDay = Annotated[datetime, typer.Option("--to", formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help="Last day.")]
+FirstDay = Annotated[datetime, day_option("--from", "First day.")]
+LastDay = Annotated[datetime, day_option("--to", "Last day.")]
 
 
 def print_json(value: Any) -> None:

@@ -44,12 +44,13 @@ def read_labels(path: Path) -> list[Label]:
     Raises:
         InputError: no such file, no table, a column is missing, a row names no item, or a person labels an item twice.
     """
-    try:
-        table = text_table(path)
-    except OSError as error:
+    if path.suffix.lower() == ".xlsx":
         raise InputError(
-            f"cannot be read: {error.strerror}", where=str(path), fix="give a CSV file of labels"
-        ) from error
+            "a workbook is no file of labels",
+            where=str(path),
+            fix="`aqb review import` makes one of a review workbook; else save it as CSV in UTF-8",
+        )
+    table = text_table(path)
     if missing := [name for name in _REQUIRED if name not in table.columns]:
         raise InputError(
             f"columns are missing: {', '.join(missing)}",

@@ -52,7 +52,7 @@ def labelled_runs(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: P
     for label in labels:
         try:
             pair = _run_pair(label, by_file)
-        except _NoSuchItemError as problem:
+        except _LabelError as problem:
             problems.append((label.line, str(problem)))
         else:
             pairs += [pair] if pair else []
@@ -86,8 +86,8 @@ def labelled_rows(labels: Sequence[Label], warehouse: Warehouse, path: Path) -> 
     return Labelled(pairs, RUBRIC.id, ", ".join(sorted(versions)), _GRADE_TITLES)
 
 
-class _NoSuchItemError(Exception):
-    """What a label names is not there."""
+class _LabelError(Exception):
+    """What is wrong with a label: what it names is not there, or it is no number of points."""
 
 
 class _Items:
@@ -103,20 +103,20 @@ class _Items:
         """The row of the item that a label names."""
         metric = self._metrics.get(label.metric)
         if metric is None:
-            raise _NoSuchItemError(f"no metric '{label.metric}'; there are {', '.join(self._metrics)}")
+            raise _LabelError(f"no metric '{label.metric}'; there are {', '.join(self._metrics)}")
         if label.round and not metric.per_execution:
-            raise _NoSuchItemError(f"{label.metric} is one score of the whole query: leave its round empty")
+            raise _LabelError(f"{label.metric} is one score of the whole query: leave its round empty")
         row = self._rows.get((label.query_id, label.round))
         if row is None:
             place = f" in round {label.round}" if label.round else ""
-            raise _NoSuchItemError(f"no query '{label.query_id}'{place}")
+            raise _LabelError(f"no query '{label.query_id}'{place}")
         return row
 
 
 def _run_pair(label: Label, by_file: Mapping[str, _Items]) -> Pair | None:
     items = by_file.get(label.file) if label.file or len(by_file) > 1 else next(iter(by_file.values()))
     if items is None:
-        raise _NoSuchItemError(f"no run of the file '{label.file}'; there are {', '.join(by_file)}")
+        raise _LabelError(f"no run of the file '{label.file}'; there are {', '.join(by_file)}")
     row = items.row(label)
     score, points = row[f"{label.metric}_score"], _points(label.label)
     return None if score is None else Pair(label.metric, row["agent_type"], (label.file, label.query_id), score, points)
@@ -128,7 +128,7 @@ def _points(label: str) -> float:
     except ValueError:
         points = -1
     if not 0 <= points <= _MAX_POINTS:
-        raise _NoSuchItemError(f"'{label}' is no number of points from 0 to {_MAX_POINTS}")
+        raise _LabelError(f"'{label}' is no number of points from 0 to {_MAX_POINTS}")
     return points
 
 

@@ -49,14 +49,17 @@ def holds_text(kind: pa.DataType) -> bool:
 
 
 def holds_labels(kind: pa.DataType) -> bool:
+    """Tenants or sessions: text, or the integers that some exports write instead."""
     return holds_text(kind) or bool(types.is_integer(kind))
 
 
 def holds_numbers(kind: pa.DataType) -> bool:
+    """Token counts: any type of number, or numbers written as text."""
     return holds_labels(kind) or bool(types.is_floating(kind) or types.is_decimal(kind))
 
 
 def holds_timestamps(kind: pa.DataType) -> bool:
+    """Timestamps of any unit, dates, or either written as text."""
     return holds_text(kind) or bool(types.is_timestamp(kind) or types.is_date(kind))
 
 

@@ -121,6 +121,7 @@ def session_in(metadata: object) -> object:
 
 
 def timestamp_out_of_range(value: object) -> UnreadableCell:
+    """Why a timestamp outside the years 0001 to 9999 is rejected."""
     reason = f"timestamp 값이 0001년부터 9999년까지를 벗어납니다: {_shown(value)}"
     return UnreadableCell("timestamp", "timestamp_out_of_range", reason)
 

@@ -69,6 +69,8 @@ def _reader_of(path: Path) -> Callable[[Path, Window | None], Iterator[RowBatch]
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
+    if isinstance(error, PermissionError):
+        return InputError("cannot be read: Permission denied", where=str(path), fix="change its permissions")
     found = str(error).partition("\n")[0]
     if path.is_file() and not path.stat().st_size:
         found = "the file is empty (0 bytes)"

@@ -63,7 +63,11 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     with path.open("rb") as file:
         for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=1):
             if len(raw) == LONGEST_LINE:
-                raise InputError(f"line {number} is longer than {LONGEST_LINE:,} bytes", where=str(path))
+                raise InputError(
+                    f"line {number} is longer than {LONGEST_LINE:,} bytes: expected one JSON object a line",
+                    where=str(path),
+                    fix="check that it is JSON Lines, and export it again",
+                )
             if number == 1:
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
             if text := raw.decode("utf-8", "surrogateescape").strip(" \t\r\n"):

@@ -114,9 +114,11 @@ class RowBuilder:
 
     @property
     def full(self) -> bool:
+        """Whether there is enough for a batch."""
         return self._rows_in >= BATCH_ROWS or self._bytes >= BATCH_BYTES
 
     def add(self, line: int, row: Cells) -> None:
+        """A row of the window, or a reject of it; a row outside the window is only counted."""
         self._rows_in += 1
         try:
             moment = cells.instant(row.timestamp)

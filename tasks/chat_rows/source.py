@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from scoring.days import Window
+from scoring.errors import UsageError
 from tasks.bigquery.names import is_bigquery
 from tasks.chat_rows.files import ChatRowFiles
 from tasks.chat_rows.rows import FileFailure, RowBatch
@@ -44,8 +45,15 @@ def open_source(address: str | Path, settings: Settings, labels: Mapping[str, st
 
     Raises:
         InputError: nothing is there.
-        UsageError, StorageError: as BigQuery does.
+        UsageError: no such kind of address; and as BigQuery does.
+        StorageError: as BigQuery does.
     """
+    if "://" in str(address) and not is_bigquery(str(address)):
+        raise UsageError(
+            "chat rows are read from files of this machine or from BigQuery",
+            where=str(address),
+            fix="name a file, a folder, a glob, or bigquery://project.dataset.view",
+        )
     if not is_bigquery(str(address)):
         return ChatRowFiles([address])
     from tasks.bigquery.rows import BigQueryChatRows  # a second of imports that only BigQuery needs

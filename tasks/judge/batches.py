@@ -219,6 +219,8 @@ class BatchRun:
                 return await call()
             except openai.APIError as error:
                 self._endpoint.explain(error)
+            except (AttributeError, TypeError, ValueError):  # the client takes a web page for what it has asked for
+                raise self._endpoint.useless("what it says is no answer of a Batch API") from None
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type((TransientError, LimitReachedError)),

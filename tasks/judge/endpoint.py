@@ -95,7 +95,11 @@ class JudgeEndpoint:
         told = told if isinstance(told, dict) else {"message": told}
         code, message = str(told.get("code") or ""), self._short(str(told.get("message") or body or "no reason given"))
         if code in _OUT_OF_MONEY:
-            raise AqbError(f"the judge's account has no money left: {message}", where=self._endpoint.shown) from None
+            raise AqbError(
+                f"the judge's account has no money left: {message}",
+                where=self._endpoint.shown,
+                fix="pay in, or name another endpoint; verdicts so far are kept, the next run goes on",
+            ) from None
         if status == 429:
             raise LimitReachedError(_bucket(told, headers), _retry_after_s(headers)) from None
         if status in _PASSING or status >= 500:

@@ -44,9 +44,11 @@ class Bucket:
 
     @property
     def reserve(self) -> float:
+        """What is never taken, so that a mirror that runs a little ahead of the endpoint costs no 429."""
         return self.rate * _RESERVE
 
     def refill(self, elapsed_s: float) -> None:
+        """Adds what came in meanwhile, up to the capacity."""
         self.level = min(self.capacity, self.level + elapsed_s * self.rate)
 
     def missing_s(self, amount: float) -> float:
@@ -56,6 +58,7 @@ class Bucket:
         return max(0.0, (min(amount + self.reserve, self.capacity) - self.level) / self.rate)
 
     def correct(self, difference: float) -> None:
+        """Moves the level, and remembers by how much."""
         self.level += difference
         self.corrected += difference
 

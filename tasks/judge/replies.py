@@ -48,7 +48,11 @@ class UnreachableError(TransientError):
 
 
 class LimitReachedError(Exception):
-    """A limit is used up: `bucket` is `requests` or `tokens`; None where the endpoint names no time to wait."""
+    """A limit of the endpoint is used up (429): not this question alone has to wait, but all who ask it.
+
+    `bucket` is the limit, `requests` or `tokens` a minute; `retry_after_s` how long the endpoint asks to wait, None
+    where it names no time.
+    """
 
     def __init__(self, bucket: str, retry_after_s: float | None) -> None:
         super().__init__(bucket)

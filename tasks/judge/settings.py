@@ -23,9 +23,16 @@ class Price(Section):
     """What a model costs, in USD per million tokens."""
 
     model: str
+    """The model, as `judge.model` names it."""
+
     input_usd: float = Field(ge=0)
+    """USD per million tokens of input that the endpoint has not cached."""
+
     cached_usd: float = Field(ge=0)
+    """USD per million tokens of input that the endpoint has cached."""
+
     output_usd: float = Field(ge=0)
+    """USD per million tokens of output."""
 
 
 class JudgeSettings(Section):

@@ -27,10 +27,6 @@ class Timing:
     grace_s: float = 15.0
     """What calls in flight get when the run is stopped."""
 
-    def faster(self, times: float) -> Timing:
-        """The same, `times` as fast."""
-        return Timing(**{name: value / times for name, value in vars(self).items()})
-
 
 class Latencies:
     """The latencies of the last calls, and what they say about those in flight."""

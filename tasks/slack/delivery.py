@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tasks.slack.outbox import Letter, Outbox
-from tasks.slack.posting import Answer, Post, Verdict
+from tasks.slack.posting import Answer, Post, PostStatus
 
 _PACE_S = 1.0
 """Between two messages to one place. Source: HOUSE, one message a second a webhook."""
@@ -54,9 +54,9 @@ def deliver(outbox: Outbox, posts: Mapping[str, Post], held: Callable[[Letter], 
             continue
         answer = post.post(letter, thread_ts)
         _settle(outbox, letter, answer, clock.now())
-        if answer.verdict is Verdict.SENT:
+        if answer.status is PostStatus.SENT:
             delivered.sent.append(letter)
-        elif answer.verdict is Verdict.REFUSED:
+        elif answer.status is PostStatus.REFUSED:
             delivered.refused.append(letter)
         else:
             delivered.stopped[letter.route] = answer.error
@@ -64,14 +64,14 @@ def deliver(outbox: Outbox, posts: Mapping[str, Post], held: Callable[[Letter], 
 
 
 def _settle(outbox: Outbox, letter: Letter, answer: Answer, now: datetime) -> None:
-    match answer.verdict:
-        case Verdict.SENT:
+    match answer.status:
+        case PostStatus.SENT:
             outbox.sent(letter, now, answer.ts)
-        case Verdict.NOT_NOW:
+        case PostStatus.NOT_NOW:
             outbox.not_taken(letter, answer.error)
-        case Verdict.REFUSED:
+        case PostStatus.REFUSED:
             outbox.refused(letter, now, answer.error)
-        case Verdict.UNHEARD:
+        case PostStatus.UNHEARD:
             outbox.unheard(letter, answer.error)
 
 

@@ -23,7 +23,7 @@ from tasks.monitoring_tables import KPIS, read_alerts, read_examples
 from tasks.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse
 
-HISTORY_DAYS = 30
+INCIDENT_DAYS = 30
 """Scored days before a day that tell since when something goes on."""
 
 
@@ -61,7 +61,7 @@ def day_news(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[
         InputError: the day is not scored.
     """
     kpis = _kpis(warehouse, day)
-    facts = read_alerts(warehouse, day, HISTORY_DAYS)
+    facts = read_alerts(warehouse, day, INCIDENT_DAYS)
     found = incidents(day, facts[day], facts, rubric)
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}

@@ -52,7 +52,7 @@ _REFUSED_FOR_GOOD = {
 }
 
 
-class Verdict(Enum):
+class PostStatus(Enum):
     """What became of a message: taken; not taken, for now or for good; or nobody knows."""
 
     SENT = "sent"
@@ -65,7 +65,7 @@ class Verdict(Enum):
 class Answer:
     """Slack's answer in one of its own words, or in ours; never an address. `ts` is its id of a bot's message."""
 
-    verdict: Verdict
+    status: PostStatus
     error: str = ""
     ts: str = ""
 
@@ -104,7 +104,7 @@ class WebhookPost:
         except (OSError, HTTPException, UnicodeDecodeError) as error:
             return _unanswered(error)
         if response.status_code == 200 and response.body == "ok":
-            return Answer(Verdict.SENT)
+            return Answer(PostStatus.SENT)
         return _refusal(response.status_code, response.body)
 
 
@@ -134,7 +134,7 @@ class BotPost:
         try:
             arrived = self._arrived(client, letter, thread_ts) if letter.unsure_since else ""
             if arrived:
-                return Answer(Verdict.SENT, ts=arrived)
+                return Answer(PostStatus.SENT, ts=arrived)
             response = client.chat_postMessage(
                 channel=self.channel,
                 text=letter.text,
@@ -148,7 +148,7 @@ class BotPost:
             return _refusal(error.response.status_code, str(error.response.get("error", "")))
         except (OSError, HTTPException, ValueError) as error:
             return _unanswered(error)
-        return Answer(Verdict.SENT, ts=str(response["ts"]))
+        return Answer(PostStatus.SENT, ts=str(response["ts"]))
 
     def _arrived(self, client: WebClient, letter: Letter, thread_ts: str | None) -> str | None:
         """Slack's id of the letter where it stands in the channel, "" where it does not, None if we may not look."""
@@ -214,12 +214,12 @@ def _marked(blocks: Sequence[Block]) -> list[Block]:
 def _refusal(status: int, said: str) -> Answer:
     """What Slack's refusal means. Only its own words are kept: an answer may quote what must not be seen."""
     code = said if _CODE.fullmatch(said) else ""
-    verdict = Verdict.REFUSED if code in _REFUSED_FOR_GOOD else Verdict.NOT_NOW
-    return Answer(verdict, code if status == 200 and code else f"HTTP {status} {code}".rstrip())
+    meaning = PostStatus.REFUSED if code in _REFUSED_FOR_GOOD else PostStatus.NOT_NOW
+    return Answer(meaning, code if status == 200 and code else f"HTTP {status} {code}".rstrip())
 
 
 def _unanswered(error: Exception) -> Answer:
     """What a failure of the network means."""
     if isinstance(error, URLError):
-        return Answer(Verdict.NOT_NOW, "Slack cannot be reached")
-    return Answer(Verdict.UNHEARD, f"no answer ({type(error).__name__}): it may have arrived")
+        return Answer(PostStatus.NOT_NOW, "Slack cannot be reached")
+    return Answer(PostStatus.UNHEARD, f"no answer ({type(error).__name__}): it may have arrived")

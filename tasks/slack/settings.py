@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -50,19 +50,14 @@ class Destination(Section):
         """Whether a bot posts, and not a webhook."""
         return bool(self.bot_token_env or self.bot_token_secret_block)
 
-    def held_until(self, level: str, now: datetime, time_zone: str) -> datetime | None:
-        """The end of the quiet hours if a message of this level has to wait for it now, else None."""
+    def holds(self, level: str, now: datetime, time_zone: str) -> bool:
+        """Whether a message of this level has to wait now for the end of the quiet hours."""
         if level == "critical" or not (match := _HOURS.fullmatch(self.quiet_hours)):
-            return None
+            return False
         hours = [int(number) for number in match.groups()]
         start, end = time(hours[0], hours[1]), time(hours[2], hours[3])
-        local = now.astimezone(ZoneInfo(time_zone))
-        clock = local.time()
-        quiet = start <= clock < end if start < end else clock >= start or clock < end
-        if not quiet:
-            return None
-        morning = local.replace(hour=end.hour, minute=end.minute, second=0, microsecond=0)
-        return morning if clock < end else morning + timedelta(days=1)
+        clock = now.astimezone(ZoneInfo(time_zone)).time()
+        return start <= clock < end if start < end else clock >= start or clock < end
 
     @field_validator("webhook_env", "bot_token_env")
     @classmethod
@@ -111,9 +106,16 @@ class Route(Destination):
     """How messages of this route are known; renaming a route makes it a new subscriber."""
 
     levels: tuple[Literal["critical", "warning"], ...] = ()
+    """Levels that it hears of: critical, warning; empty: both."""
+
     rubrics: tuple[str, ...] = ()
+    """Ids of the rubrics that it hears of; empty: all."""
+
     tenants: tuple[str, ...] = ()
+    """Tenants whose chat rows it hears of ("": rows without one), and of no test runs; empty: all."""
+
     agent_types: tuple[Literal["move", "plan", "applicant_management"], ...] = ()
+    """Agents whose test runs it hears of (move, plan, applicant_management), and of no chat rows; empty: all."""
 
 
 class AlertsSettings(Section):

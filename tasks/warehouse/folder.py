@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import fnmatch
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from itertools import chain
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from scoring.errors import StorageError
 from tasks.whole_files import write_parquet
@@ -46,25 +48,41 @@ class FolderWarehouse:
         if only is None:
             return write_parquet(path, schema, frames)
         with self.turn(f"{table}-{day}"):
-            before, after = _others(path, only)
+            before, after = _others(path, day, only)
             return write_parquet(path, schema, chain(before, frames, after))
 
     def read(self, table: str, days: Sequence[date] | None = None) -> pl.LazyFrame | None:
-        """The rows of these days, earliest day first."""
+        """The rows of these days, earliest day first.
+
+        Raises:
+            StorageError: a file of theirs is damaged, or the warehouse is no folder that can be read.
+        """
         present = self.days(table)
         wanted = present if days is None else [day for day in present if day in set(days)]
         if not wanted:
             return None
+        for day in wanted:
+            _refuse_damaged(self.path(table, day), day)
         return pl.scan_parquet([self.path(table, day) for day in wanted])
 
     def days(self, table: str) -> list[date]:
-        """The days that a table holds; files that are not named like a day are not ours."""
-        found = []
-        for path in (self.folder / table).glob("[0-9]*.parquet"):
-            try:
-                found.append(date.fromisoformat(path.stem))
-            except ValueError:
-                continue
+        """The days that a table holds; files that are not named like a day are not ours.
+
+        Raises:
+            StorageError: the warehouse is no folder that can be read.
+        """
+        folder, found = self.folder / table, []
+        try:
+            names = [path.name for path in folder.iterdir()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StorageError(
+                f"cannot be read: {error.strerror}", where=str(folder), fix="check the path and its permissions"
+            ) from error
+        for name in fnmatch.filter(names, "[0-9]*.parquet"):
+            with suppress(ValueError):
+                found.append(date.fromisoformat(name.removesuffix(".parquet")))
         return sorted(found)
 
     def path(self, table: str, day: date) -> Path:
@@ -117,10 +135,23 @@ class FolderWarehouse:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _others(path: Path, only: Mapping[str, str]) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
+def _refuse_damaged(path: Path, day: date) -> None:
+    """Reads the footer, without which nothing of a Parquet file can be read."""
+    try:
+        pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+        raise StorageError(
+            "this table file is damaged or cannot be read",
+            where=str(path),
+            fix=f"remove it and score the day once more: aqb backfill --from {day} --to {day} --force",
+        ) from error
+
+
+def _others(path: Path, day: date, only: Mapping[str, str]) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
     """The rows of a file that have other values than `only`, in the order of these columns: before and after them."""
     if not path.exists():
         return [], []
+    _refuse_damaged(path, day)
     parts = pl.read_parquet(path).partition_by(list(only), as_dict=True, maintain_order=True)
     mine = tuple(only.values())
     ordered = sorted(parts.items())

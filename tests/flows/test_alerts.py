@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
+from prefect import flow
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
@@ -18,6 +19,7 @@ from pydantic import SecretStr
 
 from flows.alerting import Saying, announce, announce_days, news_of
 from flows.backfill import backfill
+from flows.day import score_day
 from flows.hooks import tell_of_wrong_settings
 from flows.nightly import NightlyOutcome, nightly
 from flows.test_runs import score_inbox
@@ -90,6 +92,22 @@ def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: Fak
     assert slack.refused == []
 
 
+def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    @flow
+    def killed() -> None:
+        score_day(settings, DAY, "nightly")
+
+    killed()
+    assert slack.posted == []
+    run(settings, NEXT_DAY)
+    told = [message.text for message in slack.posted]
+    assert "2월 13일" in told[0]
+    run(settings, NEXT_DAY)
+    assert [message.text for message in slack.posted] == told
+
+
 def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlack) -> None:
     run(settings)
     assert "[전화번호] 로 전화 주세요" in slack.posted[0].shown
@@ -131,6 +149,18 @@ def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(settings: 
     assert "review.csv" in review.shown
     score_inbox(settings, DAY)
     assert len(slack.posted) == 1
+
+
+def test_a_test_run_of_which_nobody_was_told_is_told_by_the_next_look_into_the_inbox(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    inbox = Path(settings.test_runs.inbox)
+    inbox.mkdir()
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
+    score_inbox(settings.model_copy(update={"alerts": AlertsSettings()}), DAY)
+    assert slack.posted == []
+    score_inbox(settings, NEXT_DAY)
+    assert ["수기 확인 1건" in review.text for review in slack.posted] == [True]
 
 
 def test_a_failed_flow_is_told_with_its_error_step_and_command(settings: Settings, slack: FakeSlack) -> None:

@@ -19,9 +19,10 @@ from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
 from scoring.errors import InputError, StorageError
 from tasks.judge.settings import JudgeSettings
 from tasks.run_ledger import RunLedger
-from tasks.settings import MonitoringSettings, Settings
+from tasks.settings import InboxSettings, MonitoringSettings, Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
+from tests.tasks.made_runs import LONG_HEADER, long_row, write_csv
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
@@ -257,11 +258,31 @@ def test_a_gap_too_long_for_one_night_is_told(settings: Settings, monkeypatch: p
     assert outcome.problems[0].startswith(told)
 
 
+def test_a_day_that_cannot_be_scored_keeps_neither_missed_days_nor_test_runs_waiting(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inbox").mkdir()
+    write_csv(tmp_path / "inbox" / "plan_agent_1.csv", [LONG_HEADER, long_row()])
+    inbox = InboxSettings(inbox=str(tmp_path / "inbox"), quiet_s=0)
+    settings = settings.model_copy(update={"test_runs": inbox})
+    run_after(DAY, settings, monkeypatch)
+    write_csv(tmp_path / "inbox" / "plan_agent_2.csv", [LONG_HEADER, long_row("Q2")])
+    own = NEXT + timedelta(days=1)
+    with FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{own}"):
+        state = run_after(own, settings, monkeypatch)
+    with pytest.raises(StorageError, match="another run"):
+        state.result()
+    warehouse = FolderWarehouse(Path(settings.warehouse))
+    assert warehouse.days("monitoring_kpis") == [DAY, NEXT]
+    assert len(list(Path(settings.reports).glob("test-runs/plan_agent_*-*/summary.json"))) == 2
+
+
 def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settings: Settings) -> None:
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
     run = run_nightly(nowhere)
     assert run.state.is_failed()
-    assert run.task_runs == {f"extract {DAY}": "FAILED"}  # not tried again: it would stay missing
+    # Not tried again: it would stay missing. The site is built all the same, for the days that there are.
+    assert run.task_runs == {f"extract {DAY}": "FAILED", "site": "COMPLETED"}
     with pytest.raises(InputError, match="nowhere"):
         run.state.result()
     assert runs_of(nowhere) == [("nightly", "failed", None)]

@@ -110,6 +110,15 @@ def test_a_bad_file_does_not_stop_the_others_and_is_tried_again(settings: Settin
 
 
 @pytest.mark.usefixtures("prefect_server")
+def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Settings) -> None:
+    Path(os.fsdecode(os.fsencode(inbox_of(settings)) + b"/plan_\xb0\xa1.csv")).write_text("x")
+    with pytest.raises(IncompleteInboxError, match="1 files") as ended:
+        score_inbox(settings, DAY)
+    assert names(ended.value.outcome) == ["plan_agent_1.csv", "resume_agent_1.csv"]
+    assert "no UTF-8" in ended.value.outcome.failures[0]
+
+
+@pytest.mark.usefixtures("prefect_server")
 def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> None:
     inbox = inbox_of(settings)
     for name in (".hidden.csv", "~$plan_agent_1.xlsx", "_draft.csv", "notes.txt", "plan_agent_1.csv.part"):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,18 @@ def table(folder: Path, content: str | bytes, delimiter: str = ",") -> Delimited
 
 def rows(folder: Path, content: str | bytes) -> list[TextRow | BrokenRow]:
     return list(table(folder, content).rows())
+
+
+def lost_lines(row: BrokenRow) -> tuple[int, int]:
+    """The first and the last line that people are told are lost."""
+    told = re.search(r"([0-9]+)(?:~([0-9]+))?번째 줄을 버리고", row.reason)
+    assert told and int(told[1]) == row.line
+    return row.line, int(told[2] or told[1])
+
+
+def lines_of(found: list[TextRow | BrokenRow]) -> list[int | tuple[int, int]]:
+    """Where each row starts, and all lines of those that are broken."""
+    return [lost_lines(row) if isinstance(row, BrokenRow) else row.line for row in found]
 
 
 def test_header_cells_lose_bom_and_blanks(tmp_path: Path) -> None:
@@ -91,23 +104,23 @@ def test_wrong_field_count_costs_its_own_line_only(tmp_path: Path) -> None:
     found = rows(tmp_path, "a,b\n1,2\n1,2,3\n4\n5,6\n")
     assert [row.line for row in found if isinstance(row, TextRow)] == [2, 5]
     broken = [row for row in found if isinstance(row, BrokenRow)]
-    assert [(row.line, row.last_line, row.code) for row in broken] == [
-        (3, 3, "wrong_field_count"),
-        (4, 4, "wrong_field_count"),
+    assert [(lost_lines(row), row.code) for row in broken] == [
+        ((3, 3), "wrong_field_count"),
+        ((4, 4), "wrong_field_count"),
     ]
     assert "칸이 3개" in broken[0].reason and "머리글은 2개" in broken[0].reason
 
 
 def test_wrong_field_count_over_several_lines_is_one_broken_row(tmp_path: Path) -> None:
     found = rows(tmp_path, 'a,b\n"one\ntwo\nthree"\n5,6\n')
-    assert [(row.line, getattr(row, "last_line", None)) for row in found] == [(2, 4), (5, None)]
+    assert lines_of(found) == [(2, 4), 5]
 
 
 def test_a_quote_that_never_closes_costs_one_row(tmp_path: Path) -> None:
     lines = ["a,b", "1,2", '3,"open', *(f"{number},x" for number in range(4, 40))]
     found = rows(tmp_path, "\n".join(lines) + "\n")
     broken = [row for row in found if isinstance(row, BrokenRow)]
-    assert [(row.line, row.last_line, row.code) for row in broken] == [(3, 3, "broken_quotes")]
+    assert [(lost_lines(row), row.code) for row in broken] == [((3, 3), "broken_quotes")]
     assert "39번째 줄까지" in broken[0].reason
     assert [row.line for row in found if isinstance(row, TextRow)] == [2, *range(4, 40)]
 
@@ -120,12 +133,12 @@ def test_an_open_quote_that_runs_into_the_next_quote_costs_one_row(tmp_path: Pat
 
 def test_a_broken_row_of_several_lines_takes_its_own_lines_along(tmp_path: Path) -> None:
     found = rows(tmp_path, 'a,b\n1,"first line\nsecond "word" here\nthird"\n2,fine\n')
-    assert [(row.line, getattr(row, "last_line", None)) for row in found] == [(2, 4), (5, None)]
+    assert lines_of(found) == [(2, 4), 5]
 
 
 def test_each_row_with_broken_quotes_counts_for_itself(tmp_path: Path) -> None:
     found = rows(tmp_path, 'a,b\n1,"x"y\n2,"x"y\nz\n3,"x"y')
-    assert [(row.line, getattr(row, "last_line", None)) for row in found] == [(2, 2), (3, 4), (5, 5)]
+    assert lines_of(found) == [(2, 2), (3, 4), (5, 5)]
 
 
 def test_quotes_inside_an_unquoted_cell_are_text(tmp_path: Path) -> None:
@@ -188,8 +201,11 @@ def test_damage_never_loses_a_line_in_silence(tmp_path_factory: pytest.TempPathF
     found = rows(tmp_path_factory.mktemp("csv"), content)
     accounted = {1}
     for row in found:
-        breaks = sum(cell.count("\n") for cell in row.cells) if isinstance(row, TextRow) else row.last_line - row.line
-        lines = set(range(row.line, row.line + breaks + 1))
+        if isinstance(row, TextRow):
+            first, last = row.line, row.line + sum(cell.count("\n") for cell in row.cells)
+        else:
+            first, last = lost_lines(row)
+        lines = set(range(first, last + 1))
         assert not lines & accounted
         accounted |= lines
     blank = {number for number, line in enumerate(content.split("\n"), start=1) if not line}

@@ -73,6 +73,26 @@ def test_files_that_are_no_days_are_left_alone(warehouse: FolderWarehouse) -> No
     assert numbers_in(warehouse) == [1, 2, 3, 4]
 
 
+def test_a_damaged_file_is_named_with_the_command_that_makes_it_anew(warehouse: FolderWarehouse) -> None:
+    path = warehouse.path("scores", SATURDAY)
+    path.write_bytes(path.read_bytes()[:-9])
+    for read in (
+        lambda: warehouse.read("scores"),
+        lambda: warehouse.replace_day("scores", SATURDAY, SCHEMA, day_rows(SATURDAY, 7), only={"number": "7"}),
+    ):
+        with pytest.raises(StorageError) as damaged:
+            read()
+        assert damaged.value.where == str(path)
+        assert f"aqb backfill --from {SATURDAY} --to {SATURDAY} --force" in damaged.value.fix
+    assert numbers_in(warehouse, [FRIDAY]) == [1, 2]
+
+
+def test_a_file_in_place_of_the_warehouse_is_not_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "warehouse").write_text("a file")
+    with pytest.raises(StorageError, match="cannot be read"):
+        FolderWarehouse(tmp_path / "warehouse").days("scores")
+
+
 def test_staging_is_an_empty_place_that_is_gone_afterwards(warehouse: FolderWarehouse) -> None:
     with warehouse.staging("run") as staging:
         assert not staging.exists()

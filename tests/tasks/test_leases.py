@@ -15,7 +15,7 @@ from scoring.errors import StorageError
 from tasks.leases import Leases, in_turn, working_alone
 from tasks.warehouse.folder import FolderWarehouse
 
-SHORT_S = 0.4
+SHORT_S = 1.0
 
 
 class ElsewhereWarehouse(FolderWarehouse):

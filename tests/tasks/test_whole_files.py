@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +41,15 @@ def test_rows_come_back_in_order_with_the_types_and_descriptions_of_the_schema(t
     assert written.column("number").to_pylist() == [0, 1, 2, 3, 4]
     assert written.schema.equals(SCHEMA)
     assert written.schema.field("number").metadata[b"description"].decode() == "번호"
+
+
+def test_writers_of_one_file_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    with ThreadPoolExecutor(8) as writers:
+        counts = list(writers.map(lambda count: write_parquet(path, SCHEMA, [rows(0, count)]), range(1, 61)))
+    assert counts == list(range(1, 61))
+    assert pq.read_table(path).column("number").to_pylist() in [list(range(count)) for count in counts]
+    assert names_in(tmp_path) == ["t.parquet"]
 
 
 def test_the_file_is_the_one_that_a_plain_arrow_table_makes(tmp_path: Path) -> None:
