@@ -32,7 +32,7 @@ from scoring.derived_tables import ALL_TENANTS
 from scoring.errors import AqbError, InputError
 from tasks.monitoring_tables import KPIS, read_alerts
 from tasks.reports.review_list import reviewed_run
-from tasks.run_ledger import NIGHTLY, TEST_RUN, RunLedger
+from tasks.run_ledger import TEST_RUN, RunLedger
 from tasks.settings import Settings
 from tasks.slack.delivery import Clock, deliver
 from tasks.slack.mentions import with_mention
@@ -89,10 +89,10 @@ def tell_days(settings: Settings, days: Sequence[date]) -> tuple[str, ...]:
     return _problems(_tell_days(settings, days, return_state=True))
 
 
-def tell_nights(settings: Settings, since: date) -> tuple[str, ...]:
-    """Tells of the days that nightly runs have scored and nobody was told of, also of a run that died before."""
+def tell_untold(settings: Settings, kind: str, first: date, last: date) -> tuple[str, ...]:
+    """Tells of the days of a period that runs of this kind have scored and nobody was told of, whichever run it was."""
     with closing(RunLedger(settings.state_url)) as ledger:
-        days = {run.score_date for run in ledger.untold(NIGHTLY, since)}
+        days = {run.score_date for run in ledger.untold(kind, first) if run.score_date <= last}
     return tell_days(settings, sorted(days))
 
 

@@ -18,7 +18,7 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.alerting import tell_days
+from flows.alerting import tell_untold
 from flows.clock import today
 from flows.hooks import tell_of_end
 from flows.logs import warn
@@ -122,9 +122,10 @@ def backfill(
         chosen = plan.to_score(force=force)
         days = (one for some in portions(chosen) for one in _scored(settings, some, folder))
         done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
-    unpublished = site_after(settings).problems if done else ()
+    # Also where nothing was left to score: a run that died may have scored it, and neither built the site nor told.
+    unpublished = site_after(settings).problems
     if alerts:
-        unpublished += tell_days(settings, [one.day for one in done if one.outcome])
+        unpublished += tell_untold(settings, BACKFILL, first, last)
     outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
     warn(outcome.problems)
     if not all(one.complete for one in outcome.days):

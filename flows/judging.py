@@ -1,16 +1,10 @@
-"""Asking the judge with people watching: a progress bar on a terminal, a line now and then elsewhere."""
+"""Asking the judge with people watching."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-
+from flows.progress import progress
 from flows.telemetry import tell_judgements
 from tasks.judge.asking import Estimate, Judged, Progress, ask, estimate
 from tasks.judge.budget import Budget
@@ -19,13 +13,17 @@ from tasks.run_judging import questions_of
 from tasks.run_scoring import RunPlan
 from tasks.settings import Settings
 
-_SECONDS_BETWEEN_LINES = 10.0
-
 
 def judged_run(plan: RunPlan, settings: Settings, budget: Budget) -> Judged:
     """The verdicts on a run. What was paid for before is not asked again."""
-    with closing(VerdictStore(settings.state_url)) as store, _shown(plan.run.name) as show:
-        judged = ask(questions_of(plan), settings.judge, store, budget=budget, progress=show)
+    with closing(VerdictStore(settings.state_url)) as store, progress(f"judge {plan.run.name}", "questions") as show:
+        judged = ask(
+            questions_of(plan),
+            settings.judge,
+            store,
+            budget=budget,
+            progress=lambda now: show(now.done, now.total, _spent(now)),
+        )
     tell_judgements(judged.judgements)
     return judged
 
@@ -45,34 +43,6 @@ def estimate_text(name: str, found: Estimate) -> str:
         f"{name}: {found.questions:,} questions ({cached} already answered), about {found.tokens_in:,} tokens in and "
         f"{found.tokens_out:,} out, price {price}, time {duration}"
     )
-
-
-@contextmanager
-def _shown(name: str) -> Iterator[Callable[[Progress], None]]:
-    """Shows how far a run is, on standard error."""
-    if not sys.stderr.isatty():
-        yield _lines(name)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, TextColumn("{task.fields[spent]}"), console=Console(stderr=True)) as bar:
-        task = bar.add_task(f"judge {name}", total=None, spent="")
-
-        def show(progress: Progress) -> None:
-            bar.update(task, total=progress.total, completed=progress.done, spent=_spent(progress))
-
-        yield show
-
-
-def _lines(name: str) -> Callable[[Progress], None]:
-    last_s = time.monotonic()
-
-    def show(progress: Progress) -> None:
-        nonlocal last_s
-        if time.monotonic() - last_s >= _SECONDS_BETWEEN_LINES:
-            last_s = time.monotonic()
-            sys.stderr.write(f"judge {name}: {progress.done:,} of {progress.total:,} {_spent(progress)}\n")
-
-    return show
 
 
 def _spent(progress: Progress) -> str:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.alerting import STILL_NEWS, tell_days, tell_nights
+from flows.alerting import STILL_NEWS, tell_days, tell_untold
 from flows.clock import begun, today
 from flows.day import DayOutcome, score_day
 from flows.hooks import tell_of_end
@@ -124,7 +124,7 @@ def nightly(
     )
     own = try_day(settings, day, kind)  # what stops it stops neither the site nor messages nor the inbox
     site = site_after(settings)  # before people are told: messages link to its pages
-    untold = tell_nights(settings, since=day - STILL_NEWS)
+    untold = tell_untold(settings, NIGHTLY, day - STILL_NEWS, day)
     inbox = _score_inbox(settings)
     problems = (problem for one in (*earlier, own) for problem in one.problems)
     warn((*problems, *_gap(before.out_of_reach), *untold, *site.problems))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flows.progress import Show, progress, show_nobody
 from flows.scored_file import ScoredFile
 from scoring.catalog import MONITORING_RUBRIC, row_rubric, rubric_of
+from scoring.days import Window
 from scoring.errors import InputError, StorageError, UsageError
 from scoring.rubric import RowRubric
 from scoring.runs.recognise import FileFacts, Layout, agent_type_of, layout_of
-from tasks.chat_rows import ChatRowFiles
+from tasks.chat_rows import ChatRowFiles, FileFailure, RowBatch
 from tasks.chat_scoring import score_chat_rows
 from tasks.input_files import matching_files
 from tasks.run_files import RUN_FILE_ENDINGS, headers_of
@@ -38,7 +40,9 @@ def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings
     """
     files = _files(inputs, choices)
     if _are_chat_rows(files, choices.rubric):
-        return [ScoredFile("", out, score_to_folder(inputs, choices.rubric or MONITORING_RUBRIC, out, settings))]
+        with progress("score", "rows") as show:
+            summary = score_to_folder(inputs, choices.rubric or MONITORING_RUBRIC, out, settings, show)
+        return [ScoredFile("", out, summary)]
     from flows.score_runs import score_test_runs  # with the judge and its database: a second that chat rows save
 
     return score_test_runs(files, choices, out, settings)
@@ -61,8 +65,12 @@ def estimate_inputs(inputs: Sequence[str], choices: RunChoices, settings: Settin
     return estimate_test_runs(files, choices, settings)
 
 
-def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
+def score_to_folder(
+    inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings, show: Show = show_nobody
+) -> dict[str, Any]:
     """Scores all chat rows of the inputs and writes tables, summary and report to `out`; returns the summary.
+
+    `show` is told how many rows were read.
 
     Raises:
         UsageError: no such rubric.
@@ -70,7 +78,7 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
         StorageError: `out` cannot be written.
     """
     rubric = row_rubric(rubric_id)
-    files = ChatRowFiles(inputs)
+    files = _WatchedFiles(inputs, show)
     staging = out / ".staging"
     try:
         shutil.rmtree(staging, ignore_errors=True)
@@ -89,6 +97,23 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
         ) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+class _WatchedFiles(ChatRowFiles):
+    """Files whose rows are counted before the eyes of people."""
+
+    def __init__(self, inputs: Sequence[str], show: Show) -> None:
+        super().__init__(inputs)
+        self._show = show
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
+        """The same batches."""
+        rows = 0
+        for batch in super().batches(window):
+            yield batch
+            if isinstance(batch, RowBatch):
+                rows += batch.rows_in
+                self._show(rows, None, "")
 
 
 def _files(inputs: Sequence[str], choices: RunChoices) -> tuple[Path, ...]:

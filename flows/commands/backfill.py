@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.terminal import FirstDay, Json, LastDay, complain, print_json
+from flows.progress import Show, progress
 
 if TYPE_CHECKING:
     from flows.backfill import Progress
@@ -63,8 +64,8 @@ def _run(settings: Settings, first: date, last: date, *, force: bool, alerts: bo
     from flows.backfill_text import outcome_dict, outcome_text
 
     incomplete = None
-    with _shown(quiet=as_json) as show:
-        token = watcher.set(show)
+    with progress("backfill", "days") as show:
+        token = watcher.set(_watched(show))
         try:
             with reaching_prefect():
                 outcome = backfill_flow(first, last, force=force, alerts=alerts, settings=settings)
@@ -84,40 +85,12 @@ def _run(settings: Settings, first: date, last: date, *, force: bool, alerts: bo
         raise typer.Exit(1)
 
 
-@contextmanager
-def _shown(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """Shows progress on the error stream: a bar on a terminal, a line now and then elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+def _watched(show: Show) -> Callable[[Progress], None]:
+    """Tells of each day that is over, and how fast rows are read."""
+    began_s = time.monotonic()
 
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield (lambda _: None) if quiet else _line
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("days, {task.fields[speed]} rows/s, left"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, TextColumn("of"), TimeElapsedColumn(), console=console) as bar:
-        task = bar.add_task("", total=None, speed="-")
+    def tell(done: Progress) -> None:
+        seconds = time.monotonic() - began_s
+        show(done.days, done.total, f"{done.rows / seconds:,.0f} rows/s" if done.rows else "")
 
-        def draw(progress: Progress) -> None:
-            elapsed_s = bar.tasks[task].elapsed or 0.0
-            speed = f"{progress.rows / elapsed_s:,.0f}" if elapsed_s else "-"
-            bar.update(task, completed=progress.days, total=progress.total, speed=speed)
-
-        yield draw
-
-
-def _line(progress: Progress) -> None:
-    """A line for every tenth of the days, and for every day that failed."""
-    one = progress.latest
-    tenth = max(1, progress.total // 10)
-    if one is None:
-        typer.echo(f"{progress.total} days to score", err=True)
-    elif one.error or progress.days % tenth == 0 or progress.days == progress.total:
-        said = "failed" if one.error else "scored"
-        typer.echo(f"{progress.days}/{progress.total} days, {progress.rows:,} rows; {one.day} {said}", err=True)
+    return tell

@@ -8,14 +8,16 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 
 from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
+from flows.day import score_day
 from flows.nightly import nightly
 from scoring.days import days_between
 from tasks.leases import Leases
-from tasks.run_ledger import Run, RunLedger, RunStep
+from tasks.run_ledger import BACKFILL, Run, RunLedger, RunStep
 from tasks.settings import MonitoringSettings, Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.flows.conftest import Command
@@ -68,6 +70,18 @@ def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings:
         nightly(nights, day)
     assert tables(settings) == tables(nights)
     assert not list((Path(settings.warehouse) / ".staging").glob("*/"))
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_what_a_backfill_that_died_has_scored_is_on_the_site_after_the_next(settings: Settings) -> None:
+    @flow
+    def killed() -> None:
+        score_day(settings, DAY, BACKFILL)
+
+    killed()
+    assert not Path(settings.reports, "index.html").exists()
+    assert done(backfill(DAY, DAY, settings=settings)) == []
+    assert Path(settings.reports, f"monitoring/{DAY}.html").exists()
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -136,11 +150,10 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(aqb: Command, source
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_the_command_prints_lines_where_there_is_no_terminal(aqb: Command, source: Path) -> None:
+def test_the_command_says_what_was_done_and_what_to_look_at(aqb: Command, source: Path) -> None:
     ended = aqb("backfill", *RANGE)
     assert ended.exit_code == 1  # a row was rejected
     assert ended.out == "4 days scored, 0 up to date before, 0 failed; 8 rows\n"
-    assert ended.err.startswith("4 days to score\n1/4 days")
     assert f"warning: {DAYS[3]}: 1 rows rejected" in ended.err
     again = aqb("backfill", *RANGE, "--json")
     assert (again.exit_code, again.err) == (0, "")
@@ -153,7 +166,7 @@ def test_a_failed_day_ends_the_command_with_1_and_its_name(aqb: Command, source:
     with FolderWarehouse(Path("data/warehouse")).staging(f"monitoring-{DAYS[1]}"):
         ended = aqb("backfill", *RANGE)
     assert ended.exit_code == 1
-    assert f"{DAYS[1]} failed" in ended.err
+    assert f"warning: {DAYS[1]}: " in ended.err
     assert ended.err.splitlines()[-2].endswith(f"1 of 4 days are not complete: {DAYS[1]}")
 
 
