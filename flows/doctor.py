@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import version
@@ -12,16 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from flows.clock import today
+from flows.prefect_home import prepare_prefect, reaching_prefect
 from scoring.days import day_window
 from scoring.errors import AqbError
 from tasks.bigquery.names import is_bigquery
 from tasks.chat_rows import open_source
+from tasks.input_files import files_in
+from tasks.judge.reachability import seen_of_judge
+from tasks.judge.settings import JudgeSettings
+from tasks.masks import shown_url
 from tasks.monitoring_tables import KPIS
+from tasks.run_files import RUN_FILE_ENDINGS
 from tasks.run_ledger import RunLedger
 from tasks.settings import Settings, setting_origins
-from tasks.state_database import shown_url
+from tasks.slack.settings import DEFAULT_WEBHOOK, AlertsSettings
 from tasks.warehouse import open_warehouse
 
+_PREFECT_PATIENCE_S = 10.0
 _LIBRARIES = ("prefect", "polars", "pyarrow", "pandas", "sqlalchemy")
 
 
@@ -71,17 +78,30 @@ class Diagnosis:
 
 
 def diagnosis(settings: Settings) -> Diagnosis:
-    """Looks at everything that a nightly run needs, without changing or creating anything but the state database."""
+    """Looks at everything that runs need, without sending, changing or creating anything but the state database.
+
+    Prefect, where it has to be asked, makes its home folder.
+    """
     return Diagnosis(
-        settings=[(name, _shown(name, value), origin) for name, value, origin in setting_origins(settings)],
-        checks=[
-            _check("source", lambda: _source(settings)),
-            _check("warehouse", lambda: _warehouse(settings)),
-            _check("state database", lambda: _state(settings)),
-        ],
+        settings=[(name, str(value), origin) for name, value, origin in setting_origins(settings)],
+        checks=list(_checks(settings)),
         versions={"aqb": version("aqb"), "python": platform.python_version()}
         | {name: version(name) for name in _LIBRARIES},
     )
+
+
+def _checks(settings: Settings) -> Iterator[Check]:
+    """What does not apply is left out."""
+    yield _check("source", lambda: _source(settings))
+    yield _check("warehouse", lambda: _warehouse(settings))
+    yield _check("state database", lambda: _state(settings))
+    yield _check("inbox", lambda: _inbox(Path(settings.test_runs.inbox)))
+    if _has_judge(settings.judge):
+        yield _check("judge", lambda: seen_of_judge(settings.judge))
+    if os.environ.get(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
+        yield from _routes(settings)
+    if url := os.environ.get("PREFECT_API_URL"):
+        yield _check("Prefect", lambda: _prefect(settings, url))
 
 
 def _check(name: str, look: Callable[[], str]) -> Check:
@@ -115,6 +135,44 @@ def _state(settings: Settings) -> str:
     return "reachable"
 
 
-def _shown(name: str, value: Any) -> str:
-    """A setting without its secrets."""
-    return shown_url(value) if name == "state_url" else str(value)
+def _inbox(folder: Path) -> str:
+    if not os.path.lexists(folder):
+        return "not there, so there are no test runs to score"
+    if not folder.is_dir():
+        raise AqbError("is no folder", where=str(folder), fix="remove it, or set test_runs.inbox to a folder")
+    return f"{len(files_in(folder, RUN_FILE_ENDINGS))} files"
+
+
+def _has_judge(judge: JudgeSettings) -> bool:
+    return judge.enabled or bool(judge.api_key) or bool(os.environ.get("OPENAI_API_KEY"))
+
+
+def _routes(settings: Settings) -> Iterator[Check]:
+    """Whether there is what each route needs to be posted to; nothing is sent."""
+    try:
+        prepare_prefect(_prefect_home(settings))
+        from flows.subscriptions import subscriptions  # imports Prefect
+
+        with reaching_prefect():
+            found = subscriptions(settings.alerts)
+    except AqbError as error:
+        yield Check("routes", ok=False, seen=str(error))
+        return
+    for one in found:
+        if one.is_wanted:
+            yield Check(f"route {one.name}", one.post is not None, one.problem or "has its secret; nothing was sent")
+
+
+def _prefect(settings: Settings, url: str) -> str:
+    prepare_prefect(_prefect_home(settings))
+    from prefect.client.orchestration import get_client
+
+    with reaching_prefect(), get_client(sync_client=True, httpx_settings={"timeout": _PREFECT_PATIENCE_S}) as client:
+        if error := client.api_healthcheck():
+            raise error
+        client.raise_for_api_version_mismatch()
+    return f"{shown_url(url)} answers"
+
+
+def _prefect_home(settings: Settings) -> Path:
+    return Path(settings.reports).parent / ".prefect"

@@ -119,8 +119,6 @@ def _settings_of(given: Any) -> Settings:
     if isinstance(given, Settings):
         return given
     options = {name: given[name] for name in ("alerts", "reports", "state_url", "time_zone")} if given else {}
-    if "***" in options.get("state_url", ""):  # Prefect keeps no password
-        del options["state_url"]
     try:
         return load_settings(**options)
     except UsageError:

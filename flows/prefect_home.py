@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scoring.errors import StorageError
+from tasks.masks import shown_url
 
 
 def prepare_prefect(home: Path) -> None:
@@ -63,16 +64,26 @@ def reaching_prefect() -> Iterator[None]:
 
     try:
         yield
-    except (httpx.HTTPError, RuntimeError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not str(error).startswith(_PREFECT_SAYS):
             raise
-        reason = error.__cause__ or error
         raise PrefectGoneError(
-            f"the Prefect server cannot be reached: {(str(reason) or type(reason).__name__).splitlines()[0]}",
-            where=os.environ.get("PREFECT_API_URL") or "its temporary server",
+            f"the Prefect server cannot be reached: {_reason(error.__cause__ or error)}",
+            where=shown_url(os.environ.get("PREFECT_API_URL", "")) or "its temporary server",
             fix="start it, correct PREFECT_API_URL (http://127.0.0.1:4200/api) or unset it; then run again: "
             "what is done stays done",
         ) from None
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, in a line without the address, which may hold a password."""
+    import httpx
+
+    if isinstance(error, httpx.HTTPStatusError):
+        return f"it answers with status {error.response.status_code}"
+    if isinstance(error, httpx.InvalidURL):
+        return "this is no address"
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def leave_at_once(error: PrefectGoneError) -> NoReturn:

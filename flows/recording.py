@@ -124,9 +124,13 @@ def reason_of(error: BaseException) -> str:
 
 
 def publish_runs(warehouse: Warehouse, ledger: RunLedger, state_url: str, day: date, ending: Run | None = None) -> None:
-    """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be.
+    """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be, unless they stand there.
 
     Read and written by one run at a time: the table is never older than what an earlier writer has put there.
     """
     with in_turn(warehouse, state_url, RUNS):
-        warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [ledger.frame_of_day(day, ending)])
+        runs, published = ledger.frame_of_day(day, ending), warehouse.read(RUNS, [day])
+        told_apart = runs.select("run_id", "outcome").rows()
+        known = [] if published is None else published.select("run_id", "outcome").collect().rows()
+        if sorted(told_apart) != sorted(known):
+            warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [runs])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -181,8 +181,8 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
                 scored.append(result)
             else:
                 failures.append(result)
-        if inbox.new:
-            publish_runs(warehouse, ledger, settings.state_url, day)
+        for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
+            publish_runs(warehouse, ledger, settings.state_url, one)
         untold = ledger.untold(TEST_RUN, day - STILL_NEWS)  # with those of a run that died before it told of them
     outcome = InboxOutcome(
         tuple(scored),

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, SecretStr, ValidationError, field_serializer, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
@@ -25,6 +26,7 @@ from scoring.errors import UsageError
 from tasks.agreement.settings import AgreementSettings
 from tasks.bigquery.settings import BigQuerySettings
 from tasks.judge.settings import JudgeSettings
+from tasks.masks import Url, is_masked, part_of
 from tasks.settings_section import Section
 from tasks.slack.settings import AlertsSettings
 
@@ -100,7 +102,7 @@ class Settings(BaseSettings):
     reports: _Place = "data/reports"
     """The folder of the reports for people."""
 
-    state_url: str = "sqlite:///data/state.db"
+    state_url: Url = "sqlite:///data/state.db"
     """The database of runs: SQLite, or PostgreSQL for teams."""
 
     log_format: Literal["plain", "json"] = "plain"
@@ -121,13 +123,6 @@ class Settings(BaseSettings):
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
 
-    @field_serializer("state_url", when_used="json")
-    def _without_password(self, url: str) -> str:
-        """Prefect keeps the parameters of its flows, these settings among them, where everybody reads them."""
-        from tasks.state_database import shown_url  # imports SQLAlchemy, which not every command needs
-
-        return shown_url(url)
-
     @field_validator("time_zone")
     @classmethod
     def _known_zone(cls, name: str) -> str:
@@ -146,8 +141,13 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Options win over the environment, the environment over the file. There is no `.env` file."""
-        return init_settings, env_settings, _SettingsFile(settings_cls)
+        """Options win over the environment, the environment over the file. There is no `.env` file.
+
+        Prefect gives settings back without their secrets: of these the environment and the file know better.
+        """
+        given = init_settings()
+        clear, masked = (InitSettingsSource(settings_cls, part_of(given, masked=one)) for one in (False, True))
+        return clear, env_settings, _SettingsFile(settings_cls), masked
 
 
 def load_settings(**options: Any) -> Settings:
@@ -179,12 +179,26 @@ def load_settings(**options: Any) -> Settings:
     return settings
 
 
+def refuse_masked(settings: Settings) -> None:
+    """Refuses secrets of which only the mask is left.
+
+    Raises:
+        UsageError: Prefect has kept settings of another folder or environment than this one.
+    """
+    if masked := [name for name, value in _leaves(settings.model_dump()) if is_masked(value)]:
+        raise UsageError(
+            f"only the mask is left of {', '.join(masked)}: Prefect keeps no passwords and no keys",
+            where="settings of the run",
+            fix=f"set {', '.join(map(_variable, masked))} where the run takes place, or put them into {SETTINGS_FILE}",
+        )
+
+
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
-    """Every setting as (dotted name, value, where it came from), in the order of declaration."""
+    """Every setting as (dotted name, value, where it came from), in the order of declaration; secrets are masked."""
     file = _read_settings_file(Path(SETTINGS_FILE)) if Path(SETTINGS_FILE).is_file() else {}
     from_file = dict(_leaves(file))
     rows = []
-    for name, value in _leaves(settings.model_dump()):
+    for name, value in _leaves(settings.model_dump(mode="json")):
         variable = _variable(name)
         if variable in _environment():
             origin = variable
@@ -272,9 +286,7 @@ def _refuse_readable_secrets(settings: Settings) -> None:
 
 
 def _is_secret(value: Any) -> bool:
-    if isinstance(value, SecretStr):
-        return bool(value.get_secret_value())
-    return isinstance(value, str) and bool(_PASSWORD_IN_URL.search(value))
+    return bool(value) if isinstance(value, SecretStr) else bool(_PASSWORD_IN_URL.search(str(value)))
 
 
 def _refuse_unknown_variables() -> None:

@@ -12,17 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateColumn
 
 from scoring.errors import StorageError, UsageError
+from tasks.masks import shown_url
 
 _LOCK_WAIT_S = 30
 _SCHEMA_LOCK = 7_240_117  # any number that nobody else locks in that database
-
-
-def shown_url(url: str) -> str:
-    """A database URL as people may see it: no password, no options. What is no URL may hide one and is not shown."""
-    try:
-        return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
-    except (sa.exc.ArgumentError, ValueError):
-        return "(no database URL)"
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):

@@ -12,7 +12,8 @@ pytest_plugins = ["tests.flows.prefect_server"]
 
 _PREFECT_HOME = TemporaryDirectory(prefix="aqb-prefect-")
 
-for name in [name for name in os.environ if name.upper().startswith(("AQB_", "PREFECT_", "SLACK_WEBHOOK_URL"))]:
+_SETTINGS = ("AQB_", "OPENAI_", "PREFECT_", "SLACK_WEBHOOK_URL")
+for name in [name for name in os.environ if name.upper().startswith(_SETTINGS)]:
     del os.environ[name]
 os.environ |= {
     "PREFECT_HOME": _PREFECT_HOME.name,

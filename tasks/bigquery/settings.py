@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tasks.masks import Url
 from tasks.settings_section import Section
 
 _PATH = r"^[^`\\\s]+$"
@@ -43,10 +44,10 @@ class BigQuerySettings(Section):
     scratch: str = "data/bigquery"
     """A folder of this machine for what is on its way: scored rows before they are loaded."""
 
-    endpoint: str = ""
+    endpoint: Url = ""
     """The address of the API, where it is not Google's public one: a private endpoint, or an emulator."""
 
-    storage_endpoint: str = ""
+    storage_endpoint: Url = ""
     """The same for the Storage API; with `endpoint` alone rows are read over REST."""
 
     anonymous: bool = False

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr, field_serializer
+from pydantic import BeforeValidator, Field, SecretStr
 
 from scoring.errors import UsageError
+from tasks.masks import Url, shown_url
 from tasks.settings_section import Section
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -47,7 +48,7 @@ class JudgeSettings(Section):
     api: Literal["chat", "responses"] = "chat"
     """Chat completions, which every compatible endpoint has, or the responses API."""
 
-    base_url: str = ""
+    base_url: Url = ""
     """The endpoint, for example http://localhost:8000/v1; empty: OPENAI_BASE_URL, else OpenAI."""
 
     api_key: SecretStr = SecretStr("")
@@ -90,10 +91,6 @@ class JudgeSettings(Section):
     )
     """List prices; check them against the endpoint's price page."""
 
-    @field_serializer("base_url", when_used="json")
-    def _without_user(self, url: str) -> str:
-        return Endpoint(url, "").shown if url else ""
-
     @property
     def price(self) -> Price | None:
         """The price of the model that judges, None where the table has none."""
@@ -104,7 +101,7 @@ class JudgeSettings(Section):
 class Endpoint:
     """Where to ask. The key shows nowhere."""
 
-    base_url: str
+    base_url: str = field(repr=False)
     api_key: str = field(repr=False)
 
     def redacted(self, text: str) -> str:
@@ -113,9 +110,8 @@ class Endpoint:
 
     @property
     def shown(self) -> str:
-        """The address as people may see it: no user, no password, no options."""
-        parts = urlsplit(self.base_url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        """The address as people may see it."""
+        return shown_url(self.base_url)
 
 
 def endpoint_of(settings: JudgeSettings) -> Endpoint | None:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import field_validator, model_validator
 
+from tasks.masks import Url
 from tasks.settings_section import Section
 
 DEFAULT_ROUTE = "default"
@@ -133,13 +134,13 @@ class AlertsSettings(Section):
     all_quiet_weekly: bool = False
     """Whether a quiet week is told, on Mondays."""
 
-    reports_url: str = ""
+    reports_url: Url = ""
     """Where the folder `reports` is served to people; empty: messages name the file."""
 
     locale: Literal["ko"] = "ko"
     """The language of the messages; there is Korean only."""
 
-    api_url: str = "https://slack.com/api/"
+    api_url: Url = "https://slack.com/api/"
     """Where bots post, for a proxy in front of Slack."""
 
     @field_validator("route")

@@ -207,6 +207,8 @@ class FakeOpenAI:
             said = headers.get("authorization", "")
             return 401, {}, model_error(f"Incorrect API key provided: {said}", "invalid_api_key")
         route = path.split("?")[0].removeprefix("/v1")
+        if route == "/models":
+            return 200, {}, {"object": "list", "data": [{"id": self.behaviour.model or "judge-1", "object": "model"}]}
         if route in ("/chat/completions", "/responses"):
             self.in_flight += 1
             self.peak_in_flight = max(self.peak_in_flight, self.in_flight)

@@ -172,6 +172,18 @@ def test_a_failed_flow_is_told_with_its_error_step_and_command(settings: Setting
     assert f"aqb nightly --date {DAY}" in failure.shown
 
 
+def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_state_database(
+    settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state_url = f"sqlite:///file:{tmp_path / 'state.db'}?uri=true&password=hunter2"
+    monkeypatch.setenv("AQB_STATE_URL", state_url)
+    nowhere = {"state_url": state_url, "monitoring": MonitoringSettings(source="nowhere")}
+    nightly(settings.model_copy(update=nowhere), DAY, return_state=True)
+    assert len(slack.posted) == 1
+    with closing(Outbox(state_url)) as outbox:
+        assert len(outbox.told("qa")) == 1
+
+
 def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
     slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

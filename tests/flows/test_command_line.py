@@ -276,52 +276,6 @@ def test_rubrics_are_listed_for_people_and_programs(aqb: Command) -> None:
     assert f"ola-monitoring (version {rubrics()['ola-monitoring'].version})" in aqb("rubrics").out
 
 
-# --- aqb doctor ----------------------------------------------------------------------------------------------------
-
-
-def test_doctor_is_content_when_a_run_could_start(aqb: Command, source: Path) -> None:
-    ended = aqb("doctor")
-    assert (ended.exit_code, ended.err) == (0, "")
-    assert "NOT" not in ended.out
-    assert "ok   source: 1 files" in ended.out
-
-
-def test_doctor_ends_with_1_when_the_source_is_missing(aqb: Command) -> None:
-    ended = aqb("doctor", "--json")
-    assert ended.exit_code == 1
-    checks = {check["name"]: check["ok"] for check in json.loads(ended.out)["checks"]}
-    assert [name for name, ok in checks.items() if not ok] == ["source"]
-    assert {"warehouse", "state database"} <= set(checks)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://aqb:hunter2@db.example:port/aqb",
-        "postgresql//aqb:hunter2@db.example/aqb",
-        "nosuch://aqb:hunter2@db.example/aqb",
-        "nosuch:///aqb?host=db.example&password=hunter2",
-    ],
-)
-def test_doctor_shows_no_password_and_says_what_is_wrong_with_the_database(
-    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
-    monkeypatch.setenv("AQB_STATE_URL", url)
-    ended = aqb("doctor")
-    assert ended.exit_code == 1
-    assert "hunter2" not in ended.out + ended.err
-    assert "NOT  state database: state_url is no database URL" in ended.out
-
-
-def test_doctor_says_where_each_setting_came_from(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("aqb.toml").write_text('reports = "r"\n')
-    monkeypatch.setenv("AQB_MONITORING__KEEP_TEXT", "all")
-    settings = {row["name"]: row for row in json.loads(aqb("doctor", "--json").out)["settings"]}
-    assert settings["reports"] == {"name": "reports", "value": "r", "origin": "aqb.toml"}
-    assert settings["monitoring.keep_text"]["origin"] == "AQB_MONITORING__KEEP_TEXT"
-    assert settings["time_zone"]["origin"] == "default"
-
-
 # --- aqb nightly ---------------------------------------------------------------------------------------------------
 
 

@@ -10,16 +10,15 @@ import polars as pl
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter, FlowRunFilterId, TaskRunFilter
+from prefect.client.schemas.objects import FlowRun as KeptRun
 from prefect.client.schemas.objects import State
 from prefect.client.schemas.sorting import ArtifactSort, TaskRunSort
 from prefect.runtime import flow_run
-from pydantic import SecretStr
 
 from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
-from scoring.errors import InputError, StorageError
-from tasks.judge.settings import JudgeSettings
+from scoring.errors import InputError, StorageError, UsageError
 from tasks.run_ledger import RunLedger
-from tasks.settings import InboxSettings, MonitoringSettings, Settings
+from tasks.settings import InboxSettings, MonitoringSettings, Settings, load_settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
 from tests.tasks.made_runs import LONG_HEADER, long_row, write_csv
@@ -297,20 +296,51 @@ def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings) ->
     assert run_nightly(settings).state.is_completed()
 
 
-def test_prefect_keeps_no_secret_of_the_settings(settings: Settings) -> None:
-    secret = "a-password-that-nobody-may-see"
-    state: State[Any] = nightly(
-        settings.model_copy(
-            update={
-                "state_url": f"{settings.state_url}?password={secret}",
-                "judge": JudgeSettings(api_key=SecretStr(secret), base_url=f"http://user:{secret}@localhost/v1"),
-            }
-        ),
-        DAY,
-        return_state=True,
-    )
+SECRET = "a-password-that-nobody-may-see"
+
+
+@pytest.fixture
+def secretive(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The settings with a secret wherever there can be one; the environment of the run knows them."""
+    secrets = {
+        "AQB_STATE_URL": f"sqlite:///file:{tmp_path / 'state.db'}?uri=true&token={SECRET}",
+        "AQB_JUDGE__BASE_URL": f"http://user:{SECRET}@localhost/v1",
+        "AQB_JUDGE__API_KEY": SECRET,
+        "AQB_ALERTS__API_URL": f"http://user:{SECRET}@localhost/api/",
+        "AQB_ALERTS__REPORTS_URL": f"http://localhost/reports?token={SECRET}",
+        "AQB_BIGQUERY__ENDPOINT": f"http://user:{SECRET}@localhost",
+        "AQB_BIGQUERY__STORAGE_ENDPOINT": f"user:{SECRET}@localhost:9060",
+    }
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    return load_settings(warehouse=settings.warehouse, reports=settings.reports, monitoring=settings.monitoring)
+
+
+def kept_run(state: State[Any]) -> KeptRun:
+    """What Prefect has kept of a run."""
     assert state.state_details.flow_run_id is not None
     with get_client(sync_client=True) as client:
-        kept = client.read_flow_run(state.state_details.flow_run_id)
-    assert "warehouse" in str(kept.parameters)
-    assert secret not in str(kept) + str(state.message)
+        return client.read_flow_run(state.state_details.flow_run_id)
+
+
+def test_prefect_and_the_ledger_keep_no_secret_of_the_settings_and_a_run_of_what_is_kept_works(
+    secretive: Settings,
+) -> None:
+    first: State[Any] = nightly(secretive, DAY, return_state=True)
+    kept = kept_run(first)
+    assert "warehouse" in kept.parameters["settings"]
+    again: State[Any] = nightly(kept.parameters["settings"], DAY, return_state=True)
+    assert (first.is_completed(), again.is_completed()) == (True, True)
+    with closing(RunLedger(secretive.state_url)) as ledger:
+        runs = ledger.of_day(DAY)
+    assert len(runs) == 2
+    assert SECRET not in str([kept, first.message, kept_run(again), again.message, runs])
+
+
+def test_a_run_of_what_prefect_has_kept_asks_for_the_secrets_that_its_folder_lacks(
+    secretive: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AQB_JUDGE__BASE_URL")
+    state: State[Any] = nightly(secretive.model_dump(mode="json"), DAY, return_state=True)
+    with pytest.raises(UsageError, match="set AQB_JUDGE__BASE_URL where the run takes place"):
+        state.result()

@@ -70,6 +70,14 @@ def test_each_file_is_scored_once_into_its_own_folder_and_the_warehouse(settings
 
 
 @pytest.mark.usefixtures("prefect_server")
+def test_runs_that_one_who_died_has_not_published_are_published_by_the_next(settings: Settings) -> None:
+    score_inbox(settings, DAY)
+    (Path(settings.warehouse) / "runs" / f"{DAY}.parquet").unlink()
+    score_inbox(settings, NEXT_DAY)
+    assert table(settings, "runs")["outcome"].to_list() == ["completed"] * 2
+
+
+@pytest.mark.usefixtures("prefect_server")
 def test_a_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> None:
     score_inbox(settings, DAY)
     write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row("Q9")])

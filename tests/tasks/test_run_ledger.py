@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from scoring.errors import StorageError, UsageError
 from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
-from tasks.state_database import shown_url
 from tasks.whole_files import write_parquet
 
 DAY = date(2026, 2, 13)
@@ -207,17 +206,3 @@ def test_a_database_that_lost_its_table_is_a_clear_error(tmp_path: Path) -> None
     with pytest.raises(StorageError, match="no such table"):
         ledger.of_day(DAY)
     ledger.close()
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("sqlite:///data/state.db", "sqlite:///data/state.db"),
-        ("postgresql://aqb:hunter2@db.example:5432/aqb", "postgresql://aqb:***@db.example:5432/aqb"),
-        ("postgresql:///aqb?host=db.example&password=hunter2", "postgresql:///aqb"),
-        ("postgresql//aqb:hunter2@db", "(no database URL)"),
-        ("postgresql://aqb:hunter2@db:port/aqb", "(no database URL)"),
-    ],
-)
-def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
-    assert shown_url(url) == shown

@@ -1,0 +1,49 @@
+"""What is shown and kept of settings that hold a secret: a mask in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, PlainSerializer, SecretStr
+
+_MASK = "***"
+_OPTIONS = re.compile(r"(?<=[?#]).+", re.DOTALL)
+_PLACE = re.compile(r"[\w.-]*(:[0-9]+)?(/[\w./-]*)?")
+
+
+def shown_url(url: str) -> str:
+    """A URL as people may see it: `***` for its password, its options, and for what is no URL and may hide either.
+
+    A URL without them stays as it is. A user without a password may be a token where the URL is one of the web.
+    """
+    scheme, sign, rest = url.partition("://")
+    if not sign:
+        return url if _PLACE.fullmatch(url) else _MASK
+    user, at, place = ("", "", rest) if rest.startswith("/") else rest.rpartition("@")  # a password may hold any sign
+    name, has_password, _ = user.partition(":")
+    if has_password:
+        user = f"{name}:{_MASK}"
+    elif at and scheme.lower() in ("http", "https"):
+        user = _MASK
+    return f"{scheme}://{user}{at}{_OPTIONS.sub(_MASK, place)}"
+
+
+Url = Annotated[str, Field(repr=False), PlainSerializer(shown_url, when_used="json")]
+"""A URL that may hold a password. Its JSON form is the one that people see: Prefect keeps the settings of its runs."""
+
+
+def is_masked(value: Any) -> bool:
+    """Whether only the mask is left of a secret: of a URL as above, of a key as Pydantic writes it into JSON."""
+    plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+    return isinstance(plain, str) and _MASK in plain
+
+
+def part_of(tree: Mapping[str, Any], *, masked: bool) -> dict[str, Any]:
+    """The settings of a tree of which only the mask is left, or the others."""
+    return {
+        name: part_of(value, masked=masked) if isinstance(value, Mapping) else value
+        for name, value in tree.items()
+        if isinstance(value, Mapping) or is_masked(value) is masked
+    }
