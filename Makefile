@@ -34,7 +34,7 @@ bench: setup
 	.venv/bin/python -m benchmarks
 
 bench-judge: setup
-	.venv/bin/python -m benchmarks.judge
+	.venv/bin/python -m benchmarks --only judge
 
 # Needs the package index to tell what it knows of vulnerabilities; a package that it says nothing of is a failure.
 audit: setup

@@ -1,18 +1,26 @@
-"""Synthetic chat rows as files, made once and kept in `.data` beside this module."""
+"""Synthetic chat rows as files, and scored as tables, made once and kept in `.data` beside this module."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.samples.chat_rows import SCHEMA, chat_row_batches
+from scoring.catalog import row_rubric
+from scoring.days import day_window
+from tasks.chat_rows import ChatRowFiles
+from tasks.chat_scoring import score_chat_rows
+from tasks.monitoring_tables import ALERTS, CROSSTAB, KPIS, SCORES, write_alerts, write_scored_day
+from tasks.samples.chat_rows import SCHEMA, TIME_ZONE, chat_row_batches
+from tasks.warehouse.folder import FolderWarehouse
 
 FOLDER = Path(__file__).with_name(".data")
+FIRST_DAY = date(2025, 1, 1)
+"""The first day of `days_file`."""
 
 _FIRST_DAY = date(2026, 3, 2)
 _DAYS = 5
@@ -20,19 +28,42 @@ _SEED = 2
 _ROWS_PER_GROUP = 20_000
 
 
-def parquet_file(rows: int, *, one_group: bool = False) -> Path:
-    """`rows` chat rows as Parquet, about 4 kB of text a row; `one_group` for a writer that buffered everything."""
-    if one_group:
-        return _made(f"{rows}_one_group.parquet", lambda path: _write_parquet(path, rows, rows))
+def parquet_file(rows: int) -> Path:
+    """`rows` chat rows of five days as Parquet, about 4 kB of text a row."""
     return _made(f"{rows}.parquet", lambda path: _write_parquet(path, rows, _ROWS_PER_GROUP))
+
+
+def one_group_file(rows: int) -> Path:
+    """The same rows in one row group, as a writer makes it that buffers everything."""
+    return _made(f"{rows}_one_group.parquet", lambda path: _write_parquet(path, rows, rows))
 
 
 def csv_file(rows: int) -> Path:
     """The same rows as CSV, the session in a column of its own."""
-    return _made(f"{rows}.csv", lambda path: _write_csv(parquet_file(rows), path))
+    return _made(f"{rows}.csv", lambda path: _flat(rows).write_csv(path))
 
 
-def text_bytes(parquet: Path) -> int:
+def json_lines_file(rows: int) -> Path:
+    """The same rows as JSON Lines, the session in a key of its own."""
+    return _made(f"{rows}.jsonl", lambda path: _flat(rows).write_ndjson(path))
+
+
+def days_file(days: int, rows_a_day: int) -> Path:
+    """The rows of `days` days from FIRST_DAY on as one Parquet file, in the order of time."""
+
+    def write(path: Path) -> None:
+        table = pa.Table.from_batches(chat_row_batches(FIRST_DAY, days, rows_a_day, _SEED), SCHEMA)
+        pq.write_table(table, path, row_group_size=_ROWS_PER_GROUP)
+
+    return _made(f"{days}_days_of_{rows_a_day}.parquet", write)
+
+
+def warehouse(days: int, rows_a_day: int) -> Path:
+    """The monitoring tables of `days` days: five scored ones, repeated under other dates."""
+    return _made(f"site_{days}_{rows_a_day}", lambda path: _fill(FolderWarehouse(path), days, rows_a_day))
+
+
+def text_bytes(parquet: str) -> int:
     """UTF-8 bytes of questions and answers."""
     sizes = pl.scan_parquet(parquet).select(pl.col("user_input", "llm_response").str.len_bytes().sum())
     return sum(sizes.collect(engine="streaming").row(0))
@@ -53,7 +84,27 @@ def _write_parquet(path: Path, rows: int, rows_per_group: int) -> None:
     pq.write_table(table.slice(0, rows), path, row_group_size=rows_per_group)
 
 
-def _write_csv(parquet: Path, path: Path) -> None:
-    rows = pl.read_parquet(parquet)
+def _flat(rows: int) -> pl.DataFrame:
     session = pl.col("request_metadata").struct.field("session_id")
-    rows.with_columns(session).drop("request_metadata").write_csv(path)
+    return pl.read_parquet(parquet_file(rows)).with_columns(session).drop("request_metadata")
+
+
+def _fill(warehouse: FolderWarehouse, days: int, rows_a_day: int) -> None:
+    rubric, source = row_rubric("ola-monitoring"), parquet_file(_DAYS * rows_a_day)
+    dates = [_FIRST_DAY + timedelta(days=offset) for offset in range(days)]
+    for day in dates[:_DAYS]:
+        with warehouse.staging("benchmark") as staging:
+            outcome = score_chat_rows(
+                ChatRowFiles([source]),
+                rubric,
+                time_zone=TIME_ZONE,
+                window=day_window(day, TIME_ZONE),
+                staging=staging,
+                keep_text="flagged",
+            )
+            write_scored_day(warehouse, day, outcome)
+            write_alerts(warehouse, day, rubric, outcome.counts.rejected)
+    for offset, day in enumerate(dates[_DAYS:]):
+        for table in (SCORES, KPIS, CROSSTAB, ALERTS):
+            rows = pl.read_parquet(warehouse.path(table, dates[offset % _DAYS]))
+            rows.with_columns(score_date=pl.lit(day)).write_parquet(warehouse.path(table, day))

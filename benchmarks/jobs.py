@@ -6,23 +6,27 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+_COLUMNS = ["user_input", "llm_response", "input_tokens", "output_tokens", "timestamp", "tenant_id"]
+_ORDER = ["timestamp", "row_id"]
 
-def inputs(seed_rows: str, rows: str) -> dict[str, Any]:
-    """Makes the input files that are not there yet; their paths, and how much text the largest holds."""
-    from benchmarks.inputs import csv_file, parquet_file, text_bytes
 
-    files = {
-        "seed": parquet_file(int(seed_rows)),
-        "seed_csv": csv_file(int(seed_rows)),
-        "few": parquet_file(int(rows) // 5),
-        "many": parquet_file(int(rows)),
-        "one_group": parquet_file(int(rows), one_group=True),
-    }
-    return {name: str(path) for name, path in files.items()} | {"text_gb": text_bytes(files["many"]) / 1e9}
+def made(kind: str, *sizes: str) -> dict[str, str]:
+    """Makes an input file, unless it is there; its path."""
+    from benchmarks import inputs
+
+    return {"path": str(getattr(inputs, kind)(*map(int, sizes)))}
+
+
+def text_gb(source: str) -> dict[str, float]:
+    """How much text a Parquet file holds, in GB of 1,000,000,000 bytes."""
+    from benchmarks.inputs import text_bytes
+
+    return {"text_gb": text_bytes(source) / 1e9}
 
 
 def check_same_table(ours: str, theirs: str) -> None:
@@ -89,6 +93,107 @@ def rule_engine(source: str, rounds: str) -> dict[str, Any]:
     return {"rows": rows.height, **best}
 
 
+def read_ours(source: str) -> dict[str, Any]:
+    """Rows and rejects of our reader, and the CPU seconds that it takes."""
+    from tasks.chat_rows import ChatRowFiles, FileFailure
+
+    def read() -> dict[str, int]:
+        rows = rejected = 0
+        for batch in ChatRowFiles([source]).batches():
+            assert not isinstance(batch, FileFailure), batch.error
+            rows += batch.rows_in
+            rejected += len(batch.rejects)
+        return {"rows": rows, "rejected": rejected}
+
+    return _timed(read)
+
+
+def read_pandas(source: str) -> dict[str, Any]:
+    """The same columns by pandas."""
+    import pandas as pd
+    import pyarrow.parquet  # noqa: F401 - pandas would import it while the clock runs
+
+    def read() -> dict[str, int]:
+        if source.endswith(".parquet"):
+            return {"rows": len(pd.read_parquet(source, columns=[*_COLUMNS, "request_metadata"]))}
+        if source.endswith(".csv"):
+            return {"rows": len(pd.read_csv(source, usecols=[*_COLUMNS, "session_id"], parse_dates=["timestamp"]))}
+        return {"rows": len(pd.read_json(source, lines=True)[[*_COLUMNS, "session_id"]])}
+
+    return _timed(read)
+
+
+def read_duckdb(source: str) -> dict[str, Any]:
+    """The same columns by DuckDB, in batches that are dropped."""
+    import duckdb
+
+    session = "request_metadata.session_id" if source.endswith(".parquet") else "session_id"
+    query = f"SELECT {', '.join(_COLUMNS)}, {session} FROM '{source}'"  # noqa: S608 - our own
+
+    def read() -> dict[str, int]:
+        relation = duckdb.sql(query)
+        assert relation
+        return {"rows": sum(batch.num_rows for batch in relation.to_arrow_reader(8192))}
+
+    return _timed(read)
+
+
+def shuffle(scores: str, out: str) -> None:
+    """The rows of a table in an order that has nothing to do with time."""
+    pl.read_parquet(scores).sample(fraction=1, shuffle=True, seed=1).write_parquet(out)
+
+
+def write_ours(scores: str, out: str) -> dict[str, Any]:
+    """CPU seconds of ordering rows in memory and writing them by our writer."""
+    from scoring.rubrics.ola_monitoring import RUBRIC
+    from tasks.whole_files import write_parquet
+
+    frame = pl.read_parquet(scores)
+    return _timed(lambda: {"rows": write_parquet(Path(out), RUBRIC.scores_schema, [frame.sort(_ORDER)])})
+
+
+def write_pandas(scores: str, out: str) -> dict[str, Any]:
+    """The same by pandas."""
+    import pandas as pd
+
+    frame = pd.read_parquet(scores, dtype_backend="pyarrow")
+
+    def write() -> None:
+        frame.sort_values(_ORDER).to_parquet(out, compression="zstd", index=False)
+
+    return _timed(write)
+
+
+def write_duckdb(scores: str, out: str) -> dict[str, Any]:
+    """The same by DuckDB."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE scores AS FROM '{scores}'")
+    order = ", ".join(_ORDER)
+    query = f"COPY (FROM scores ORDER BY {order}) TO '{out}' (FORMAT parquet, COMPRESSION zstd)"
+
+    def write() -> None:
+        connection.execute(query)
+
+    return _timed(write)
+
+
+def build_site(warehouse: str, folder: str) -> None:
+    """The pages of the report site."""
+    from tasks.reports.site.build import build_pages
+    from tasks.samples.chat_rows import TIME_ZONE
+    from tasks.warehouse.folder import FolderWarehouse
+
+    build_pages(FolderWarehouse(Path(warehouse)), Path(folder), TIME_ZONE)
+
+
+def _timed(do: Callable[[], dict[str, int] | None]) -> dict[str, Any]:
+    began = time.process_time()
+    found = do() or {}
+    return {**found, "cpu_s": time.process_time() - began}
+
+
 def _batches(source: str) -> Iterator[pl.DataFrame]:
     from tasks.chat_rows import ChatRowFiles, FileFailure
 
@@ -101,8 +206,11 @@ def _batches(source: str) -> Iterator[pl.DataFrame]:
 _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
     job.__name__: job
     for job in (
-        *(inputs, rule_engine, read_only, read_and_score),
-        *(duckdb, duckdb_same_table, check_same_table),
+        *(made, text_gb, shuffle, check_same_table),
+        *(rule_engine, read_only, read_and_score, build_site),
+        *(duckdb, duckdb_same_table),
+        *(read_ours, read_pandas, read_duckdb),
+        *(write_ours, write_pandas, write_duckdb),
     )
 }
 

@@ -1,9 +1,8 @@
-"""The judge's client against the two usual ones, on a test server with real limits and faults: `make bench-judge`.
+"""The judge's client against the two usual ones, on a test server with real limits and faults.
 
-2,000 questions, 3,000 a minute (enforced per second), 1 s median latency, 2 % status 503, 1 % dropped connections,
-0.5 % hung ones, 1 % cut answers. `limit used` is what a client that never waits in vain would need, by what it took:
-retries and the last answer's latency count against it. `paid twice` are whole answers to a question that had one.
-`python -m benchmarks.judge ours tokens` runs only those named.
+3,000 questions a minute (enforced per second), 1 s median latency, 2 % status 503, 1 % dropped connections, 0.5 % hung
+ones, 1 % cut answers. `limit used` is what a client that never waits in vain would need, by what it took: retries and
+the last answer's latency count against it. `paid twice` are whole answers to a question that had one.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from typing import Any
 
 from openai import AsyncOpenAI, OpenAIError
 from pydantic import SecretStr
-from rich.console import Console
-from rich.table import Table
 from tenacity import retry, stop_after_attempt, wait_random_exponential
 
+from benchmarks.report import Scale, table
 from scoring.judging import JudgeRequest, QuestionKind
 from scoring.prompts import JudgePrompt
 from tasks.judge.asking import judge_all
@@ -35,7 +33,6 @@ from tasks.judge.questions import Question
 from tasks.judge.settings import JudgeSettings
 from tasks.judge.store import VerdictStore
 
-QUESTIONS = 2000
 RPM, TPM = 3000, 900_000
 FAULTS = {"server-errors": 0.02, "dropped": 0.01, "hung": 0.005, "cut": 0.01}
 PEER_TIMEOUT_S = 30.0
@@ -52,7 +49,7 @@ def requests(first: int, last: int) -> list[JudgeRequest]:
     """Questions of about 600 tokens, as the test server counts them."""
     draw = random.Random(1)  # noqa: S311
     filler = ["지원서", "평가", "기간", "전형", "결과", "담당자", "공고", "면접"]
-    texts = [" ".join(draw.choice(filler) for _ in range(70)) for _ in range(QUESTIONS)]
+    texts = [" ".join(draw.choice(filler) for _ in range(70)) for _ in range(last)]
     return [
         JudgeRequest("bench", PROMPT.kind, {"번호": number, "답변": texts[number]}) for number in range(first, last)
     ]
@@ -172,60 +169,54 @@ def server(rpm: int, tpm: int) -> Iterator[str]:
         process.wait()
 
 
-def run(client: str, rpm: int = RPM, tpm: int = 0, processes: int = 1) -> dict[str, Any]:
+def run(client: str, questions: int, *, tpm: int = 0, processes: int = 1) -> dict[str, str]:
     """One line of the table: `processes` clients share the questions, the limit and the state database."""
-    share = QUESTIONS // processes
-    with server(rpm, tpm) as url, tempfile.TemporaryDirectory() as folder:
+    share = questions // processes
+    with server(RPM, tpm) as url, tempfile.TemporaryDirectory() as folder:
         runs = [
             subprocess.Popen(  # noqa: S603
-                [sys.executable, "-m", "benchmarks.judge", "--client", client, url]
-                + [str(value) for value in (at, at + share, f"sqlite:///{folder}/state.db", rpm, tpm)],
+                [sys.executable, "-m", "benchmarks.judge", client, url]
+                + [str(value) for value in (at, at + share, f"sqlite:///{folder}/state.db", RPM, tpm)],
                 stdout=subprocess.PIPE,
             )
-            for at in range(0, QUESTIONS, share)
+            for at in range(0, questions, share)
         ]
         results = [json.loads(process.communicate()[0]) for process in runs]
         with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:  # noqa: S310
             stats = json.load(answer)
     span_s = max(result["ended"] for result in results) - min(result["started"] for result in results)
-    floor_s = stats["tokens_needed"] * 60 / tpm if tpm else QUESTIONS * 60 / rpm
+    floor_s = stats["tokens_needed"] * 60 / tpm if tpm else questions * 60 / RPM
     return {
         "span s": f"{span_s:.1f}",
         "limit used": f"{floor_s / span_s:.2f}",
-        "lost": str(QUESTIONS - sum(result["answered"] for result in results)),
+        "lost": str(questions - sum(result["answered"] for result in results)),
         "paid twice": str(stats["paid_twice"]),
         "429s": str(stats["statuses"].get("429", 0)),
-        "CPU s / 1,000": f"{sum(result['cpu_s'] for result in results) * 1000 / QUESTIONS:.1f}",
+        "CPU s / 1,000": f"{sum(result['cpu_s'] for result in results) * 1000 / questions:.1f}",
         "memory MB": f"{max(result['memory_mb'] for result in results):.0f}",
     }
 
 
-RUNS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-    "ours": ("this client", lambda: run("ours")),
-    "tokens": (f"this client, {TPM:,} tokens a minute binding", lambda: run("ours", tpm=TPM)),
-    "two": ("this client, two processes on one limit", lambda: run("ours", processes=2)),
-    "gather": ("gather + semaphore 50 + client retries", lambda: run("gather")),
-    "tenacity": ("tenacity + a limiter per second", lambda: run("tenacity")),
-}
-
-
-def main() -> None:
-    if sys.argv[1:2] == ["--client"]:
-        client, url, first, last, state_url, rpm, tpm = sys.argv[2:]
-        measure(client, url, int(first), int(last), state_url, int(rpm), int(tpm))
-        return
-    table: Table | None = None
-    for name in sys.argv[1:] or RUNS:
-        title, measured = RUNS[name]
-        row = measured()
-        if table is None:
-            table = Table(title=f"{QUESTIONS:,} questions, {RPM:,} a minute")
-            for heading in ("client", *row):
-                table.add_column(heading, justify="left" if heading == "client" else "right")
-        table.add_row(title, *row.values())
-    if table is not None:
-        Console(width=120).print(table)
+def judge(scale: Scale) -> str:
+    """This client in three situations, and its two peers; each once, because each takes most of a minute."""
+    questions = scale.questions
+    measured = {
+        "this client": run("ours", questions),
+        f"this client, {TPM:,} tokens a minute binding": run("ours", questions, tpm=TPM),
+        "this client, two processes on one limit": run("ours", questions, processes=2),
+        "`asyncio.gather`, a semaphore of 50, retries of `openai`": run("gather", questions),
+        "`tenacity`, a limiter per second": run("tenacity", questions),
+    }
+    return table(
+        f"Judge client: {questions:,} questions, {RPM:,} a minute",
+        ("", *measured["this client"]),
+        [(title, *found.values()) for title, found in measured.items()],
+        "On a test server with a median latency of 1 s that enforces the limit per second: 2 % status 503, 1 % dropped "
+        "connections, 0.5 % hung ones, 1 % cut answers. `limit used` is the time that the limit asks for by the time "
+        "it took; `paid twice` are whole answers to a question that had one.",
+    )
 
 
 if __name__ == "__main__":
-    main()
+    client, url, first, last, state_url, rpm, tpm = sys.argv[1:]
+    measure(client, url, int(first), int(last), state_url, int(rpm), int(tpm))

@@ -22,7 +22,8 @@ _FINDINGS: Mapping[Finding, str] = {
     "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
 }
 _READING = (
-    "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다."
+    "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
+    "질의별 점수를 평균하므로, 응답 속도처럼 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다."
 )
 _METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의", "판단")
 
@@ -109,7 +110,7 @@ def _warnings(comparison: Comparison) -> list[str]:
             more = f" 외 {len(ids) - _SHOWN_IDS:,}개" if len(ids) > _SHOWN_IDS else ""
             found.append(f"{title} {len(ids):,}개: {', '.join(ids[:_SHOWN_IDS])}{more}")
     if not comparison.paired:
-        found.append("두 실행에 함께 있는 질의가 없습니다. Query ID가 같은지 확인하십시오.")
+        found.append("두 실행에 함께 있는 질의가 없습니다. Query ID가 같은지 확인하세요.")
     return found
 
 

@@ -154,9 +154,13 @@ class MonitoringReport:
             for tier in ("S", "A", "B", "C", "D")
             for grade in grades
         }
-        return table(
+        counts = table(
             ["질문 \\ 답변", *grades],
             ([tier, *(f"{cells[tier, grade]:,}" for grade in grades)] for tier in ("S", "A", "B", "C", "D")),
+        )
+        return (
+            f"{counts}\n\n답변 우수율은 답변 A·B, 실패율은 답변 F, GOLD MINE은 좋은 질문(S·A)에 나쁜 답변(D·F)인 행의 "
+            "비율입니다."
         )
 
     def _failures(self) -> str:
@@ -195,7 +199,7 @@ class MonitoringReport:
         if not self.findings.worst:
             return "채점한 행이 없습니다."
         rows = table(
-            ["행 id", "종합", "Q", "A", "I", "실패 유형", "질문"],
+            ["행 ID", "종합", "질문 점수", "답변 점수", "상호작용 점수", "실패 유형", "질문"],
             (
                 [
                     row["row_id"],
@@ -209,7 +213,7 @@ class MonitoringReport:
                 for row in self.findings.worst
             ),
         )
-        return f"{rows}\n\n규칙별 점수는 `aqb rows <행 id>` 로 볼 수 있습니다."
+        return f"{rows}\n\n규칙별 점수는 `aqb rows 행ID`로 볼 수 있습니다."
 
     def _data_quality(self) -> str:
         outcome = self.outcome

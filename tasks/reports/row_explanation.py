@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
 from scoring.markdown import score_text, shortened
 from scoring.row_explanation import Explanation, Finding
 from scoring.rubric import RowRubric
+from tasks.reports.monitoring import FAILURE_TITLES
 
 _ANSWER_CHARACTERS = 400
 _POINTS_WIDTH = 6
@@ -18,6 +20,7 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation) -
     values = explanation.values
     label = rubric.grade_labels[values["final_grade"]]
     titles = {definition.name: definition.title for definition in rubric.definitions}
+    alert_titles = {rule.id: rule.title for rule in rubric.alert_rules}
     lines = [
         f"행 {row_id}   {values['timestamp']:%Y-%m-%d %H:%M:%S} UTC   테넌트 {values['tenant_id'] or '(없음)'}",
         f"질문: {_one_line(values['user_input'])}",
@@ -26,7 +29,8 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation) -
         f"종합 {score_text(values['final_score'], 1)}점 = 등급 {label.sign} ({label.label} · {label.action})",
         f"질문 {values['q_score']}점({values['q_tier']}) · 답변 {values['a_score']}점({values['a_grade']})"
         f" · 상호작용 {values['i_score']}점",
-        f"실패 유형: {values['failure_type'] or '없음'} · 알림: {', '.join(values['alert_rules']) or '없음'}"
+        f"실패 유형: {_titled(values['failure_type'], FAILURE_TITLES)}"
+        f" · 알림: {', '.join(_titled(rule, alert_titles) for rule in values['alert_rules']) or '없음'}"
         f" · 원인 태그: {values['cause'] or '없음'}",
     ]
     scored = (finding for finding in explanation.findings if isinstance(finding.points, int))
@@ -38,6 +42,10 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation) -
 
 def _finding_line(finding: Finding) -> str:
     return f"    {finding.points:>{_POINTS_WIDTH}}  {finding.label}"
+
+
+def _titled(code: str | None, titles: Mapping[str, str]) -> str:
+    return f"{code}({titles[code]})" if code else "없음"
 
 
 def _one_line(text: str) -> str:

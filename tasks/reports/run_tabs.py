@@ -1,4 +1,4 @@
-"""The tabs of `scores.xlsx`: the input of a text file, executions, queries, the summary, refused rows."""
+"""The tabs of `scores.xlsx`: the input of a text file, executions, queries, summary, column names, refused rows."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from tasks.run_files.files import text_table
 from tasks.run_scoring import ScoredRun
 from tasks.run_tables import queries_schema, scores_schema
 
+_EXECUTIONS = "실행별 점수"
+_QUERIES = "문항별 점수"
 _POINTS = ("5", "4", "3", "2", "1", "0", "null")
 _SUMMARY_COLUMNS = (
     *(Column("구분"), Column("지표"), Column("평균", "score"), Column("n", "number")),
     *(Column("모름" if points == "null" else f"{points}점", "number") for points in _POINTS),
 )
+_MEANING_COLUMNS = (Column("탭"), Column("열"), Column("뜻", "long"))
 
 
 def write_run_workbook(
@@ -32,10 +35,12 @@ def write_run_workbook(
 
     `scores` and `queries` are the tables of the run, in pieces.
     """
+    schemas = {_EXECUTIONS: scores_schema(scored.plan.rubric), _QUERIES: queries_schema(scored.plan.rubric)}
     tabs = [
-        Tab("실행별 점수", _columns(scores_schema(scored.plan.rubric)), _rows(scores)),
-        Tab("문항별 점수", _columns(queries_schema(scored.plan.rubric)), _rows(queries)),
+        Tab(_EXECUTIONS, _columns(schemas[_EXECUTIONS]), _rows(scores)),
+        Tab(_QUERIES, _columns(schemas[_QUERIES]), _rows(queries)),
         Tab("점수 요약", _SUMMARY_COLUMNS, list(_summary_rows(scored)), _notes(scored)),
+        Tab("열 설명", _MEANING_COLUMNS, list(_meanings(schemas))),
     ]
     if scored.plan.run.rejects:
         refused = ([row.file, row.line, row.column, row.code, row.reason] for row in scored.plan.run.rejects)
@@ -65,6 +70,13 @@ def _kind(name: str, data_type: pa.DataType) -> str:
     if pa.types.is_primitive(data_type):
         return "number"
     return "long" if name.endswith(("_reason", "_reasons", "query_text", "failed_checks")) else "text"
+
+
+def _meanings(schemas: Mapping[str, pa.Schema]) -> Iterator[Sequence[str]]:
+    """A row per column of the score tabs, whose names are those of the tables: what it holds, in Korean."""
+    for title, schema in schemas.items():
+        for each in schema:
+            yield title, each.name, (each.metadata or {}).get(b"description", b"").decode()
 
 
 def _rows(frames: Iterable[pl.DataFrame]) -> Iterator[Sequence[Any]]:

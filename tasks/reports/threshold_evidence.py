@@ -133,7 +133,10 @@ def _conclusion(thresholds: Sequence[ThresholdEvidence]) -> str:
         said = f"판단할 수 있는 {judged}개 가운데 기준에서 벗어난 값이 없습니다."
     else:
         said = "판단할 만큼 행이 모이지 않았습니다."
-    return f"> {said} 기준값은 자동으로 바뀌지 않습니다. 바꾸려면 `thresholds.py`를 고치고 버전을 올리십시오."
+    return (
+        f"> {said} 기준값은 자동으로 바뀌지 않습니다. 바꾸려면 `scoring/rubrics/ola_monitoring/thresholds.py`의 값을 "
+        "고치고 `VERSION`을 올리세요."
+    )
 
 
 def _threshold_row(one: ThresholdEvidence) -> list[str]:

@@ -195,7 +195,7 @@ def test_runs_of_different_versions_have_no_common_agreement(aqb: Command, folde
 def test_doctor_names_a_file_in_the_place_of_the_warehouse(aqb: Command, folder: Path) -> None:
     (folder / "data").write_text("mine")
     assert "NOT  warehouse: " in (seen := aqb("doctor").out)
-    assert f"{folder}/data: cannot be written\n  -> choose another folder" in seen
+    assert "data/warehouse/monitoring_kpis: cannot be read: Not a directory\n  -> check the path" in seen
 
 
 def test_without_credentials_bigquery_says_which_to_get(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:

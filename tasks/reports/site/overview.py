@@ -94,17 +94,19 @@ class Headline:
 def headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> Headline:
     """What a person should know who reads no further."""
     by_code = {code: [kpi.quotient.title for kpi in kpis if kpi.verdict.code == code] for code in ("missed", "unsure")}
-    met = sum(kpi.verdict.code == "met" for kpi in kpis)
     unusual = [f"{alert.title} {alert.shown}" for alert in alerts if alert.unusual]
-    title = f"목표 {len(kpis)}개 가운데 {met}개 달성" + (
-        f", 알림 {len(unusual)}종이 평소의 2배 이상" if unusual else ""
-    )
+    met = sum(kpi.verdict.code == "met" for kpi in kpis)
+    missed = len(by_code["missed"])
+    counts = {"달성": met, "미달": missed, "판단 보류": len(kpis) - met - missed}
+    parts = [f"목표 {len(kpis)}개 중 " + " · ".join(f"{count}개 {name}" for name, count in counts.items() if count)]
+    if unusual:
+        parts.append(f"알림 {len(unusual)}종이 평소의 2배 이상")
     details = {
         "목표 미달": by_code["missed"],
         "오차 범위 안이라 단정할 수 없음": by_code["unsure"],
         "크게 늘어난 알림": unusual,
     }
-    return Headline(title, [f"{name}: {', '.join(what)}" for name, what in details.items() if what])
+    return Headline(", ".join(parts), [f"{name}: {', '.join(what)}" for name, what in details.items() if what])
 
 
 def _day_table(days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Table:

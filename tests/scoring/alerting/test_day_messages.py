@@ -15,7 +15,8 @@ from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import Example, Message, fact_key
 from scoring.alerting.readable import readable
 from scoring.alerting.routing import RouteFilter
-from scoring.alerts import AlertFact
+from scoring.alerts import ROWS_REJECTED, AlertFact
+from scoring.derived_tables import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.scoring.alerting.made_days import FIRST_DAY, KpiRow, context, days_of_facts, kpi_row, met
 from tests.scoring.alerting.made_messages import MADE
@@ -96,6 +97,15 @@ def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
 def test_a_day_without_rows_pages() -> None:
     (page,) = told(facts_of(kpi_row({}, rows=0)))
     assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (최근 7일 535건)" in readable(page.blocks)
+    assert f"`aqb nightly --date {LAST}`" in readable(page.blocks)
+
+
+def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> None:
+    facts = facts_of(today())
+    rejected = AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, 4, 539)
+    (digest,) = told(facts | {LAST: [*facts[LAST], rejected]})
+    assert "539건 중 4건 (0.7%, 95% 구간 0.3~1.9%)\n" in readable(digest.blocks)
+    assert f"`aqb nightly --date {LAST}`" in readable(digest.blocks)
 
 
 def test_what_a_route_has_been_told_is_no_news() -> None:
@@ -126,9 +136,9 @@ def test_the_end_of_a_page_is_told_and_the_end_of_a_warning_only_along_with_othe
     rows = [USUAL, USUAL, USUAL | {"answer_failed": 60, "weak_answer": 18}, USUAL, USUAL | {"llm_blocked": 1}]
     facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
     (over,) = told(facts, day=FIRST_DAY + timedelta(3))
-    assert "🟢 해소: 답변 실패 — 오늘 20건, 늘기 전 범위로 돌아옴" in readable(over.blocks)
+    assert "🟢 해소: 답변 실패 — 이날 20건, 늘기 전 범위로 돌아옴" in readable(over.blocks)
     assert over.level == "info"
-    assert "합리적 질문에 부족한 답변 — 오늘 6건" in readable(over.blocks)
+    assert "합리적 질문에 부족한 답변 — 이날 6건" in readable(over.blocks)
     warnings = RouteFilter(levels=frozenset({"warning"}))
     assert told(facts, warnings, day=FIRST_DAY + timedelta(3)) == []
 

@@ -84,7 +84,9 @@ def test_a_run_that_nobody_has_to_look_at_is_no_message() -> None:
 
 def test_a_judge_over_budget_is_told_even_if_nothing_is_flagged() -> None:
     run = replace(RUN, flagged=0, reasons=(), worst=(), over_budget=17)
-    assert "판정 예산이 다해 질문 17건을 묻지 못했습니다." in readable(only(review_message(RouteFilter(), run)).blocks)
+    text = readable(only(review_message(RouteFilter(), run)).blocks)
+    assert "판정 예산이 다해 질문 17건을 묻지 못했습니다." in text
+    assert "aqb score" in text
 
 
 def test_rejected_rows_are_told_even_if_nothing_is_flagged() -> None:
@@ -172,6 +174,7 @@ def test_dead_letters_are_listed_all() -> None:
     text = "\n".join(readable(part.blocks) for part in parts)
     assert all(f"알림 {n}\n" in text for n in range(300))
     assert "포기한 알림 300건" in text
+    assert "`aqb alerts --revive`" in text
 
 
 def test_without_dead_letters_there_is_nothing_to_say() -> None:

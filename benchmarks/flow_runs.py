@@ -1,0 +1,149 @@
+"""What the flows cost, and what Prefect costs of it: one night, and a backfill of a year.
+
+The same command runs with Prefect, whose server is up before, and without (`benchmarks.without_prefect`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from benchmarks.children import AQB, PYTHON, Cost, cost_of, interleaved
+from benchmarks.inputs import FIRST_DAY, days_file
+from benchmarks.report import Scale, table
+from tasks.monitoring_tables import SCORES
+
+ROWS_A_DAY = 535  # as many as the seed's production has (seed 002)
+_WITHOUT = (PYTHON, "-m", "benchmarks.without_prefect")
+_HEADER = ("", "s", "CPU s", "CPU s of its server")
+
+
+class Server(NamedTuple):
+    """A Prefect server: its address, and the CPU seconds that it has used so far."""
+
+    url: str
+    cpu_s: Callable[[], float]
+
+
+def nightly(scale: Scale) -> str:
+    """A night of many rows."""
+    source = days_file(1, scale.rows_of_night)
+    command = ("nightly", "--date", str(FIRST_DAY), "--json")
+    with tempfile.TemporaryDirectory() as folder, prefect_server(Path(folder) / "prefect") as server:
+        served = []
+
+        def with_prefect() -> Cost:
+            shutil.rmtree(f"{folder}/with", ignore_errors=True)
+            before = server.cpu_s()
+            cost = cost_of([AQB, *command], _environment(source, f"{folder}/with", server))
+            served.append(server.cpu_s() - before)
+            return cost
+
+        def without() -> Cost:
+            shutil.rmtree(f"{folder}/without", ignore_errors=True)
+            return cost_of([*_WITHOUT, *command], _environment(source, f"{folder}/without"))
+
+        costs = interleaved(scale.rounds, {"with": with_prefect, "without": without})
+        _check_same_scores(Path(folder), days=1)
+    whole, plain = costs["with"], costs["without"]
+    return table(
+        f"Nightly: one day of {scale.rows_of_night:,} rows, with alerts, ledger, report and site",
+        _HEADER,
+        [_line("`aqb nightly`", whole, min(served)), _line("the same without Prefect", plain)],
+        _share(whole, plain),
+    )
+
+
+def backfill(scale: Scale) -> str:
+    """A year of usual days, and once more when everything is up to date."""
+    source = days_file(scale.days, ROWS_A_DAY)
+    last = FIRST_DAY + timedelta(days=scale.days - 1)
+    command = ("backfill", "--from", str(FIRST_DAY), "--to", str(last), "--json")
+    with tempfile.TemporaryDirectory() as folder, prefect_server(Path(folder) / "prefect") as server:
+        environment = _environment(source, f"{folder}/with", server)
+        before = server.cpu_s()
+        whole = cost_of([AQB, *command], environment)
+        served = server.cpu_s() - before
+        again = cost_of([AQB, *command], environment)
+        plain = cost_of([*_WITHOUT, *command], _environment(source, f"{folder}/without"))
+        _check_same_scores(Path(folder), scale.days)
+    return table(
+        f"Backfill: {scale.days} days of {ROWS_A_DAY} rows from one file of {source.stat().st_size / 1e6:,.0f} MB",
+        _HEADER,
+        [
+            _line("`aqb backfill`", whole, served),
+            _line("the same without Prefect", plain),
+            _line("`aqb backfill` again: up to date", again),
+        ],
+        f"{scale.days / whole.wall_s:.1f} days a second, and "
+        f"{1000 * (whole.cpu_s - plain.cpu_s) / scale.days:.0f} ms of CPU a day for Prefect. {_share(whole, plain)}",
+    )
+
+
+def _line(title: str, cost: Cost, server_cpu_s: float | None = None) -> Sequence[str]:
+    return title, f"{cost.wall_s:.1f}", f"{cost.cpu_s:.1f}", "" if server_cpu_s is None else f"{server_cpu_s:.1f}"
+
+
+def _share(whole: Cost, plain: Cost) -> str:
+    wall_s, cpu_s = whole.wall_s - plain.wall_s, whole.cpu_s - plain.cpu_s
+    return (
+        f"Prefect's share is {wall_s:.1f} s ({wall_s / whole.wall_s:.0%}) and, beside its server, {cpu_s:.1f} CPU s "
+        f"({cpu_s / whole.cpu_s:.0%}); its import is part of that. Both write the same score tables."
+    )
+
+
+def _check_same_scores(folder: Path, days: int) -> None:
+    """Raises AssertionError when the two commands have not written the same days, byte by byte."""
+    tables = [
+        {path.name: path.read_bytes() for path in (folder / run / "warehouse" / SCORES).glob("*.parquet")}
+        for run in ("with", "without")
+    ]
+    assert len(tables[0]) == days
+    assert tables[0] == tables[1]
+
+
+def _environment(source: Path, folder: str, server: Server | None = None) -> dict[str, str]:
+    """Where a run finds its rows and leaves everything; nobody is told of it."""
+    own = {
+        "AQB_MONITORING__SOURCE": str(source),
+        "AQB_WAREHOUSE": f"{folder}/warehouse",
+        "AQB_REPORTS": f"{folder}/reports",
+        "AQB_STATE_URL": f"sqlite:///{folder}/state.db",
+        "AQB_TEST_RUNS__INBOX": f"{folder}/inbox",
+        "SLACK_WEBHOOK_URL": "",
+    }
+    return own | ({"PREFECT_API_URL": server.url} if server else {})
+
+
+@contextmanager
+def prefect_server(home: Path) -> Iterator[Server]:
+    """A Prefect server of its own, up and migrated."""
+    from flows.prefect_home import prepare_prefect
+
+    os.environ["PREFECT_HOME"] = str(home)
+    prepare_prefect(home)
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import PREFECT_API_URL
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=180):
+        url = str(PREFECT_API_URL.value())
+        process = SubprocessASGIServer(urlsplit(url).port).server_process  # the one that is there
+        assert process
+        yield Server(url, lambda: _cpu_s(process.pid))
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU seconds of a process that runs. Only Linux tells; elsewhere not a number."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,75 @@
+"""`aqb` without Prefect: `python -m benchmarks.without_prefect nightly --date 2026-02-13`.
+
+The same command by the same functions. What they import of Prefect is not Prefect: a flow or task is the function that
+it was made of, and whatever else is asked of it does nothing. Not even the import of Prefect is paid.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+
+class _Nothing:
+    """Has every attribute and does nothing when it is called."""
+
+    def __getattr__(self, name: str) -> _Nothing:
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+def _plain(**_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The decorator of flows and tasks."""
+
+    def of(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def called(*arguments: Any, return_state: bool = False, **named: Any) -> Any:
+            found = function(*arguments, **named)
+            return SimpleNamespace(result=lambda **_: found) if return_state else found
+
+        return called
+
+    return of
+
+
+_INSTEAD = {
+    "flow": _plain,
+    "task": _plain,
+    "deployment": SimpleNamespace(id=None),
+    "APILogHandler": logging.NullHandler,
+}
+
+
+class _Module(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        return _INSTEAD.get(name, _Nothing())
+
+
+class _Absent(MetaPathFinder, Loader):
+    """Finds every module of Prefect, and nothing in it."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self, is_package=True) if fullname.split(".")[0] == "prefect" else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Module(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+if __name__ == "__main__":
+    sys.meta_path.insert(0, _Absent())
+    from flows.cli import main
+
+    main()
