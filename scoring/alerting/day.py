@@ -143,7 +143,7 @@ def _rule_lines(
     for one in rule:
         yield from _figure_lines(one, incidents, about)
     yield [bold("언제부터  "), plain(since(rule[0]))]
-    yield [bold("할 일  "), plain(action(rule[0].fact, about.rubric))]
+    yield [bold("할 일  "), *action(rule[0], about.rubric)]
 
 
 def _digest(day: date, news: Sequence[Incident], others: Sequence[Incident], about: DayContext) -> list[Message]:
@@ -165,7 +165,7 @@ def _digest(day: date, news: Sequence[Incident], others: Sequence[Incident], abo
         *_examples(begun, about),
         _footer(about),
     ]
-    text = fallback(f"{sign} {day_name(day)} 요약", count, *(headline(one) for one in news))
+    text = fallback(f"{sign} {day_name(day)} 요약", count, *(headline(one) for one in (*begun, *ended)))
     return messages("digest", level, [incident_key(one) for one in news], text, blocks)
 
 
@@ -201,7 +201,7 @@ def _entry(one: Incident, about: DayContext) -> Iterator[Line]:
     """A new incident within a digest."""
     yield [bold(f"{level_mark(one.fact.level)} · {_rule_name([one])}")]
     yield fact_figures(one.fact, about.rubric)
-    yield [plain(f"{since(one)} · {action(one.fact, about.rubric)}")]
+    yield [plain(f"{since(one)} · "), *action(one, about.rubric)]
 
 
 def _going_on(others: Sequence[Incident], about: DayContext) -> list[Block]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.alerting.block_kit import Inline, bold, plain
 from scoring.alerting.messages import KpiFigure
-from scoring.alerts import NO_ROWS, AlertFact
+from scoring.alerts import NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.derived_tables import Quotient
 from scoring.markdown import kpi_text, percent, score_text
 from scoring.rubric import RowRubric
@@ -45,9 +45,11 @@ def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
     if fact.count is None:
         return _kpi_fact(fact, _quotient(fact, rubric))
     share = percent(fact.count / fact.rows if fact.rows else None)
+    # What is usual of rejected rows nobody counts; to say that there is no day to compare with would be false.
+    usual = "" if fact.rule == ROWS_REJECTED else f" · {_usual(fact.usual, _cases)}"
     return [
         bold(f"{_cases(fact.rows)} 중 {_cases(fact.count)}"),
-        plain(f" ({share}{_interval(wilson_interval(fact.count, fact.rows))}) · {_usual(fact.usual, _cases)}"),
+        plain(f" ({share}{_interval(wilson_interval(fact.count, fact.rows))}){usual}"),
     ]
 
 

@@ -117,13 +117,15 @@ def _what_happened(run: ReviewedRun) -> list[Line]:
 
 def _to_do(run: ReviewedRun) -> list[Line]:
     lines: list[Line] = []
+    if run.over_budget:
+        first = "먼저 " if run.flagged else ""  # with its verdicts fewer queries need a person
+        lines.append([bold("할 일  "), plain(f"{first}judge.max_usd나 judge.max_tokens를 늘리고 다시 채점하세요.")])
+        lines.append([plain("inbox는 같은 파일을 두 번 채점하지 않으니 aqb score를 쓰세요.")])
     if run.flagged:
         lines.append([bold("할 일  "), plain("목록의 질의를 위에서부터 읽고 판정을 적어 주세요.")])
         lines.append([bold("확인 목록  "), code(run.review_list)])
     if run.rejected:
         lines.append([bold("할 일  "), plain("보고서의 '입력 파일'에서 까닭을 보고, 파일을 고쳐 다시 넣어 주세요.")])
-    if run.over_budget:
-        lines.append([bold("할 일  "), plain("판정 예산을 늘린 뒤 다시 채점하세요.")])
     return lines
 
 

@@ -109,7 +109,13 @@ def dead_letters_message(letters: Sequence[DeadLetter]) -> list[Message]:
     ]
     blocks = [
         header(f"{level_mark('warning')} · {what}"),
-        *paragraph([bold("할 일  "), plain("받는 곳의 주소와 권한을 확인하세요. 내용은 그날의 보고서에 있습니다.")]),
+        *paragraph(
+            [
+                bold("할 일  "),
+                plain("받는 곳의 주소와 권한을 고친 뒤 이 명령으로 다시 보내세요. 내용은 그날의 보고서에도 있습니다. "),
+                code("aqb alerts --revive"),
+            ]
+        ),
         *bullets(shown),
     ]
     keys = [f"dead|{letter.id}" for letter in letters]

@@ -20,8 +20,8 @@ _STATE_NAMES = {"new": "새로 나타남", "rising": "급증", "continuing": "�
 RESOLVED_SIGN = "🟢"
 
 _DAY_ACTIONS = {
-    NO_ROWS: "원본 표와 적재 작업을 확인하고, 고친 뒤 그날을 다시 채점하세요.",
-    ROWS_REJECTED: "`rejected` 표에서 거부한 까닭을 보고 원본을 고친 뒤 다시 채점하세요.",
+    NO_ROWS: "원본 표와 적재 작업을 확인하고, 고친 뒤 이 명령으로 다시 채점하세요.",
+    ROWS_REJECTED: "거부한 까닭은 rejected 표에 줄마다 있습니다. 원본을 고친 뒤 이 명령으로 다시 채점하세요.",
     EXCLUDED_RATE_RISING: "답변이 NULL로 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
 }
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
@@ -59,12 +59,14 @@ def since(one: Incident) -> str:
     return "이날부터" if one.since == one.day else f"{day_name(one.since)}부터"
 
 
-def action(fact: AlertFact, rubric: RowRubric) -> str:
-    """What to do."""
-    if fact.rule.startswith(KPI_RULE):
-        return _KPI_ACTION
+def action(one: Incident, rubric: RowRubric) -> list[Inline]:
+    """What to do, with the command where the day has to be scored again."""
+    rule = one.fact.rule
+    if rule.startswith(KPI_RULE):
+        return [plain(_KPI_ACTION)]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
-    return (_DAY_ACTIONS | by_rule)[fact.rule]
+    told = plain((_DAY_ACTIONS | by_rule)[rule])
+    return [told, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [told]
 
 
 def resolved_line(one: Incident) -> list[Inline]:
@@ -72,11 +74,11 @@ def resolved_line(one: Incident) -> list[Inline]:
     if one.fact.rule == NO_ROWS:
         how = "행이 다시 들어옴"
     elif one.fires:
-        how = f"오늘 {one.fact.count:,}건, 늘기 전 범위로 돌아옴"
+        how = f"이날 {one.fact.count:,}건, 늘기 전 범위로 돌아옴"
     elif one.fact.rule.startswith(KPI_RULE):
         how = f"목표 달성이 이어짐, 마지막으로 놓친 날 {day_name(one.seen)}"
     else:
-        how = f"오늘은 없음, 마지막은 {day_name(one.seen)} {one.fact.count:,}건"
+        how = f"이날은 없음, 마지막은 {day_name(one.seen)} {one.fact.count:,}건"
     return [plain(f"{RESOLVED_SIGN} 해소: "), bold(_title(one.fact)), plain(f" — {how}")]
 
 
