@@ -37,7 +37,7 @@ from tasks.settings import Settings
 from tasks.slack.delivery import Clock, deliver
 from tasks.slack.mentions import with_mention
 from tasks.slack.news import INCIDENT_DAYS, DayNews, Reports, day_news
-from tasks.slack.outbox import Letter, Outbox
+from tasks.slack.outbox import NEVER_TRIED, Letter, Outbox
 from tasks.warehouse import open_warehouse
 
 _SUNDAY = 6
@@ -280,7 +280,11 @@ def _tell_of_dead_letters(settings: Settings, outbox: Outbox, wanted: Sequence[S
     zone = ZoneInfo(settings.time_zone)
     lost = {
         f"dead|{one.id}": DeadLetter(
-            one.id, one.route, one.text, one.created_at.astimezone(zone).date(), one.last_error or ""
+            one.id,
+            one.route,
+            one.text,
+            one.created_at.astimezone(zone).date(),
+            "" if one.last_error == NEVER_TRIED else one.last_error or "",
         )
         for one in outbox.dead()
         if one.kind != "dead_letters" and one.dead_at and one.dead_at > now() - _WEEK

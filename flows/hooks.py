@@ -30,7 +30,7 @@ from flows.subscriptions import subscriptions
 from scoring.alerting.messages import Message
 from scoring.alerting.routing import RouteFilter
 from scoring.alerting.troubles import EndedFlow, FlowState, failure_message
-from scoring.errors import StorageError, UsageError
+from scoring.errors import AqbError, StorageError, UsageError
 from tasks.run_ledger import INTRADAY
 from tasks.settings import Settings, load_settings
 from tasks.slack.mentions import with_mention
@@ -67,11 +67,14 @@ def tell_of_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> N
     )
 
 
-def tell_of_wrong_settings(command: str, error: UsageError) -> None:
-    """Tells the default webhook that a command could not even start; once a day and command."""
-    name = f"aqb {command}"
-    run_id = f"{command}-{now():%Y-%m-%d}"
-    _tell(EndedFlow(command, name, run_id, "failed", "UsageError", error.what, None, 1, 1, name), _defaults())
+def tell_without_flow(command: str, error: AqbError, settings: Settings | None = None) -> None:
+    """Tells of an error that no flow is left to tell of; once a day, command and error.
+
+    Without settings, which may be what is wrong, the default webhook hears it.
+    """
+    name, kind = f"aqb {command}", type(error).__name__
+    run_id = f"{command}-{kind}-{now():%Y-%m-%d}"
+    _tell(EndedFlow(command, name, run_id, "failed", kind, str(error), None, 1, 1, name), settings or _defaults())
 
 
 def _tell(ended: EndedFlow, settings: Settings) -> None:
@@ -82,7 +85,7 @@ def _tell(ended: EndedFlow, settings: Settings) -> None:
 
     try:
         announce(settings, [Saying("", to)])
-    except StorageError:  # the state database may be what the run died of
+    except (StorageError, UsageError):  # the state database, or its address, may be what the run died of
         for one in subscriptions(settings.alerts):
             for message in to(one.filter, set()) if one.post else []:
                 assert one.post
@@ -104,11 +107,16 @@ def _letter(route: str, message: Message) -> Letter:
 
 
 def _error(state: State[Any]) -> tuple[str, str]:
-    """The class and the first line of what ended a run. Another process has only what the state says of it."""
+    """The class of what ended a run, and what it says: all of an error for people, of others the first line.
+
+    Another process has only what the state says of it.
+    """
     try:
         error = state.result(raise_on_failure=False)
     except MissingResult:
         error = None
+    if isinstance(error, AqbError):
+        return type(error).__name__, str(error)
     if isinstance(error, BaseException):
         return type(error).__name__, (str(error).splitlines() or [""])[0]
     return state.name or str(state.type), ((state.message or "").splitlines() or [""])[0]

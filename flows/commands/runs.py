@@ -85,9 +85,9 @@ def _settings_of_night() -> Settings:
             from flows.prefect_home import prepare_prefect
 
             prepare_prefect(Path("data/.prefect"))
-            from flows.hooks import tell_of_wrong_settings
+            from flows.hooks import tell_without_flow
 
-            tell_of_wrong_settings("nightly", error)
+            tell_without_flow("nightly", error)
         raise
 
 
@@ -161,9 +161,10 @@ def _run_nightly(
     settings: Settings, days: Sequence[date | None], kind: Literal["nightly", "intraday"], *, as_json: bool
 ) -> None:
     """Runs the nightly flow for each day and prints what the last one found."""
-    from flows.prefect_home import prepare_prefect, reaching_prefect
+    from flows.prefect_home import PrefectGoneError, prepare_prefect, reaching_prefect
 
     prepare_prefect(Path(settings.reports).parent / ".prefect")
+    from flows.hooks import tell_without_flow
     from flows.nightly import IncompleteRunError
     from flows.nightly import nightly as nightly_flow
     from flows.nightly_text import inbox_text, outcome_dict, outcome_text
@@ -176,6 +177,10 @@ def _run_nightly(
                 outcome = nightly_flow(settings, day, kind)
         except IncompleteRunError as error:
             outcome, incomplete = error.outcome, error
+        except PrefectGoneError as error:
+            if not sys.stderr.isatty():
+                tell_without_flow("nightly", error, settings)
+            raise
         if not as_json and len(days) > 1:
             typer.echo(f"{outcome.scored.day}: {_counts_line(vars(outcome.scored.counts))}")
         if not as_json and outcome.test_runs and day == days[0]:

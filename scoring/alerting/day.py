@@ -225,7 +225,7 @@ def _examples(found: Sequence[Incident], about: DayContext) -> list[Block]:
     shown = [about.examples[row_id] for row_id in ids if row_id in about.examples][:EXAMPLES]
     if not shown:
         return []
-    hint: Line = [bold("예  "), plain("규칙별 점수 보기: "), code("aqb rows <행 id>")]
+    hint: Line = [bold("예시  "), plain("규칙별 점수 보기: "), code("aqb rows <행 id>")]
     return [*paragraph(hint), *bullets([example_lines(example) for example in shown])]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.alerting.block_kit import Inline, bold, plain
 from scoring.alerting.messages import KpiFigure
-from scoring.alerts import NO_ROWS, ROWS_REJECTED, AlertFact
+from scoring.alerts import EXCLUDED_RATE_RISING, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.derived_tables import Quotient
 from scoring.markdown import kpi_text, percent, score_text
 from scoring.rubric import RowRubric
@@ -62,8 +62,9 @@ def brief_figure(fact: AlertFact, rubric: RowRubric) -> str:
 
 def times_usual(fact: AlertFact) -> str:
     """`평소의 3.6배`; '' where nothing was usual."""
-    usual = median(fact.usual) if fact.usual else 0
-    return f"평소의 {score_text(fact.count / usual, 1)}배" if fact.count and usual else ""
+    rate = fact.rule == EXCLUDED_RATE_RISING  # its title speaks of the rate, and a day may have half as many rows
+    value, usual = (fact.value, fact.usual_values) if rate else (fact.count, fact.usual)
+    return f"평소의 {score_text(value / median(usual), 1)}배" if value and usual and median(usual) else ""
 
 
 def kpi_line(kpi: KpiFigure) -> list[Inline]:

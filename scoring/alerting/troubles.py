@@ -29,6 +29,7 @@ _ACTIONS: dict[FlowState, str] = {
     "crashed": "실행하던 프로세스가 사라졌습니다. 메모리와 재시작 기록을 확인하고 아래 명령으로 다시 실행하세요.",
     "cancelled": "일부러 취소한 것이 아니라면 아래 명령으로 다시 실행하세요.",
 }
+_NEVER_TRIED = "앞의 알림이 막혀 보내 보지 못함"
 _ERROR_CHARACTERS, _LETTER_CHARACTERS = 300, 200
 
 
@@ -84,7 +85,7 @@ def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A message that Slack did not take for days, or never will; `text` is its fallback."""
+    """A message that Slack did not take for days, or never will; `text` is its fallback, no `error` if never tried."""
 
     id: int
     route: str
@@ -103,7 +104,7 @@ def dead_letters_message(letters: Sequence[DeadLetter]) -> list[Message]:
             plain(
                 f"{day_name(letter.written)} · {inert(letter.route, 60)} · {inert(letter.text, _LETTER_CHARACTERS)}\n"
             ),
-            plain(f"까닭: {masked_text(letter.error, _LETTER_CHARACTERS)}"),
+            plain(f"까닭: {masked_text(letter.error, _LETTER_CHARACTERS) if letter.error else _NEVER_TRIED}"),
         ]
         for letter in letters
     ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -22,6 +22,9 @@ LEASE = timedelta(minutes=5)
 
 LIFETIME = timedelta(days=3)
 """How long a message is tried before it is a dead letter."""
+
+NEVER_TRIED = "it was never tried"
+"""The error of a letter that waited behind one which Slack did not take."""
 
 _metadata = sa.MetaData()
 _messages = sa.Table(
@@ -162,9 +165,10 @@ class Outbox:
         query = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
         with self._database.transaction() as connection:
             old = self._letters(connection, query.with_for_update(skip_locked=True))
-            buried = [one for one in old if not one.lease_until or one.lease_until <= now]
+            dead = [one for one in old if not one.lease_until or one.lease_until <= now]
+            buried = [replace(one, last_error=one.last_error or NEVER_TRIED) for one in dead]
             for letter in buried:
-                self._bury(connection, letter, now, letter.last_error or "it was never tried")
+                self._bury(connection, letter, now, letter.last_error or NEVER_TRIED)
         return buried
 
     def waiting(self) -> list[Letter]:

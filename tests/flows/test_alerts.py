@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from flows.alerting import Saying, announce, announce_days, news_of
 from flows.backfill import backfill
 from flows.day import score_day
-from flows.hooks import tell_of_wrong_settings
+from flows.hooks import tell_without_flow
 from flows.nightly import NightlyOutcome, nightly
 from flows.test_runs import score_inbox
 from scoring.alerting.routing import RouteFilter
@@ -170,6 +170,7 @@ def test_a_failed_flow_is_told_with_its_error_step_and_command(settings: Setting
     assert "InputError" in failure.shown
     assert f"extract {DAY}" in failure.shown
     assert f"aqb nightly --date {DAY}" in failure.shown
+    assert "check the path" in failure.shown
 
 
 def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_state_database(
@@ -202,6 +203,22 @@ def test_a_flow_that_dies_of_its_state_database_is_told_without_it(
     nightly(settings, DAY, return_state=True)
     (failure,) = slack.posted
     assert "StorageError" in failure.shown
+
+
+def test_a_flow_that_dies_of_a_wrong_database_address_is_told_too(settings: Settings, slack: FakeSlack) -> None:
+    nightly(settings.model_copy(update={"state_url": "nonsense://here"}), DAY, return_state=True)
+    (failure,) = slack.posted
+    assert "state_url" in failure.shown
+
+
+def test_a_prefect_server_that_is_gone_is_told_where_nobody_sits_at_a_terminal(
+    installed_aqb: Command, folder: Path, slack: FakeSlack
+) -> None:
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0)])
+    gone = {"PREFECT_API_URL": "http://127.0.0.1:1/api", "SLACK_WEBHOOK_URL": slack.webhook()}
+    assert installed_aqb("nightly", "--date", str(DAY), **gone).exit_code == 1
+    (failure,) = slack.posted
+    assert "Prefect server cannot be reached" in failure.shown
 
 
 def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: FakeSlack) -> None:
@@ -312,8 +329,9 @@ def test_a_dry_run_writes_and_sends_nothing(settings: Settings, slack: FakeSlack
 def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) -> None:
     with closing(Outbox(settings.state_url)) as outbox:
         outbox.put("qa", "", quiet_message(DAY, DAY, 1, 1), datetime.now(UTC) - timedelta(days=3))
-    assert "given up" in announce(settings, []).problems[0]
+    assert "given up: it was never tried" in announce(settings, []).problems[0]
     assert len(slack.posted) == 1
+    assert "까닭: 앞의 알림이 막혀 보내 보지 못함" in slack.posted[0].shown
     assert "포기한 알림 1건" in slack.texts()[0]
     assert announce(settings, []).sent == ()
 
@@ -389,7 +407,7 @@ def test_a_wrong_file_of_settings_is_told_once_a_day(
 ) -> None:
     monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
     for _ in range(2):
-        tell_of_wrong_settings("nightly", UsageError("settings are wrong: warehous"))
+        tell_without_flow("nightly", UsageError("settings are wrong: warehous"))
     (failure,) = slack.posted
     assert "settings are wrong: warehous" in failure.shown
 

@@ -70,7 +70,7 @@ ALERT_RULES = (
         "critical",
         Compare(A_SCORE, "<", Value(t.ANSWER_FAILED_BELOW)),
         "답변 실패",
-        "예의 답변이 거절·빈 답변인지 읽고, 어떤 실패 유형이 늘었는지 보고서에서 확인하세요.",
+        "예시의 답변이 거절인지 빈 답변인지 읽고, 어떤 실패 유형이 늘었는지 보고서에서 확인하세요.",
     ),
     AlertRule(
         "good_question_bad_answer",
@@ -91,7 +91,7 @@ ALERT_RULES = (
         "critical",
         Compare(FINAL_GRADE, "=", Value("F")),
         "종합 등급 F",
-        "예를 읽고 고칠 규칙을 정하세요.",
+        "예시를 읽고 챗봇의 프롬프트·모델·데이터 가운데 무엇을 고칠지 정하세요.",
     ),
     AlertRule(
         "weak_answer",
@@ -103,7 +103,7 @@ ALERT_RULES = (
             )
         ),
         "합리적 질문에 부족한 답변",
-        "예에서 무엇이 부족했는지 보고 개선 대상을 정하세요.",
+        "예시에서 무엇이 부족했는지 보고 개선 대상을 정하세요.",
     ),
     AlertRule(
         "very_short_answer",
@@ -115,7 +115,7 @@ ALERT_RULES = (
             )
         ),
         "답변했지만 매우 짧음",
-        "답변이 중간에 끊겼는지, 되묻는 답인지 예에서 확인하세요.",
+        "답변이 중간에 끊겼는지, 되묻는 답인지 예시에서 확인하세요.",
     ),
 )
 # A row without texts has no scores, but a blocked call must not hide behind a NULL (SPEC 1.2).
