@@ -34,8 +34,8 @@ from tasks.settings import Settings
 class NightlyOutcome:
     """What one nightly run did: its day, the inbox (None where there is none), the site, and the days before its own.
 
-    `unfilled` are the first and the last of missed days that are too long ago for it; `untold` is why people could not
-    be told of something.
+    `unfilled` are the first and the last of missed days that are too long ago for it; `unread` is why it could not look
+    for late rows; `untold` is why people could not be told of something.
     """
 
     scored: DayOutcome
@@ -44,6 +44,7 @@ class NightlyOutcome:
     earlier: tuple[TriedDay, ...] = ()
     unfilled: tuple[date, date] | None = None
     untold: tuple[str, ...] = ()
+    unread: AqbError | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -51,6 +52,7 @@ class NightlyOutcome:
         return (
             *(problem for one in self.earlier for problem in one.problems),
             *_gap(self.unfilled),
+            *_not_looked(self.unread),
             *self.scored.problems,
             *(self.test_runs.problems if self.test_runs else ()),
             *self.untold,
@@ -65,12 +67,18 @@ def _gap(unfilled: tuple[date, date] | None) -> tuple[str, ...]:
     return (f"no run has scored {first} to {last}; `aqb backfill --from {first} --to {last}` does",)
 
 
+def _not_looked(unread: AqbError | None) -> tuple[str, ...]:
+    return () if unread is None else (f"late rows could not be looked for: {unread}",)
+
+
 class IncompleteRunError(AqbError):
     """The run did what it could, but not all of it; `outcome` says what was done."""
 
     def __init__(self, outcome: NightlyOutcome) -> None:
         scored = outcome.scored
         parts = [f"{one.day} could not be scored" for one in outcome.earlier if not one.complete]
+        if outcome.unread:
+            parts.append("late rows could not be looked for")
         if scored.unread_files:
             parts.append(f"{scored.unread_files} of {scored.files} files could not be read")
         super().__init__("; ".join(parts), fix="mend or remove what stopped it and run the day again")
@@ -127,8 +135,8 @@ def nightly(
     untold = tell_untold(settings, NIGHTLY, day - STILL_NEWS, day)
     inbox = _score_inbox(settings)
     problems = (problem for one in (*earlier, own) for problem in one.problems)
-    warn((*problems, *_gap(before.out_of_reach), *untold, *site.problems))
-    return _complete(NightlyOutcome(own.result(), inbox, site, earlier, before.out_of_reach, untold))
+    warn((*problems, *_gap(before.out_of_reach), *_not_looked(before.unread), *untold, *site.problems))
+    return _complete(NightlyOutcome(own.result(), inbox, site, earlier, before.out_of_reach, untold, before.unread))
 
 
 def _scheduled_day(settings: Settings) -> date:
@@ -138,7 +146,7 @@ def _scheduled_day(settings: Settings) -> date:
 
 
 def _complete(outcome: NightlyOutcome) -> NightlyOutcome:
-    if outcome.scored.unread_files or not all(one.complete for one in outcome.earlier):
+    if outcome.scored.unread_files or outcome.unread or not all(one.complete for one in outcome.earlier):
         raise IncompleteRunError(outcome)
     return outcome
 

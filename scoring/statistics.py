@@ -195,7 +195,7 @@ def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray
 
 def _closed_form(sums: NDArray[Any], sizes: NDArray[Any]) -> Interval:
     """The interval of sum/size by its linearised variance over clusters."""
-    count, size = len(sums), sizes.sum()
-    mean = sums.sum() / size
+    count, size = len(sums), float(sizes.sum())
+    mean = float(sums.sum()) / size
     half = _Z * sqrt(count / (count - 1) * float(((sums - mean * sizes) ** 2).sum())) / size
-    return Interval(float(mean - half), float(mean + half))
+    return Interval(mean - half, mean + half)

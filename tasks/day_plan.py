@@ -14,7 +14,7 @@ from typing import Any
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import Window, day_window, days_between
-from scoring.errors import UsageError
+from scoring.errors import AqbError, UsageError
 from scoring.rubric import RowRubric
 from tasks.chat_rows import FileFailure, open_source
 from tasks.day_contents import DayContent, SourceContents, source_contents
@@ -51,12 +51,14 @@ class BackfillPlan:
 class EarlierDays:
     """What a nightly run does before its own day: days without a completed run, days whose rows have changed.
 
-    `out_of_reach` are the first and the last day of a longer gap that no nightly run fills.
+    `out_of_reach` are the first and the last day of a longer gap that no nightly run fills. `unread` is why the source
+    could not be asked for changed rows: none are known then.
     """
 
     missing: tuple[date, ...] = ()
     late: tuple[date, ...] = ()
     out_of_reach: tuple[date, date] | None = None
+    unread: AqbError | None = None
 
 
 def day_parameters(settings: Settings) -> dict[str, Any]:
@@ -126,7 +128,13 @@ def earlier_days(settings: Settings, day: date) -> EarlierDays:
     out_of_reach = None
     if last_completed and catch_up and last_completed + timedelta(days=1) < catch_up[0]:
         out_of_reach = last_completed + timedelta(days=1), catch_up[0] - timedelta(days=1)
-    return EarlierDays(missing, _late(settings, [one for one in look_back if one in done], runs), out_of_reach)
+    late: tuple[date, ...] = ()
+    unread = None
+    try:
+        late = _late(settings, [one for one in look_back if one in done], runs)
+    except AqbError as error:
+        unread = error
+    return EarlierDays(missing, late, out_of_reach, unread)
 
 
 def _late(settings: Settings, days: list[date], runs: Mapping[date, Run]) -> tuple[date, ...]:

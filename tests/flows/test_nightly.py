@@ -287,6 +287,18 @@ def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settin
     assert runs_of(nowhere) == [("nightly", "failed", None)]
 
 
+def test_a_source_that_has_gone_since_last_night_is_kept_in_the_ledger_too(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_after(DAY, settings, monkeypatch)
+    nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
+    state = run_after(NEXT, nowhere, monkeypatch)
+    with pytest.raises(InputError, match="nowhere"):
+        state.result()
+    with closing(RunLedger(settings.state_url)) as ledger:
+        assert [(run.kind, run.outcome) for run in ledger.of_day(NEXT)] == [("nightly", "failed")]
+
+
 def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings) -> None:
     with FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAY}"):
         run = run_nightly(settings)
