@@ -7,11 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from flows.nightly import NightlyOutcome
+from flows.score_text import no_judge_text
 from flows.test_runs import InboxOutcome
+from scoring.alerting.figures import KPI_RULE
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.derived_tables import ALL_TENANTS
+from scoring.markdown import percent, score_text
 from tasks.settings import Settings
-
-_KPI_TITLES = ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_final_score")
 
 
 def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
@@ -24,20 +26,21 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
         f"{scored.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
         f" + rejected {counts.rejected:,}",
     ]
-    for name in _KPI_TITLES:
+    scales = {kpi.name: kpi.scale for kpi in row_rubric(MONITORING_RUBRIC).quotients if kpi.target}
+    for name, scale in scales.items():
         value, met = kpis[name], kpis[f"{name}_met"]
-        shown = "no rows" if value is None else f"{value:.1f}" if name.startswith("mean") else f"{value:.1%}"
+        shown = "no rows" if value is None else _figure(value, scale)
         verdict = {True: "met", False: "missed", None: "-"}[met]
-        lines.append(f"  {name:<22} {shown:>8}   target {kpis[f'{name}_target']:g}: {verdict}")
+        lines.append(f"  {name:<22} {shown:>8}   target {_figure(kpis[f'{name}_target'], scale, 0)}: {verdict}")
     facts = [fact for fact in scored.alerts if fact.tenant_id == ALL_TENANTS]
     if facts:
         lines.append("alerts:")
     for fact in facts:
-        count = (
-            f"{fact.count:,} of {fact.rows:,}"
-            if fact.count is not None
-            else f"{fact.value:.3g} (target {fact.limit:g})"
-        )
+        if fact.count is not None:
+            count = f"{fact.count:,} of {fact.rows:,}"
+        else:
+            scale = scales[fact.rule.removeprefix(KPI_RULE)]
+            count = f"{_figure(fact.value, scale)} (target {_figure(fact.limit, scale, 0)})"
         usual = f", usually {', '.join(map(str, fact.usual))}" if fact.usual else ""
         lines.append(f"  {fact.level:<9} {fact.rule:<26} {count}{usual}")
     lines += [f"tables: {settings.warehouse}", f"report: {scored.report}"]
@@ -46,8 +49,16 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def inbox_text(inbox: InboxOutcome) -> str:
-    """The scored test runs with their means and reports, and how many files were left alone."""
+def _figure(value: float | None, scale: int, digits: int = 1) -> str:
+    """A rate (scale 1) as a percentage, a mean as points, rounded as reports round them."""
+    return percent(value, digits) if scale == 1 else score_text(value, digits)
+
+
+def inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
+    """The scored test runs with their means and reports, and how many files were left alone.
+
+    `asked` says whether the judge was to be asked: that there was none is then said.
+    """
     lines = [f"test runs: {len(inbox.scored)} scored, {len(inbox.failures)} failed, {inbox.known} scored before"]
     for run in inbox.scored:
         means = (
@@ -58,6 +69,9 @@ def inbox_text(inbox: InboxOutcome) -> str:
         lines.append(
             f"  {run.name} ({run.summary['rubric']}): {', '.join(means)}\n    report: {run.folder / 'report.md'}"
         )
+    unanswered = sum(run.summary["judge"]["by_status"].get("no_judge", 0) for run in inbox.scored)
+    if unanswered and asked:
+        lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
     if inbox.arriving:
         lines.append(f"  still arriving, left for the next run: {', '.join(inbox.arriving)}")
     return "\n".join(lines)

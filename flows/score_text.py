@@ -8,8 +8,11 @@ from typing import Any
 from flows.scored_file import ScoredFile
 
 
-def score_text(scored: ScoredFile) -> str:
-    """Counts, KPIs or means, and where the files are; one line for an input that could not be scored."""
+def score_text(scored: ScoredFile, *, asked: bool) -> str:
+    """Counts, KPIs or means, and where the files are; one line for an input that could not be scored.
+
+    `asked` says whether the judge was to be asked: without an endpoint it was not.
+    """
     if scored.summary is None:
         return f"{scored.name}: not scored"
     counts = scored.summary["counts"]
@@ -25,11 +28,19 @@ def score_text(scored: ScoredFile) -> str:
             _mean_line(name, value) for name, value in scored.summary["set"].items() if isinstance(value, Mapping)
         ]
         if unanswered := scored.summary["judge"]["by_status"].get("no_judge"):
-            lines.append(
-                f"  no judge: what {unanswered:,} questions would tell is NULL; --judge asks one (OPENAI_API_KEY)"
-            )
+            lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
     lines.append(f"  report: {scored.folder / 'report.md'}")
     return "\n".join(lines)
+
+
+def no_judge_text(unanswered: int, *, asked: bool) -> str:
+    """That nobody was asked, and what it takes to ask; `asked` says whether somebody wanted to."""
+    ask = (
+        "there is nobody to ask: set OPENAI_API_KEY or judge.base_url"
+        if asked
+        else "--judge asks one (OPENAI_API_KEY or judge.base_url)"
+    )
+    return f"no judge: what {unanswered:,} questions would tell is NULL; {ask}"
 
 
 def score_errors(scored: Sequence[ScoredFile]) -> list[str]:

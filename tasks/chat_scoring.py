@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -84,6 +85,10 @@ class ScoredPeriod(Protocol):
         """The tier x grade table, per day."""
         ...
 
+    def first_rejected(self, count: int) -> list[dict[str, Any]]:
+        """At most `count` rejected rows (`REJECTED_COLUMNS`), in reading order; none where only codes are known."""
+        ...
+
 
 @dataclass
 class ScoredRows:
@@ -144,6 +149,11 @@ class ScoredRows:
         """The rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
         for path in sorted(self.rejected_folder.glob("*.parquet")):
             yield pl.read_parquet(path)
+
+    def first_rejected(self, count: int) -> list[dict[str, Any]]:
+        """At most `count` rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
+        rows = (row for frame in self.rejected_frames() for row in frame.iter_rows(named=True))
+        return list(islice(rows, count))
 
     def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
         """Adds one scored batch to counts, sums and staging."""

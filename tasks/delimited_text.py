@@ -37,6 +37,11 @@ class TextRow(NamedTuple):
     line: int
     cells: list[str]
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds nothing at all, as the rows that Excel leaves below a table (`,,,,`): then it is none."""
+        return not any(map(str.strip, self.cells))
+
 
 class BrokenRow(NamedTuple):
     """Lines from `line` on, of which no row could be made.

@@ -51,7 +51,7 @@ def score(
         return
     scored = score_inputs(inputs, choices, out, settings)
     if not as_json:
-        typer.echo("\n".join(map(score_text, scored)))
+        typer.echo("\n".join(score_text(one, asked=settings.judge.enabled) for one in scored))
     elif len(scored) == 1:
         print_json(scored[0].summary)
     else:

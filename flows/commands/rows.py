@@ -25,13 +25,14 @@ def rows(
     from tasks.reports.row_explanation import explanation_dict, explanation_text
     from tasks.settings import load_settings
 
-    found, failures = explained_rows(row_ids, source, load_settings())
+    settings = load_settings()
+    found, failures = explained_rows(row_ids, source, settings)
     if as_json:
         print_json([explanation_dict(row_id, row) for row_id, row in found.items()])
     elif found:
-        typer.echo(
-            "\n\n".join(explanation_text(row_rubric(MONITORING_RUBRIC), row_id, row) for row_id, row in found.items())
-        )
+        rubric = row_rubric(MONITORING_RUBRIC)
+        texts = (explanation_text(rubric, row_id, row, settings.time_zone) for row_id, row in found.items())
+        typer.echo("\n\n".join(texts))
     if missing := sorted(set(row_ids) - set(found)):
         typer.echo(f"not in the source: {', '.join(missing)}", err=True)
         for failure in failures:
@@ -50,6 +51,8 @@ def golden(
 
     Example: aqb golden --from 2026-02-01 --to 2026-02-19 --out golden.csv
     """
+    from polars.selectors import datetime
+
     from flows.rows import golden_candidates
     from tasks.excel_csv import excel_csv
     from tasks.settings import load_settings
@@ -57,9 +60,11 @@ def golden(
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    candidates, failures = golden_candidates(first.date(), last.date(), source, load_settings())
+    settings = load_settings()
+    candidates, failures = golden_candidates(first.date(), last.date(), source, settings)
     if out:
-        write_text(out, excel_csv([candidates.columns, *candidates.iter_rows()]))
+        local = candidates.with_columns(datetime().dt.convert_time_zone(settings.time_zone))
+        write_text(out, excel_csv([local.columns, *local.iter_rows()]))
         typer.echo(f"{candidates.height} candidates: {out}")
     elif as_json:
         print_json(candidates.to_dicts())

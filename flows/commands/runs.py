@@ -117,7 +117,7 @@ def test_runs(as_json: Json = False) -> None:
     if as_json:
         print_json(inbox_dict(inbox))
     else:
-        typer.echo(inbox_text(inbox))
+        typer.echo(inbox_text(inbox, asked=settings.judge.enabled))
     for problem in inbox.problems:
         typer.echo(f"warning: {problem}", err=True)
     if inbox.problems:
@@ -184,7 +184,7 @@ def _run_nightly(
         if not as_json and len(days) > 1:
             typer.echo(f"{outcome.scored.day}: {_counts_line(vars(outcome.scored.counts))}")
         if not as_json and outcome.test_runs and day == days[0]:
-            typer.echo(inbox_text(outcome.test_runs))
+            typer.echo(inbox_text(outcome.test_runs, asked=settings.judge.enabled))
     if outcome is None:
         return
     if as_json:

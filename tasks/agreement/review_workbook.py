@@ -11,9 +11,10 @@ from zipfile import BadZipFile
 import openpyxl
 import xlsxwriter
 
-from scoring.errors import InputError
+from scoring.errors import InputError, UsageError
 from tasks.agreement.labels import Label
 from tasks.agreement.review import ReviewItem, reviewed_metrics
+from tasks.input_files import readable
 from tasks.reports.sheet_xml import display_width, shown_text
 from tasks.scored_folder import ScoredFolder
 from tasks.whole_files import replacing
@@ -82,8 +83,11 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
     """The verdicts of a filled workbook, a label each; empty ones and `판단 불가` are none.
 
     Raises:
-        InputError: no such workbook, a column is missing, or a verdict is no number of points.
+        InputError: no such file, no review workbook, a column is missing, or a verdict is no number of points.
+        UsageError: not one verdict is filled in.
     """
+    with readable(path), path.open("rb"):
+        pass  # a file that is not there is no workbook that was spoilt
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         rows = list(book[SHEET].iter_rows(values_only=True))
@@ -101,7 +105,14 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
         raise InputError(
             "columns are missing", where=f"{path}: {SHEET}", fix="keep the header as `aqb review export` wrote it"
         )
-    return list(_labels(rows[1:], metrics, places, reviewer, path))
+    labels = list(_labels(rows[1:], metrics, places, reviewer, path))
+    if not labels:
+        raise UsageError(
+            "no yellow cell is filled with points yet",
+            where=f"{path}: {SHEET}",
+            fix="choose 0 to 5 in the yellow cells, save the workbook and import it again",
+        )
+    return labels
 
 
 def _labels(

@@ -14,8 +14,9 @@ from tasks.delimited_text import BrokenRow, DelimitedText
 def read_delimited(path: Path, window: Window | None) -> Iterator[RowBatch]:
     """Batches of the rows of `path`, split at commas, or at tabs when its name ends in `.tsv`.
 
-    An empty cell of the two texts is the empty text, elsewhere NULL. A flat `session_id` stands above
-    `request_metadata`, which holds JSON here. Raises InputError for a file without header or required columns.
+    An empty cell of the two texts is the empty text, elsewhere NULL; a row of empty cells is a blank line, and no row.
+    A flat `session_id` stands above `request_metadata`, which holds JSON here. Raises InputError for a file without
+    header or required columns.
 
     Source: SPEC 1.1.
     """
@@ -26,7 +27,7 @@ def read_delimited(path: Path, window: Window | None) -> Iterator[RowBatch]:
     for row in table.rows():
         if isinstance(row, BrokenRow):
             builder.reject(row.line, row.code, row.reason)
-        else:
+        elif not row.is_blank:
             builder.add(row.line, _cells_of(row.cells, at))
         if builder.full:
             yield builder.take()

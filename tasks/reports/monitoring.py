@@ -16,6 +16,7 @@ from tasks.day_findings import Findings
 
 Rows = Sequence[Mapping[str, Any]]
 _QUESTION_CHARACTERS = 60
+_REJECTS_SHOWN = 20
 
 FAILURE_TITLES = {
     "refused_advice": "거절: 투자 자문(법률)",
@@ -51,12 +52,14 @@ def monitoring_report(
         kpis=kpis.to_dicts(),
         crosstab=crosstab.to_dicts(),
         findings=findings,
+        rejects=outcome.first_rejected(_REJECTS_SHOWN),
     )
 
 
 @dataclass(frozen=True)
 class MonitoringReport:
-    """What the report shows: KPIs (per day and tenant, and of the whole period), cross table, failures, worst rows."""
+    """What the report shows: KPIs (per day and tenant, and of the whole period), cross table, failures, worst rows,
+    the first rejected rows."""
 
     outcome: ScoredPeriod
     title: str
@@ -64,6 +67,7 @@ class MonitoringReport:
     kpis: Rows
     crosstab: Rows
     findings: Findings
+    rejects: Rows
 
     def headline(self) -> str:
         """Counts and KPIs alone."""
@@ -227,7 +231,19 @@ class MonitoringReport:
         ]
         if outcome.naive_timestamps:
             lines.append(f"- 시간대가 없어 UTC로 읽은 시각: {outcome.naive_timestamps:,}건")
-        return "\n".join(lines) or "제외·거부한 행이 없고, 모든 시각에 시간대가 있습니다."
+        if not lines:
+            return "제외·거부한 행이 없고, 모든 시각에 시간대가 있습니다."
+        return "\n\n".join(["\n".join(lines), *self._rejected()])
+
+    def _rejected(self) -> list[str]:
+        """Where the first rejected rows stand, and why they were rejected; what they hold stays out."""
+        if not self.rejects:
+            return []
+        rows = ([row["file"], row["line"], row["column"], row["reason"]] for row in self.rejects)
+        parts = [table(["파일", "줄", "열", "거부한 까닭"], rows)]
+        if (more := self.outcome.counts.rejected - len(self.rejects)) > 0:
+            parts.append(f"그 밖에 거부한 {more:,}건은 `rejected` 테이블(`aqb score`는 `rejected.parquet`)에 있습니다.")
+        return parts
 
 
 def kpi_lines(rubric: RowRubric, kpis: Mapping[str, Any]) -> str:

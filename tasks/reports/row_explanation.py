@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from scoring.markdown import score_text, shortened
 from scoring.row_explanation import Explanation, Finding
@@ -15,14 +16,15 @@ _ANSWER_CHARACTERS = 400
 _POINTS_WIDTH = 6
 
 
-def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation) -> str:
-    """The row, its scores, and every rule with its points; rules that were not met give 0."""
+def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, time_zone: str) -> str:
+    """The row with its local time, its scores, and every rule with its points; rules that were not met give 0."""
     values = explanation.values
+    when = values["timestamp"].astimezone(ZoneInfo(time_zone))
     label = rubric.grade_labels[values["final_grade"]]
     titles = {definition.name: definition.title for definition in rubric.definitions}
     alert_titles = {rule.id: rule.title for rule in rubric.alert_rules}
     lines = [
-        f"행 {row_id}   {values['timestamp']:%Y-%m-%d %H:%M:%S} UTC   테넌트 {values['tenant_id'] or '(없음)'}",
+        f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {values['tenant_id'] or '(없음)'}",
         f"질문: {_one_line(values['user_input'])}",
         f"답변({values['answer_length']:,}자): {shortened(_one_line(values['llm_response']), _ANSWER_CHARACTERS)}",
         f"토큰: 입력 {_tokens(values['input_tokens'])}, 출력 {_tokens(values['output_tokens'])}",

@@ -22,7 +22,7 @@ from tasks.cycles import without_cycle_search
 from tasks.delimited_text import BrokenRow, DelimitedText, TextRow
 from tasks.input_files import FileIdentity, identity_of
 from tasks.run_files.columns import columns_of
-from tasks.run_files.rows import RowReader, is_blank
+from tasks.run_files.rows import RowReader
 from tasks.run_files.runs import PackedExecution, RowCounts, RunFile
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _Reading:
             if isinstance(row, BrokenRow):
                 self._rows_in += 1
                 self._rejects.append(Reject(where, row.line, None, row.code, row.reason))
-            elif not is_blank(row.cells):
+            elif not row.is_blank:
                 self._rows_in += 1
                 self._add_row(reader, row, where, prefix)
         self.notes.update(reader.notes)

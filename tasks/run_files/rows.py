@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -107,11 +107,6 @@ class RowReader:
             raise UnreadableCell(
                 name, "broken_encoding", f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
             ) from None
-
-
-def is_blank(cells: Iterable[str]) -> bool:
-    """Whether a row holds nothing at all: then it is none."""
-    return not any(map(str.strip, cells))
 
 
 def _text(cell: str) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from flows.cli import main
+from tests.fakes.slack_server import TOKEN, FakeSlack
 
+QA, BOT = "SLACK_WEBHOOK_QA", "SLACK_BOT_TOKEN"
 AQB = Path(sys.executable).with_name("aqb")
 
 
@@ -62,3 +65,16 @@ def installed_aqb(folder: Path) -> Command:
         return Finished(process.returncode, process.stdout, process.stderr)
 
     return run
+
+
+@pytest.fixture
+def slack(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSlack]:
+    """A Slack whose secrets are in the environment, but for the default webhook."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_WEBHOOK_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for module in ("handler", "builtin_handlers"):
+        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time", SimpleNamespace(sleep=lambda seconds: None))
+    with FakeSlack() as server:
+        monkeypatch.setenv(QA, server.webhook())
+        monkeypatch.setenv(BOT, TOKEN)
+        yield server

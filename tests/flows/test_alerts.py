@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -20,13 +18,11 @@ from pydantic import SecretStr
 from flows.alerting import Saying, announce, announce_days, news_of
 from flows.backfill import backfill
 from flows.day import score_day
-from flows.hooks import tell_without_flow
 from flows.nightly import NightlyOutcome, nightly
 from flows.test_runs import score_inbox
 from scoring.alerting.routing import RouteFilter
 from scoring.alerting.troubles import quiet_message
 from scoring.days import day_window
-from scoring.errors import UsageError
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
 from tasks.monitoring_tables import write_alerts, write_scored_day
@@ -35,26 +31,13 @@ from tasks.slack.outbox import Outbox
 from tasks.slack.settings import AlertsSettings, Destination, Route
 from tasks.warehouse import open_warehouse
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
-from tests.flows.conftest import Command
+from tests.flows.conftest import BOT, QA, Command
 from tests.tasks.made_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
 from tests.tasks.made_runs import WIDE_HEADER, wide_row, write_csv
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
-QA, BOT = "SLACK_WEBHOOK_QA", "SLACK_BOT_TOKEN"
+
 NEXT_DAY = DAY + timedelta(days=1)
-
-
-@pytest.fixture
-def slack(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSlack]:
-    """A Slack whose secrets are in the environment, but for the default webhook."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    for module in ("handler", "builtin_handlers"):
-        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time", SimpleNamespace(sleep=lambda seconds: None))
-    with FakeSlack() as server:
-        monkeypatch.setenv(QA, server.webhook())
-        monkeypatch.setenv(BOT, TOKEN)
-        yield server
 
 
 @pytest.fixture
@@ -161,64 +144,6 @@ def test_a_test_run_of_which_nobody_was_told_is_told_by_the_next_look_into_the_i
     assert slack.posted == []
     score_inbox(settings, NEXT_DAY)
     assert ["수기 확인 1건" in review.text for review in slack.posted] == [True]
-
-
-def test_a_failed_flow_is_told_with_its_error_step_and_command(settings: Settings, slack: FakeSlack) -> None:
-    nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
-    nightly(nowhere, DAY, return_state=True)
-    (failure,) = slack.posted
-    assert "InputError" in failure.shown
-    assert f"extract {DAY}" in failure.shown
-    assert f"aqb nightly --date {DAY}" in failure.shown
-    assert "check the path" in failure.shown
-
-
-def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_state_database(
-    settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state_url = f"sqlite:///file:{tmp_path / 'state.db'}?uri=true&password=hunter2"
-    monkeypatch.setenv("AQB_STATE_URL", state_url)
-    nowhere = {"state_url": state_url, "monitoring": MonitoringSettings(source="nowhere")}
-    nightly(settings.model_copy(update=nowhere), DAY, return_state=True)
-    assert len(slack.posted) == 1
-    with closing(Outbox(state_url)) as outbox:
-        assert len(outbox.told("qa")) == 1
-
-
-def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
-    slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook("default"))
-    (folder / "aqb.toml").write_text("warehous = 1\n")
-    nightly(day=DAY, return_state=True)
-    (failure,) = slack.posted
-    assert "default" in failure.place
-    assert "warehous" in failure.shown
-
-
-def test_a_flow_that_dies_of_its_state_database_is_told_without_it(
-    settings: Settings, slack: FakeSlack, tmp_path: Path
-) -> None:
-    (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
-    nightly(settings, DAY, return_state=True)
-    (failure,) = slack.posted
-    assert "StorageError" in failure.shown
-
-
-def test_a_flow_that_dies_of_a_wrong_database_address_is_told_too(settings: Settings, slack: FakeSlack) -> None:
-    nightly(settings.model_copy(update={"state_url": "nonsense://here"}), DAY, return_state=True)
-    (failure,) = slack.posted
-    assert "state_url" in failure.shown
-
-
-def test_a_prefect_server_that_is_gone_is_told_where_nobody_sits_at_a_terminal(
-    installed_aqb: Command, folder: Path, slack: FakeSlack
-) -> None:
-    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0)])
-    gone = {"PREFECT_API_URL": "http://127.0.0.1:1/api", "SLACK_WEBHOOK_URL": slack.webhook()}
-    assert installed_aqb("nightly", "--date", str(DAY), **gone).exit_code == 1
-    (failure,) = slack.posted
-    assert "Prefect server cannot be reached" in failure.shown
 
 
 def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: FakeSlack) -> None:
@@ -400,16 +325,6 @@ def test_wrong_uses_say_what_is_wrong(aqb: Command, slack: FakeSlack, arguments:
     finished = aqb("alerts", *arguments)
     assert finished.exit_code in (1, 2)
     assert said in finished.err
-
-
-def test_a_wrong_file_of_settings_is_told_once_a_day(
-    slack: FakeSlack, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
-    for _ in range(2):
-        tell_without_flow("nightly", UsageError("settings are wrong: warehous"))
-    (failure,) = slack.posted
-    assert "settings are wrong: warehous" in failure.shown
 
 
 def test_settings_that_hold_a_secret_are_refused_without_repeating_it() -> None:

@@ -179,6 +179,17 @@ def test_rows_are_shown_with_every_rule_and_missing_ones_named(aqb: Command, sou
     assert "고정 템플릿 거절" in ended.out
 
 
+def test_rows_tell_people_the_local_time_and_programs_utc(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    star = row_ids(aqb, source)[0]
+    assert f"행 {star}   2026-02-13 12:00:00 Asia/Seoul   테넌트" in aqb("rows", star).out
+    monkeypatch.setenv("AQB_TIME_ZONE", "America/New_York")
+    assert f"행 {star}   2026-02-12 22:00:00 America/New_York   테넌트" in aqb("rows", star).out
+    (row,) = json.loads(aqb("rows", star, "--json").out)
+    assert row["timestamp"] == "2026-02-13 03:00:00+00:00"
+
+
 def test_rows_as_json_hold_the_points_of_every_rule(aqb: Command, source: Path) -> None:
     star = row_ids(aqb, source)[0]
     ended = aqb("rows", star, "--source", source, "--json")
@@ -212,7 +223,11 @@ def test_golden_as_json_and_as_a_file_for_excel(aqb: Command, source: Path) -> N
     ended = aqb("golden", *days, "--out", "golden.csv")
     assert (ended.exit_code, ended.out) == (0, "1 candidates: golden.csv\n")
     assert Path("golden.csv").read_bytes().startswith(b"\xef\xbb\xbfrow_id,")
-    assert pl.read_csv("golden.csv")["user_input"].to_list() == [candidate["user_input"]]
+    (written,) = pl.read_csv("golden.csv", try_parse_dates=False).to_dicts()
+    assert written["user_input"] == candidate["user_input"]
+    assert (candidate["timestamp"][:19], written["timestamp"]) == ("2026-02-13 03:00:00", "2026-02-13 12:00:00+09:00")
+    aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14", "--out", "golden.csv")
+    assert pl.read_csv("golden.csv").is_empty()
 
 
 def test_golden_from_a_source_with_a_broken_file_is_incomplete_and_says_so(aqb: Command, source: Path) -> None:
@@ -284,13 +299,22 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
     ended = aqb("nightly", "--date", DAY.isoformat())
     assert (ended.exit_code, ended.err) == (0, "")
     assert f"{DAY}: rows in 3 = scored 2 + excluded 1 + rejected 0" in ended.out
-    assert "failure_rate              50.0%   target 0.03: missed" in ended.out
+    assert "failure_rate              50.0%   target 3%: missed" in ended.out
     assert "critical  answer_failed" in ended.out
     assert f"report: data/reports/monitoring-{DAY}.md" in ended.out
     assert ended.out.splitlines()[-1] == "site: data/reports/index.html"
     assert Path(f"data/warehouse/monitoring_scores/{DAY}.parquet").exists()
     again = aqb("nightly", "--date", DAY.isoformat(), "--json")
     assert json.loads(again.out)["counts"] == {"rows_in": 3, "scored": 2, "excluded": 1, "rejected": 0}
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_nightly_rounds_rates_as_the_report_does(aqb: Command, source: Path) -> None:
+    write_rows(source, [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))])
+    shown = aqb("nightly", "--date", DAY.isoformat()).out  # 9 of 80 are 11.25 %
+    assert "failure_rate              11.3%   target 3%: missed" in shown
+    assert "kpi_failure_rate           11.3% (target 3%)" in shown
+    assert "실패율 | 11.3%" in Path(f"data/reports/monitoring-{DAY}.md").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -74,7 +74,14 @@ def test_without_an_endpoint_the_rest_is_scored_and_said_once(aqb: Command) -> N
     done = aqb("score", WIDE, "--judge", "--out", "out")
     assert done.exit_code == 0
     assert done.out.count("no judge") == 1
+    assert "there is nobody to ask: set OPENAI_API_KEY or judge.base_url" in done.out
     assert pl.read_parquet("out/queries.parquet")["accuracy_score"].null_count() == 0
+
+
+def test_without_judge_questions_nobody_is_missed(aqb: Command) -> None:
+    done = aqb("score", SAMPLES / "plan_agent_sample.csv", "--judge", "--out", "out")
+    assert done.exit_code == 0
+    assert "no judge" not in done.out
 
 
 def test_a_dry_run_says_what_it_would_cost_and_asks_and_writes_nothing(aqb: Command, judge: FakeOpenAI) -> None:

@@ -154,6 +154,15 @@ def reviewed(runs: Path, aqb: Command) -> Callable[[int], Path]:
     return review
 
 
+@pytest.mark.usefixtures("runs")
+def test_a_review_that_nobody_has_filled_makes_no_labels(aqb: Command, folder: Path) -> None:
+    assert aqb("review", "export", "candidate", "--out", "review.xlsx").exit_code == 0
+    finished = aqb("review", "import", "review.xlsx", "--out", "labels.csv")
+    assert finished.exit_code == 2
+    assert "no yellow cell is filled with points yet" in finished.err
+    assert not (folder / "labels.csv").exists()
+
+
 def test_a_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aqb: Command) -> None:
     labels = reviewed(5)
     finished = aqb("agreement", labels, "--run", "candidate")
@@ -172,6 +181,7 @@ def test_a_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], 
         (["review", "export", "candidate", "--out", "review.xls"], 2, "end its name in .xlsx"),
         (["review", "export", "candidate", "--out", "r.xlsx", "--audit", "many"], 2, "for example --audit 5%"),
         (["review", "import", "base/plan_agent_made.csv", "--out", "labels.csv"], 1, "no review workbook"),
+        (["review", "import", "missing.xlsx", "--out", "labels.csv"], 1, "missing.xlsx: cannot be read: No such file"),
         (["agreement", "nowhere.csv"], 1, "nowhere.csv"),
     ],
 )

@@ -60,9 +60,28 @@ def test_a_csv_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
 
 
 def test_empty_csv_cells_are_empty_texts_and_null_elsewhere(tmp_path: Path) -> None:
-    path = csv_file(tmp_path, ",,,,,,", header=f"{HEADER},tenant_id,session_id")
+    path = csv_file(tmp_path, ",,,,2026-02-13Z,,", header=f"{HEADER},tenant_id,session_id")
     (row,) = rows(path)
-    assert list(row.values()) == ["", "", None, None, None, None, None, 2]
+    assert list(row.values()) == ["", "", None, None, datetime(2026, 2, 13, tzinfo=UTC), None, None, 2]
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("rows.csv", ","), ("rows.tsv", "\t")])
+def test_rows_of_empty_cells_are_blank_lines(tmp_path: Path, name: str, delimiter: str) -> None:
+    lines = [
+        f"{HEADER},id",
+        "a,b,1,1,2026-02-13Z,1",
+        ",,,,,",
+        " ,,,,, ",
+        "",
+        ",,,,,7",
+        "c,d,1,1,2026-02-13Z,2",
+        ",,,,,",
+    ]
+    path = tmp_path / name
+    path.write_text("\n".join(lines).replace(",", delimiter), encoding="utf-8")
+    (batch,) = read(path)
+    assert (batch.rows_in, len(batch.rejects)) == (3, 0)
+    assert [row["line"] for row in batch.rows.to_pylist()] == [2, 6, 7]
 
 
 def test_csv_columns_stand_in_any_order_and_others_are_ignored(tmp_path: Path) -> None:

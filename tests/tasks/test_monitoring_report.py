@@ -102,6 +102,23 @@ def test_the_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> Non
     assert "STAR" not in text
 
 
+def test_the_first_twenty_rejected_rows_are_listed_with_place_and_reason_and_no_text(tmp_path: Path) -> None:
+    rejected = (plain(minute, timestamp="soon", user_input=f"비밀 {minute}") for minute in range(1, 23))
+    text = report(tmp_path, plain(0), *rejected)
+    listed = [[cell.strip() for cell in line] for line in table_below(text, "데이터 상태")]
+    assert listed[0] == ["파일", "줄", "열", "거부한 까닭"]
+    assert [(line[0].endswith("rows.jsonl"), *line[1:3]) for line in listed[2:]] == [
+        (True, str(number), "timestamp") for number in range(2, 22)
+    ]
+    assert all(re.search("[가-힣]", line[3]) for line in listed[2:])
+    assert "그 밖에 거부한 2건은" in text
+    assert "비밀" not in text
+
+
+def test_a_report_without_rejected_rows_lists_none(tmp_path: Path) -> None:
+    assert "거부한 까닭" not in report(tmp_path, plain(0))
+
+
 def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
     text = report(tmp_path)
     assert "채점한 행 없음" in text

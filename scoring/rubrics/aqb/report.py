@@ -18,6 +18,7 @@ from scoring.runs.executions import AgentType, LatencyClass
 from scoring.runs.patterns import outages
 from scoring.runs.repeats import repeat_line
 from scoring.runs.report_tables import example_ids, outage_table, quality_table, query_name
+from scoring.statistics import MIN_N_FOR_VERDICT
 
 _AGENT_TITLES = {
     AgentType.MOVE.value: "이동 에이전트",
@@ -124,7 +125,7 @@ def _targets(targets: Mapping[str, Any]) -> str:
                 rate["title"],
                 percent(rate["rate"]),
                 f"≥ {percent(rate['target'], 0)}",
-                {True: "예", False: "아니요", None: "측정 없음"}[rate["met"]],
+                _verdict(rate),
                 f"{rate['passed']:,} / {rate['n']:,}",
             ]
             for rate in targets.values()
@@ -144,6 +145,13 @@ def _targets(targets: Mapping[str, Any]) -> str:
     }
     notes += [f"- 도구 사용 정확도: {title} {tools[code]:,}건." for code, title in tool_notes.items() if tools[code]]
     return "\n\n".join(filter(None, (rows, "\n".join(notes))))
+
+
+def _verdict(rate: Mapping[str, Any]) -> str:
+    """Whether a target is met; small samples get no verdict."""
+    if 0 < rate["n"] < MIN_N_FOR_VERDICT:
+        return f"표본 {MIN_N_FOR_VERDICT}건 미만"
+    return {True: "예", False: "아니요", None: "측정 없음"}[rate["met"]]
 
 
 def _latency(figures: Mapping[str, Any]) -> str:
@@ -229,7 +237,7 @@ def _mapping_parts(queries: Sequence[ScoredQuery], summary: RunSummary) -> Itera
             ),
         )
     if extra["uncovered_filters"]:
-        yield f"### 질의가 없는 필터 {len(extra['uncovered_filters'])}개"
+        yield f"### 기대 조건에 나오지 않은 필터 {len(extra['uncovered_filters'])}개"
         yield cell(", ".join(extra["uncovered_filters"]))
 
 

@@ -246,6 +246,22 @@ def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> No
     assert "| Q-2 |" not in text
 
 
+@pytest.mark.parametrize(
+    ("n", "slow", "said"), [(29, 29, "표본 30건 미만"), (30, 30, "아니요"), (30, 0, "예"), (0, 0, "측정 없음")]
+)
+def test_the_report_judges_no_target_by_fewer_than_thirty(n: int, slow: int, said: str) -> None:
+    measured = (execution(f"Q-{place}", ttft_s=1.01 if place < slow else 1.0) for place in range(n))
+    (line,) = (line for line in report(execution("Q"), *measured).splitlines() if line.startswith("| TTFT 1초"))
+    assert line.endswith(f"| ≥ 90% | {said} | {n - slow} / {n} |")
+
+
+def test_the_report_names_the_filters_that_no_expectation_has() -> None:
+    text = report(execution(expected_filters="보훈"))
+    listed = text.split("### 기대 조건에 나오지 않은 필터 ", 1)[1]
+    assert "국적(NATIONALITY)" in listed
+    assert "보훈(PATRIOT)" not in listed
+
+
 def test_the_report_says_where_nothing_is_wrong() -> None:
     text = report(move())
     assert "수기 확인이 필요한 질의가 없습니다." in text

@@ -110,6 +110,20 @@ def test_a_verdict_that_is_none_is_named_with_its_row(run: ScoredFolder, tmp_pat
         read_review_workbook(path, "")
 
 
+@pytest.mark.parametrize("cells", [{}, {"H2": "판단 불가", "K2": "메모"}])
+def test_a_workbook_without_a_verdict_says_that_nothing_is_filled_in(
+    run: ScoredFolder, tmp_path: Path, cells: dict[str, object]
+) -> None:
+    path = filled(run, tmp_path / "review.xlsx", **cells)
+    with pytest.raises(UsageError, match=r"no yellow cell is filled with points yet\n  -> choose 0 to 5"):
+        read_review_workbook(path, "")
+
+
+def test_a_workbook_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing\.xlsx: cannot be read: No such file"):
+        read_review_workbook(tmp_path / "missing.xlsx", "")
+
+
 @pytest.mark.parametrize("content", [b"", b"no workbook"])
 def test_what_is_no_review_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "review.xlsx").write_bytes(content)

@@ -52,6 +52,17 @@ def test_a_run_shows_what_its_summary_holds(warehouse: FolderWarehouse, site: Pa
     assert "2 / 3 95% 이상 표본 30건 미만" in found.text
 
 
+def test_slow_filters_are_no_failures(warehouse: FolderWarehouse, site: Path) -> None:
+    (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("resume"))
+    write_run(warehouse, path, DAY)
+    build(warehouse, site)
+    text = run_page(site, "resume").text
+    headings = ["가장 느린 필터 조합 필터 조합별 평균 응답 시간", "가장 많이 실패한 것"]
+    slowest, failed = (text.index(heading) for heading in headings)
+    assert slowest < failed
+    assert "평균 응답 시간" not in text[failed : text.index("수기 확인 대상")]
+
+
 def test_times_stand_in_the_bands_that_scored_them(warehouse: FolderWarehouse, site: Path) -> None:
     (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("plan"))
     write_run(warehouse, path, DAY)
