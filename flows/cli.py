@@ -6,6 +6,7 @@ Heavy libraries are imported where a command needs them, so that `aqb --help` an
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 
@@ -65,6 +66,7 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Runs the command line; an error that a person can act on is a line or two, never a traceback."""
+    gc.set_threshold(50_000)  # looking through libraries and rules, which stay, for garbage takes a tenth of a second
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without Hangul shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -20,10 +20,10 @@ def test_what_uses_inputs_only_is_computed_together() -> None:
     assert names(definition("a", "input"), definition("b", "input", "other")) == [["a", "b"]]
 
 
-def test_what_uses_a_column_waits_for_it() -> None:
+def test_what_uses_a_column_waits_for_it_and_what_nobody_needs_yet_waits_too() -> None:
     assert names(definition("a", "x"), definition("b", "a"), definition("c", "x"), definition("d", "b", "c")) == [
-        ["a", "c"],
-        ["b"],
+        ["a"],
+        ["b", "c"],
         ["d"],
     ]
 
