@@ -54,7 +54,7 @@ def head() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
         "# Benchmarks\n\n"
-        "`make bench` repeats them in about 20 minutes, best with nothing else running; "
+        "`make bench` repeats them in about 15 minutes, best with nothing else running; "
         "`.venv/bin/python -m benchmarks --write` also writes this page. One section alone: "
         f"`.venv/bin/python -m benchmarks --only NAME`, with {', '.join(f'`{name}`' for name in SECTIONS)}.\n\n"
         f"{os.cpu_count()} cores ({_processor()}), {memory_gb:.0f} GB, {platform.system()} {platform.release()}, "
