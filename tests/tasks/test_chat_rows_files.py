@@ -129,21 +129,25 @@ Turn = dict[str, Any]
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 LABEL = st.none() | st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 TOKENS = st.none() | st.floats(allow_nan=False)
-TURNS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "user_input": TEXT,
-            "llm_response": TEXT,
-            "input_tokens": TOKENS,
-            "output_tokens": TOKENS,
-            "timestamp": st.none() | st.datetimes(timezones=st.just(UTC)),
-            "tenant_id": LABEL,
-            "session_id": LABEL,
-        }
-    ),
-    min_size=1,
-    max_size=6,
+TURN = st.fixed_dictionaries(
+    {
+        "user_input": TEXT,
+        "llm_response": TEXT,
+        "input_tokens": TOKENS,
+        "output_tokens": TOKENS,
+        "timestamp": st.none() | st.datetimes(timezones=st.just(UTC)),
+        "tenant_id": LABEL,
+        "session_id": LABEL,
+    }
 )
+
+
+def holds_something(turn: Turn) -> bool:
+    """Whether any cell of it is more than blanks: in a delimited file a row of none is a blank line, and no turn."""
+    return any(str(value).strip() for value in turn.values() if value is not None)
+
+
+TURNS = st.lists(TURN.filter(holds_something), min_size=1, max_size=6)
 
 
 def in_session_form(turn: Turn, form: str) -> Turn:
