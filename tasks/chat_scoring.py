@@ -158,11 +158,11 @@ class ScoredRows:
     def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
         """Adds one scored batch to counts, sums and staging."""
         rejected = _all_rejects(batch, scored)
-        self.counts.rows_in += batch.rows.num_rows + len(batch.rejects)
+        self.counts.rows_in += batch.rows.height + len(batch.rejects)
         self.counts.scored += scored.scored.height
         self.counts.excluded += scored.excluded.height
         self.counts.rejected += rejected.height
-        self.rows_by_file[batch.file] += batch.rows.num_rows + len(batch.rejects)
+        self.rows_by_file[batch.file] += batch.rows.height + len(batch.rejects)
         self.naive_timestamps += batch.naive_timestamps
         self.excluded_by_reason.update(scored.excluded["reason"])
         self.rejected_by_code.update(rejected["code"])
@@ -213,7 +213,7 @@ class ScoredRows:
         for batch in self.source.batches(self.window):
             if isinstance(batch, FileFailure):
                 continue
-            rows = _frame(batch).filter(pl.col("timestamp").is_in(timestamps.implode()))
+            rows = batch.rows.filter(pl.col("timestamp").is_in(timestamps.implode()))
             rows = rows.drop_nulls(["user_input", "llm_response"])
             rows = rows.with_columns(pl.col(TIE_BREAK[:2]).fill_nan(None))
             found.append(rows.with_columns(row_keys(rows), pl.col("llm_response").hash().alias(_ANSWER_HASH)))
@@ -256,19 +256,12 @@ def score_chat_rows(
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
         else:
-            rows = _frame(batch)
             if outcome.content is not None and not isinstance(source, TellsContents):
-                outcome.content += content_of(rows)
-            outcome.take(batch, score_batch(rubric, rows, time_zone))
+                outcome.content += content_of(batch.rows)
+            outcome.take(batch, score_batch(rubric, batch.rows, time_zone))
+        del batch  # before the next one is read
     outcome.counts.check()
     return outcome
-
-
-def _frame(batch: RowBatch) -> pl.DataFrame:
-    frame = pl.from_arrow(batch.rows)
-    if not isinstance(frame, pl.DataFrame):
-        raise TypeError("a record batch is always a data frame")
-    return frame
 
 
 def _all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:

@@ -76,7 +76,7 @@ def source_contents(source: ChatRowSource, window: Window, time_zone: str) -> So
         if isinstance(batch, FileFailure):
             found.failures.append(batch)
             continue
-        for day, content in _contents(pl.DataFrame(batch.rows).with_columns(local_day)):
+        for day, content in _contents(batch.rows.with_columns(local_day)):
             found.days[day] = found.of(day) + content
     return found
 

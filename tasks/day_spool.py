@@ -14,7 +14,7 @@ import polars as pl
 
 from scoring.days import Window, day_window
 from scoring.errors import StorageError
-from tasks.chat_rows import CHAT_ROW_SCHEMA, ChatRowFiles, ChatRowSource, FileFailure, FileIdentity, RowBatch
+from tasks.chat_rows import ChatRowFiles, ChatRowSource, FileFailure, FileIdentity, RowBatch
 
 
 class DaySpool:
@@ -71,10 +71,9 @@ class DaySpool:
 
     def _keep(self, batch: RowBatch, number: int) -> None:
         """Adds a batch to the folders of its days."""
-        rows = pl.DataFrame(batch.rows)
         local_day = pl.col("timestamp").dt.convert_time_zone(self._time_zone).dt.date()
         naive = "naive" if batch.naive_timestamps else "zoned"
-        by_day = rows.with_columns(day=local_day).partition_by("day", as_dict=True, include_key=False)
+        by_day = batch.rows.with_columns(day=local_day).partition_by("day", as_dict=True, include_key=False)
         for (day,), part in by_day.items():
             if day in self._days:
                 place = self._place(batch.file, day)
@@ -83,10 +82,9 @@ class DaySpool:
 
     def _kept(self, file: str, day: date) -> Iterator[RowBatch]:
         for path in sorted(self._place(file, day).glob("*.arrow")):
-            rows = pl.read_ipc(path).to_arrow().cast(CHAT_ROW_SCHEMA).combine_chunks().to_batches()
-            for batch in rows:
-                naive = batch.num_rows if path.stem.endswith("naive") else 0
-                yield RowBatch(file, batch, (), naive, batch.num_rows, 0)
+            rows = pl.read_ipc(path)
+            naive = rows.height if path.stem.endswith("naive") else 0
+            yield RowBatch(file, rows, (), naive, rows.height, 0)
 
     def _place(self, file: str, day: object) -> Path:
         return self._folder / str(self._places[file]) / str(day)
@@ -113,5 +111,5 @@ class _SpooledDay:
 
 def _can_be_split(batch: RowBatch) -> bool:
     """Whether it is known of every row which day it belongs to, and whether its timestamp had a zone."""
-    dated = not batch.rows.column("timestamp").null_count
-    return dated and not batch.rejects and batch.naive_timestamps in (0, batch.rows.num_rows)
+    dated = not batch.rows["timestamp"].null_count()
+    return dated and not batch.rejects and batch.naive_timestamps in (0, batch.rows.height)

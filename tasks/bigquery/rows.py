@@ -34,11 +34,7 @@ from tasks.input_files import FileIdentity
 if TYPE_CHECKING:
     from tasks.settings import Settings
 
-_READ = [field for field in CHAT_ROW_SCHEMA if field.name != "line"]
-_NOTHING = pa.RecordBatch.from_arrays(
-    [pa.nulls(0, kind) for kind in (*(field.type for field in _READ), pa.string(), pa.bool_())],
-    names=[*(field.name for field in _READ), "unreadable", "naive"],
-)
+_READ = {name: kind for name, kind in CHAT_ROW_SCHEMA.items() if name != "line"}
 
 
 class BigQueryChatRows:
@@ -75,7 +71,7 @@ class BigQueryChatRows:
         """The rows whose timestamp is in `window` or NULL, in bounded memory; at least one batch, perhaps empty."""
         if self._job is None or self._job[0] != window:
             self._job = window, self._run(self.sql(window), window, "extract")
-        yield self._batch(_NOTHING)
+        yield RowBatch(str(self.view), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, 0, 0)
         for page in result_pages(self._job[1], self._settings, str(self.view)):
             for start in range(0, page.num_rows, BATCH_ROWS):
                 yield self._batch(page.slice(start, BATCH_ROWS))
@@ -123,16 +119,15 @@ class BigQueryChatRows:
     def _batch(self, page: pa.RecordBatch) -> RowBatch:
         """The rows of a page that can be read, and a reject for each of the others."""
         file = str(self.view)
-        unreadable = pl.Series(page.column("unreadable").cast(pa.string()))
+        found = pl.DataFrame(page)
+        unreadable = found["unreadable"].cast(pl.String)
         readable = unreadable.is_null()
-        columns = [page.column(field.name).cast(field.type) for field in _READ]
-        lines = pa.nulls(page.num_rows, pa.int64())
-        rows = pa.RecordBatch.from_arrays([*columns, lines], schema=CHAT_ROW_SCHEMA)
-        if not readable.all():
-            rows = rows.filter(readable.to_arrow())
+        rows = found.filter(readable).select(
+            *(pl.col(name).cast(kind) for name, kind in _READ.items()), line=pl.lit(None, pl.Int64)
+        )
         rejects = tuple(Reject(file, None, column, *UNREADABLE[column]) for column in unreadable.drop_nulls())
-        naive = pl.Series(page.column("naive")) & readable
-        return RowBatch(file, rows, rejects, int(naive.sum()), page.num_rows, 0)
+        naive = found["naive"] & readable
+        return RowBatch(file, rows, rejects, int(naive.sum()), found.height, 0)
 
 
 def bounds(window: Window | None) -> list[QueryParameter]:

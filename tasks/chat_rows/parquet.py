@@ -1,7 +1,8 @@
 """Chat rows from Parquet: only the columns that are scored are decoded, a few thousand rows at a time.
 
 A file may be one row group of gigabytes. It is read through a small buffer, page by page, so memory does not grow
-with the group.
+with the group. Where row groups are small, Polars decodes the texts of a few at once: it leaves them in their pages and
+takes half of pyarrow's time.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ from tasks.chat_rows.rows import (
 )
 
 _BUFFER_BYTES = 1024 * 1024
+_TEXTS = ("user_input", "llm_response")
+_TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
-_NO_ROWS = pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in CHAT_ROW_SCHEMA.types], schema=CHAT_ROW_SCHEMA)
 
 
 def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
@@ -58,17 +60,17 @@ def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file:
         refuse_wrong_columns(path, file.schema_arrow.names)
         _refuse_impossible_types(path, file.schema_arrow)
-        columns = _leaves_to_read(file.schema_arrow)
         line = 1
-        for outside, groups, rows in _runs_of_row_groups(file, window):
+        for outside, groups in _runs_of_row_groups(file, window):
             if outside:
-                yield RowBatch(str(path), _NO_ROWS, (), 0, rows, rows)
+                rows = _rows(file, groups)
+                yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
                 line += rows
                 continue
-            # One thread: two decode no faster here, and hold twice the pages.
-            for batch in file.iter_batches(_batch_rows(file, columns), groups, columns, use_threads=False):
-                yield _checked(str(path), batch, line, window)
+            for batch, texts in _decoded(path, file, groups, line - 1):
+                yield _checked(str(path), batch, texts, line, window)
                 line += batch.num_rows
+                del batch, texts  # before the next ones are decoded
 
 
 def _refuse_impossible_types(path: Path, schema: pa.Schema) -> None:
@@ -115,18 +117,71 @@ def _leaves_to_read(schema: pa.Schema) -> list[str]:
     return wanted
 
 
-def _batch_rows(file: pq.ParquetFile, columns: list[str]) -> int:
-    """Rows whose texts make about BATCH_BYTES, by the sizes in the file's own footer."""
+def _decoded(
+    path: Path, file: pq.ParquetFile, groups: list[int], first_row: int
+) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
+    """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them."""
+    columns = _leaves_to_read(file.schema_arrow)
+    batch_rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(file, groups) // max(1, _text_bytes(file, groups))))
+    for together in _within_memory(file, groups):
+        texts = _texts(path, file, together, first_row)
+        wanted = columns if texts is None else [name for name in columns if name not in _TEXTS]
+        done = 0
+        # One thread: two decode no faster here, and hold twice the pages.
+        for batch in file.iter_batches(batch_rows, together, wanted, use_threads=False):
+            yield batch, None if texts is None else texts.slice(done, batch.num_rows)
+            done += batch.num_rows
+        first_row += done
+        texts = None  # before the next ones are decoded
+
+
+def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
+    """The groups, as many at once as their texts may be held together; a larger one comes alone."""
+    together: list[int] = []
     size = 0
-    for group in range(file.metadata.num_row_groups):
+    for group in groups:
+        own = _text_bytes(file, [group])
+        if together and size + own > _TEXT_BYTES_AT_ONCE:
+            yield together
+            together, size = [], 0
+        together.append(group)
+        size += own
+    yield together
+
+
+def _texts(path: Path, file: pq.ParquetFile, groups: list[int], first_row: int) -> pl.DataFrame | None:
+    """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
+
+    That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
+    which row it is.
+    """
+    plain = (pa.string(), pa.large_string(), pa.string_view())
+    if any(file.schema_arrow.field(name).type not in plain for name in _TEXTS):
+        return None
+    if _text_bytes(file, groups) > _TEXT_BYTES_AT_ONCE:
+        return None
+    try:
+        rows = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(_TEXTS)
+        return rows.slice(first_row, _rows(file, groups)).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return None
+
+
+def _rows(file: pq.ParquetFile, groups: list[int]) -> int:
+    return sum(file.metadata.row_group(group).num_rows for group in groups)
+
+
+def _text_bytes(file: pq.ParquetFile, groups: list[int]) -> int:
+    """What the texts of the groups take before compression, by the file's own footer."""
+    size = 0
+    for group in groups:
         chunks = map(file.metadata.row_group(group).column, range(file.metadata.num_columns))
-        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in columns)
-    rows: int = file.metadata.num_rows
-    return max(1, min(BATCH_ROWS, BATCH_BYTES * rows // max(1, size)))
+        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in _TEXTS)
+    return size
 
 
-def _runs_of_row_groups(file: pq.ParquetFile, window: Window | None) -> Iterator[tuple[bool, list[int], int]]:
-    """Neighbouring row groups that are alike: surely outside the window or not, their numbers, their rows."""
+def _runs_of_row_groups(file: pq.ParquetFile, window: Window | None) -> Iterator[tuple[bool, list[int]]]:
+    """Neighbouring row groups that are alike: surely outside the window or not, and their numbers."""
     leaves = [file.schema.column(position).path for position in range(len(file.schema))]
     timestamp = leaves.index("timestamp")
     unit = json.loads(file.schema.column(timestamp).logical_type.to_json()).get("timeUnit")
@@ -136,8 +191,7 @@ def _runs_of_row_groups(file: pq.ParquetFile, window: Window | None) -> Iterator
         return window is not None and _surely_outside(statistics, _TICKS_IN_SECOND.get(unit), window)
 
     for is_outside, groups in groupby(range(file.metadata.num_row_groups), outside):
-        numbers = list(groups)
-        yield is_outside, numbers, sum(file.metadata.row_group(group).num_rows for group in numbers)
+        yield is_outside, list(groups)
 
 
 def _surely_outside(statistics: pq.Statistics | None, ticks: int | None, window: Window) -> bool:
@@ -152,12 +206,14 @@ def _surely_outside(statistics: pq.Statistics | None, ticks: int | None, window:
     return bool(starts_late or ends_early)
 
 
-def _checked(file: str, batch: pa.RecordBatch, first_line: int, window: Window | None) -> RowBatch:
+def _checked(
+    file: str, batch: pa.RecordBatch, texts: pl.DataFrame | None, first_line: int, window: Window | None
+) -> RowBatch:
     """The rows of one decoded batch that are readable and in the window, and an account of the others."""
     timestamps = timestamp_column(batch.column("timestamp"))
     moments = timestamps.microseconds
     lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
-    columns = _columns(batch, timestamps, lines)
+    columns = _columns(batch, texts, timestamps, lines)
     problems = dict(timestamps.problems)
     for column in columns:
         for row, problem in column.problems.items():
@@ -170,9 +226,9 @@ def _checked(file: str, batch: pa.RecordBatch, first_line: int, window: Window |
     kept = in_window
     if problems:
         kept = in_window & ~lines.is_in([first_line + row for row in problems])
-    rows = pa.RecordBatch.from_arrays([column.values for column in columns], schema=CHAT_ROW_SCHEMA)
+    rows = pl.DataFrame([column.values.alias(name) for name, column in zip(CHAT_ROW_SCHEMA, columns, strict=True)])
     if not kept.all():
-        rows = rows.filter(kept.to_arrow())
+        rows = rows.filter(kept)
     rejects = tuple(
         Reject(file, first_line + row, problem.column, problem.code, problem.reason)
         for row, problem in sorted(problems.items())
@@ -182,25 +238,26 @@ def _checked(file: str, batch: pa.RecordBatch, first_line: int, window: Window |
     return RowBatch(file, rows, rejects, int(naive.sum()), batch.num_rows, int((~in_window).sum()))
 
 
-def _columns(batch: pa.RecordBatch, timestamps: Timestamps, lines: pl.Series) -> list[Column]:
+def _columns(
+    batch: pa.RecordBatch, texts: pl.DataFrame | None, timestamps: Timestamps, lines: pl.Series
+) -> list[Column]:
     """The columns of the batch in the order of the schema."""
     if "request_metadata" in batch.schema.names:
         sessions = session_column(batch.column("request_metadata"))
     else:
         sessions = _optional_labels("session_id", batch)
     return [
-        text_column("user_input", batch.column("user_input")),
-        text_column("llm_response", batch.column("llm_response")),
+        *(text_column(name, batch.column(name)) if texts is None else Column(texts[name], {}) for name in _TEXTS),
         number_column("input_tokens", batch.column("input_tokens")),
         number_column("output_tokens", batch.column("output_tokens")),
-        Column(timestamps.microseconds.cast(pl.Datetime("us", "UTC")).to_arrow(), timestamps.problems),
+        Column(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
         _optional_labels("tenant_id", batch),
         sessions,
-        Column(lines.to_arrow(), {}),
+        Column(lines, {}),
     ]
 
 
 def _optional_labels(name: str, batch: pa.RecordBatch) -> Column:
     if name not in batch.schema.names:
-        return Column(pa.nulls(batch.num_rows, pa.string()), {})
+        return Column(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
     return label_column(name, batch.column(name))

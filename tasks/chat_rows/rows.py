@@ -9,24 +9,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
-import pyarrow as pa
 
 from scoring.days import Window
 from scoring.errors import InputError
 from tasks.chat_rows import cells
 from tasks.chat_rows.cells import UnreadableCell
 
-CHAT_ROW_SCHEMA = pa.schema(
-    [
-        ("user_input", pa.string()),
-        ("llm_response", pa.string()),
-        ("input_tokens", pa.float64()),
-        ("output_tokens", pa.float64()),
-        ("timestamp", pa.timestamp("us", "UTC")),
-        ("tenant_id", pa.string()),
-        ("session_id", pa.string()),
-        ("line", pa.int64()),
-    ]
+CHAT_ROW_SCHEMA = pl.Schema(
+    {
+        "user_input": pl.String(),
+        "llm_response": pl.String(),
+        "input_tokens": pl.Float64(),
+        "output_tokens": pl.Float64(),
+        "timestamp": pl.Datetime("us", "UTC"),
+        "tenant_id": pl.String(),
+        "session_id": pl.String(),
+        "line": pl.Int64(),
+    }
 )
 REQUIRED_COLUMNS = ("user_input", "llm_response", "timestamp", "input_tokens", "output_tokens")
 # `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
@@ -37,10 +36,6 @@ READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata"
 BATCH_ROWS = 8192
 BATCH_BYTES = 12 * 1024 * 1024
 
-_COLLECTED_TYPES = (
-    *(pl.Binary(), pl.Binary(), pl.Float64(), pl.Float64()),
-    *(pl.Datetime("us", "UTC"), pl.Binary(), pl.Binary(), pl.Int64()),
-)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMES_SHOWN = 30
 
@@ -69,14 +64,14 @@ class RowBatch:
     """
 
     file: str
-    rows: pa.RecordBatch
+    rows: pl.DataFrame
     rejects: tuple[Reject, ...]
     naive_timestamps: int
     rows_in: int
     outside_window: int
 
     def __post_init__(self) -> None:
-        if self.rows_in != self.rows.num_rows + len(self.rejects) + self.outside_window:
+        if self.rows_in != self.rows.height + len(self.rejects) + self.outside_window:
             raise AssertionError(f"{self.file}: of {self.rows_in} rows some were lost or counted twice")
 
 
@@ -152,9 +147,8 @@ class RowBuilder:
 
     def take(self) -> RowBatch:
         """What was collected since the last time."""
-        collected = zip(self._columns, _COLLECTED_TYPES, CHAT_ROW_SCHEMA.types, strict=True)
-        arrays = [pl.Series(values, dtype=dtype).to_arrow().cast(kind) for values, dtype, kind in collected]
-        rows = pa.RecordBatch.from_arrays(arrays, schema=CHAT_ROW_SCHEMA)
+        collected = zip(CHAT_ROW_SCHEMA.items(), self._columns, strict=True)
+        rows = pl.DataFrame([_series(name, kind, values) for (name, kind), values in collected])
         batch = RowBatch(self._file, rows, tuple(self._rejects), self._naive, self._rows_in, self._outside)
         self._clear()
         return batch
@@ -189,6 +183,12 @@ def _described(found: Sequence[str]) -> str:
         return f"found {len(found)} columns without a known name: is the header line there, the delimiter right?"
     shown = ", ".join(name[:_NAMES_SHOWN] for name in found[:_NAMES_SHOWN])
     return f"found {shown}" + (f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else "")
+
+
+def _series(name: str, kind: pl.DataType, values: list[object]) -> pl.Series:
+    """A column of the schema; its texts come as bytes, which are known to be UTF-8."""
+    as_read = pl.Binary() if kind == pl.String() else kind
+    return pl.Series(name, values, dtype=as_read).cast(kind)
 
 
 def microseconds(moment: datetime) -> int:

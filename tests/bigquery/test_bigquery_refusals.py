@@ -62,7 +62,7 @@ def through(proxy: Proxy, settings: Settings, **bigquery: Any) -> Settings:
 def questions(address: str, settings: Settings) -> list[str]:
     """The questions of the day."""
     source = BigQueryChatRows(address, settings)
-    return [text for batch in source.batches(WINDOW) for text in batch.rows.column("user_input").to_pylist()]
+    return [text for batch in source.batches(WINDOW) for text in batch.rows["user_input"].to_list()]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_job_whose_answer_was_lost_is_not_run_twice(
 ) -> None:
     proxy.lost = "POST /bigquery"
     source = BigQueryChatRows(address, through(proxy, settings), {"run_id": "lost"})
-    assert sum(batch.rows.num_rows for batch in source.batches(WINDOW)) == 1
+    assert sum(batch.rows.height for batch in source.batches(WINDOW)) == 1
     assert len([request for request in proxy.seen if request.startswith("POST")]) == 2
     assert len([job for job in client.list_jobs() if job.job_id.startswith("aqb-lost-")]) == 1
 

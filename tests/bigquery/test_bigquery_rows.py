@@ -56,7 +56,7 @@ def reaching(settings: Settings, **bigquery: Any) -> Settings:
 
 def read(source: BigQueryChatRows) -> list[dict[str, Any]]:
     """The rows of the day."""
-    return [row for batch in source.batches(WINDOW) for row in batch.rows.to_pylist()]
+    return [row for batch in source.batches(WINDOW) for row in batch.rows.to_dicts()]
 
 
 def rejects(source: BigQueryChatRows) -> list[Reject]:
@@ -68,7 +68,7 @@ def test_a_row_of_the_production_view_is_read_as_it_is(client: Client, dataset: 
     source = open_source(view_of(client, dataset, production()), settings)
     batches = list(source.batches(WINDOW))
     assert all(isinstance(batch, RowBatch) and batch.rows.schema == CHAT_ROW_SCHEMA for batch in batches)
-    assert [row for batch in batches if isinstance(batch, RowBatch) for row in batch.rows.to_pylist()] == [
+    assert [row for batch in batches if isinstance(batch, RowBatch) for row in batch.rows.to_dicts()] == [
         {
             "user_input": "질문",
             "llm_response": "답변",
@@ -95,7 +95,7 @@ def test_a_day_holds_its_first_instant_and_not_its_last_and_rows_without_a_time(
     source = BigQueryChatRows(view_of(client, dataset, *(production(timestamp=time) for time in times)), settings)
     found = sorted(str(row["timestamp"]) for row in read(source))
     assert found == ["2026-02-12 15:00:00+00:00", "2026-02-13 14:59:59.999999+00:00", "None"]
-    assert len([row for batch in source.batches() for row in batch.rows.to_pylist()]) == 5
+    assert len([row for batch in source.batches() for row in batch.rows.to_dicts()]) == 5
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_many_rows_are_the_same_over_rest_and_over_the_storage_api(
     over_rest = list(BigQueryChatRows(address, settings).batches(WINDOW))
     fast = reaching(settings, storage_endpoint=emulator.storage)
     over_storage = list(BigQueryChatRows(address, fast).batches(WINDOW))
-    assert max(batch.rows.num_rows for batch in (*over_rest, *over_storage)) <= 8192
+    assert max(batch.rows.height for batch in (*over_rest, *over_storage)) <= 8192
     numbers = [sorted(_questions(batches)) for batches in (over_rest, over_storage)]
     assert len(numbers[0]) == 25_000
     assert numbers[0] == numbers[1]
@@ -193,7 +193,7 @@ def test_many_rows_are_the_same_over_rest_and_over_the_storage_api(
 
 def _questions(batches: list[RowBatch]) -> Iterator[str]:
     for batch in batches:
-        yield from batch.rows.column("user_input").to_pylist()
+        yield from batch.rows["user_input"].to_list()
 
 
 def test_reading_a_day_again_runs_no_second_query(client: Client, dataset: str, settings: Settings) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -120,7 +121,7 @@ def test_fingerprint_is_name_sha256_and_size(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_loses_a_row_cannot_be_built() -> None:
-    no_rows = pa.RecordBatch.from_pylist([], CHAT_ROW_SCHEMA)
+    no_rows = pl.DataFrame(schema=CHAT_ROW_SCHEMA)
     with pytest.raises(AssertionError, match="lost or counted twice"):
         RowBatch("a.csv", no_rows, (), naive_timestamps=0, rows_in=1, outside_window=0)
 
@@ -191,14 +192,14 @@ def test_every_kind_of_file_gives_back_what_was_written(
     (batch,) = ChatRowFiles([path]).batches()
     assert isinstance(batch, RowBatch)
     assert batch.rejects == ()
-    assert batch.rows.drop_columns("line").to_pylist() == turns
+    assert batch.rows.drop("line").to_dicts() == turns
 
 
 PEAK_OF_A_READ = """
 import sys
 from tasks.chat_rows import ChatRowFiles, RowBatch
 
-rows = sum(batch.rows.num_rows for batch in ChatRowFiles(sys.argv[1:]).batches() if isinstance(batch, RowBatch))
+rows = sum(batch.rows.height for batch in ChatRowFiles(sys.argv[1:]).batches() if isinstance(batch, RowBatch))
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(rows, int(peak) // 1024)
 """
@@ -236,7 +237,7 @@ from datetime import date
 from scoring.days import day_window
 from tasks.chat_rows import ChatRowFiles
 (batch,) = ChatRowFiles([{str(path)!r}]).batches(day_window(date(2026, 2, 13), "Asia/Seoul"))
-assert batch.rows.num_rows == 1
+assert batch.rows.height == 1
 assert "pandas" not in sys.modules, "its import costs more than reading 50 MB"
 """
     subprocess.run([sys.executable, "-c", script], check=True)

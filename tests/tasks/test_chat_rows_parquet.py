@@ -41,7 +41,7 @@ def read(path: Path, window: Window | None = None) -> list[RowBatch]:
 
 
 def rows(path: Path, window: Window | None = None) -> list[dict[str, Any]]:
-    return [row for batch in read(path, window) for row in batch.rows.to_pylist()]
+    return [row for batch in read(path, window) for row in batch.rows.to_dicts()]
 
 
 def rejects(path: Path, window: Window | None = None) -> list[Reject]:
@@ -58,7 +58,7 @@ def failure(path: Path) -> str:
 def test_a_parquet_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
     (batch,) = read(parquet(tmp_path, {"tenant_id": ["t"], "x_enc_data": ["secret"]}))
     assert batch.rows.schema == CHAT_ROW_SCHEMA
-    assert list(batch.rows.to_pylist()[0].values()) == ["질문", "답", 10.0, 5.0, MOMENT, "t", None, 1]
+    assert list(batch.rows.to_dicts()[0].values()) == ["질문", "답", 10.0, 5.0, MOMENT, "t", None, 1]
 
 
 @pytest.mark.parametrize("kind", TEXT_TYPES, ids=str)
@@ -72,12 +72,53 @@ def test_texts_of_every_layout_are_read(tmp_path: Path, kind: pa.DataType) -> No
     assert [row["tenant_id"] for row in found] == texts.to_pylist()
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"compression": codec} for codec in ("none", "snappy", "gzip", "brotli", "lz4", "zstd")),
+        {"use_dictionary": False},
+        {"use_dictionary": False, "column_encoding": {"user_input": "DELTA_BYTE_ARRAY"}},
+        {"use_dictionary": False, "column_encoding": {"user_input": "DELTA_LENGTH_BYTE_ARRAY"}},
+        {"data_page_version": "2.0", "data_page_size": 512},
+        {"version": "1.0", "dictionary_pagesize_limit": 64},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("rows_in_group", [7, 100, 1_000])
+def test_texts_are_the_same_in_small_and_in_large_row_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], rows_in_group: int
+) -> None:
+    texts = [(None, "", "짧다", "열두 바이트가 넘는 글 😀\0\r\n", "긴 글 " * 300)[number % 5] for number in range(299)]
+    columns = {"user_input": texts, "llm_response": [f"{number}" for number in range(299)]}
+    path = parquet(tmp_path, columns, rows=299, row_group_size=rows_in_group, **options)
+    # However large a group is, its texts are read as those of one that is too large to be held.
+    monkeypatch.setattr("tasks.chat_rows.parquet._TEXT_BYTES_AT_ONCE", 0)
+    paged = rows(path)
+    monkeypatch.undo()
+    assert [(row["user_input"], row["llm_response"]) for row in paged] == [
+        *zip(texts, columns["llm_response"], strict=True)
+    ]
+    for batch_rows in (10, 8_192):
+        monkeypatch.setattr("tasks.chat_rows.parquet.BATCH_ROWS", batch_rows)
+        assert rows(path) == paged
+
+
+@pytest.mark.parametrize("name", ["day=2026-02-13/rows.parquet", "[a].parquet", "*.parquet", "a{b,c}?.parquet"])
+def test_names_of_files_mean_nothing(tmp_path: Path, name: str) -> None:
+    parquet(tmp_path, {"user_input": ["이 파일"]})
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    (tmp_path / "rows.parquet").rename(path)
+    parquet(tmp_path, {"user_input": ["다른 파일"]}).rename(path.with_name("a.parquet"))
+    assert [row["user_input"] for row in rows(path)] == ["이 파일"]
+
+
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Asia/Seoul"])
 def test_timestamps_of_every_unit_and_zone(tmp_path: Path, unit: str, zone: str | None) -> None:
     column = pa.array([MOMENT, None], pa.timestamp("us", "UTC")).cast(pa.int64()).cast(pa.timestamp("us", zone))
     (batch,) = read(parquet(tmp_path, {"timestamp": column.cast(pa.timestamp(unit, zone))}, rows=2))
-    assert batch.rows["timestamp"].to_pylist() == [MOMENT, None]
+    assert batch.rows["timestamp"].to_list() == [MOMENT, None]
     assert batch.naive_timestamps == (1 if zone is None else 0)
 
 
@@ -91,20 +132,20 @@ def test_nanoseconds_are_cut_to_microseconds_also_before_1970(tmp_path: Path) ->
 def test_the_old_96_bit_timestamps_are_read_in_all_their_years(tmp_path: Path) -> None:
     column = pa.array([MOMENT.replace(tzinfo=None)], pa.timestamp("ns"))
     (batch,) = read(parquet(tmp_path, {"timestamp": column}, use_deprecated_int96_timestamps=True))
-    assert (batch.rows["timestamp"].to_pylist(), batch.naive_timestamps) == ([MOMENT], 1)
+    assert (batch.rows["timestamp"].to_list(), batch.naive_timestamps) == ([MOMENT], 1)
 
 
 def test_dates_are_midnight_without_zone(tmp_path: Path) -> None:
     for kind in (pa.date32(), pa.date64()):
         (batch,) = read(parquet(tmp_path, {"timestamp": pa.array([date(2026, 2, 13)], kind)}))
-        assert batch.rows["timestamp"].to_pylist() == [DAY.start]
+        assert batch.rows["timestamp"].to_list() == [DAY.start]
         assert batch.naive_timestamps == 1
 
 
 def test_timestamps_may_be_texts_with_and_without_zone(tmp_path: Path) -> None:
     texts = ["2026-02-13 16:44:52 UTC", "2026-02-13T16:44:52", None, "어제"]
     (batch,) = read(parquet(tmp_path, {"timestamp": texts}, rows=4))
-    assert batch.rows["timestamp"].to_pylist() == [MOMENT, MOMENT, None]
+    assert batch.rows["timestamp"].to_list() == [MOMENT, MOMENT, None]
     assert batch.naive_timestamps == 1
     assert [(found.line, found.code) for found in batch.rejects] == [(4, "not_a_timestamp")]
 
@@ -121,7 +162,7 @@ def test_years_that_bigquery_does_not_know_are_rejected(tmp_path: Path, unit: st
         (2, "timestamp_out_of_range"),
         (4, "timestamp_out_of_range"),
     ]
-    assert batch.rows["line"].to_pylist() == [1, 3, 5]
+    assert batch.rows["line"].to_list() == [1, 3, 5]
 
 
 def test_statistics_beyond_the_years_of_python_do_not_stop_a_window(tmp_path: Path) -> None:
@@ -276,12 +317,12 @@ def test_row_groups_outside_the_window_are_counted_without_being_read(tmp_path: 
     batches = read(path, DAY)
     assert sum(batch.rows_in for batch in batches) == 30
     assert sum(batch.outside_window for batch in batches) == 20
-    assert [line for batch in batches for line in batch.rows["line"].to_pylist()] == list(range(11, 21))
+    assert [line for batch in batches for line in batch.rows["line"].to_list()] == list(range(11, 21))
 
 
 def test_a_row_group_with_a_null_timestamp_is_read(tmp_path: Path) -> None:
     batches = read(three_days(tmp_path, nulls=True), DAY)
-    assert [line for batch in batches for line in batch.rows["line"].to_pylist()] == [6, *range(11, 21)]
+    assert [line for batch in batches for line in batch.rows["line"].to_list()] == [6, *range(11, 21)]
     assert sum(batch.outside_window for batch in batches) == 19
 
 

@@ -37,7 +37,7 @@ def read(path: Path, window: Window | None = None) -> list[RowBatch]:
 
 
 def rows(path: Path, window: Window | None = None) -> list[dict[str, object]]:
-    return [row for batch in read(path, window) for row in batch.rows.to_pylist()]
+    return [row for batch in read(path, window) for row in batch.rows.to_dicts()]
 
 
 def rejects(path: Path, window: Window | None = None) -> list[Reject]:
@@ -56,7 +56,7 @@ def test_a_csv_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
     (batch,) = read(path)
     assert batch.rows.schema == CHAT_ROW_SCHEMA
     moment = datetime(2026, 2, 13, 16, 44, 52, tzinfo=UTC)
-    assert list(batch.rows.to_pylist()[0].values()) == ["질문", "답", 10.0, 5.5, moment, None, None, 2]
+    assert list(batch.rows.to_dicts()[0].values()) == ["질문", "답", 10.0, 5.5, moment, None, None, 2]
 
 
 def test_empty_csv_cells_are_empty_texts_and_null_elsewhere(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_rows_of_empty_cells_are_blank_lines(tmp_path: Path, name: str, delimite
     path.write_text("\n".join(lines).replace(",", delimiter), encoding="utf-8")
     (batch,) = read(path)
     assert (batch.rows_in, len(batch.rejects)) == (3, 0)
-    assert [row["line"] for row in batch.rows.to_pylist()] == [2, 6, 7]
+    assert [row["line"] for row in batch.rows.to_dicts()] == [2, 6, 7]
 
 
 def test_csv_columns_stand_in_any_order_and_others_are_ignored(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_rows_outside_the_window_are_left_out_even_when_they_are_damaged(tmp_pat
         *("a,b,1,1,2026-02-14T00:00:00Z", "a,b,many,1,2026-02-20Z", "a,b,many,1,2026-02-13Z", "a,b,1,1,"),
     )
     (batch,) = read(path, DAY)
-    assert [row["line"] for row in batch.rows.to_pylist()] == [3, 4, 8]
+    assert [row["line"] for row in batch.rows.to_dicts()] == [3, 4, 8]
     assert [found.line for found in batch.rejects] == [7]
     assert (batch.rows_in, batch.outside_window) == (7, 3)
 
@@ -180,7 +180,7 @@ def test_timestamps_without_zone_are_utc_and_counted_where_they_stay(tmp_path: P
     )
     (batch,) = read(path, DAY)
     assert batch.naive_timestamps == 2
-    assert batch.rows["timestamp"][0].as_py() == datetime(2026, 2, 13, 10, tzinfo=UTC)
+    assert batch.rows["timestamp"][0] == datetime(2026, 2, 13, 10, tzinfo=UTC)
 
 
 def test_nan_tokens_are_null_and_infinite_ones_are_left_to_the_rules(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_long_csv_files_come_in_several_batches_that_add_up(tmp_path: Path) -> N
     path = csv_file(tmp_path, *(f"q{number},a,1,1,2026-02-13Z" for number in range(20_000)))
     batches = read(path)
     assert len(batches) > 2
-    assert [row for batch in batches for row in batch.rows["line"].to_pylist()] == list(range(2, 20_002))
+    assert [row for batch in batches for row in batch.rows["line"].to_list()] == list(range(2, 20_002))
 
 
 def test_json_null_and_the_empty_text_stay_apart(tmp_path: Path) -> None:
@@ -309,4 +309,4 @@ def test_a_file_without_objects_is_no_json_lines(tmp_path: Path, content: str) -
 def test_json_rows_outside_the_window_are_left_out(tmp_path: Path) -> None:
     path = json_file(tmp_path, turn(), turn(timestamp="2026-02-14T00:00:00Z"), turn(timestamp=None))
     (batch,) = read(path, DAY)
-    assert (batch.rows.num_rows, batch.outside_window) == (2, 1)
+    assert (batch.rows.height, batch.outside_window) == (2, 1)
