@@ -20,6 +20,8 @@ def main() -> None:
     what.add_argument("--only", choices=SECTIONS, help="one section")
     what.add_argument("--write", action="store_true", help=f"also write {RESULTS.name}")
     options = parser.parse_args()
+    if options.quick and options.write:
+        parser.error(f"--quick measures too little for {RESULTS.name}: leave out one of --quick and --write")
     if options.only:
         sys.stdout.write(section(options.only, QUICK if options.quick else FULL) + "\n")
         return

@@ -38,7 +38,7 @@ def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings
         InputError: an input matches nothing.
         StorageError: `out` cannot be written.
     """
-    files = _files(inputs, choices)
+    files = _files(inputs, choices, out)
     if _are_chat_rows(files, choices.rubric):
         with progress("score", "rows") as show:
             summary = score_to_folder(inputs, choices.rubric or MONITORING_RUBRIC, out, settings, show)
@@ -48,14 +48,14 @@ def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings
     return score_test_runs(files, choices, out, settings)
 
 
-def estimate_inputs(inputs: Sequence[str], choices: RunChoices, settings: Settings) -> dict[str, Estimate]:
+def estimate_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings: Settings) -> dict[str, Estimate]:
     """What judging each test run would take, by the file's name; chat rows are never judged. Nothing is written.
 
     Raises:
         UsageError: a wrong choice, or a budget without a price.
         InputError: an input matches nothing, or a file cannot be read.
     """
-    files = _files(inputs, choices)
+    files = _files(inputs, choices, out)
     if _are_chat_rows(files, choices.rubric):
         raise UsageError(
             "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
@@ -78,19 +78,19 @@ def score_to_folder(
         StorageError: `out` cannot be written.
     """
     rubric = row_rubric(rubric_id)
-    files = _WatchedFiles(inputs, show)
+    source = _WatchedFiles(inputs, out, show)
     staging = out / ".staging"
     try:
         shutil.rmtree(staging, ignore_errors=True)
         outcome = score_chat_rows(
-            files,
+            source,
             rubric,
             time_zone=settings.time_zone,
             window=None,
             staging=staging,
             keep_text=settings.monitoring.keep_text,
         )
-        return write_score_folder(out, outcome, files.fingerprint())
+        return write_score_folder(out, outcome, source.fingerprint())
     except OSError as error:
         raise StorageError(
             f"cannot write: {error.strerror or error}", where=str(out), fix="choose another --out folder"
@@ -102,24 +102,30 @@ def score_to_folder(
 class _WatchedFiles(ChatRowFiles):
     """Files whose rows are counted before the eyes of people."""
 
-    def __init__(self, inputs: Sequence[str], show: Show) -> None:
-        super().__init__(inputs)
+    def __init__(self, inputs: Sequence[str], out: Path, show: Show) -> None:
+        super().__init__(inputs, out)
         self._show = show
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The same batches."""
         rows = 0
         for batch in super().batches(window):
+            rows += batch.rows_in if isinstance(batch, RowBatch) else 0
             yield batch
-            if isinstance(batch, RowBatch):
-                rows += batch.rows_in
-                self._show(rows, None, "")
+            del batch  # before the next one is read
+            self._show(rows, None, "")
 
 
-def _files(inputs: Sequence[str], choices: RunChoices) -> tuple[Path, ...]:
-    """The files to score, when the choices fit them."""
+def _files(inputs: Sequence[str], choices: RunChoices, out: Path) -> tuple[Path, ...]:
+    """The files to score, when the choices fit them; what an earlier call wrote to `out` is none of them."""
     agent_type_of(FileFacts("", ()), option=choices.agent_type)
-    files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS))
+    files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS), out)
+    if any(Path(given).is_dir() and Path(given).resolve() == out.resolve() for given in inputs):
+        raise UsageError(
+            "the scores would be written among the files that they are made of, and read as such the next time",
+            where=str(out),
+            fix=f"choose another --out folder, such as {out / 'scores'}",
+        )
     if (choices.options or choices.agent_type) and _are_chat_rows(files, choices.rubric):
         raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
     return files

@@ -43,19 +43,19 @@ def readable(path: Path) -> Iterator[None]:
         ) from error
 
 
-def matching_files(inputs: Sequence[str | Path], endings: Sequence[str]) -> tuple[Path, ...]:
+def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Path | None = None) -> tuple[Path, ...]:
     """The files that are meant, in the order given, each once.
 
     Of a folder every file with one of `endings` is taken, at any depth and sorted by path; what is hidden or starts
-    with `_` or `~` is left to the tools that wrote it. A glob may find files and folders. A file named outright is
-    always taken.
+    with `_` or `~` is left to the tools that wrote it, and what stands in `out`, a folder within it, to us. A glob may
+    find files and folders. A file named outright is always taken.
 
     Raises:
         InputError: an input matches nothing, may not be looked at, or has a name that no table could hold.
     """
     found: dict[Path, Path] = {}
     for given in inputs:
-        for path in _matches(Path(given), endings):
+        for path in _matches(Path(given), endings, out):
             found.setdefault(path.resolve(), path)
     return tuple(found.values())
 
@@ -67,11 +67,13 @@ def files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
         return sorted(path for path in paths if _is_meant(path.relative_to(folder), endings))
 
 
-def _matches(given: Path, endings: Sequence[str]) -> list[Path]:
+def _matches(given: Path, endings: Sequence[str], out: Path | None) -> list[Path]:
     with readable(given):
         if given.is_file():
             return [_speakable(given)]
         found = list(map(_speakable, files_in(given, endings) if given.is_dir() else _by_glob(given, endings)))
+        if out and given.is_dir() and given.resolve() in out.resolve().parents:
+            found = [path for path in found if not path.resolve().is_relative_to(out.resolve())]
     if not found:
         raise InputError(
             f"nothing to read: looked for a file, a folder or a glob with files ending in {', '.join(endings)}",

@@ -43,7 +43,7 @@ def score(
     if dry_run:
         from flows.judging import estimate_text
 
-        estimates = estimate_inputs(inputs, choices, settings)
+        estimates = estimate_inputs(inputs, choices, out, settings)
         if as_json:
             print_json({name: vars(found) for name, found in estimates.items()})
         else:

@@ -31,8 +31,8 @@ class ChatRowFiles:
     `matching_files` says which those are. Raises InputError when an input matches nothing.
     """
 
-    def __init__(self, inputs: Sequence[str | Path]) -> None:
-        self.files = matching_files(inputs, tuple(_READERS))
+    def __init__(self, inputs: Sequence[str | Path], out: Path | None = None) -> None:
+        self.files = matching_files(inputs, tuple(_READERS), out)
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The rows of every file whose timestamp is in `window` or NULL, file by file, in bounded memory.

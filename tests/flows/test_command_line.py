@@ -154,6 +154,20 @@ def test_a_file_without_rows_is_scored_as_such(aqb: Command, folder: Path) -> No
     assert "failure_rate: no" in ended.out  # no rows: neither 0 nor met
 
 
+@pytest.mark.parametrize("out", ["data/chat_rows/out", "data/chat_rows/out/again"])
+def test_what_was_written_within_the_input_is_not_read_the_next_time(aqb: Command, source: Path, out: str) -> None:
+    first, second = (aqb("score", "data/chat_rows", "--out", out, "--json") for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert json.loads(second.out) == json.loads(first.out)
+
+
+def test_scores_do_not_go_among_the_files_that_they_are_made_of(aqb: Command, source: Path) -> None:
+    ended = aqb("score", "data/chat_rows", "--out", "./data/chat_rows/")
+    assert ended.exit_code == 2
+    assert "choose another --out folder, such as data/chat_rows/scores" in ended.err
+    assert list(source.parent.iterdir()) == [source]
+
+
 def test_a_file_in_the_place_of_the_folder_ends_with_1(aqb: Command, source: Path) -> None:
     ended = aqb("score", source, "--out", source)
     assert ended.exit_code == 1

@@ -89,15 +89,14 @@ def test_texts_are_the_same_in_small_and_in_large_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], rows_in_group: int
 ) -> None:
     texts = [(None, "", "짧다", "열두 바이트가 넘는 글 😀\0\r\n", "긴 글 " * 300)[number % 5] for number in range(299)]
-    columns = {"user_input": texts, "llm_response": [f"{number}" for number in range(299)]}
+    answers = [f"{number}" for number in range(299)]
+    columns = {"user_input": texts, "llm_response": answers}
     path = parquet(tmp_path, columns, rows=299, row_group_size=rows_in_group, **options)
     # However large a group is, its texts are read as those of one that is too large to be held.
     monkeypatch.setattr("tasks.chat_rows.parquet._TEXT_BYTES_AT_ONCE", 0)
     paged = rows(path)
     monkeypatch.undo()
-    assert [(row["user_input"], row["llm_response"]) for row in paged] == [
-        *zip(texts, columns["llm_response"], strict=True)
-    ]
+    assert [(row["user_input"], row["llm_response"]) for row in paged] == list(zip(texts, answers, strict=True))
     for batch_rows in (10, 8_192):
         monkeypatch.setattr("tasks.chat_rows.parquet.BATCH_ROWS", batch_rows)
         assert rows(path) == paged
