@@ -1,4 +1,7 @@
-"""The local engine equals BigQuery's semantics: Google's own evaluator, on rows that invite engines to differ."""
+"""The local engine equals BigQuery's semantics: Google's own evaluator, on rows that invite engines to differ.
+
+The golden rows are among them, and get what the requirement says.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from scoring.googlesql_scoring import chat_rows_query, scoring_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_scoring import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
+from tests.cases.ola_monitoring.all_golden import GOLDEN
+from tests.cases.ola_monitoring.golden import Golden
 from tests.fakes.googlesql import TABLE, answers
 
 SEED_QUERY = Path(__file__).parents[1] / "cases" / "ola_monitoring" / "seed_query.sql"
@@ -27,6 +32,17 @@ def test_the_pushdown_gives_the_same_column(column: str, local_scores: list[Row]
     here = {row["row_id"]: row[column] for row in local_scores}
     there = {row["row_id"]: row[column] for row in googlesql_scores}
     assert here == there
+
+
+@pytest.fixture(scope="module")
+def googlesql_by_name(googlesql_scores: list[Row]) -> dict[str, Row]:
+    return {row["session_id"]: row for row in googlesql_scores}
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: ascii(golden.name))
+def test_a_golden_row_gets_what_the_requirement_says(golden: Golden, googlesql_by_name: dict[str, Row]) -> None:
+    row = googlesql_by_name[golden.name]
+    assert {column: row[column] for column in golden.expected} == golden.expected, golden.source
 
 
 def test_the_printed_query_gives_the_same_rows_in_the_same_order(
