@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 import pyarrow as pa
@@ -57,7 +58,11 @@ def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
 
     Source: SPEC 1.1.
     """
-    with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file:
+    # Opened once for both readers: a file that is replaced meanwhile is another one.
+    with (
+        path.open("rb") as opened,
+        pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
+    ):
         refuse_wrong_columns(path, file.schema_arrow.names)
         _refuse_impossible_types(path, file.schema_arrow)
         line = 1
@@ -67,7 +72,7 @@ def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
                 yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
                 line += rows
                 continue
-            for batch, texts in _decoded(path, file, groups, line - 1):
+            for batch, texts in _decoded(opened, file, groups, line - 1):
                 yield _checked(str(path), batch, texts, line, window)
                 line += batch.num_rows
                 del batch, texts  # before the next ones are decoded
@@ -118,13 +123,13 @@ def _leaves_to_read(schema: pa.Schema) -> list[str]:
 
 
 def _decoded(
-    path: Path, file: pq.ParquetFile, groups: list[int], first_row: int
+    opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row: int
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
     """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them."""
     columns = _leaves_to_read(file.schema_arrow)
     batch_rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(file, groups) // max(1, _text_bytes(file, groups))))
     for together in _within_memory(file, groups):
-        texts = _texts(path, file, together, first_row)
+        texts = _texts(opened, file, together, first_row)
         wanted = columns if texts is None else [name for name in columns if name not in _TEXTS]
         done = 0
         # One thread: two decode no faster here, and hold twice the pages.
@@ -149,7 +154,7 @@ def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int
     yield together
 
 
-def _texts(path: Path, file: pq.ParquetFile, groups: list[int], first_row: int) -> pl.DataFrame | None:
+def _texts(opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row: int) -> pl.DataFrame | None:
     """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
 
     That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
@@ -161,7 +166,8 @@ def _texts(path: Path, file: pq.ParquetFile, groups: list[int], first_row: int) 
     if _text_bytes(file, groups) > _TEXT_BYTES_AT_ONCE:
         return None
     try:
-        rows = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(_TEXTS)
+        opened.seek(0)  # Polars takes what follows for the file
+        rows = pl.scan_parquet(opened).select(_TEXTS)
         return rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None

@@ -102,6 +102,29 @@ def test_texts_are_the_same_in_small_and_in_large_row_groups(
         assert rows(path) == paged
 
 
+def test_texts_of_small_row_groups_are_all_decoded_the_fast_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = parquet(tmp_path, rows=100, row_group_size=7)
+    monkeypatch.setattr("tasks.chat_rows.parquet._TEXT_BYTES_AT_ONCE", 1_000)  # several groups at once, not all
+    monkeypatch.delattr("tasks.chat_rows.parquet.text_column")  # the slow way, which would hide a failure of the other
+    assert len(rows(path)) == 100
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.chat_rows.parquet._TEXT_BYTES_AT_ONCE", 1_000)
+    path = parquet(tmp_path, rows=100, row_group_size=7)
+    batches = ChatRowFiles([path]).batches()
+    found = [next(batches)]
+    (tmp_path / "new").mkdir()
+    parquet(tmp_path / "new", {"user_input": ["새 질문"] * 100}, rows=100, row_group_size=7).replace(path)
+    found += batches
+    read_rows = [row for batch in found if isinstance(batch, RowBatch) for row in batch.rows.to_dicts()]
+    assert len(found) > 2 and [row["user_input"] for row in read_rows] == ["질문"] * 100
+
+
 @pytest.mark.parametrize("name", ["day=2026-02-13/rows.parquet", "[a].parquet", "*.parquet", "a{b,c}?.parquet"])
 def test_names_of_files_mean_nothing(tmp_path: Path, name: str) -> None:
     parquet(tmp_path, {"user_input": ["이 파일"]})
