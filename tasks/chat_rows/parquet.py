@@ -127,13 +127,16 @@ def _decoded(
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
     """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them."""
     columns = _leaves_to_read(file.schema_arrow)
-    batch_rows = max(1, min(BATCH_ROWS, BATCH_BYTES * _rows(file, groups) // max(1, _text_bytes(file, groups))))
     for together in _within_memory(file, groups):
         texts = _texts(opened, file, together, first_row)
-        wanted = columns if texts is None else [name for name in columns if name not in _TEXTS]
+        if texts is None:  # pyarrow copies them out of the pages that it holds
+            wanted, batch_bytes = columns, BATCH_BYTES // 2
+        else:
+            wanted, batch_bytes = [name for name in columns if name not in _TEXTS], BATCH_BYTES
+        batch_rows = batch_bytes * _rows(file, together) // max(1, _text_bytes(file, together))
         done = 0
         # One thread: two decode no faster here, and hold twice the pages.
-        for batch in file.iter_batches(batch_rows, together, wanted, use_threads=False):
+        for batch in file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), together, wanted, use_threads=False):
             yield batch, None if texts is None else texts.slice(done, batch.num_rows)
             done += batch.num_rows
         first_row += done

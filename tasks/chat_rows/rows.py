@@ -34,7 +34,7 @@ READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata"
 
 # Large enough for the engine to work in columns, small enough that a few of them fit in memory.
 BATCH_ROWS = 8192
-BATCH_BYTES = 16 * 1024 * 1024
+BATCH_BYTES = 24 * 1024 * 1024
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMES_SHOWN = 30
