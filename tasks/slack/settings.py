@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import field_validator, model_validator
 
-from tasks.masks import Url
+from tasks.masks import Url, shown_url
 from tasks.settings_section import Section
 
 DEFAULT_ROUTE = "default"
@@ -134,7 +134,7 @@ class AlertsSettings(Section):
     all_quiet_weekly: bool = False
     """Whether a quiet week is told, on Mondays."""
 
-    reports_url: Url = ""
+    reports_url: str = ""
     """Where the folder `reports` is served to people; empty: messages name the file."""
 
     locale: Literal["ko"] = "ko"
@@ -142,6 +142,13 @@ class AlertsSettings(Section):
 
     api_url: Url = "https://slack.com/api/"
     """Where bots post, for a proxy in front of Slack."""
+
+    @field_validator("reports_url")
+    @classmethod
+    def _tells_no_secret(cls, url: str) -> str:
+        if shown_url(url) != url:
+            raise ValueError("every message shows it: give a URL without a user, a password and options")
+        return url
 
     @field_validator("route")
     @classmethod
