@@ -122,7 +122,6 @@ def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeyp
         "STATE_URL": f"sqlite:///file:data/state.db?uri=true&token={PASSWORD}",
         "JUDGE__BASE_URL": f"https://aqb:{PASSWORD}@judge.example/v1",
         "ALERTS__API_URL": f"https://aqb:{PASSWORD}@slack.example/api/",
-        "ALERTS__REPORTS_URL": f"https://{PASSWORD}@reports.example/",
         "BIGQUERY__ENDPOINT": f"http://aqb:{PASSWORD}@127.0.0.1:9050",
         "BIGQUERY__STORAGE_ENDPOINT": f"aqb:{PASSWORD}@127.0.0.1:9060",
     }

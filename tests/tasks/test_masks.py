@@ -16,7 +16,6 @@ URLS = {
     "AQB_STATE_URL": f"postgresql+psycopg://aqb:{PASSWORD}@db.example/aqb",
     "AQB_JUDGE__BASE_URL": f"https://aqb:{PASSWORD}@judge.example/v1",
     "AQB_ALERTS__API_URL": f"https://{PASSWORD}@slack.example/api/",
-    "AQB_ALERTS__REPORTS_URL": f"https://reports.example/aqb?token={PASSWORD}",
     "AQB_BIGQUERY__ENDPOINT": f"http://aqb:{PASSWORD}@127.0.0.1:9050",
     "AQB_BIGQUERY__STORAGE_ENDPOINT": f"aqb:{PASSWORD}@127.0.0.1:9060",
 }
