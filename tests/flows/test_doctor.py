@@ -136,7 +136,8 @@ def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeyp
 # --- What a run may need -------------------------------------------------------------------------------------------
 
 
-def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path) -> None:
+def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
     seen = checks(aqb)
     assert list(seen) == ["source", "warehouse", "state database", "inbox"]
     assert seen["inbox"] == "not there, so there are no test runs to score"

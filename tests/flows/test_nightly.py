@@ -319,7 +319,6 @@ def secretive(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "AQB_JUDGE__BASE_URL": f"http://user:{SECRET}@localhost/v1",
         "AQB_JUDGE__API_KEY": SECRET,
         "AQB_ALERTS__API_URL": f"http://user:{SECRET}@localhost/api/",
-        "AQB_ALERTS__REPORTS_URL": f"http://localhost/reports?token={SECRET}",
         "AQB_BIGQUERY__ENDPOINT": f"http://user:{SECRET}@localhost",
         "AQB_BIGQUERY__STORAGE_ENDPOINT": f"user:{SECRET}@localhost:9060",
     }

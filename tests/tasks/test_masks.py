@@ -74,7 +74,9 @@ def test_every_setting_that_is_a_url_hides_its_password(settings: Settings) -> N
 
 
 def test_no_setting_named_like_a_url_is_forgotten() -> None:
-    named = [name for name in _names(Settings.model_construct().model_dump()) if name.endswith(("url", "endpoint"))]
+    names = _names(Settings.model_construct().model_dump())
+    shown_to_all = "alerts.reports_url"  # refused with a secret
+    named = [name for name in names if name.endswith(("url", "endpoint")) and name != shown_to_all]
     assert sorted(URLS) == sorted(f"AQB_{name.upper().replace('.', '__')}" for name in named)
 
 
