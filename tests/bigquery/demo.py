@@ -23,7 +23,6 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud.bigquery import Client, LoadJobConfig
 
-from scoring.errors import UsageError
 from tasks.bigquery.settings import BigQuerySettings
 from tasks.samples.chat_rows import SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tasks.settings import MonitoringSettings, Settings
@@ -39,7 +38,7 @@ VIEW = f"bigquery://{PROJECT}.chat.view_chat_rows"
 def main() -> None:
     """Runs everything in a temporary folder and prints rows and checksums by table."""
     if not is_set_up():
-        raise UsageError("there is no local BigQuery", fix="sh .ci/local-bigquery (it needs Python 3.13)")
+        raise SystemExit("There is no local BigQuery: run `sh .ci/local-bigquery`, which needs Python 3.13.")
     with TemporaryDirectory(prefix="aqb-bigquery-") as name:
         folder = Path(name)
         with running(folder) as emulator:
