@@ -18,6 +18,7 @@ from scoring.row_identity import row_keys
 from scoring.rubric import RowRubric
 
 KeepText = Literal["flagged", "all", "none"]
+TEXTS = ("user_input", "llm_response")
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,12 @@ def with_kept_texts(rubric: RowRubric, scored: pl.DataFrame, keep_text: KeepText
     if keep_text == "all":
         return scored
     kept = to_polars(rubric.flagged) if keep_text == "flagged" else pl.lit(value=False)
-    # Adding nothing copies what is kept: a text that is merely picked out would hold on to all those beside it.
-    texts = ("user_input", "llm_response")
-    return scored.with_columns(
-        pl.concat_str(pl.when(kept).then(pl.col(text)), pl.lit("")).alias(text) for text in texts
-    )
+    return scored.with_columns(copied(pl.when(kept).then(pl.col(text))).alias(text) for text in TEXTS)
+
+
+def copied(text: pl.Expr) -> pl.Expr:
+    """The same texts in memory of their own: what is merely picked out of a frame holds on to all that it held."""
+    return pl.concat_str(text, pl.lit(""))
 
 
 def _first_true(conditions: Sequence[Expression]) -> pl.Expr:

@@ -29,7 +29,7 @@ from scoring.derived_tables import (
     merged_kpi_sums,
 )
 from scoring.row_identity import TIE_BREAK, numbered_keys, row_keys
-from scoring.row_scoring import KeepText, ScoredBatch, score_batch, with_kept_texts
+from scoring.row_scoring import TEXTS, KeepText, ScoredBatch, copied, score_batch, with_kept_texts
 from scoring.rubric import RowRubric
 from tasks.chat_rows import ChatRowSource, FileFailure, RowBatch
 from tasks.day_contents import DayContent, TellsContents, content_of
@@ -132,7 +132,7 @@ class ScoredRows:
         """The columns of the score table in the order of (`timestamp`, `row_id`)."""
         ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
         for bucket in self.scored.buckets():
-            rows = bucket.with_columns(row_id="row_key")
+            rows = bucket.with_columns(*(copied(pl.col(text)) for text in TEXTS), row_id="row_key")
             repeated = bucket["row_key"].is_duplicated()
             if repeated.any():
                 numbered = self._in_tie_order(bucket.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
@@ -216,7 +216,17 @@ class ScoredRows:
             rows = batch.rows.filter(pl.col("timestamp").is_in(timestamps.implode()))
             rows = rows.drop_nulls(["user_input", "llm_response"])
             rows = rows.with_columns(pl.col(TIE_BREAK[:2]).fill_nan(None))
-            found.append(rows.with_columns(row_keys(rows), pl.col("llm_response").hash().alias(_ANSWER_HASH)))
+            answers = copied(pl.col("llm_response"))
+            found.append(
+                rows.select(
+                    row_keys(rows),
+                    "input_tokens",
+                    "output_tokens",
+                    answers.alias("llm_response"),
+                    pl.col("llm_response").hash().alias(_ANSWER_HASH),
+                )
+            )
+            del batch, rows  # before the next ones are read
         return pl.concat(found)
 
     def _identified(self, rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -300,3 +302,43 @@ def test_sums_do_not_depend_on_the_number_of_batches(tmp_path: Path, monkeypatch
     assert one_by_one.crosstab().equals(at_once.crosstab())
     assert one_by_one.period_kpis() == at_once.period_kpis()
     assert one_by_one.counts == at_once.counts
+
+
+PEAK_OF_A_RUN = """
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from flows.score import score_to_folder
+from tasks.settings import Settings
+
+settings = Settings(monitoring={"keep_text": "none"})
+score_to_folder(sys.argv[1:2], "ola-monitoring", Path(sys.argv[2]), settings)
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(pl.read_parquet(Path(sys.argv[2]) / "scores.parquet")["row_id"].str.contains("-").sum(), int(peak) // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak memory of a process is read from /proc")
+def test_answers_that_decide_an_order_are_read_again_without_holding_the_file(tmp_path: Path) -> None:
+    """Two answers of one length in each of 20 parts of a file with 360 MB of text."""
+    start, rows, part = datetime(2026, 2, 13, tzinfo=UTC), 40_000, 2_000
+    tied = [number % part < 2 for number in range(rows)]
+    moments = [start + timedelta(seconds=number - number % part * tie) for number, tie in enumerate(tied)]
+    table = pl.DataFrame(
+        {
+            "user_input": ["같은 질문" if tie else f"질문 {number}" for number, tie in enumerate(tied)],
+            "llm_response": [f"{number:05}" + "가나다 " * 900 for number in range(rows)],
+            "input_tokens": 1.0,
+            "output_tokens": 1.0,
+            "timestamp": moments,
+        },
+        schema_overrides={"timestamp": pl.Datetime("us", "UTC")},
+    )
+    table.write_parquet(tmp_path / "rows.parquet", row_group_size=part)
+    command = [sys.executable, "-c", PEAK_OF_A_RUN, str(tmp_path / "rows.parquet"), str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    numbered, peak_mib = map(int, done.stdout.split())
+    assert numbered == rows // part
+    assert peak_mib < 400
