@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import wasmtime
 from google.protobuf.timestamp_pb2 import Timestamp  # type: ignore[import-untyped]
 from zetasql.api import CatalogBuilder, PreparedQuery, TableBuilder, TypeFactory
 from zetasql.core import ZetaSqlLocalService, wasm_client
@@ -91,12 +90,14 @@ def _start() -> None:
     folder = Path(__file__).parents[2] / ".pytest_cache" / "googlesql"
     folder.mkdir(parents=True, exist_ok=True)
 
-    class Cached(wasmtime.Config):
-        def __init__(self) -> None:
-            super().__init__()
-            self.cache = str(folder / "wasmtime.toml")
+    plain = wasm_client.Config
 
-    wasm_client.Config = Cached
+    def caching() -> Any:
+        config = plain()
+        config.cache = str(folder / "wasmtime.toml")
+        return config
+
+    wasm_client.Config = caching
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         (folder / "wasmtime.toml").write_text(f'[cache]\ndirectory = "{folder / "compiled"}"\n')
