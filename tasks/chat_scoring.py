@@ -86,7 +86,7 @@ class ScoredPeriod(Protocol):
         ...
 
     def first_rejected(self, count: int) -> list[dict[str, Any]]:
-        """At most `count` rejected rows (`REJECTED_COLUMNS`), in reading order; none where only codes are known."""
+        """At most `count` rejected rows (`REJECTED_COLUMNS`) that have a line, in reading order; none of a view."""
         ...
 
 
@@ -151,9 +151,12 @@ class ScoredRows:
             yield pl.read_parquet(path)
 
     def first_rejected(self, count: int) -> list[dict[str, Any]]:
-        """At most `count` rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
-        rows = (row for frame in self.rejected_frames() for row in frame.iter_rows(named=True))
-        return list(islice(rows, count))
+        """At most `count` rejected rows (`REJECTED_COLUMNS`) that have a line, in the order of reading.
+
+        Those of a view have none, and come in another order each time: a report that named them would change.
+        """
+        with_line = (frame.filter(pl.col("line").is_not_null()) for frame in self.rejected_frames())
+        return list(islice((row for frame in with_line for row in frame.iter_rows(named=True)), count))
 
     def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
         """Adds one scored batch to counts, sums and staging."""

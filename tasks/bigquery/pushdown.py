@@ -107,7 +107,7 @@ class InsideRows:
         return self._written(CROSSTAB).sort(self.rubric.crosstab.keys)
 
     def first_rejected(self, count: int) -> list[dict[str, Any]]:
-        """None: a row of a view has neither file nor line to name, only the numbers by code tell something."""
+        """None: a row of a view has no line to name, only the numbers by code tell something."""
         return []
 
     @cached_property
