@@ -7,7 +7,9 @@ from collections.abc import Collection
 
 import polars as pl
 
-PERSONAL_COLUMNS = ("session_id", "user_input", "llm_response")
+from scoring.row_identity import TEXTS
+
+PERSONAL_COLUMNS = ("session_id", *TEXTS)
 
 
 def session_hash(session_id: str) -> str:

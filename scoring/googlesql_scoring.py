@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from scoring.expressions import Definition, Expression
 from scoring.googlesql_backend import literal, to_sql
-from scoring.row_identity import key_sql, ordinal_sql, row_id_sql
+from scoring.row_identity import TEXTS, key_sql, ordinal_sql, row_id_sql
 from scoring.rubric import RowRubric
 from scoring.steps import steps
 from scoring.tables import field
@@ -118,7 +118,7 @@ def _scored(rubric: RowRubric, parts: _Queries, output_columns: Sequence[str], k
         "row_id": row_id_sql(),
         "rubric": literal(rubric.id),
         "rubric_version": literal(rubric.version),
-        **{text: _kept_text(text, rubric.flagged, keep_text) for text in ("user_input", "llm_response")},
+        **{text: _kept_text(text, rubric.flagged, keep_text) for text in TEXTS},
     }
     columns = ",\n  ".join(f"{computed[name]} AS {name}" if name in computed else name for name in output_columns)
     return with_tables(parts, f"SELECT\n  {columns}\nFROM numbered")

@@ -13,6 +13,9 @@ from hashlib import sha256
 import polars as pl
 
 KEY_HEX_DIGITS = 32
+TEXTS = ("user_input", "llm_response")
+"""The two texts of a turn, which tables keep for some rows and retention removes."""
+
 _KEYED_TEXTS = ("tenant_id", "session_id", "user_input")
 TIE_BREAK = ("input_tokens", "output_tokens", "llm_response")
 

@@ -14,11 +14,10 @@ import polars as pl
 
 from scoring.expressions import Expression
 from scoring.polars_backend import to_polars, with_definitions
-from scoring.row_identity import row_keys
+from scoring.row_identity import TEXTS, row_keys
 from scoring.rubric import RowRubric
 
 KeepText = Literal["flagged", "all", "none"]
-TEXTS = ("user_input", "llm_response")
 
 
 @dataclass(frozen=True)

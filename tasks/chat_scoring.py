@@ -28,8 +28,8 @@ from scoring.derived_tables import (
     merged_crosstab_sums,
     merged_kpi_sums,
 )
-from scoring.row_identity import TIE_BREAK, numbered_keys, row_keys
-from scoring.row_scoring import TEXTS, KeepText, ScoredBatch, copied, score_batch, with_kept_texts
+from scoring.row_identity import TEXTS, TIE_BREAK, numbered_keys, row_keys
+from scoring.row_scoring import KeepText, ScoredBatch, copied, score_batch, with_kept_texts
 from scoring.rubric import RowRubric
 from tasks.chat_rows import ChatRowSource, FileFailure, RowBatch
 from tasks.day_contents import DayContent, TellsContents, content_of
@@ -133,9 +133,9 @@ class ScoredRows:
         ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
         for bucket in self.scored.buckets():
             rows = bucket.with_columns(*(copied(pl.col(text)) for text in TEXTS), row_id="row_key")
-            repeated = bucket["row_key"].is_duplicated()
+            repeated = rows["row_key"].is_duplicated()
             if repeated.any():
-                numbered = self._in_tie_order(bucket.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
+                numbered = self._in_tie_order(rows.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
                 rows = pl.concat([rows.filter(~repeated), numbered])
             yield self._identified(rows.sort("timestamp", "row_id")).select(self.rubric.scores_schema.names)
 
@@ -217,7 +217,7 @@ class ScoredRows:
             if isinstance(batch, FileFailure):
                 continue
             rows = batch.rows.filter(pl.col("timestamp").is_in(timestamps.implode()))
-            rows = rows.drop_nulls(["user_input", "llm_response"])
+            rows = rows.drop_nulls(TEXTS)
             rows = rows.with_columns(pl.col(TIE_BREAK[:2]).fill_nan(None))
             answers = copied(pl.col("llm_response"))
             found.append(

@@ -15,11 +15,12 @@ from typing import Protocol, runtime_checkable
 import polars as pl
 
 from scoring.days import Window
+from scoring.row_identity import TEXTS
 from tasks.chat_rows import ChatRowSource, FileFailure
 
 _SEED = 7
 HASH_LIMIT = 1 << 64
-_CONTENT = ("user_input", "llm_response", "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
+_CONTENT = (*TEXTS, "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def source_contents(source: ChatRowSource, window: Window, time_zone: str) -> So
 
 def _contents(rows: pl.DataFrame) -> Iterator[tuple[date, DayContent]]:
     """The content by the column `day`."""
-    texts = pl.col("user_input", "llm_response").str.len_bytes().fill_null(0).cast(pl.Int64)
+    texts = pl.col(TEXTS).str.len_bytes().fill_null(0).cast(pl.Int64)
     sums = (
         rows.drop_nulls("timestamp")
         .select("day", bytes=pl.sum_horizontal(texts), hash_sum=pl.struct(_CONTENT).hash(_SEED))

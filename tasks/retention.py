@@ -17,6 +17,7 @@ import pyarrow as pa
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.erasure import PERSONAL_COLUMNS, cleared
 from scoring.errors import StorageError
+from scoring.row_identity import TEXTS
 from tasks.erased_sessions import remember_erased
 from tasks.judge.store import VerdictStore
 from tasks.leases import working_alone
@@ -29,7 +30,6 @@ from tasks.warehouse import Warehouse, open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.whole_files import unfinished_files, write_text
 
-TEXTS = ("user_input", "llm_response")
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
 _ROWS_PER_FRAME = 20_000

@@ -1,4 +1,4 @@
-"""The chat rows of a view or table, a period at a time: one query, streamed as Arrow batches."""
+"""The chat rows of a view or table, a period at a time: one query, streamed page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monitoring rows from Parquet, CSV, TSV, JSON Lines and BigQuery, as a stream of Arrow batches.
+"""Monitoring rows from Parquet, CSV, TSV, JSON Lines and BigQuery, as a stream of data frames.
 
 source       what every source is; files or BigQuery (`tasks.bigquery.rows`), chosen by the address
 files        inputs -> files -> batches, one file after the other; a failed file does not stop the others

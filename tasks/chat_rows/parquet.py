@@ -20,6 +20,7 @@ from pyarrow import types
 
 from scoring.days import Window
 from scoring.errors import InputError
+from scoring.row_identity import TEXTS
 from tasks.chat_rows.arrow_columns import (
     Column,
     Timestamps,
@@ -44,7 +45,6 @@ from tasks.chat_rows.rows import (
 )
 
 _BUFFER_BYTES = 1024 * 1024
-_TEXTS = ("user_input", "llm_response")
 _TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
@@ -111,7 +111,7 @@ def _holds_metadata(kind: pa.DataType) -> bool:
 
 def _leaves_to_read(schema: pa.Schema) -> list[str]:
     """Paths of the columns to decode: of a metadata struct the session alone, its other half is personal."""
-    wanted = ["user_input", "llm_response", "input_tokens", "output_tokens", "timestamp"]
+    wanted = [*TEXTS, "input_tokens", "output_tokens", "timestamp"]
     wanted += [name for name in ("tenant_id", "session_id") if name in schema.names]
     if "session_id" not in schema.names and "request_metadata" in schema.names:
         kind = schema.field("request_metadata").type
@@ -132,7 +132,7 @@ def _decoded(
         if texts is None:  # pyarrow copies them out of the pages that it holds
             wanted, batch_bytes = columns, BATCH_BYTES // 2
         else:
-            wanted, batch_bytes = [name for name in columns if name not in _TEXTS], BATCH_BYTES
+            wanted, batch_bytes = [name for name in columns if name not in TEXTS], BATCH_BYTES
         batch_rows = batch_bytes * _rows(file, together) // max(1, _text_bytes(file, together))
         done = 0
         # One thread: two decode no faster here, and hold twice the pages.
@@ -164,13 +164,13 @@ def _texts(opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row:
     which row it is.
     """
     plain = (pa.string(), pa.large_string(), pa.string_view())
-    if any(file.schema_arrow.field(name).type not in plain for name in _TEXTS):
+    if any(file.schema_arrow.field(name).type not in plain for name in TEXTS):
         return None
     if _text_bytes(file, groups) > _TEXT_BYTES_AT_ONCE:
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file
-        rows = pl.scan_parquet(opened).select(_TEXTS)
+        rows = pl.scan_parquet(opened).select(TEXTS)
         return rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
@@ -185,7 +185,7 @@ def _text_bytes(file: pq.ParquetFile, groups: list[int]) -> int:
     size = 0
     for group in groups:
         chunks = map(file.metadata.row_group(group).column, range(file.metadata.num_columns))
-        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in _TEXTS)
+        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in TEXTS)
     return size
 
 
@@ -256,7 +256,7 @@ def _columns(
     else:
         sessions = _optional_labels("session_id", batch)
     return [
-        *(text_column(name, batch.column(name)) if texts is None else Column(texts[name], {}) for name in _TEXTS),
+        *(text_column(name, batch.column(name)) if texts is None else Column(texts[name], {}) for name in TEXTS),
         number_column("input_tokens", batch.column("input_tokens")),
         number_column("output_tokens", batch.column("output_tokens")),
         Column(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),

@@ -12,6 +12,7 @@ import polars as pl
 
 from scoring.days import Window
 from scoring.errors import InputError
+from scoring.row_identity import TEXTS
 from tasks.chat_rows import cells
 from tasks.chat_rows.cells import UnreadableCell
 
@@ -27,7 +28,7 @@ CHAT_ROW_SCHEMA = pl.Schema(
         "line": pl.Int64(),
     }
 )
-REQUIRED_COLUMNS = ("user_input", "llm_response", "timestamp", "input_tokens", "output_tokens")
+REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
 # `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
 # read.
 READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata")

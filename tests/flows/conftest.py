@@ -14,6 +14,7 @@ import pytest
 
 from flows.cli import main
 from tests.fakes.slack_server import TOKEN, FakeSlack
+from tests.fakes.website import serving_pages
 
 QA, BOT = "SLACK_WEBHOOK_QA", "SLACK_BOT_TOKEN"
 AQB = Path(sys.executable).with_name("aqb")
@@ -65,6 +66,13 @@ def installed_aqb(folder: Path) -> Command:
         return Finished(process.returncode, process.stdout, process.stderr)
 
     return run
+
+
+@pytest.fixture
+def website() -> Iterator[str]:
+    """The address of a server of web pages, for what should be something else."""
+    with serving_pages() as address:
+        yield address
 
 
 @pytest.fixture

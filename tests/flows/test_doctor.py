@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -39,28 +37,6 @@ def refusing_port() -> Iterator[int]:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         yield nobody.getsockname()[1]
-
-
-class _Door(BaseHTTPRequestHandler):
-    """A web server whose paths say how it answers: `/404`, `/web-page`."""
-
-    def do_GET(self) -> None:
-        status = self.path.split("/")[1]
-        self.send_response(int(status) if status.isdecimal() else 200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(f"<html>{self.headers.get('authorization')}</html>".encode())
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
-@pytest.fixture
-def website() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Door) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def checks(aqb: Command) -> dict[str, str]:

@@ -10,11 +10,9 @@ import ast
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import polars as pl
 import pytest
@@ -202,30 +200,6 @@ def test_without_credentials_bigquery_says_which_to_get(aqb: Command, monkeypatc
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "nowhere.json")
     monkeypatch.setenv("AQB_WAREHOUSE", "bigquery://project/dataset")
     assert_told(aqb("report"), 2, "no Google credentials", "`gcloud auth application-default login`")
-
-
-class _WebPage(BaseHTTPRequestHandler):
-    """Says the same to everything, as the address of a website does."""
-
-    def do_GET(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<html>hello</html>")
-
-    do_POST = do_GET  # noqa: N815  (the name is the library's)
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
-@pytest.fixture
-def website() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _WebPage) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def test_a_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatch: pytest.MonkeyPatch) -> None:
