@@ -22,7 +22,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import TaskRunSort
-from prefect.exceptions import MissingResult, PrefectException
+from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 
 from flows.alerting import Saying, announce
 from flows.clock import now
@@ -109,11 +109,11 @@ def _letter(route: str, message: Message) -> Letter:
 def _error(state: State[Any]) -> tuple[str, str]:
     """The class of what ended a run, and what it says: all of an error for people, of others the first line.
 
-    Another process has only what the state says of it.
+    Another process has only what the state says of it, and so has a run that is being cancelled: it has no result yet.
     """
     try:
         error = state.result(raise_on_failure=False)
-    except MissingResult:
+    except (MissingResult, UnfinishedRun):
         error = None
     if isinstance(error, AqbError):
         return type(error).__name__, str(error)

@@ -9,21 +9,27 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
 import yaml
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.responses import DeploymentResponse, FlowRunResponse
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Cancelling
 
 from flows.schedules import served_deployments
 from scoring.errors import UsageError
+from tasks.run_ledger import RunLedger
+from tasks.warehouse.folder import FolderWarehouse
+from tests.fakes.slack_server import FakeSlack
 from tests.tasks.made_rows import DAY, best, refused, write_rows
 
 PREFECT = Path(sys.executable).with_name("prefect")
@@ -38,23 +44,41 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Service:
-    """A folder in which a worker runs what the schedules say, and a client of the server."""
+    """A folder in which a worker runs what the schedules say, a client of the server, and where alerts arrive."""
 
     folder: Path
     client: SyncPrefectClient
+    slack: FakeSlack
 
     def deployment(self, name: str) -> DeploymentResponse:
         return self.client.read_deployment_by_name(FULL_NAMES[name])
 
-    def finished_run(self, name: str, **parameters: Any) -> FlowRun:
-        """A run of a deployment, read back when it has ended."""
-        run = self.client.create_flow_run_from_deployment(self.deployment(name).id, parameters=parameters)
+    def new_run(self, name: str, **parameters: Any) -> UUID:
+        """The id of a run of a deployment, which the worker will start."""
+        return self.client.create_flow_run_from_deployment(self.deployment(name).id, parameters=parameters).id
+
+    def ended(self, run_id: UUID) -> FlowRun:
+        """A run, read back when it has ended."""
 
         def ended() -> FlowRun | None:
-            seen = self.client.read_flow_run(run.id)
+            seen = self.client.read_flow_run(run_id)
             return seen if seen.state and seen.state.is_final() else None
 
-        return eventually(ended, f"the run of {name} ends")
+        return eventually(ended, "the run ends")
+
+    def finished_run(self, name: str, **parameters: Any) -> FlowRun:
+        """A run of a deployment, read back when it has ended."""
+        return self.ended(self.new_run(name, **parameters))
+
+    def wait_for_step(self, run_id: UUID, name: str) -> None:
+        """Returns when a run works on the step of that name."""
+        steps = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
+
+        def begun() -> bool | None:
+            found = self.client.read_task_runs(flow_run_filter=steps)
+            return any(one.name == name and one.state and one.state.is_running() for one in found) or None
+
+        eventually(begun, f"the step '{name}' begins")
 
 
 def eventually(look: Callable[[], T | None], what: str) -> T:
@@ -106,6 +130,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
     start = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
     with (
+        FakeSlack() as slack,
         running(start, place / "server.log", env=env),
         temporary_settings({PREFECT_API_URL: url["PREFECT_API_URL"]}),
         get_client(sync_client=True) as client,
@@ -114,8 +139,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         prefect("work-pool", "create", "--type", "process", "aqb")
         prefect("deploy", "--prefect-file", PREFECT_FILE, "--all")
         worker = [str(PREFECT), "worker", "start", "--pool", "aqb"]
-        with running(worker, place / "worker.log", env=env | url, cwd=folder):
-            yield Service(folder, client)
+        told = {"SLACK_WEBHOOK_URL": slack.webhook()}
+        with running(worker, place / "worker.log", env=env | url | told, cwd=folder):
+            yield Service(folder, client, slack)
 
 
 def test_a_run_that_was_deployed_completes_in_the_folder_of_the_settings(service: Service) -> None:
@@ -136,6 +162,22 @@ def test_a_run_whose_source_is_gone_fails_and_says_so(service: Service) -> None:
     assert run.state is not None
     assert run.state.is_failed()
     assert "nothing to read" in str(run.state.message)
+
+
+def test_cancelling_a_deployed_run_sends_one_warning(service: Service) -> None:
+    warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
+    with warehouse.turn("monitoring-alerts"):  # the run waits here, in the middle of its day
+        run_id = service.new_run("nightly", day=str(DAY))
+        service.wait_for_step(run_id, f"write {DAY}")
+        service.client.set_flow_run_state(run_id, Cancelling())
+        run = service.ended(run_id)
+    assert run.state is not None
+    assert run.state.is_cancelled(), run.state.message
+    (warning,) = [message for message in service.slack.posted if str(run_id) in message.shown]
+    assert f"Warning · nightly {DAY} 취소" in warning.text
+    assert f"aqb nightly --date {DAY}" in warning.shown
+    with closing(RunLedger(f"sqlite:///{service.folder / 'data' / 'state.db'}")) as ledger:
+        assert ledger.latest_of_days(DAY, DAY)[DAY].outcome == "failed"  # so that the next run does the day again
 
 
 def test_the_coming_nights_are_planned_and_the_hours_are_not(service: Service) -> None:

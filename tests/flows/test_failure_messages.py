@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.states import Cancelled, Cancelling, Crashed, Failed
 
-from flows.hooks import tell_without_flow
+from flows.hooks import tell_of_end, tell_without_flow
 from flows.nightly import nightly
 from scoring.errors import UsageError
 from tasks.settings import MonitoringSettings, Settings
@@ -41,6 +44,26 @@ def test_a_failed_flow_is_told_with_its_error_step_and_command(settings: Setting
     assert f"extract {DAY}" in failure.shown
     assert f"aqb nightly --date {DAY}" in failure.shown
     assert "check the path" in failure.shown
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (Cancelling(message="by hand"), "Warning · a night 취소"),
+        (Cancelled(message="by hand"), "Warning · a night 취소"),
+        (Crashed(message="the worker is gone"), "Critical · a night 비정상 종료"),
+        (Failed(message="no rows"), "Critical · a night 실패"),
+    ],
+)
+def test_tell_of_end_tells_once_of_a_state_that_another_process_reports(
+    settings: Settings, slack: FakeSlack, state: State, told: str
+) -> None:
+    run = FlowRun(flow_id=uuid4(), name="a night", parameters={"settings": settings, "day": str(DAY)})
+    for _ in range(2):  # a worker may see a cancellation twice
+        tell_of_end(nightly, run, state)
+    (message,) = slack.posted
+    assert told in message.text
+    assert str(state.message) in message.shown
 
 
 def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_state_database(
