@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import cast
 from uuid import UUID
@@ -143,13 +144,14 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
     except AqbError as error:
         yield from (TriedDay(day, None, error) for day in days)
         return
+    tries = [partial(try_day, settings, day, BACKFILL, spool.of_day(day) if spool else None) for day in days]
+    if settings.monitoring.parallel_days == 1:  # in the main thread, where time-outs and cancelling interrupt a step
+        yield from (try_one() for try_one in tries)
+        return
     workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
     try:
         # Each thread sees the flow run, as a task of Prefect's own would.
-        futures: list[Future[TriedDay]] = [
-            workers.submit(copy_context().run, try_day, settings, day, BACKFILL, spool.of_day(day) if spool else None)
-            for day in days
-        ]
+        futures: list[Future[TriedDay]] = [workers.submit(copy_context().run, try_one) for try_one in tries]
         for future in as_completed(futures):
             yield future.result()
     finally:

@@ -117,6 +117,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     place = tmp_path_factory.mktemp("service")
     folder = place / "work"
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1)])
+    (folder / "aqb.toml").write_text("[monitoring]\nparallel_days = 1\n")
     port = free_port()
     quiet = {name: value for name, value in os.environ.items() if "LOGGING_LEVEL" not in name}
     env = quiet | {"PREFECT_HOME": str(place / "home"), "PREFECT_WORKER_QUERY_SECONDS": "0.5"}
@@ -164,18 +165,18 @@ def test_a_run_whose_source_is_gone_fails_and_says_so(service: Service) -> None:
     assert "nothing to read" in str(run.state.message)
 
 
-def test_cancelling_a_deployed_run_sends_one_warning(service: Service) -> None:
+def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_warning(service: Service) -> None:
     warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
     with warehouse.turn("monitoring-alerts"):  # the run waits here, in the middle of its day
-        run_id = service.new_run("nightly", day=str(DAY))
+        run_id = service.new_run("backfill", first=str(DAY), last=str(DAY), force=True)
         service.wait_for_step(run_id, f"write {DAY}")
         service.client.set_flow_run_state(run_id, Cancelling())
         run = service.ended(run_id)
     assert run.state is not None
     assert run.state.is_cancelled(), run.state.message
     (warning,) = [message for message in service.slack.posted if str(run_id) in message.shown]
-    assert f"Warning · nightly {DAY} 취소" in warning.text
-    assert f"aqb nightly --date {DAY}" in warning.shown
+    assert f"Warning · backfill {DAY} to {DAY} 취소" in warning.text
+    assert f"aqb backfill --from {DAY} --to {DAY} --force" in warning.shown
     with closing(RunLedger(f"sqlite:///{service.folder / 'data' / 'state.db'}")) as ledger:
         assert ledger.latest_of_days(DAY, DAY)[DAY].outcome == "failed"  # so that the next run does the day again
 
