@@ -9,7 +9,7 @@ from typing import Any
 from flows.nightly import NightlyOutcome
 from flows.score_text import no_judge_text
 from flows.test_runs import InboxOutcome
-from scoring.alerting.figures import KPI_RULE
+from scoring.alerts import KPI_RULE
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.derived_tables import ALL_TENANTS
 from scoring.markdown import percent, score_text

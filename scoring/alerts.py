@@ -5,7 +5,7 @@ Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -23,6 +23,7 @@ EXAMPLES = 5
 NO_ROWS = "no_rows"
 ROWS_REJECTED = "rows_rejected"
 EXCLUDED_RATE_RISING = "excluded_rate_rising"
+KPI_RULE = "kpi_"
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class AlertFact:
 
     `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too.
     For a KPI `value` missed `limit`. `usual` are the counts of the last scored days, latest first, 0 where the tenant
-    had no rows (for a day without rows: how many there were); `usual_values` are those of a KPI, where it is known,
-    or of the excluded rate. `row_ids` are the worst examples.
+    had no rows (for a day without rows: how many there were), without days that did not count this; `usual_values` are
+    those of a KPI, where it is known, or of the excluded rate. `row_ids` are the worst examples.
     """
 
     rule: str
@@ -46,6 +47,12 @@ class AlertFact:
     usual: tuple[int, ...] = ()
     usual_values: tuple[float, ...] = ()
     row_ids: tuple[str, ...] = ()
+
+
+def rules_of(rubric: RowRubric) -> set[str]:
+    """Every rule that can make a fact under this rubric."""
+    of_kpis = {KPI_RULE + kpi.name for kpi in rubric.quotients if kpi.target}
+    return {rule.id for rule in rubric.alert_rules} | of_kpis | {NO_ROWS, ROWS_REJECTED, EXCLUDED_RATE_RISING}
 
 
 def is_unusual(count: int, usual: Sequence[int]) -> bool:
@@ -66,8 +73,8 @@ def monitoring_facts(
 ) -> list[AlertFact]:
     """The facts of one day: row rules that fired, KPIs that missed their target, and troubles of the day itself.
 
-    `kpis` are the day's KPI rows, `history` those of up to seven earlier scored days (latest first), `examples` the
-    worst row ids by (rule, tenant).
+    `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
+    first; none after a version was raised, as on the first day of all), `examples` the worst row ids by (rule, tenant).
     """
     facts = []
     for row in kpis:
@@ -106,7 +113,7 @@ def _row_rule_facts(
             row["tenant_id"],
             row[f"alert_{rule.id}"],
             _all_rows(row) if f"alert_{rule.id}" in also_excluded else row["rows"],
-            usual=tuple(past[f"alert_{rule.id}"] if past else 0 for past in earlier),
+            usual=_known(past.get(f"alert_{rule.id}") if past else 0 for past in earlier),
             row_ids=tuple(examples.get((rule.id, row["tenant_id"]), ())),
         )
         for rule in rubric.alert_rules
@@ -114,12 +121,17 @@ def _row_rule_facts(
     ]
 
 
+def _known(counts: Iterable[int | None]) -> tuple[int, ...]:
+    """Counts without those of days that did not count."""
+    return tuple(count for count in counts if count is not None)
+
+
 def _kpi_facts(
     rubric: RowRubric, row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] | None]
 ) -> list[AlertFact]:
     return [
         AlertFact(
-            f"kpi_{kpi.name}",
+            KPI_RULE + kpi.name,
             "warning",
             f"{kpi.title} 목표 미달",
             row["tenant_id"],
@@ -127,7 +139,7 @@ def _kpi_facts(
             row["rows"],
             value=row[kpi.name],
             limit=float(kpi.target.value),
-            usual_values=tuple(past[kpi.name] for past in earlier if past and past[kpi.name] is not None),
+            usual_values=tuple(past[kpi.name] for past in earlier if past and past.get(kpi.name) is not None),
         )
         for kpi in rubric.quotients
         if kpi.target and row[f"{kpi.name}_met"] is False

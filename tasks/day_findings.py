@@ -87,15 +87,22 @@ def alert_examples(warehouse: Warehouse, day: date) -> dict[tuple[str, str | Non
 def rows_of_day(
     warehouse: Warehouse, day: date, row_ids: Collection[str], columns: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """These columns of these rows of a day, in no order; rows that are not there are left out."""
+    """These columns of these rows of a day, in no order; rows that are not there are left out.
+
+    None in columns that the version which wrote the day did not have.
+    """
     if not row_ids:
         return []
     if inside := _inside(warehouse):
-        return inside.ask(rows_query(inside.table(SCORES).quoted, columns, row_ids), day)
-    written = warehouse.read(SCORES, [day])
-    if written is None:
+        known = inside.columns(SCORES)
+        found = inside.ask(rows_query(inside.table(SCORES).quoted, [n for n in columns if n in known], row_ids), day)
+    elif (written := warehouse.read(SCORES, [day])) is not None:
+        known = set(written.collect_schema())
+        these = written.filter(pl.col("row_id").is_in(list(row_ids)))
+        found = these.select([name for name in columns if name in known]).collect().to_dicts()
+    else:
         return []
-    return written.select(columns).filter(pl.col("row_id").is_in(list(row_ids))).collect().to_dicts()
+    return [dict.fromkeys(columns) | row for row in found]
 
 
 def rows_to_look_at(warehouse: Warehouse, rubric: RowRubric, day: date, worst: int, of_cell: int) -> set[str]:

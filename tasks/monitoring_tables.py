@@ -90,9 +90,14 @@ def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows, erase
 
 
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
-    """Works out the alert facts of a written day and replaces the day in the alert table."""
-    history = list(islice(_earlier_days(warehouse, day), HISTORY_DAYS))
-    facts = monitoring_facts(rubric, _kpi_rows(warehouse, day), history, alert_examples(warehouse, day), rejected)
+    """Works out the alert facts of a written day and replaces the day in the alert table.
+
+    The day is compared with those of the last seven scored days that this version of the rubric has scored too.
+    """
+    last_days = islice(_earlier_days(warehouse, day, rubric), HISTORY_DAYS)
+    history = [rows for rows in last_days if _scored_by(rubric, rows)]
+    kpis = _kpi_rows(warehouse, day, rubric)
+    facts = monitoring_facts(rubric, kpis, history, alert_examples(warehouse, day), rejected)
     rows = [asdict(fact) for fact in facts]
     frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
         score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
@@ -108,7 +113,7 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
     """
     scored = [earlier for earlier in warehouse.days(KPIS) if earlier <= day][-days_before - 1 :]
     facts: dict[date, list[AlertFact]] = {when: [] for when in scored}
-    rows = warehouse.read(ALERTS, scored)
+    rows = warehouse.read(ALERTS, scored, ALERTS_SCHEMA)
     for row in rows.collect().to_dicts() if rows is not None else []:
         values: dict[str, Any] = {name: row[name] for name in _alert_columns()}
         lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
@@ -135,17 +140,21 @@ def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredPeriod, fol
     return DayReport(path, report)
 
 
-def _earlier_days(warehouse: Warehouse, day: date) -> Iterator[Sequence[dict[str, Any]]]:
-    """The KPI rows of earlier days that had any rows, latest day first."""
+def _earlier_days(warehouse: Warehouse, day: date, rubric: RowRubric) -> Iterator[Sequence[dict[str, Any]]]:
+    """The KPI rows of earlier days that had any rows, latest day first, whichever version has scored them."""
     for earlier in reversed([scored for scored in warehouse.days(KPIS) if scored < day]):
-        rows = _kpi_rows(warehouse, earlier)
+        rows = _kpi_rows(warehouse, earlier, rubric)
         if any(row["rows"] + row["excluded"] for row in rows):
             yield rows
 
 
-def _kpi_rows(warehouse: Warehouse, day: date) -> Sequence[dict[str, Any]]:
-    rows = warehouse.read(KPIS, [day])
+def _kpi_rows(warehouse: Warehouse, day: date, rubric: RowRubric) -> Sequence[dict[str, Any]]:
+    rows = warehouse.read(KPIS, [day], rubric.kpis_schema)
     return rows.collect().to_dicts() if rows is not None else []
+
+
+def _scored_by(rubric: RowRubric, kpis: Sequence[dict[str, Any]]) -> bool:
+    return all((row["rubric"], row["rubric_version"]) == (rubric.id, rubric.version) for row in kpis)
 
 
 def _alert_columns() -> dict[str, pl.DataType]:

@@ -124,7 +124,22 @@ def _clear(
     if rows is None:
         return
     frames = rows.collect_batches(chunk_size=_ROWS_PER_FRAME, maintain_order=True)
-    warehouse.replace_day(table, day, schema, (cleared(frame, where, columns) for frame in frames))
+    own = _written_schema(rows, schema)
+    warehouse.replace_day(table, day, own, (cleared(frame, where, columns) for frame in frames))
+
+
+def _written_schema(rows: pl.LazyFrame, schema: pa.Schema) -> pa.Schema:
+    """The columns that the rows have, whichever version wrote them, described where `schema` has them."""
+    written = rows.collect_schema().to_frame().to_arrow().schema
+    same = {column.name: column for column in schema}
+    return pa.schema([same.get(name) or pa.field(name, _plain(written.field(name).type)) for name in written.names])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Polars' large texts and lists as every other table has them."""
+    if pa.types.is_large_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    return pa.string() if pa.types.is_large_string(kind) else kind
 
 
 def _pages_of(settings: Settings, day: date) -> list[Path]:

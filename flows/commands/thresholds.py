@@ -22,6 +22,7 @@ def thresholds(
     Example: aqb thresholds --from 2026-02-01 --to 2026-02-19
     """
     from scoring.days import days_between
+    from scoring.rubrics.ola_monitoring import RUBRIC
     from scoring.rubrics.ola_monitoring.evidence import threshold_evidence
     from tasks.day_findings import SCORES
     from tasks.reports.threshold_evidence import evidence_dict, evidence_markdown
@@ -33,7 +34,7 @@ def thresholds(
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
     settings = load_settings()
     warehouse = open_warehouse(settings.warehouse, settings)
-    rows = warehouse.read(SCORES, days_between(first.date(), last.date()))
+    rows = warehouse.read(SCORES, days_between(first.date(), last.date()), RUBRIC.scores_schema)
     if rows is None:
         raise UsageError(
             f"no scored rows from {first:%Y-%m-%d} to {last:%Y-%m-%d}",

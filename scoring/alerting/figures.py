@@ -8,14 +8,13 @@ from typing import Any
 
 from scoring.alerting.block_kit import Inline, bold, plain
 from scoring.alerting.messages import KpiFigure
-from scoring.alerts import EXCLUDED_RATE_RISING, NO_ROWS, ROWS_REJECTED, AlertFact
+from scoring.alerts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.derived_tables import Quotient
 from scoring.markdown import kpi_text, percent, score_text
 from scoring.rubric import RowRubric
 from scoring.statistics import Interval, wilson_interval
 from scoring.totals import exact, rounded
 
-KPI_RULE = "kpi_"
 _SIDES = {">=": "이상", "<=": "이하"}
 _MET_SIGNS = {True: "🟢", False: "🔴", None: "⚪"}
 
@@ -56,7 +55,7 @@ def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
 def brief_figure(fact: AlertFact, rubric: RowRubric) -> str:
     """`29건(평소 28건)`, for a KPI `5.4%`."""
     if fact.count is None:
-        return "" if fact.value is None else kpi_text(fact.value, _quotient(fact, rubric).scale)
+        return "" if fact.value is None else _kpi_value(fact.value, _quotient(fact, rubric))
     return _cases(fact.count) + (f"(평소 {_cases(median(fact.usual))})" if fact.usual else "")
 
 
@@ -75,9 +74,10 @@ def kpi_line(kpi: KpiFigure) -> list[Inline]:
     return [plain(f"{_MET_SIGNS[kpi.met]} {kpi.title} "), bold(value), plain(f"{interval} · {target} · n={kpi.n:,}")]
 
 
-def _kpi_fact(fact: AlertFact, kpi: Quotient) -> list[Inline]:
-    assert kpi.target is not None, "only a KPI with a target can miss it"
+def _kpi_fact(fact: AlertFact, kpi: Quotient | None) -> list[Inline]:
     assert fact.value is not None, "a value that is not known misses no target"
+    if kpi is None or kpi.target is None:
+        return [bold(_kpi_value(fact.value, None)), plain(f" (n={fact.rows:,})")]
     return [
         bold(f"{kpi.title} {kpi_text(fact.value, kpi.scale)}"),
         plain(f" (n={fact.rows:,}{_interval(_rate_interval(fact.value, fact.rows, kpi.scale))})"),
@@ -86,8 +86,14 @@ def _kpi_fact(fact: AlertFact, kpi: Quotient) -> list[Inline]:
     ]
 
 
-def _quotient(fact: AlertFact, rubric: RowRubric) -> Quotient:
-    return next(kpi for kpi in rubric.quotients if KPI_RULE + kpi.name == fact.rule)
+def _kpi_value(value: float, kpi: Quotient | None) -> str:
+    """A KPI that the rubric no longer has is a bare number."""
+    return score_text(value, 3) if kpi is None else kpi_text(value, kpi.scale)
+
+
+def _quotient(fact: AlertFact, rubric: RowRubric) -> Quotient | None:
+    """The KPI of a fact; None where an earlier version of the rubric had it."""
+    return next((kpi for kpi in rubric.quotients if KPI_RULE + kpi.name == fact.rule), None)
 
 
 def _rate_interval(value: float | None, n: int, scale: int) -> Interval | None:

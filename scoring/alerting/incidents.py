@@ -8,6 +8,10 @@ A rule that fires every night is no news every night. An incident is one rule of
     resolved     is back in the range it had before it rose, or has not fired on seven scored days
 
 Days that were not scored, and days without rows, count for nothing: neither as quiet nor as usual.
+
+An incident outlives a rubric version: it goes on under the same rule, `since` when it began. What is usual begins anew,
+because two versions count differently: on the first day of a version nothing rises, and a rise under the version before
+is over. What fired under a rule that the rubric no longer has ends without a word.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerts import EXCLUDED_RATE_RISING, HISTORY_DAYS, NO_ROWS, AlertFact, is_unusual
+from scoring.alerts import EXCLUDED_RATE_RISING, HISTORY_DAYS, NO_ROWS, AlertFact, is_unusual, rules_of
 from scoring.rubric import RowRubric
 from scoring.statistics import wilson_interval
 
@@ -79,6 +83,7 @@ def incidents(
         opened = _after_day(opened, when, of_day, begins_unseen=place == 0)
     opened = _after_day(opened, day, facts, begins_unseen=False)
     order = {_key(fact): place for place, fact in enumerate(facts)}
+    known_rules = rules_of(rubric)
     found = [
         Incident(
             one.fact,
@@ -92,7 +97,7 @@ def incidents(
             pages=one.seen == day and _pages(one.fact),
         )
         for one in opened.values()
-        if one.seen == day or one.state == "resolved"
+        if one.seen == day or (one.state == "resolved" and one.fact.rule in known_rules)
     ]
     return sorted(
         found, key=lambda one: (one.fact.level != "critical", not one.pages, order.get(_key(one.fact), len(order)))
@@ -143,6 +148,8 @@ def _begun(fact: AlertFact, day: date, begins_unseen: bool) -> _Open:
 
 def _fired_again(known: _Open, fact: AlertFact, day: date) -> _Open:
     again = replace(known, fact=fact, state="continuing", seen=day, quiet_days=0)
+    if not fact.usual:  # the first day of a rubric version: there is nothing to compare with
+        return replace(again, rose=None)
     if _rises(fact):
         risen = again if known.rose else replace(again, rose=day, ceiling=max(fact.usual))
         return replace(risen, state="rising")

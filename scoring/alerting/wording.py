@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import date
 
 from scoring.alerting.block_kit import Inline, bold, code, inert, masked_text, plain
-from scoring.alerting.figures import KPI_RULE, brief_figure, times_usual
+from scoring.alerting.figures import brief_figure, times_usual
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import Example, MessageLevel
-from scoring.alerts import EXCLUDED_RATE_RISING, NO_ROWS, ROWS_REJECTED, AlertFact
+from scoring.alerts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.derived_tables import ALL_TENANTS
 from scoring.markdown import score_text
 from scoring.rubric import RowRubric
@@ -25,6 +25,7 @@ _DAY_ACTIONS = {
     EXCLUDED_RATE_RISING: "답변이 NULL로 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
 }
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
+_DROPPED_RULE_ACTION = "지금 루브릭에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
 _WEEKDAYS = "월화수목금토일"
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 100, 100
 
@@ -65,7 +66,7 @@ def action(one: Incident, rubric: RowRubric) -> list[Inline]:
     if rule.startswith(KPI_RULE):
         return [plain(_KPI_ACTION)]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
-    told = plain((_DAY_ACTIONS | by_rule)[rule])
+    told = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
     return [told, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [told]
 
 

@@ -133,7 +133,7 @@ def _points(label: str) -> float:
 
 
 def _rows(row_ids: Iterable[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
-    scores = warehouse.read(SCORES)
+    scores = warehouse.read(SCORES, schema=RUBRIC.scores_schema)
     if scores is None:
         return {}
     wanted = scores.filter(pl.col("row_id").is_in(list(row_ids)))

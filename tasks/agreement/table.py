@@ -62,7 +62,7 @@ def untrusted_metrics(warehouse: Warehouse, rubric: str) -> tuple[str, ...]:
 
     A metric that nobody has labelled is not among them: nothing is known of it.
     """
-    rows = warehouse.read(AGREEMENTS)
+    rows = warehouse.read(AGREEMENTS, schema=AGREEMENTS_SCHEMA)
     if rows is None:
         return ()
     newest = (

@@ -60,7 +60,7 @@ def day_news(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[
     Raises:
         InputError: the day is not scored.
     """
-    kpis = _kpis(warehouse, day)
+    kpis = _kpis(warehouse, day, rubric)
     facts = read_alerts(warehouse, day, INCIDENT_DAYS)
     found = incidents(day, facts[day], facts, rubric)
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
@@ -80,9 +80,9 @@ def day_news(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[
     return DayNews(day, found, context)
 
 
-def _kpis(warehouse: Warehouse, day: date) -> Mapping[str, Any]:
+def _kpis(warehouse: Warehouse, day: date, rubric: RowRubric) -> Mapping[str, Any]:
     """The KPIs of all tenants."""
-    kpis = warehouse.read(KPIS, [day])
+    kpis = warehouse.read(KPIS, [day], rubric.kpis_schema)
     of_all = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).collect().to_dicts() if kpis is not None else []
     if not of_all:
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")

@@ -41,6 +41,7 @@ from tasks.bigquery.names import DatasetName, TableName, dataset_of
 from tasks.bigquery.refusals import as_aqb_errors
 from tasks.warehouse.bigquery_tables import DAY_COLUMN, extended_schema, new_table, polars_schema
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.shape import shaped
 from tasks.whole_files import parquet_into
 
 if TYPE_CHECKING:
@@ -128,28 +129,39 @@ class BigQueryWarehouse:
         job = self._query(query, [ScalarQueryParameter("day", "DATE", day)], "ask", self.dataset)
         return [row for page in result_pages(job, self._settings, self.url) for row in page.to_pylist()]
 
-    def read(self, table: str, days: Sequence[date] | None = None) -> pl.LazyFrame | None:
-        """The rows of these days, in no order; None when there is no such table. Only columns in use are queried."""
+    def read(
+        self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
+    ) -> pl.LazyFrame | None:
+        """The rows of these days, in no order; None when there is no such table. Only columns in use are queried.
+
+        With `schema` in its columns, NULL where the table has none, else in all columns of the table.
+        """
         source = self.table(table)
         found = self._found(source)
         if found is None:
             return None
-        schema = polars_schema(found.schema)
+        present = polars_schema(found.schema)
 
         def frames(
             columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
         ) -> Iterator[pl.DataFrame]:
-            chosen = columns or list(schema)
+            chosen = columns or list(present)
             where = f" WHERE {DAY_COLUMN} IN UNNEST(@days)" if days is not None else ""
             bound = [ArrayQueryParameter("days", "DATE", list(days))] if days is not None else []
             end = f" LIMIT {limit}" if limit is not None else ""
             job = self._query(f"SELECT {_list(chosen)} FROM {source.quoted}{where}{end}", bound, "read", source)
-            types = pl.Schema({name: schema[name] for name in chosen})
+            types = pl.Schema({name: present[name] for name in chosen})
             for page in result_pages(job, self._settings, str(source)):
                 frame = pl.DataFrame(page).cast(types)
                 yield frame if predicate is None else frame.filter(predicate)
 
-        return register_io_source(frames, schema=schema)
+        rows = register_io_source(frames, schema=present)
+        return rows if schema is None else shaped(rows, schema)
+
+    def columns(self, table: str) -> set[str]:
+        """The columns that a table has now; none where there is no such table."""
+        found = self._found(self.table(table))
+        return set() if found is None else {field.name for field in found.schema}
 
     def days(self, table: str) -> list[date]:
         """The days of which a table has rows, earliest first."""

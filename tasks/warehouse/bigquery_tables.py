@@ -63,7 +63,8 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
             where=name,
             fix="rename these columns (ALTER TABLE ... RENAME COLUMN) or the table: the next run makes new ones",
         )
-    extended = [wanted.get(column, field) for column, field in present.items()]
+    described = {column: field for column, field in wanted.items() if field.description}
+    extended = [described.get(column, field) for column, field in present.items()]
     extended += [field for column, field in wanted.items() if column not in present]
     return extended if extended != list(table.schema) else None
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.errors import StorageError
+from tasks.warehouse.shape import shaped
 from tasks.whole_files import write_parquet
 
 _STAGING = ".staging"
@@ -48,11 +49,15 @@ class FolderWarehouse:
         if only is None:
             return write_parquet(path, schema, frames)
         with self.turn(f"{table}-{day}"):
-            before, after = _others(path, day, only)
+            before, after = _others(path, day, schema, only)
             return write_parquet(path, schema, chain(before, frames, after))
 
-    def read(self, table: str, days: Sequence[date] | None = None) -> pl.LazyFrame | None:
-        """The rows of these days, earliest day first.
+    def read(
+        self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
+    ) -> pl.LazyFrame | None:
+        """The rows of these days, earliest day first, in the columns of `schema`, else in all that one of them has.
+
+        NULL where a day does not have a column.
 
         Raises:
             StorageError: a file of theirs is damaged, or the warehouse is no folder that can be read.
@@ -63,7 +68,9 @@ class FolderWarehouse:
             return None
         for day in wanted:
             _refuse_damaged(self.path(table, day), day)
-        return pl.scan_parquet([self.path(table, day) for day in wanted])
+        files = [pl.scan_parquet(self.path(table, day)) for day in wanted]
+        rows = pl.concat(files, how="diagonal_relaxed")  # versions may have written other columns
+        return rows if schema is None else shaped(rows, schema)
 
     def days(self, table: str) -> list[date]:
         """The days that a table holds; files that are not named like a day are not ours.
@@ -147,12 +154,14 @@ def _refuse_damaged(path: Path, day: date) -> None:
         ) from error
 
 
-def _others(path: Path, day: date, only: Mapping[str, str]) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
+def _others(
+    path: Path, day: date, schema: pa.Schema, only: Mapping[str, str]
+) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
     """The rows of a file that have other values than `only`, in the order of these columns: before and after them."""
     if not path.exists():
         return [], []
     _refuse_damaged(path, day)
-    parts = pl.read_parquet(path).partition_by(list(only), as_dict=True, maintain_order=True)
+    parts = shaped(pl.scan_parquet(path), schema).collect().partition_by(list(only), as_dict=True, maintain_order=True)
     mine = tuple(only.values())
     ordered = sorted(parts.items())
     return [rows for values, rows in ordered if values < mine], [rows for values, rows in ordered if values > mine]

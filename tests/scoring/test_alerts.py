@@ -174,3 +174,16 @@ def test_a_rising_rate_is_told_on_a_day_with_little_traffic() -> None:
 
 def test_more_traffic_with_the_same_rate_is_no_rise() -> None:
     assert rules(kpis(rows=2970, excluded=30), history=[[kpis(rows=990, excluded=10)]] * 7) == []
+
+
+def test_usual_counts_leave_out_days_that_did_not_count_the_rule() -> None:
+    unknown = {name: value for name, value in kpis("a").items() if name != "alert_weak_answer"}
+    history = [[kpis("a", alert_weak_answer=2)], [unknown], [kpis("a", alert_weak_answer=None)], [kpis("b")]]
+    (fact,) = facts(kpis("a", alert_weak_answer=4), kpis(), history=history)
+    assert fact.usual == (2, 0)
+
+
+def test_a_missed_target_leaves_out_days_that_did_not_know_the_kpi() -> None:
+    unknown = {name: value for name, value in kpis().items() if name != "failure_rate"}
+    (fact,) = facts(kpis(failure_rate_met=False), history=[[unknown], [kpis(failure_rate=0.25)]])
+    assert fact.usual_values == (0.25,)

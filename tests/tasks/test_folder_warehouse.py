@@ -187,3 +187,29 @@ def test_a_part_of_a_day_is_replaced_and_the_order_of_writers_leaves_no_trace(tm
         files.append(warehouse.path("runs", FRIDAY))
     assert pl.read_parquet(files[0]).rows() == [(run, number) for run in "abc" for number in (2, 1)]
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_days_of_other_versions_read_in_the_columns_that_are_asked_for(warehouse: FolderWarehouse) -> None:
+    wider = pa.schema([("score_date", pa.date32()), ("number", pa.float64()), ("rules", pa.list_(pa.string()))])
+    today = pl.DataFrame({"score_date": [SUNDAY], "number": [0.5], "rules": [["a"]]})
+    warehouse.replace_day("scores", SUNDAY, wider, [today])
+    asked = pa.schema([("rules", pa.list_(pa.string())), ("number", pa.float64()), ("added", pa.int64())])
+    found = warehouse.read("scores", schema=asked)
+    assert found is not None
+    assert found.collect().rows() == [(None, n, None) for n in (1.0, 2.0, 3.0, 4.0)] + [(["a"], 0.5, None)]
+    assert found.select("added").collect().rows() == [(None,)] * 5
+    old = warehouse.read("scores", [FRIDAY], asked)
+    assert old is not None
+    assert old.collect().schema == found.collect_schema()
+    everything = warehouse.read("scores")
+    assert everything is not None
+    assert everything.collect()["number"].to_list() == [1.0, 2.0, 3.0, 4.0, 0.5]
+
+
+def test_a_part_of_a_day_that_another_version_wrote_is_replaced_too(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path)
+    before = pa.schema([("run", pa.string()), ("dropped", pa.int64())])
+    after = pa.schema([("run", pa.string()), ("added", pa.int64())])
+    warehouse.replace_day("runs", FRIDAY, before, [pl.DataFrame({"run": ["a"], "dropped": [1]})], only={"run": "a"})
+    warehouse.replace_day("runs", FRIDAY, after, [pl.DataFrame({"run": ["b"], "added": [2]})], only={"run": "b"})
+    assert pl.read_parquet(warehouse.path("runs", FRIDAY)).rows() == [("a", None), ("b", 2)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.rubric import RowRubric
 from scoring.statistics import Interval
 from tasks.reports.site.charts import Link
 from tasks.reports.site.day_page import alert_examples, day_page
@@ -49,19 +50,19 @@ def build_pages(warehouse: Warehouse, folder: Path, time_zone: str, span: int = 
     Raises:
         StorageError: the folder cannot be written.
     """
-    days = scored_days(warehouse, span)
+    rubric = row_rubric(MONITORING_RUBRIC)
+    days = scored_days(warehouse, rubric, span)
     pages = written = 0
-    for name, text in _pages(warehouse, days, folder, time_zone, span):
+    for name, text in _pages(warehouse, rubric, days, folder, time_zone, span):
         pages += 1
         written += _write_changed(folder / name, text)
     return BuiltSite(folder / FIRST_PAGE, folder / days[-1].page if days else None, pages, written)
 
 
 def _pages(
-    warehouse: Warehouse, days: Sequence[ScoredDay], folder: Path, time_zone: str, span: int
+    warehouse: Warehouse, rubric: RowRubric, days: Sequence[ScoredDay], folder: Path, time_zone: str, span: int
 ) -> Iterator[tuple[str, str]]:
     """Every page with its name, a day at a time: only one day's rows are in memory."""
-    rubric = row_rubric(MONITORING_RUBRIC)
     intervals: list[Interval | None] = []
     rows = None
     for position, day in enumerate(days):

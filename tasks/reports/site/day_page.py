@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.alerts import is_unusual
 from scoring.derived_tables import ALL_TENANTS, Quotient
-from scoring.markdown import kpi_text, percent
+from scoring.markdown import kpi_text, percent, score_text
 from scoring.rubric import RowRubric
 from tasks.reports.site.charts import Cell, Link, Table
 from tasks.reports.site.kpis import interval_chart, kpis_of
@@ -113,8 +113,10 @@ def _usual(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
 
 def _alert_figure(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
     """Rows of rows, or the value of a KPI against its target."""
-    if quotient:
+    if quotient and quotient.target:
         return f"{kpi_text(fact['value'], quotient.scale)} (목표 {target_text(quotient)})"
+    if fact["count"] is None:  # of a KPI that the rubric no longer has
+        return score_text(fact["value"], 3)
     share = f" ({percent(fact['count'] / fact['rows'])})" if fact["rows"] else ""
     return f"{count_text(fact['count'])}행{share}"
 

@@ -38,8 +38,8 @@ class GradeSet:
     title: str
     grades: Mapping[str, str]
 
-    def counts(self, row: Mapping[str, Any]) -> dict[str, int]:
-        """Grade -> rows."""
+    def counts(self, row: Mapping[str, Any]) -> dict[str, int | None]:
+        """Grade -> rows; None where the version that scored the day did not count them."""
         return {grade: row[f"{self.prefix}_{grade.lower()}"] for grade in self.grades}
 
 
@@ -166,12 +166,12 @@ def grade_bars(day: ScoredDay, grades: GradeSet, earlier: Sequence[Mapping[str, 
     """The grades of one day, each beside its usual share: that of the last scored days together."""
     counts, rows = grades.counts(day.total), day.total["rows"]
     usual_rows = sum(past["rows"] for past in earlier)
-    usual = {grade: sum(grades.counts(past)[grade] for past in earlier) for grade in counts}
+    usual = {grade: sum(grades.counts(past)[grade] or 0 for past in earlier) for grade in counts}
     bars: list[dict[str, Any]] = [
         {
             "key": grade,
             "label": title,
-            "share": counts[grade] / rows if rows else 0,
+            "share": (counts[grade] or 0) / rows if rows else 0,
             "shown": _with_share(counts[grade], rows),
             "usual": usual[grade] / usual_rows if usual_rows else None,
         }
@@ -215,14 +215,14 @@ def _heat_cell(tier: str, grade: str, count: int, rows: int, page: str) -> HeatC
 
 
 def _stacked(
-    days: Sequence[ScoredDay], title: str, names: Mapping[str, str], counts: Sequence[Mapping[str, int]]
+    days: Sequence[ScoredDay], title: str, names: Mapping[str, str], counts: Sequence[Mapping[str, int | None]]
 ) -> dict[str, Any]:
     """The data of a chart that stacks counts by day."""
     return {
         "title": title,
         "names": names,
         "rows": [
-            {"day": str(each.day), "href": each.page, "counts": list(of_day.values())}
+            {"day": str(each.day), "href": each.page, "counts": [count or 0 for count in of_day.values()]}
             for each, of_day in zip(days, counts, strict=True)
         ],
         "first": str(days[0].day),
@@ -230,8 +230,8 @@ def _stacked(
     }
 
 
-def _with_share(count: int, rows: int) -> str:
-    return f"{count:,} ({percent(count / rows)})" if rows else NOTHING
+def _with_share(count: int | None, rows: int) -> str:
+    return NOTHING if count is None or not rows else f"{count:,} ({percent(count / rows)})"
 
 
 def _point_label(day: ScoredDay, kpi: Kpi) -> str:

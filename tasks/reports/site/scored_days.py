@@ -8,9 +8,11 @@ from datetime import date, timedelta
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from scoring.derived_tables import ALL_TENANTS
-from tasks.monitoring_tables import ALERTS, CROSSTAB, KPIS, RUNS
+from scoring.rubric import RowRubric
+from tasks.monitoring_tables import ALERTS, ALERTS_SCHEMA, CROSSTAB, KPIS, RUNS
 from tasks.warehouse import Warehouse
 
 HISTORY_DAYS = 7
@@ -44,13 +46,18 @@ class ScoredDay:
         return f"monitoring/{self.day}.html"
 
 
-def scored_days(warehouse: Warehouse, span: int) -> list[ScoredDay]:
-    """The scored days among the last `span` calendar days up to the last scored one, earliest first."""
+def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[ScoredDay]:
+    """The scored days among the last `span` calendar days up to the last scored one, earliest first.
+
+    Their rows have the columns of `rubric`, with None where the version that scored a day did not have them.
+    """
     known = warehouse.days(KPIS)
     if not known:
         return []
     days = [day for day in known if day > known[-1] - timedelta(days=span)]
-    kpis, crosstab, alerts = (_rows_by_day(warehouse, table, days) for table in (KPIS, CROSSTAB, ALERTS))
+    kpis = _rows_by_day(warehouse, KPIS, days, rubric.kpis_schema)
+    crosstab = _rows_by_day(warehouse, CROSSTAB, days, rubric.crosstab_schema)
+    alerts = _rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
     provisional = _provisional(warehouse, days)
     found: list[ScoredDay] = []
     for day in days:
@@ -83,9 +90,9 @@ def _segment(found: Sequence[ScoredDay], day: date, total: Row) -> int:
     return last.segment if follows and last.version == total["rubric_version"] else last.segment + 1
 
 
-def _rows_by_day(warehouse: Warehouse, table: str, days: Sequence[date]) -> dict[date, list[Row]]:
+def _rows_by_day(warehouse: Warehouse, table: str, days: Sequence[date], schema: pa.Schema) -> dict[date, list[Row]]:
     by_day: dict[date, list[Row]] = {day: [] for day in days}
-    frame = warehouse.read(table, days)
+    frame = warehouse.read(table, days, schema)
     for row in frame.collect().iter_rows(named=True) if frame is not None else ():
         by_day[row["score_date"]].append(row)
     return by_day

@@ -11,11 +11,12 @@ from pathlib import PurePath
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from scoring.catalog import rubrics
 from scoring.run_rubric import RunRubric
 from tasks.agreement.table import untrusted_metrics
-from tasks.run_warehouse import QUERIES, SCORES, SUMMARIES
+from tasks.run_warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
 
 _HASH_DIGITS = 8
@@ -72,7 +73,7 @@ _FURTHER_TITLES = {
 def read_test_runs(warehouse: Warehouse, span: int) -> list[TestRun]:
     """The runs of the last `span` days that have any, latest first; a file scored again counts once, as of its last
     day."""
-    frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-span:])
+    frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-span:], SUMMARIES_SCHEMA)
     if frame is None:
         return []
     known = rubrics()
@@ -100,7 +101,7 @@ def executions_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
     """A row per execution in the order of the file; `own` is parsed, `scores` by metric."""
     return [
         {**row, "own": json.loads(row["own"]), "scores": {score["metric"]: score for score in row["scores"]}}
-        for row in _rows(warehouse, SCORES, run)
+        for row in _rows(warehouse, SCORES, SCORES_SCHEMA, run)
     ]
 
 
@@ -108,12 +109,12 @@ def queries_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
     """A row per query in the order of the file; `columns` is parsed, `scores` by metric."""
     return [
         {**row, "columns": json.loads(row["columns"]), "scores": {score["metric"]: score for score in row["scores"]}}
-        for row in _rows(warehouse, QUERIES, run)
+        for row in _rows(warehouse, QUERIES, QUERIES_SCHEMA, run)
     ]
 
 
-def _rows(warehouse: Warehouse, table: str, run: TestRun) -> Sequence[Row]:
-    frame = warehouse.read(table, [run.day])
+def _rows(warehouse: Warehouse, table: str, schema: pa.Schema, run: TestRun) -> Sequence[Row]:
+    frame = warehouse.read(table, [run.day], schema)
     if frame is None:
         return []
     mine = (pl.col("input_sha256") == run.sha256) & (pl.col("rubric") == run.rubric_id)

@@ -118,7 +118,7 @@ def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRo
         scores=row,
         failure=FAILURE_TITLES.get(row["failure_type"], NOTHING),
         cause=COMPONENT_TITLES.get(row["cause"], NOTHING),
-        alerts=[titles.get(rule, rule) for rule in row["alert_rules"]],
+        alerts=[titles.get(rule, rule) for rule in row["alert_rules"] or ()],
         parts=_parts(rubric, row),
     )
 
@@ -129,7 +129,10 @@ def _shown_text(text: str | None, length: int) -> str | None:
 
 
 def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[Part]:
-    """The points as the table holds them; the rules behind them where both texts and the same rules are at hand."""
+    """The points as the table holds them; the rules behind them where both texts and the same rules are at hand.
+
+    A component that the version of the row did not have is left out.
+    """
     found = defaultdict(list)
     if None not in (row["user_input"], row["llm_response"]) and row["rubric_version"] == rubric.version:
         for finding in explain(rubric.definitions, row).findings:
@@ -137,6 +140,8 @@ def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[Part]:
     titles = {definition.name: definition.title for definition in rubric.definitions}
     components = defaultdict(list)
     for definition, maximum in _scored_components(rubric.definitions):
+        if row[definition.name] is None:
+            continue
         findings = found[definition.name]
         components[f"{definition.name[0]}_score"].append(
             Component(

@@ -174,3 +174,19 @@ def test_a_missed_target_is_new_once_and_over_after_seven_days() -> None:
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(missed))
     last = {one.fact.rule: one.state for one in on(facts, day(7))}
     assert last == {"answer_failed": "resolved", "kpi_failure_rate": "resolved"}
+
+
+def cold_start(facts: Facts, when: date) -> Facts:
+    """The same facts, with nothing to compare a day with: a rubric version begins."""
+    return facts | {when: [replace(fact, usual=()) for fact in facts[when]]}
+
+
+def test_an_incident_outlives_a_rubric_version_and_its_rise_does_not() -> None:
+    facts = cold_start(counted([5, 6, 5, 14, 40]), day(4))
+    (one,) = on(facts, day(4))
+    assert (one.state, one.since, one.pages) == ("continuing", FIRST_DAY, False)
+
+
+def test_a_rule_that_the_rubric_no_longer_has_ends_without_a_word() -> None:
+    facts = {when: [replace(fact, rule="dropped") for fact in found] for when, found in counted([3, *[0] * 8]).items()}
+    assert states(facts) == ["new", *[""] * 8]

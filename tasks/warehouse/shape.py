@@ -1,0 +1,17 @@
+"""Tables outlive versions: rows that an earlier version wrote, in the columns that this one asks for."""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+
+from tasks.whole_files import empty_frame
+
+
+def shaped(rows: pl.LazyFrame, schema: pa.Schema) -> pl.LazyFrame:
+    """Rows in the columns and types of `schema`: NULL where they have no such column, without columns it has not."""
+    found = rows.collect_schema()
+    wanted = empty_frame(schema).schema
+    lacking = [pl.lit(None, dtype).alias(name) for name, dtype in wanted.items() if name not in found]
+    changed = [pl.col(name).cast(dtype) for name, dtype in wanted.items() if found.get(name, dtype) != dtype]
+    return rows.with_columns(*lacking, *changed).select(wanted.names())
