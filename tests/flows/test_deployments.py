@@ -30,9 +30,9 @@ from scoring.errors import UsageError
 from tasks.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.fakes.slack_server import FakeSlack
+from tests.flows.prefect_server import PREFECT
 from tests.tasks.made_rows import DAY, best, refused, write_rows
 
-PREFECT = Path(sys.executable).with_name("prefect")
 PREFECT_FILE = Path("deployments/prefect.yaml").resolve()
 FULL_NAMES = {"nightly": "nightly/nightly", "intraday": "nightly/intraday"} | {
     name: f"{name}/{name}" for name in ("test-runs", "backfill")
@@ -112,12 +112,14 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[Service]:
     """As docs/operate.md says: a server, a work pool, the schedules deployed, a worker."""
     place = tmp_path_factory.mktemp("service")
     folder = place / "work"
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1)])
     (folder / "aqb.toml").write_text("[monitoring]\nparallel_days = 1\n")
+    (place / "home").mkdir()
+    shutil.copy(prefect_database, place / "home" / "prefect.db")
     port = free_port()
     quiet = {name: value for name, value in os.environ.items() if "LOGGING_LEVEL" not in name}
     env = quiet | {"PREFECT_HOME": str(place / "home"), "PREFECT_WORKER_QUERY_SECONDS": "0.5"}
