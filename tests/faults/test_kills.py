@@ -1,6 +1,7 @@
 """Nightly runs and backfills that are killed (SIGKILL) at random moments, and run once more.
 
-FAULT_KILLS says how often; 5 is enough for a change, 1,000 for a release. FAULT_SEED repeats a series of moments.
+FAULT_KILLS says how often; 2, one of each kind, are enough while working, 50 for a change, 1,000 for a release.
+FAULT_SEED repeats a series of moments.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tests.faults.processes import CHANGES
 from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, outcomes, results, world_in
 from tests.tasks.made_rows import DAY
 
-KILLS = int(os.environ.get("FAULT_KILLS", "5"))
+KILLS = int(os.environ.get("FAULT_KILLS", "2"))
 SEED = int(os.environ.get("FAULT_SEED", "7"))
 BY_CLOCK = 0.25  # the share of kills at a random second; the others are at a random change of a file
 KINDS = {NIGHTLY: -(-KILLS // 2), BACKFILL: KILLS // 2}
