@@ -1,6 +1,11 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
 .PHONY: setup demo test test-bigquery soak kills-nightly kills-backfill check audit bench bench-judge docs lock clean
 
+# tests/conftest.py says what belongs on one worker and starts first.
+PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+# Wherever the surroundings forbid it: each worker and each of a hundred processes would compile all modules again.
+export PYTHONDONTWRITEBYTECODE =
+
 setup:
 	@sh .ci/setup
 
@@ -8,7 +13,7 @@ demo: setup
 	.venv/bin/aqb demo
 
 test: setup
-	.venv/bin/python -m pytest --ignore=tests/bigquery --numprocesses=2 --dist=loadfile
+	$(PYTEST)
 
 # The same against a local BigQuery, which needs Python 3.13 (PYTHON313=... names one) in an environment of its own.
 test-bigquery: setup

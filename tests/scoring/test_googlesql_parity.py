@@ -21,6 +21,8 @@ from tests.cases.ola_monitoring.all_golden import GOLDEN
 from tests.cases.ola_monitoring.golden import Golden
 from tests.fakes.googlesql import TABLE, answers
 
+pytestmark = pytest.mark.xdist_group("googlesql")
+
 SEED_QUERY = Path(__file__).parents[1] / "cases" / "ola_monitoring" / "seed_query.sql"
 FEW_SESSIONS = ("tied", "-", None)  # equal keys have equal sessions
 SEED_ALERTS = ("answer_failed", "good_question_bad_answer", "llm_blocked", "weak_answer", "very_short_answer")
