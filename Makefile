@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test test-bigquery soak kills-nightly kills-backfill check audit bench bench-judge docs lock clean
+.PHONY: setup demo test test-fast test-bigquery soak kills-nightly kills-backfill check audit bench bench-judge docs lock clean
 
 # tests/conftest.py says what belongs on one worker and starts first.
 PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
@@ -14,6 +14,10 @@ demo: setup
 
 test: setup
 	$(PYTEST)
+
+# What starts no server of Prefect, evaluator, browser or process that is killed.
+test-fast: setup
+	$(PYTEST) -m "not slow"
 
 # The same against a local BigQuery, which needs Python 3.13 (PYTHON313=... names one) in an environment of its own.
 test-bigquery: setup

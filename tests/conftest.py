@@ -38,16 +38,19 @@ def pytest_unconfigure() -> None:
 
 _FIRST = ("prefect", "googlesql", "postgresql")
 _SHARED = {"prefect_server": "prefect", "state_url": "postgresql"}
+_SLOW = {"prefect_server", "hostile_rows", "installed_aqb"}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Groups the tests for `--dist=loadgroup`: those that share a server on one worker, the others by file.
 
-    What takes longest starts first, so that both workers end together.
+    What takes longest starts first, so that both workers end together. What asks for a slow fixture is slow.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & _SLOW:
+            item.add_marker("slow")
         if not item.get_closest_marker("xdist_group"):
             shared = next((group for fixture, group in _SHARED.items() if fixture in fixtures), str(item.path))
             item.add_marker(pytest.mark.xdist_group(shared))

@@ -18,7 +18,7 @@ from tests.tasks.made_rows import DAY, refused
 from tests.tasks.made_site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
 
 CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")]
 
 HOSTILE = "</title></script><script>alert(1)</script>\u2028"
 DAYS = [DAY + timedelta(days=offset) for offset in (0, 1, 3, 4)]

@@ -33,6 +33,8 @@ from tests.fakes.slack_server import FakeSlack
 from tests.flows.prefect_server import PREFECT
 from tests.tasks.made_rows import DAY, best, refused, write_rows
 
+pytestmark = pytest.mark.slow
+
 PREFECT_FILE = Path("deployments/prefect.yaml").resolve()
 FULL_NAMES = {"nightly": "nightly/nightly", "intraday": "nightly/intraday"} | {
     name: f"{name}/{name}" for name in ("test-runs", "backfill")

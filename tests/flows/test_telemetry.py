@@ -13,6 +13,8 @@ import pytest
 
 from tests.fakes.otlp_receiver import Collector, attributes, collecting
 
+pytestmark = pytest.mark.slow
+
 RECORD_A_RUN = """
 from __future__ import annotations
 import sys

@@ -215,6 +215,7 @@ print(rows, int(peak) // 1024)
     ("ending", "rows", "rows_in_group"),
     [(".parquet", 60_000, 60_000), (".parquet", 60_000, 10_000), (".csv", 20_000, 0), (".jsonl", 20_000, 0)],
 )
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, ending: str, rows: int, rows_in_group: int) -> None:
     path, answer = tmp_path / f"rows{ending}", "가나다라마바사 abc " * 200
     turn = {"user_input": "q", "llm_response": answer, "input_tokens": 1.0, "output_tokens": 2.0}

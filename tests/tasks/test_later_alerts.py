@@ -50,6 +50,7 @@ def alerts(warehouse: FolderWarehouse) -> dict[date, bytes]:
     return {day: warehouse.path(ALERTS, day).read_bytes() for day in DAYS}
 
 
+@pytest.mark.slow
 def test_days_scored_in_any_order_have_the_alerts_of_days_scored_in_theirs(source: Path, tmp_path: Path) -> None:
     in_order, any_order = FolderWarehouse(tmp_path / "a"), FolderWarehouse(tmp_path / "b")
     for day in DAYS:
@@ -59,6 +60,7 @@ def test_days_scored_in_any_order_have_the_alerts_of_days_scored_in_theirs(sourc
     assert alerts(any_order) == alerts(in_order)
 
 
+@pytest.mark.slow
 def test_days_of_another_version_keep_the_facts_that_it_found(source: Path, tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     for day in DAYS[1:]:

@@ -47,6 +47,7 @@ def test_a_name_has_one_holder_and_is_free_afterwards(leases: Leases, state_url:
     other.close()
 
 
+@pytest.mark.slow
 def test_a_living_holder_keeps_its_name_far_beyond_one_lease(leases: Leases, state_url: str) -> None:
     other = Leases(state_url, SHORT_S)
     with leases.held("day"), pytest.raises(StorageError, match="another run"), other.held("day", wait_s=4 * SHORT_S):
@@ -64,6 +65,7 @@ with Leases(sys.argv[1], float(sys.argv[2])).held("day"):
 """
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_held_is_taken_over_after_its_lease(leases: Leases, state_url: str) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDING, state_url, str(SHORT_S)],

@@ -155,6 +155,7 @@ def asking(state_url: str) -> Callable[..., subprocess.Popen[str]]:
     return start
 
 
+@pytest.mark.slow
 def test_two_processes_stay_inside_one_limit(asking: Callable[..., subprocess.Popen[str]]) -> None:
     with FakeOpenAI(Behaviour(rpm=1800, latency_s=0.02)) as server:
         processes = [asking(server.url, first, 45, 1800) for first in (0, 45)]

@@ -14,7 +14,10 @@ import pytest
 from tests.fakes.slack_sender import REPEATED, Sender, lines_to_die_at, sender, wrongs
 from tests.fakes.slack_server import CHANNEL, FakeSlack
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows kills no process by signal")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows kills no process by signal"),
+]
 KILLS = int(os.environ.get("SLACK_KILLS", "12"))
 """How many lines to die at. `make soak` asks for more."""
 
