@@ -59,7 +59,7 @@ def test_ctrl_c_lets_the_calls_in_flight_finish_and_keeps_what_was_paid(tmp_path
         with asking(server, state_url) as process:
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=30)[1]
-        paid = server.paid.total()
+        paid, answered = server.paid.total(), len(server.paid)  # a question that is hedged is paid twice
         store = VerdictStore(state_url)
         settings = settings_for(server.url)
         kept = ask(questions(200), settings_for("", api_key=""), store)
@@ -67,5 +67,5 @@ def test_ctrl_c_lets_the_calls_in_flight_finish_and_keeps_what_was_paid(tmp_path
         store.close()
     assert "KeyboardInterrupt" in said
     assert 60 <= paid < 200
-    assert kept.summary()["by_status"]["ok"] == paid
+    assert kept.summary()["by_status"]["ok"] == answered
     assert server.paid_twice <= 2  # what the second run hedges
