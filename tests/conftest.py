@@ -38,7 +38,7 @@ def pytest_unconfigure() -> None:
 
 _FIRST = ("prefect", "googlesql", "postgresql")
 _SHARED = {"prefect_server": "prefect", "state_url": "postgresql"}
-_SLOW = {"prefect_server", "hostile_rows", "installed_aqb"}
+_SLOW = {"prefect_server", "installed_aqb"}
 
 
 @pytest.hookimpl(tryfirst=True)

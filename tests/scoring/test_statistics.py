@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -186,6 +186,7 @@ def test_wilson_covers_95_of_100() -> None:
         assert 0.93 <= np.mean(covered) <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clusters", "runs"), [(30, 500), (400, 500)])
 def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: int) -> None:
     """Queries of one to five executions that share an effect; 400 clusters take the closed form."""
@@ -201,6 +202,7 @@ def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: 
     assert 0.93 <= hits / runs <= 0.97
 
 
+@pytest.mark.slow
 def test_the_interval_of_kappa_covers_95_of_100() -> None:
     """Scores of 0 to 5 with two in five labels a point or two off; the true kappa is that of 200,000 labels."""
     rng = np.random.default_rng(20260213)
@@ -220,6 +222,7 @@ def test_the_interval_of_kappa_covers_95_of_100() -> None:
     assert 0.93 <= hits / runs <= 0.97
 
 
+@settings(max_examples=30)  # each draws 600 numbers
 @given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 40)), min_size=301, max_size=320))
 def test_many_clusters_need_not_be_listed(clusters: list[tuple[int, int]]) -> None:
     sums, sizes = np.array(clusters).T
