@@ -111,7 +111,7 @@ def rows_to_look_at(warehouse: Warehouse, rubric: RowRubric, day: date, worst: i
         scores = inside.table(SCORES).quoted
         ids = {row["row_id"] for row in inside.ask(worst_rows_query(scores, ["row_id"], worst), day)}
         return ids.union(*(row["row_ids"] for row in inside.ask(worst_of_cells_query(rubric, scores, of_cell), day)))
-    written = warehouse.read(SCORES, [day])
+    written = warehouse.read(SCORES, [day], rubric.scores_schema)
     if written is None:
         return set()
     pair = (rubric.crosstab.row_grade, rubric.crosstab.column_grade)

@@ -116,7 +116,7 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
     rows = warehouse.read(ALERTS, scored, ALERTS_SCHEMA)
     for row in rows.collect().to_dicts() if rows is not None else []:
         values: dict[str, Any] = {name: row[name] for name in _alert_columns()}
-        lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids")}
         facts[row["score_date"]].append(AlertFact(**values | lists))
     return facts
 
