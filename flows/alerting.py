@@ -25,11 +25,12 @@ from scoring.alerting.messages import Message
 from scoring.alerting.replay import ReplayedMessage, replay
 from scoring.alerting.routing import RouteFilter
 from scoring.alerting.runs import review_message
-from scoring.alerting.troubles import DeadLetter, dead_letters_message, quiet_message
+from scoring.alerting.troubles import DeadLetter, KeptDay, dead_letters_message, kept_message, quiet_message
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import days_between
 from scoring.derived_tables import ALL_TENANTS
 from scoring.errors import AqbError, InputError
+from tasks.day_guard import DayKeptError
 from tasks.monitoring_tables import KPIS, read_alerts
 from tasks.reports.review_list import reviewed_run
 from tasks.run_ledger import TEST_RUN, RunLedger
@@ -96,6 +97,17 @@ def tell_untold(settings: Settings, kind: str, first: date, last: date) -> tuple
     return tell_days(settings, sorted(days))
 
 
+def tell_kept(settings: Settings, days: Sequence[DayKeptError]) -> tuple[str, ...]:
+    """Tells routes of the pipeline, in one Warning, which days were kept as they were, as a step of a flow.
+
+    A day is told once for each state of its source.
+    """
+    if not (days and _anybody_listens(settings)):
+        return ()
+    kept = [KeptDay(one.day, one.losses, one.content) for one in days]
+    return _problems(_tell_kept(settings, kept, return_state=True))
+
+
 def tell_test_run(settings: Settings, folder: Path, run_id: str) -> tuple[str, ...]:
     """Tells every route which queries of a scored test run people should look at, as a step of a flow."""
     if not _anybody_listens(settings):
@@ -140,6 +152,15 @@ def _tell_test_run(settings: Settings, folder: Path, run_id: str) -> Told:
     with closing(RunLedger(settings.state_url)) as ledger:
         ledger.mark_told([run_id], now())
     return told
+
+
+@step("tell", run_name="tell of kept days", timeout_s=1800)
+def _tell_kept(settings: Settings, days: Sequence[KeptDay]) -> Told:
+    def to(route: RouteFilter, told: set[str]) -> list[Message]:
+        news = [one for one in days if one.key not in told]
+        return kept_message(news) if news and route.hears_pipeline("warning") else []
+
+    return announce(settings, [Saying("", to)])
 
 
 @step("tell", run_name="tell what waits", timeout_s=1800)

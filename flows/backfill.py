@@ -5,13 +5,13 @@ What is done is skipped, so that a backfill that died goes on where it was. A da
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import cast
 from uuid import UUID
@@ -19,13 +19,13 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.alerting import tell_untold
+from flows.alerting import tell_kept, tell_untold
 from flows.clock import today
 from flows.hooks import tell_of_end
 from flows.logs import warn
 from flows.report import site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
-from flows.tried_day import TriedDay, try_day
+from flows.tried_day import TriedDay, failure_text, try_day
 from scoring.errors import AqbError
 from tasks.chat_rows import ChatRowFiles, open_source
 from tasks.day_plan import backfill_plan, portions
@@ -34,6 +34,8 @@ from tasks.leases import working_alone
 from tasks.run_ledger import BACKFILL
 from tasks.settings import Settings
 from tasks.warehouse import open_warehouse
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class BackfillOutcome:
     def rows(self) -> int:
         """Rows that were read for the days."""
         return sum(one.outcome.counts.rows_in for one in self.days if one.outcome)
+
+    @property
+    def failed(self) -> tuple[TriedDay, ...]:
+        """The days that could not be scored as a whole; those that were kept are none of them."""
+        return tuple(one for one in self.days if one.failed)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -72,7 +79,7 @@ class IncompleteBackfillError(AqbError):
     """Some days could not be scored; `outcome` says what was done."""
 
     def __init__(self, outcome: BackfillOutcome, *, forced: bool) -> None:
-        failed = [str(one.day) for one in outcome.days if not one.complete]
+        failed = [failure_text(one) for one in outcome.failed]
         super().__init__(
             f"{len(failed)} of {len(outcome.days)} days are not complete: {', '.join(failed[:10])}"
             + (f" and {len(failed) - 10} more" if len(failed) > 10 else ""),
@@ -98,18 +105,24 @@ watcher: ContextVar[Callable[[Progress], None]] = ContextVar("watcher", default=
     on_cancellation=[tell_of_end],
 )
 def backfill(
-    first: date, last: date, force: bool = False, alerts: bool = False, settings: GivenSettings = None
+    first: date,
+    last: date,
+    force: bool = False,
+    alerts: bool = False,
+    settings: GivenSettings = None,
+    allow_shrink: bool = False,
 ) -> BackfillOutcome:
     """Scores every day of a range that is not up to date.
 
     A day is up to date when it was scored with this version of the rubric, these settings and the rows that the
-    source holds now.
+    source holds now. A day of which the source holds far fewer rows than were scored is kept as it is.
 
     Args:
         first: The first day.
         last: The last day; it must be over.
         force: Score days that are up to date too.
         alerts: Send the alerts of these days; usually nobody wants to be told of last year.
+        allow_shrink: Replace days of which the source has lost most rows, too: their scores are lost.
 
     Raises:
         IncompleteBackfillError: some days could not be scored; the others are.
@@ -121,20 +134,22 @@ def backfill(
     with working_alone(open_warehouse(settings.warehouse, settings), settings.state_url, BACKFILL) as folder:
         plan = backfill_plan(settings, first, last, today(settings.time_zone))
         chosen = plan.to_score(force=force)
-        days = (one for some in portions(chosen) for one in _scored(settings, some, folder))
+        for planned in plan.days:
+            _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
+        days = (one for some in portions(chosen) for one in _scored(settings, some, folder, allow_shrink))
         done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
     # Also where nothing was left to score: a run that died may have scored it, and neither built the site nor told.
-    unpublished = site_after(settings).problems
+    unpublished = site_after(settings).problems + tell_kept(settings, [one.kept for one in done if one.kept])
     if alerts:
         unpublished += tell_untold(settings, BACKFILL, first, last)
     outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
     warn(outcome.problems)
-    if not all(one.complete for one in outcome.days):
+    if outcome.failed:
         raise IncompleteBackfillError(outcome, forced=force)
     return outcome
 
 
-def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[TriedDay]:
+def _scored(settings: Settings, days: Sequence[date], folder: Path, allow_shrink: bool) -> Iterator[TriedDay]:
     """The days as they are finished, a few at a time; their rows are read in one pass."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
@@ -144,14 +159,18 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path) -> Iterator[
     except AqbError as error:
         yield from (TriedDay(day, None, error) for day in days)
         return
-    tries = [partial(try_day, settings, day, BACKFILL, spool.of_day(day) if spool else None) for day in days]
+
+    def scored(day: date) -> TriedDay:
+        rows = spool.of_day(day) if spool else None
+        return try_day(settings, day, BACKFILL, rows, allow_shrink=allow_shrink)
+
     if settings.monitoring.parallel_days == 1:  # in the main thread, where time-outs and cancelling interrupt a step
-        yield from (try_one() for try_one in tries)
+        yield from map(scored, days)
         return
     workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
     try:
         # Each thread sees the flow run, as a task of Prefect's own would.
-        futures: list[Future[TriedDay]] = [workers.submit(copy_context().run, try_one) for try_one in tries]
+        futures: list[Future[TriedDay]] = [workers.submit(copy_context().run, scored, day) for day in days]
         for future in as_completed(futures):
             yield future.result()
     finally:

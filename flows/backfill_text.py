@@ -11,20 +11,23 @@ from tasks.day_plan import BackfillPlan, PlannedDay
 _MEGABYTE = 1_000_000
 
 
-def plan_text(plan: BackfillPlan, *, force: bool) -> str:
-    """What would be done, in three lines, and what is up to date."""
+def plan_text(plan: BackfillPlan, *, force: bool, allow_shrink: bool) -> str:
+    """What would be done with each day and why, then the sums."""
     chosen = plan.to_score(force=force)
+    kept = [] if allow_shrink else [planned for planned in chosen if planned.losses]
     return "\n".join(
         [
+            *(planned.text(force=force, allow_shrink=allow_shrink) for planned in plan.days),
             f"{plan.days[0].day} to {plan.days[-1].day}: {_size(plan.days)}",
             f"  up to date: {sum(planned.up_to_date for planned in plan.days)} days",
-            f"  to score:   {_size(chosen)}",
+            f"  to score:   {_size([planned for planned in chosen if planned not in kept])}",
+            *([f"  kept:       {len(kept)} days that would shrink; --allow-shrink replaces them"] if kept else []),
             "  judge:      0 questions, 0 USD (chat rows are scored by rule alone)",
         ]
     )
 
 
-def plan_dict(plan: BackfillPlan, *, force: bool) -> dict[str, Any]:
+def plan_dict(plan: BackfillPlan, *, force: bool, allow_shrink: bool) -> dict[str, Any]:
     """The same for programs, day by day."""
     chosen = {planned.day for planned in plan.to_score(force=force)}
     return {
@@ -34,7 +37,9 @@ def plan_dict(plan: BackfillPlan, *, force: bool) -> dict[str, Any]:
                 "rows": planned.content.rows,
                 "bytes": planned.content.bytes,
                 "up_to_date": planned.up_to_date,
-                "to_score": planned.day in chosen,
+                "reason": "would shrink" if planned.losses and planned.day in chosen else planned.reason,
+                "to_score": planned.day in chosen and (allow_shrink or not planned.losses),
+                "losses": [asdict(one) for one in planned.losses],
             }
             for planned in plan.days
         ],
@@ -46,10 +51,11 @@ def plan_dict(plan: BackfillPlan, *, force: bool) -> dict[str, Any]:
 
 def outcome_text(outcome: BackfillOutcome) -> str:
     """Days and rows, in one line."""
-    failed = sum(not one.complete for one in outcome.days)
+    failed, kept = len(outcome.failed), sum(one.kept is not None for one in outcome.days)
     return (
-        f"{len(outcome.days) - failed} days scored, {outcome.up_to_date} up to date before, {failed} failed;"
-        f" {outcome.rows:,} rows"
+        f"{len(outcome.days) - failed - kept} days scored, {outcome.up_to_date} up to date before, {failed} failed"
+        + (f", {kept} kept as they were" if kept else "")
+        + f"; {outcome.rows:,} rows"
     )
 
 
@@ -60,6 +66,7 @@ def outcome_dict(outcome: BackfillOutcome) -> dict[str, Any]:
             {
                 "day": str(one.day),
                 "complete": one.complete,
+                "kept": one.kept is not None,
                 "run_id": one.outcome and one.outcome.run_id,
                 "counts": one.outcome and asdict(one.outcome.counts),
                 "problems": list(one.problems),

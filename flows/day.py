@@ -7,6 +7,7 @@ time-outs, states and artifacts.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import date
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from flows.recording import publish_runs, recorded
+from flows.recording import Recording, publish_runs, recorded
 from flows.steps import step
 from scoring.alerts import AlertFact
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
@@ -23,6 +24,7 @@ from scoring.days import day_window
 from scoring.errors import InputError, StorageError
 from tasks.chat_rows import ChatRowSource, FileIdentity, open_source
 from tasks.chat_scoring import Counts, ScoredPeriod, ScoredRows, score_chat_rows
+from tasks.day_guard import NOT_SCORED, DayKeptError, day_guards
 from tasks.day_plan import day_parameters
 from tasks.engine import scores_inside
 from tasks.erased_sessions import erased_sessions
@@ -92,13 +94,22 @@ def score(
 
 
 @step("write", run_name="write {day}", timeout_s=3600)
-def write(warehouse: Warehouse, day: date, outcome: ScoredRows | InsideRows, state_url: str) -> list[AlertFact]:
-    """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it."""
+def write(
+    warehouse: Warehouse,
+    day: date,
+    outcome: ScoredRows | InsideRows,
+    state_url: str,
+    most: Mapping[str | None, int] | None,
+) -> list[AlertFact]:
+    """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it.
+
+    `most` are the scored rows by tenant that the day may have then; None where it may shrink.
+    """
     erased = erased_sessions(state_url)
     if isinstance(outcome, ScoredRows):
-        write_scored_day(warehouse, day, outcome, erased)
+        write_scored_day(warehouse, day, outcome, erased, most)
     else:
-        outcome.write(erased)
+        outcome.write(erased, most)
     with in_turn(warehouse, state_url, "monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
         write_later_alerts(warehouse, day, outcome.rubric)
@@ -117,7 +128,14 @@ def summarise(warehouse: Warehouse, day: date, outcome: ScoredPeriod, reports: P
     return written.path
 
 
-def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSource | None = None) -> DayOutcome:
+def score_day(
+    settings: Settings,
+    day: date,
+    kind: str,
+    read_before: ChatRowSource | None = None,
+    *,
+    allow_shrink: bool = False,
+) -> DayOutcome:
     """Scores one day and replaces it in the warehouse; to be called within a flow.
 
     The rows come from the configured source, unless they were `read_before`.
@@ -125,6 +143,7 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
     The run is kept in the ledger whatever becomes of it.
 
     Raises:
+        DayKeptError: the source holds far fewer rows than were scored, and the day may not shrink; it is as it was.
         InputError: no file of the source could be read; the day is as it was before.
         UsageError: the settings want it scored inside BigQuery, which does not have the rows or the tables.
     """
@@ -155,8 +174,9 @@ def score_day(settings: Settings, day: date, kind: str, read_before: ChatRowSour
                 leftovers.callback(outcome.remove)
             counts.update(vars(outcome.counts))
             _refuse_nothing_read(outcome, len(source.files))
+        most = None if allow_shrink else _most_replaceable(warehouse, day, outcome, run, settings.state_url)
         with run.step("write"):
-            alerts = write(warehouse, day, outcome, settings.state_url)
+            alerts = write(warehouse, day, outcome, settings.state_url, most)
         with run.step("summarise"):
             report = summarise(warehouse, day, outcome, Path(settings.reports), _title(day, kind))
         problems = _problems(outcome)
@@ -200,6 +220,24 @@ def _refuse_nothing_read(outcome: ScoredPeriod, files: int) -> None:
     if len(outcome.failures) == files and not outcome.counts.rows_in:
         errors = "\n".join(str(failure.error) for failure in outcome.failures)
         raise InputError(f"no file of the source could be read; the day's tables are as they were\n{errors}")
+
+
+def _most_replaceable(
+    warehouse: Warehouse, day: date, outcome: ScoredPeriod, run: Recording, state_url: str
+) -> Mapping[str | None, int]:
+    """The rows by tenant that the day may have for it to be replaced.
+
+    Raises:
+        DayKeptError: it has more; that is how the run ends.
+    """
+    now = outcome.rows_by_tenant()
+    guard = day_guards(warehouse, [day], any_erased=bool(erased_sessions(state_url))).get(day, NOT_SCORED)
+    if lost := guard.losses(now):
+        content = outcome.content.fingerprint if outcome.content else ""
+        kept = DayKeptError(day, lost, content)
+        run.ends(outcome="kept", content=content, message=str(kept))
+        raise kept
+    return guard.most_replaceable(now)
 
 
 def _title(day: date, kind: str) -> str:

@@ -6,6 +6,7 @@ or waited for a worker, still scores the day that it was meant for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -15,15 +16,15 @@ from zoneinfo import ZoneInfo
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.alerting import STILL_NEWS, tell_days, tell_untold
+from flows.alerting import STILL_NEWS, tell_days, tell_kept, tell_untold
 from flows.clock import begun, today
-from flows.day import DayOutcome, score_day
+from flows.day import DayOutcome
 from flows.hooks import tell_of_end
 from flows.logs import warn
 from flows.report import SiteOutcome, site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
-from flows.tried_day import TriedDay, try_day
+from flows.tried_day import TriedDay, failure_text, try_day
 from scoring.errors import AqbError
 from tasks.day_plan import EarlierDays, earlier_days
 from tasks.run_ledger import INTRADAY, NIGHTLY
@@ -38,7 +39,7 @@ class NightlyOutcome:
     for late rows; `untold` is why people could not be told of something.
     """
 
-    scored: DayOutcome
+    own: TriedDay
     test_runs: InboxOutcome | None
     site: SiteOutcome
     earlier: tuple[TriedDay, ...] = ()
@@ -47,13 +48,18 @@ class NightlyOutcome:
     unread: AqbError | None = None
 
     @property
+    def scored(self) -> DayOutcome:
+        """What came of its own day; raises what kept or stopped it."""
+        return self.own.result()
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
         return (
             *(problem for one in self.earlier for problem in one.problems),
             *_gap(self.unfilled),
             *_not_looked(self.unread),
-            *self.scored.problems,
+            *(self.own.outcome or self.own).problems,
             *(self.test_runs.problems if self.test_runs else ()),
             *self.untold,
             *self.site.problems,
@@ -75,11 +81,11 @@ class IncompleteRunError(AqbError):
     """The run did what it could, but not all of it; `outcome` says what was done."""
 
     def __init__(self, outcome: NightlyOutcome) -> None:
-        scored = outcome.scored
-        parts = [f"{one.day} could not be scored" for one in outcome.earlier if not one.complete]
+        scored = outcome.own.outcome
+        parts = [f"{failure_text(one)} could not be scored" for one in outcome.earlier if one.failed]
         if outcome.unread:
             parts.append("late rows could not be looked for")
-        if scored.unread_files:
+        if scored and scored.unread_files:
             parts.append(f"{scored.unread_files} of {scored.files} files could not be read")
         super().__init__("; ".join(parts), fix="mend or remove what stopped it and run the day again")
         self.outcome = outcome
@@ -99,7 +105,10 @@ def _name() -> str:
     on_cancellation=[tell_of_end],
 )
 def nightly(
-    settings: GivenSettings = None, day: date | None = None, kind: Literal["nightly", "intraday"] = "nightly"
+    settings: GivenSettings = None,
+    day: date | None = None,
+    kind: Literal["nightly", "intraday"] = "nightly",
+    allow_shrink: bool = False,
 ) -> NightlyOutcome:
     """Scores one day of chat rows and replaces it in the warehouse, then what has arrived in the inbox of test runs.
 
@@ -107,6 +116,8 @@ def nightly(
         day: The day to score, and no other. Empty: the day before the scheduled start, after the days before it that
             were missed or have late rows; for `intraday` the day of the scheduled start.
         kind: `nightly` scores a whole day; `intraday` today so far, provisionally.
+        allow_shrink: Replace the day even if the source holds far fewer rows than were scored: their scores are lost.
+            Days before it are kept as they are.
 
     Raises:
         IncompleteRunError: some files of the source, or some earlier days, could not be read; the others are scored.
@@ -117,9 +128,9 @@ def nightly(
     if day:
         begun(day, settings.time_zone)
     if kind == INTRADAY:
-        so_far = score_day(settings, day or _scheduled_day(settings), kind)
+        so_far = try_day(settings, day or _scheduled_day(settings), kind, allow_shrink=allow_shrink)
         site = site_after(settings)
-        untold = tell_days(settings, [so_far.day])
+        untold = tell_days(settings, [so_far.day]) if so_far.outcome else _tell_kept(settings, [so_far])
         warn((*so_far.problems, *untold, *site.problems))
         return _complete(NightlyOutcome(so_far, None, site, untold=untold))
     before = EarlierDays()
@@ -130,13 +141,14 @@ def nightly(
         try_day(settings, one, NIGHTLY, why="missing" if one in before.missing else "late rows")
         for one in sorted({*before.missing, *before.late})
     )
-    own = try_day(settings, day, kind)  # what stops it stops neither the site nor messages nor the inbox
+    # What stops it stops neither the site nor messages nor the inbox.
+    own = try_day(settings, day, kind, allow_shrink=allow_shrink)
     site = site_after(settings)  # before people are told: messages link to its pages
-    untold = tell_untold(settings, NIGHTLY, day - STILL_NEWS, day)
+    untold = tell_untold(settings, NIGHTLY, day - STILL_NEWS, day) + _tell_kept(settings, (*earlier, own))
     inbox = _score_inbox(settings)
     problems = (problem for one in (*earlier, own) for problem in one.problems)
     warn((*problems, *_gap(before.out_of_reach), *_not_looked(before.unread), *untold, *site.problems))
-    return _complete(NightlyOutcome(own.result(), inbox, site, earlier, before.out_of_reach, untold, before.unread))
+    return _complete(NightlyOutcome(own, inbox, site, earlier, before.out_of_reach, untold, before.unread))
 
 
 def _scheduled_day(settings: Settings) -> date:
@@ -145,8 +157,14 @@ def _scheduled_day(settings: Settings) -> date:
     return local
 
 
+def _tell_kept(settings: Settings, days: Sequence[TriedDay]) -> tuple[str, ...]:
+    return tell_kept(settings, [one.kept for one in days if one.kept])
+
+
 def _complete(outcome: NightlyOutcome) -> NightlyOutcome:
-    if outcome.scored.unread_files or outcome.unread or not all(one.complete for one in outcome.earlier):
+    if outcome.own.error:
+        raise outcome.own.error
+    if outcome.own.failed or outcome.unread or any(one.failed for one in outcome.earlier):
         raise IncompleteRunError(outcome)
     return outcome
 

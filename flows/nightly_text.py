@@ -9,6 +9,7 @@ from typing import Any
 from flows.nightly import NightlyOutcome
 from flows.score_text import no_judge_text
 from flows.test_runs import InboxOutcome
+from flows.tried_day import TriedDay
 from scoring.alerts import KPI_RULE
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.derived_tables import ALL_TENANTS
@@ -18,11 +19,14 @@ from tasks.settings import Settings
 
 def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     """Counts, KPIs, alerts, and where tables and report are."""
+    earlier = [f"{one.day}: {one.why}, {_fate(one)}" for one in outcome.earlier]
+    if outcome.own.kept:
+        return "\n".join(["", *earlier, f"{outcome.own.day}: {outcome.own.kept}", f"tables: {settings.warehouse}"])
     scored = outcome.scored
     counts, kpis = scored.counts, scored.kpis
     lines = [
         "",
-        *(f"{one.day}: {one.why}, {'scored' if one.complete else 'not complete'}" for one in outcome.earlier),
+        *earlier,
         f"{scored.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
         f" + rejected {counts.rejected:,}",
     ]
@@ -47,6 +51,13 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     if outcome.site.path:
         lines.append(f"site: {outcome.site.path}")
     return "\n".join(lines)
+
+
+def _fate(one: TriedDay) -> str:
+    """What became of an earlier day."""
+    if one.kept:
+        return "kept as it was"
+    return "scored" if one.complete else "not complete"
 
 
 def _figure(value: float | None, scale: int, digits: int = 1) -> str:
@@ -89,16 +100,23 @@ def inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
 
 def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
     """The same for programs."""
+    scored = outcome.own.outcome
     return {
-        "run_id": outcome.scored.run_id,
-        "day": str(outcome.scored.day),
-        "counts": asdict(outcome.scored.counts),
-        "kpis": outcome.scored.kpis,
-        "alerts": [asdict(fact) for fact in outcome.scored.alerts],
-        "report": str(outcome.scored.report),
+        "run_id": scored and scored.run_id,
+        "day": str(outcome.own.day),
+        "kept": outcome.own.kept and str(outcome.own.kept),
+        "counts": scored and asdict(scored.counts),
+        "kpis": scored and scored.kpis,
+        "alerts": [asdict(fact) for fact in scored.alerts] if scored else [],
+        "report": scored and str(scored.report),
         "site": str(outcome.site.path) if outcome.site.path else None,
         "earlier": [
-            {"day": str(one.day), "why": one.why, "counts": one.outcome and asdict(one.outcome.counts)}
+            {
+                "day": str(one.day),
+                "why": one.why,
+                "kept": one.kept is not None,
+                "counts": one.outcome and asdict(one.outcome.counts),
+            }
             for one in outcome.earlier
         ],
         "problems": list(outcome.problems),

@@ -60,12 +60,10 @@ def reaching_prefect() -> Iterator[None]:
     Raises:
         PrefectGoneError: that.
     """
-    import httpx  # Prefect's own client; seconds of imports with it, which not every command needs
-
     try:
         yield
-    except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and not str(error).startswith(_PREFECT_SAYS):
+    except Exception as error:
+        if not is_prefect_gone(error):
             raise
         raise PrefectGoneError(
             f"the Prefect server cannot be reached: {_reason(error.__cause__ or error)}",
@@ -73,6 +71,15 @@ def reaching_prefect() -> Iterator[None]:
             fix="start it, correct PREFECT_API_URL (http://127.0.0.1:4200/api) or unset it; then run again: "
             "what is done stays done",
         ) from None
+
+
+def is_prefect_gone(error: Exception) -> bool:
+    """Whether this is how Prefect's client says that it cannot reach its server."""
+    import httpx  # Prefect's own client; seconds of imports with it, which not every command needs
+
+    if isinstance(error, (httpx.HTTPError, httpx.InvalidURL)):
+        return True
+    return isinstance(error, RuntimeError) and str(error).startswith(_PREFECT_SAYS)
 
 
 def _reason(error: BaseException) -> str:

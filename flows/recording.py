@@ -43,7 +43,8 @@ class Recording:
             with span(name) as attributes:
                 yield counts
                 attributes.update({f"aqb.{part}": count for part, count in counts.items()})
-        except BaseException:
+        except BaseException as error:
+            error.add_note(f"step {name}")
             self._end_step(going, "failed")
             raise
         self._end_step(going, "completed")
@@ -111,7 +112,8 @@ def recorded(
         try:
             yield recording
         except BaseException as error:
-            recording.ends("failed", message=reason_of(error))
+            if recording.run.outcome == "running":
+                recording.ends("failed", message=reason_of(error))
             raise
         finally:
             recording.keep()

@@ -19,23 +19,23 @@ _WORST_FIRST = "final_score, timestamp, row_id"
 
 
 def fates_query(staged: str) -> str:
-    """`row_count` and `naive_count` of the staged rows by what kept them from being scored (NULL: nothing did)."""
-    name = UNSCORED_BY.name
+    """`row_count` and `naive_count` of the staged rows by tenant and by the rule that left them unscored (or NULL)."""
+    keys = f"tenant_id, {UNSCORED_BY.name}"
     counts = f"COUNT(*) AS row_count, COUNTIF({NAIVE.name}) AS naive_count"
-    return f"SELECT {name}, {counts}\nFROM {staged}\nGROUP BY {name}"
+    return f"SELECT {keys}, {counts}\nFROM {staged}\nGROUP BY {keys}"
 
 
 def contents_query(chat_rows: str, time_zone: str) -> str:
-    """`row_count` and `row_hash` of each `day` of the query `chat_rows`, whatever the order of its rows.
+    """`row_count` and `row_hash` by `day` and `tenant_id` of the query `chat_rows`, whatever the order of its rows.
 
     The texts are left out: reading them to see whether a day has changed would cost as much as scoring it.
     """
     columns = ("UNIX_MICROS(timestamp)", "tenant_id", "session_id", "input_tokens", "output_tokens")
     parts = ", '|', ".join(f"IFNULL(CAST({column} AS STRING), '-')" for column in columns)
     return (
-        f"SELECT DATE(timestamp, {literal(time_zone)}) AS day, COUNT(*) AS row_count,\n"
+        f"SELECT DATE(timestamp, {literal(time_zone)}) AS day, tenant_id, COUNT(*) AS row_count,\n"
         f"  BIT_XOR(FARM_FINGERPRINT(CONCAT({parts}))) AS row_hash\n"
-        f"FROM (\n{chat_rows}\n)\nWHERE timestamp IS NOT NULL\nGROUP BY day"
+        f"FROM (\n{chat_rows}\n)\nWHERE timestamp IS NOT NULL\nGROUP BY day, tenant_id"
     )
 
 

@@ -31,6 +31,7 @@ from scoring.derived_tables import (
 from scoring.row_identity import TEXTS, TIE_BREAK, numbered_keys, row_keys
 from scoring.row_scoring import KeepText, ScoredBatch, copied, score_batch, with_kept_texts
 from scoring.rubric import RowRubric
+from scoring.shrinkage import RowsByTenant, rows_by_tenant
 from tasks.chat_rows import ChatRowSource, FileFailure, RowBatch
 from tasks.day_contents import DayContent, TellsContents, content_of
 from tasks.time_sorted_rows import TimeSortedRows
@@ -81,6 +82,10 @@ class ScoredPeriod(Protocol):
         """The KPIs of all rows together, whatever their day and tenant."""
         ...
 
+    def rows_by_tenant(self) -> RowsByTenant:
+        """Scored and excluded rows by tenant and for all (`*`), known before anything is written."""
+        ...
+
     def crosstab(self) -> pl.DataFrame:
         """The tier x grade table, per day."""
         ...
@@ -123,6 +128,10 @@ class ScoredRows:
         pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in self._kpi_parts]
         table = kpi_table(pooled, self.rubric.measures, self.rubric.quotients, days=[None])
         return table.filter(pl.col("tenant_id") == ALL_TENANTS).to_dicts()[0]
+
+    def rows_by_tenant(self) -> RowsByTenant:
+        """Scored and excluded rows by tenant and for all (`*`), of the one day of the window."""
+        return rows_by_tenant(self.kpis().iter_rows(named=True))
 
     def crosstab(self) -> pl.DataFrame:
         """The tier x grade table, per day."""

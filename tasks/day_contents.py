@@ -7,8 +7,9 @@ belong to no day and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Protocol, runtime_checkable
 
@@ -25,11 +26,12 @@ _CONTENT = (*TEXTS, "input_tokens", "output_tokens", "timestamp", "tenant_id", "
 
 @dataclass(frozen=True)
 class DayContent:
-    """Readable rows, the bytes of their two texts, and the sum of their hashes."""
+    """Readable rows, the bytes of their two texts, the sum of their hashes, and the rows of each tenant."""
 
     rows: int = 0
     bytes: int = 0
     hash_sum: int = 0
+    tenants: Mapping[str | None, int] = field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:
@@ -38,7 +40,8 @@ class DayContent:
 
     def __add__(self, other: DayContent) -> DayContent:
         hash_sum = (self.hash_sum + other.hash_sum) % HASH_LIMIT
-        return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum)
+        tenants = Counter(self.tenants) + Counter(other.tenants)
+        return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum, tenants)
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,10 @@ def _contents(rows: pl.DataFrame) -> Iterator[tuple[date, DayContent]]:
     texts = pl.col(TEXTS).str.len_bytes().fill_null(0).cast(pl.Int64)
     sums = (
         rows.drop_nulls("timestamp")
-        .select("day", bytes=pl.sum_horizontal(texts), hash_sum=pl.struct(_CONTENT).hash(_SEED))
-        .group_by("day")
+        .select("day", "tenant_id", bytes=pl.sum_horizontal(texts), hash_sum=pl.struct(_CONTENT).hash(_SEED))
+        .group_by("day", "tenant_id")
         .agg(pl.len().alias("rows"), pl.col("bytes", "hash_sum").sum())
     )
     for row in sums.iter_rows(named=True):
-        yield row.pop("day"), DayContent(**row)
+        day, tenant = row.pop("day"), row.pop("tenant_id")
+        yield day, DayContent(**row, tenants={tenant: row["rows"]})

@@ -1,7 +1,8 @@
 """Which days are to be scored: those of a backfill, and those that a nightly run does before its own.
 
 A day is done when the run that wrote it last was completed as a whole day. It is up to date when it was also made by
-this version of the rubric, with these parameters, of the rows that the source holds now.
+this version of the rubric, with these parameters, of the rows that the source holds now. A day that has lost most of
+its rows in the source is kept as it was (`tasks/day_guard.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from typing import Any
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import Window, day_window, days_between
+from scoring.derived_tables import ALL_TENANTS
 from scoring.errors import AqbError, UsageError
 from scoring.rubric import RowRubric
+from scoring.shrinkage import Loss, RowCounts
 from tasks.chat_rows import FileFailure, open_source
 from tasks.day_contents import DayContent, SourceContents, source_contents
+from tasks.day_guard import NOT_SCORED, day_guards, losses_text
+from tasks.erased_sessions import erased_sessions
 from tasks.monitoring_tables import KPIS
 from tasks.run_ledger import INTRADAY, Run, RunLedger
 from tasks.settings import Settings
@@ -28,11 +33,29 @@ PORTION_BYTES = 500_000_000
 
 @dataclass(frozen=True)
 class PlannedDay:
-    """A day of a backfill: what the source holds of it, and whether its tables are up to date."""
+    """A day of a backfill: what the source holds of it, why it is to be scored, and what that would lose.
+
+    `reason` is None for a day that is up to date. A day with `losses` stays as it is, unless it may shrink.
+    """
 
     day: date
     content: DayContent
-    up_to_date: bool
+    reason: str | None
+    losses: tuple[Loss, ...] = ()
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether its tables are as they would be made now."""
+        return self.reason is None
+
+    def text(self, *, force: bool, allow_shrink: bool) -> str:
+        """The day with its rows in the source, and what is done with it and why, in a line."""
+        if self.losses and (force or self.reason):
+            fate = "replaced all the same" if allow_shrink else "kept"
+            what = f"would shrink, {fate}: {losses_text(self.losses)}"
+        else:
+            what = self.reason or ("forced" if force else "up to date")
+        return f"{self.day}  {self.content.rows:>10,} rows  {what}"
 
 
 @dataclass(frozen=True)
@@ -82,17 +105,21 @@ def backfill_plan(settings: Settings, first: date, last: date, today: date) -> B
     if last >= today:
         raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
     contents = _contents(settings, first, last)
-    written = set(open_warehouse(settings.warehouse, settings).days(KPIS))
+    days = days_between(first, last)
+    warehouse = open_warehouse(settings.warehouse, settings)
+    written = set(warehouse.days(KPIS)) & set(days)
+    guards = day_guards(warehouse, sorted(written), any_erased=bool(erased_sessions(settings.state_url)))
     with closing(RunLedger(settings.state_url)) as ledger:
         runs = ledger.latest_of_days(first, last)
     rubric, parameters = row_rubric(MONITORING_RUBRIC), day_parameters(settings)
 
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)
-        current = day in written and run is not None and _made(run, content, rubric, parameters)
-        return PlannedDay(day, content, current)
+        made = run if day in written else None
+        reason = _reason(made, content, rubric, parameters) if made else "missing"
+        return PlannedDay(day, content, reason, guards.get(day, NOT_SCORED).losses(_all_scored(content)))
 
-    return BackfillPlan(tuple(map(planned, days_between(first, last))), tuple(contents.failures))
+    return BackfillPlan(tuple(map(planned, days)), tuple(contents.failures))
 
 
 def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
@@ -118,6 +145,7 @@ def earlier_days(settings: Settings, day: date) -> EarlierDays:
     first = day - timedelta(days=max(reach.catch_up_days, reach.lookback_days))
     with closing(RunLedger(settings.state_url)) as ledger:
         runs = ledger.latest_of_days(first, day - timedelta(days=1))
+        kept = ledger.latest_kept(first, day - timedelta(days=1))
         before = ledger.last_completed_day(day - timedelta(days=reach.catch_up_days))
         last_completed = ledger.last_completed_day(day)
     done = {one for one, run in runs.items() if _done(run)}
@@ -131,18 +159,23 @@ def earlier_days(settings: Settings, day: date) -> EarlierDays:
     late: tuple[date, ...] = ()
     unread = None
     try:
-        late = _late(settings, [one for one in look_back if one in done], runs)
+        late = _late(settings, [one for one in look_back if one in done], runs, kept)
     except AqbError as error:
         unread = error
     return EarlierDays(missing, late, out_of_reach, unread)
 
 
-def _late(settings: Settings, days: list[date], runs: Mapping[date, Run]) -> tuple[date, ...]:
-    """Those of the days whose rows are not those that were scored."""
+def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]) -> tuple[date, ...]:
+    """Those of the days whose rows are neither those that were scored nor those for which the day was kept."""
     if not days:
         return ()
     contents = _contents(settings, days[0], days[-1])
-    return tuple(day for day in days if runs[day].content != contents.of(day).fingerprint)
+
+    def is_known(day: date) -> bool:
+        content = contents.of(day).fingerprint
+        return content == runs[day].content or (day in kept and content == kept[day].content)
+
+    return tuple(day for day in days if not is_known(day))
 
 
 def _contents(settings: Settings, first: date, last: date) -> SourceContents:
@@ -154,7 +187,23 @@ def _done(run: Run) -> bool:
     return run.outcome == "completed" and run.kind != INTRADAY
 
 
-def _made(run: Run, content: DayContent, rubric: RowRubric, parameters: Mapping[str, Any]) -> bool:
-    """Whether this run made what would be made now."""
-    version = (run.rubric, run.rubric_version) == (rubric.id, rubric.version)
-    return _done(run) and version and run.parameters == parameters and run.content == content.fingerprint
+def _reason(run: Run, content: DayContent, rubric: RowRubric, parameters: Mapping[str, Any]) -> str | None:
+    """Why what this run made is not what would be made now; None where it is."""
+    if run.outcome == "running":
+        return "run died"
+    if run.outcome != "completed":
+        return "run failed"
+    if run.kind == INTRADAY:
+        return "provisional"
+    if (run.rubric, run.rubric_version) != (rubric.id, rubric.version):
+        name = "rubric" if run.rubric == rubric.id else f"rubric {run.rubric} -> {rubric.id},"
+        return f"{name} {run.rubric_version} -> {rubric.version}"
+    if run.parameters != parameters:
+        return "settings"
+    return None if run.content == content.fingerprint else "rows changed"
+
+
+def _all_scored(content: DayContent) -> dict[str | None, RowCounts]:
+    """The rows of the source as if each of them were scored: not more than these will be."""
+    tenants = {tenant: RowCounts(rows) for tenant, rows in content.tenants.items()}
+    return {**tenants, ALL_TENANTS: RowCounts(content.rows)}

@@ -5,7 +5,7 @@ Source: SPEC 1.3, 1.4, 6.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from itertools import islice
@@ -71,15 +71,22 @@ class DayReport:
     content: MonitoringReport
 
 
-def write_scored_day(warehouse: Warehouse, day: date, outcome: ScoredRows, erased: Collection[str] = ()) -> None:
+def write_scored_day(
+    warehouse: Warehouse,
+    day: date,
+    outcome: ScoredRows,
+    erased: Collection[str] = (),
+    most: Mapping[str | None, int] | None = None,
+) -> None:
     """Replaces the day in the score, excluded, KPI, cross and rejected tables.
 
-    Rows of `erased` sessions, given by their hashes, are written without session and texts.
+    Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` are the rows by
+    tenant that the day may have at the moment when it is replaced (None: as many as it likes).
     """
     rubric = outcome.rubric
     scores = (without_sessions(frame, erased) for frame in outcome.score_frames())
     excluded = (without_sessions(frame, erased) for frame in outcome.excluded_frames())
-    warehouse.replace_day(SCORES, day, rubric.scores_schema, scores)
+    warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
     warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
     warehouse.replace_day(KPIS, day, rubric.kpis_schema, [outcome.kpis([day])])
     warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [outcome.crosstab()])

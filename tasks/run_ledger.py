@@ -72,7 +72,11 @@ RUNS_SCHEMA = pa.schema(
         column("code_version", pa.string(), "aqb 버전"),
         column("started_at", TIMESTAMP, "시작 시각(UTC)"),
         column("finished_at", TIMESTAMP, "끝난 시각(UTC). 끝나지 않았으면 NULL"),
-        column("outcome", pa.string(), "running | completed | failed. 죽은 실행은 running으로 남는다"),
+        column(
+            "outcome",
+            pa.string(),
+            "running | completed | failed | kept. 죽은 실행은 running으로 남고, kept는 그날을 그대로 둔 실행",
+        ),
         column("inputs", pa.string(), "입력 파일: 이름, sha256, 크기 (JSON)"),
         column("rows_in", pa.int64(), "읽은 행 수 = scored + excluded + rejected"),
         column("scored", pa.int64(), "채점한 행 수"),
@@ -158,9 +162,17 @@ class RunLedger:
         return self._runs(sa.select(_runs).where(_runs.c.score_date == day))
 
     def latest_of_days(self, first: date, last: date) -> dict[date, Run]:
-        """The latest run that scored chat rows of each day from `first` to `last`, however it ended."""
+        """The latest run that scored chat rows of each day from `first` to `last`, however it ended.
+
+        Runs that kept a day as it was are left out: the tables are those of the run before.
+        """
         days = _runs.c.score_date.between(first, last) & (_runs.c.kind != TEST_RUN)
-        return {run.score_date: run for run in self._runs(sa.select(_runs).where(days))}
+        return {run.score_date: run for run in self._runs(sa.select(_runs).where(days, _runs.c.outcome != "kept"))}
+
+    def latest_kept(self, first: date, last: date) -> dict[date, Run]:
+        """The latest run of each day from `first` to `last` that kept the day as it was."""
+        kept = _runs.c.score_date.between(first, last) & (_runs.c.outcome == "kept")
+        return {run.score_date: run for run in self._runs(sa.select(_runs).where(kept))}
 
     def last_completed_day(self, before: date) -> date | None:
         """The last day before another of which a run of chat rows was completed as a whole day."""

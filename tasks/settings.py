@@ -67,7 +67,7 @@ class MonitoringSettings(Section):
     catch_up_days: int = Field(default=14, ge=0, le=366)
     """Days before the nightly one that are scored first when no run has completed them."""
 
-    parallel_days: int = Field(default=2, ge=1, le=32)
+    parallel_days: int = Field(default=1, ge=1, le=32)
     """Days that a backfill works on at the same time."""
 
 

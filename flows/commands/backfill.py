@@ -23,7 +23,10 @@ def backfill(
     last: LastDay,
     force: Annotated[bool, typer.Option("--force", help="Score days that are up to date too.")] = False,
     alerts: Annotated[bool, typer.Option("--alerts", help="Send the alerts of these days.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    allow_shrink: Annotated[
+        bool, typer.Option("--allow-shrink", help="Replace days of which the source has lost most rows, too.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done, and why.")] = False,
     as_json: Json = False,
 ) -> None:
     """Score a range of days into the warehouse; what is up to date is skipped, so a stopped backfill goes on.
@@ -34,28 +37,29 @@ def backfill(
 
     settings = load_settings()
     if dry_run:
-        _show_plan(settings, first.date(), last.date(), force=force, as_json=as_json)
+        _show_plan(settings, first.date(), last.date(), force=force, allow_shrink=allow_shrink, as_json=as_json)
     else:
-        _run(settings, first.date(), last.date(), force=force, alerts=alerts, as_json=as_json)
+        options = {"force": force, "alerts": alerts, "allow_shrink": allow_shrink}
+        _run(settings, first.date(), last.date(), options, as_json=as_json)
 
 
-def _show_plan(settings: Settings, first: date, last: date, *, force: bool, as_json: bool) -> None:
+def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allow_shrink: bool, as_json: bool) -> None:
     from flows.backfill_text import plan_dict, plan_text
     from flows.clock import today
     from tasks.day_plan import backfill_plan
 
     plan = backfill_plan(settings, first, last, today(settings.time_zone))
     if as_json:
-        print_json(plan_dict(plan, force=force))
+        print_json(plan_dict(plan, force=force, allow_shrink=allow_shrink))
     else:
-        typer.echo(plan_text(plan, force=force))
+        typer.echo(plan_text(plan, force=force, allow_shrink=allow_shrink))
     for failure in plan.failures:
         complain(failure.error)
     if plan.failures:
         raise typer.Exit(1)
 
 
-def _run(settings: Settings, first: date, last: date, *, force: bool, alerts: bool, as_json: bool) -> None:
+def _run(settings: Settings, first: date, last: date, options: dict[str, bool], *, as_json: bool) -> None:
     from flows.prefect_home import prepare_prefect, reaching_prefect
 
     prepare_prefect(Path(settings.reports).parent / ".prefect")
@@ -68,7 +72,7 @@ def _run(settings: Settings, first: date, last: date, *, force: bool, alerts: bo
         token = watcher.set(_watched(show))
         try:
             with reaching_prefect():
-                outcome = backfill_flow(first, last, force=force, alerts=alerts, settings=settings)
+                outcome = backfill_flow(first, last, settings=settings, **options)
         except IncompleteBackfillError as error:
             outcome, incomplete = error.outcome, error
         finally:

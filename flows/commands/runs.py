@@ -28,6 +28,10 @@ def nightly(
     intraday: Annotated[
         bool, typer.Option("--intraday", help="Score today so far; the nightly run replaces it.")
     ] = False,
+    allow_shrink: Annotated[
+        bool,
+        typer.Option("--allow-shrink", help="Replace the day even if the source has lost most of its rows."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be read, how much that is, and where it would go.")
     ] = False,
@@ -47,7 +51,7 @@ def nightly(
     kind: Literal["nightly", "intraday"] = "intraday" if intraday else "nightly"
     settings = _settings_of_night()
     chosen = begun(day.date(), settings.time_zone) if day else None
-    _run_nightly(settings, [chosen], kind, as_json=as_json)
+    _run_nightly(settings, [chosen], kind, allow_shrink=allow_shrink, as_json=as_json)
 
 
 def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
@@ -147,7 +151,7 @@ def demo(
     )
     typer.echo("The samples are synthetic: invented companies, questions, answers and test runs.")
     last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
-    _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly", as_json=False)
+    _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly")
     from flows.alert_text import digest_text
     from flows.alerting import would_send
 
@@ -158,7 +162,12 @@ def demo(
 
 
 def _run_nightly(
-    settings: Settings, days: Sequence[date | None], kind: Literal["nightly", "intraday"], *, as_json: bool
+    settings: Settings,
+    days: Sequence[date | None],
+    kind: Literal["nightly", "intraday"],
+    *,
+    allow_shrink: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Runs the nightly flow for each day and prints what the last one found."""
     from flows.prefect_home import PrefectGoneError, prepare_prefect, reaching_prefect
@@ -174,14 +183,14 @@ def _run_nightly(
     for day in days:
         try:
             with reaching_prefect():
-                outcome = nightly_flow(settings, day, kind)
+                outcome = nightly_flow(settings, day, kind, allow_shrink)
         except IncompleteRunError as error:
             outcome, incomplete = error.outcome, error
         except PrefectGoneError as error:
             if not sys.stderr.isatty():
                 tell_without_flow("nightly", error, settings)
             raise
-        if not as_json and len(days) > 1:
+        if not as_json and len(days) > 1 and outcome.own.outcome:
             typer.echo(f"{outcome.scored.day}: {_counts_line(vars(outcome.scored.counts))}")
         if not as_json and outcome.test_runs and day == days[0]:
             typer.echo(inbox_text(outcome.test_runs, asked=settings.judge.enabled))

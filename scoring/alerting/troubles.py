@@ -20,7 +20,9 @@ from scoring.alerting.block_kit import (
     plain,
 )
 from scoring.alerting.messages import Message, MessageLevel, messages
-from scoring.alerting.wording import day_name, level_mark
+from scoring.alerting.wording import day_name, level_mark, tenant_name
+from scoring.derived_tables import ALL_TENANTS
+from scoring.shrinkage import Loss
 
 FlowState = Literal["failed", "crashed", "cancelled"]
 _STATES: dict[FlowState, str] = {"failed": "실패", "crashed": "비정상 종료", "cancelled": "취소"}
@@ -31,6 +33,7 @@ _ACTIONS: dict[FlowState, str] = {
 }
 _NEVER_TRIED = "앞의 알림이 막혀 보내 보지 못함"
 _ERROR_CHARACTERS, _LETTER_CHARACTERS = 300, 200
+_SHOWN_LOSSES = 3
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,52 @@ def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message
         *paragraph([plain(f"채점한 날 {days:,}일, 행 {rows:,}건. 알림은 정상으로 동작하고 있습니다.")]),
     ]
     return messages("quiet", "info", [f"quiet|{last}"], fallback(level_mark("info"), what), blocks)
+
+
+@dataclass(frozen=True)
+class KeptDay:
+    """A scored day that was not replaced, because its source holds too few rows; `content` is what it holds now."""
+
+    day: date
+    losses: tuple[Loss, ...]
+    content: str
+
+    @property
+    def key(self) -> str:
+        """What it is told under: once for each state of the source."""
+        return f"kept|{self.day}|{self.content}"
+
+
+def kept_message(days: Sequence[KeptDay]) -> list[Message]:
+    """The one message about days that were kept as they were, earliest first."""
+    ordered = sorted(days, key=lambda one: one.day)
+    first, last = ordered[0].day, ordered[-1].day
+    what = f"원천에서 행이 사라져 그대로 둔 날 {len(days):,}일"
+    shown = [[plain(f"{day_name(one.day)} · {_losses(one.losses)}")] for one in ordered]
+    blocks = [
+        header(f"{level_mark('warning')} · {what}"),
+        *paragraph(
+            [plain("이미 채점한 결과는 그대로 있습니다. 원천의 보관 기간, 옮겨진 파일, 원천 주소를 확인하세요.")],
+            [
+                bold("할 일  "),
+                plain("행이 정말 없어진 것이면 아래 명령으로 바꿀 수 있고, 그러면 그 점수는 사라집니다."),
+            ],
+            [code(f"aqb backfill --from {first} --to {last} --allow-shrink")],
+        ),
+        *bullets(shown),
+    ]
+    text = fallback(level_mark("warning"), what)
+    return messages("failure", "warning", [one.key for one in ordered], text, blocks)
+
+
+def _losses(lost: Sequence[Loss]) -> str:
+    """The largest losses of a day: `채점한 400행 가운데 원천에 남은 행 0`."""
+    shown = "; ".join(
+        f"{'' if one.tenant_id == ALL_TENANTS else tenant_name(one.tenant_id) + ' '}"
+        f"채점한 {one.before:,}행 → 지금 원천에 {one.now:,}행"
+        for one in lost[:_SHOWN_LOSSES]
+    )
+    return f"{shown} 외 {len(lost) - _SHOWN_LOSSES:,}곳" if len(lost) > _SHOWN_LOSSES else shown
 
 
 @dataclass(frozen=True)

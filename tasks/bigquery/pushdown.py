@@ -8,7 +8,7 @@ of the day begins anew and replaces them all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -34,6 +34,7 @@ from scoring.googlesql_tables import (
 )
 from scoring.row_scoring import KeepText
 from scoring.rubric import RejectRule, RowRubric
+from scoring.shrinkage import RowCounts, RowsByTenant
 from tasks.bigquery.columns import UNREADABLE
 from tasks.bigquery.names import TableName
 from tasks.bigquery.rows import BigQueryChatRows, bounds
@@ -66,23 +67,25 @@ class InsideRows:
     rejected_by_code: Counter[str]
     naive_timestamps: int
     failures: list[FileFailure]
+    tenants: RowsByTenant
     _view: str
     _warehouse: BigQueryWarehouse
     _staged: TableName
 
-    def write(self, erased: Collection[str] = ()) -> None:
+    def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> None:
         """Replaces the day in the score, excluded, KPI, cross and rejected tables.
 
-        Rows of `erased` sessions, given by their hashes, are written without session and texts.
+        Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` are the rows by
+        tenant that the day may have at the moment when it is replaced (None: as many as it likes).
 
         Raises:
-            StorageError: a table did not get as many rows as were counted.
+            StorageError: a table did not get as many rows as were counted, or the day has more rows than `most`.
         """
         rubric, counts, staged = self.rubric, self.counts, self._staged.quoted
         scores, excluded = (self._warehouse.table(name).quoted for name in (SCORES, EXCLUDED))
         without = [ArrayQueryParameter("erased", "STRING", sorted(erased))]
         query = scores_query(rubric, staged, PERSONAL_COLUMNS)
-        self._replace(counts.scored, SCORES, rubric.scores_schema, query, without)
+        self._replace(counts.scored, SCORES, rubric.scores_schema, query, without, most=most)
         query = excluded_query(rubric, staged, PERSONAL_COLUMNS)
         self._replace(counts.excluded, EXCLUDED, rubric.excluded_schema, query, without)
         self._replace(None, KPIS, rubric.kpis_schema, kpis_query(rubric, scores, excluded))
@@ -97,6 +100,10 @@ class InsideRows:
     def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
         """KPIs of the written day per tenant, and for all (`tenant_id` = '*'), whatever the `days`."""
         return self._kpis
+
+    def rows_by_tenant(self) -> RowsByTenant:
+        """Scored and excluded rows by tenant and for all (`*`), as they are staged."""
+        return self.tenants
 
     def period_kpis(self) -> dict[str, Any]:
         """The KPIs of all rows together."""
@@ -122,9 +129,10 @@ class InsideRows:
         query: str,
         parameters: Sequence[ArrayQueryParameter] = (),
         only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
     ) -> None:
         """Replaces the day of one table, which then must have so many `rows`."""
-        written = self._warehouse.replace_day_by(table, self.day, schema, query, parameters, only)
+        written = self._warehouse.replace_day_by(table, self.day, schema, query, parameters, only, most)
         if rows is not None and written != rows:
             raise StorageError(
                 f"of {rows} rows {written} were written",
@@ -166,13 +174,15 @@ def score_inside(
     except BaseException:
         warehouse.remove(staged)
         raise
-    by_rule = {fate[UNSCORED_BY.name]: int(fate["row_count"]) for fate in fates}
+    by_rule = Counter[int | None]()
+    for fate in fates:
+        by_rule[fate[UNSCORED_BY.name]] += int(fate["row_count"])
     rejected, excluded = Counter[str](), Counter[str]()
     for place, reject in enumerate(rubric.rejects):
-        rejected[reject.code] += by_rule.get(place, 0)
+        rejected[reject.code] += by_rule[place]
     for place, exclusion in enumerate(rubric.exclusions, start=len(rubric.rejects)):
-        excluded[exclusion.code] += by_rule.get(place, 0)
-    counts = Counts(sum(by_rule.values()), by_rule.get(None, 0), excluded.total(), rejected.total())
+        excluded[exclusion.code] += by_rule[place]
+    counts = Counts(by_rule.total(), by_rule[None], excluded.total(), rejected.total())
     counts.check()
     readable = (fate for fate in fates if fate[UNSCORED_BY.name] not in range(len(_UNREADABLE_RULES)))
     return InsideRows(
@@ -184,7 +194,25 @@ def score_inside(
         +rejected,
         sum(int(fate["naive_count"]) for fate in readable),
         [],
+        _by_tenant(fates, len(rubric.rejects)),
         str(source.view),
         warehouse,
         staged,
     )
+
+
+def _by_tenant(fates: Iterable[Mapping[str, Any]], rejects: int) -> dict[str | None, RowCounts]:
+    """Scored and excluded rows by tenant and for all (`*`); rules before number `rejects` reject rows."""
+    found: dict[str | None, RowCounts] = {}
+    for fate in fates:
+        rule, count = fate[UNSCORED_BY.name], int(fate["row_count"])
+        if rule is not None and rule < rejects:
+            continue
+        for tenant in (fate["tenant_id"], ALL_TENANTS):
+            before = found.get(tenant, RowCounts())
+            found[tenant] = (
+                replace(before, scored=before.scored + count)
+                if rule is None
+                else replace(before, excluded=before.excluded + count)
+            )
+    return found

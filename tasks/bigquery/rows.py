@@ -85,8 +85,15 @@ class BigQueryChatRows:
         """What the view holds of each day that has rows, told without reading the texts: their bytes are not known."""
         sql = contents_query(self.sql(window), time_zone)
         job = self._run(sql, window, "contents")
-        rows = (row for page in result_pages(job, self._settings, str(self.view)) for row in page.to_pylist())
-        return {row["day"]: DayContent(row["row_count"], 0, row["row_hash"] % HASH_LIMIT) for row in rows}
+        found: dict[date, DayContent] = {}
+        for row in (row for page in result_pages(job, self._settings, str(self.view)) for row in page.to_pylist()):
+            before, count = found.get(row["day"], DayContent()), row["row_count"]
+            found[row["day"]] = DayContent(
+                before.rows + count,
+                hash_sum=before.hash_sum ^ row["row_hash"] % HASH_LIMIT,
+                tenants={**before.tenants, row["tenant_id"]: count},
+            )
+        return found
 
     def outlook(self, window: Window) -> str:
         """The bytes that reading a period would scan, by a dry run, which costs nothing."""

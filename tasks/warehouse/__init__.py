@@ -31,10 +31,16 @@ class Warehouse(Protocol):
         schema: pa.Schema,
         frames: Iterable[pl.DataFrame],
         only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
     ) -> int:
         """Replaces one day of a table; returns the number of rows that the day then has. Other days are not touched.
 
         With `only`, rows of the day that have other values in these columns stay; the new rows all have these values.
+        `most` are the rows by `tenant_id` (`*`: all) that the day may have at that moment; a tenant that is not named
+        there may have a few (`scoring.shrinkage`).
+
+        Raises:
+            StorageError: the day has more rows than `most`; it stays as it is.
         """
         ...
 

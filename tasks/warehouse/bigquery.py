@@ -39,7 +39,7 @@ from tasks.bigquery.client import (
 )
 from tasks.bigquery.names import DatasetName, TableName, dataset_of
 from tasks.bigquery.refusals import as_aqb_errors
-from tasks.warehouse.bigquery_tables import DAY_COLUMN, extended_schema, new_table, polars_schema
+from tasks.warehouse.bigquery_tables import DAY_COLUMN, extended_schema, new_table, polars_schema, small_enough
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.shape import shaped
 from tasks.whole_files import parquet_into
@@ -76,10 +76,12 @@ class BigQueryWarehouse:
         schema: pa.Schema,
         frames: Iterable[pl.DataFrame],
         only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
     ) -> int:
         """Replaces one day of a table; returns the number of rows that the day then has.
 
-        Writers of the same day need no lock: each MERGE replaces what the one before it has left.
+        Writers of the same day need no lock: each MERGE replaces what the one before it has left, and looks itself
+        whether that is more than `most`.
         """
         target = self.table(table)
         with self._scratch_file() as file:
@@ -88,11 +90,11 @@ class BigQueryWarehouse:
                 self._prepare(target, schema)
                 if not rows:
                     nothing = f"(SELECT * FROM {target.quoted} WHERE FALSE)"
-                    self._merge(target, nothing, day, schema.names, only or {})
+                    self._merge(target, nothing, day, schema.names, only or {}, most=most)
                 else:
                     with self._staging_table(target) as staged:
                         self._load(file, staged, rows)
-                        self._merge(target, staged.quoted, day, schema.names, only or {})
+                        self._merge(target, staged.quoted, day, schema.names, only or {}, most=most)
         return self._rows_of(target, day) if only else rows
 
     def replace_day_by(
@@ -103,12 +105,13 @@ class BigQueryWarehouse:
         query: str,
         parameters: Sequence[QueryParameter] = (),
         only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
     ) -> int:
         """The same by the rows of a query over this dataset, which may use @day; returns how many they are."""
         target = self.table(table)
         with as_aqb_errors(str(target)):
             self._prepare(target, schema)
-            merged = self._merge(target, f"(\n{query}\n)", day, schema.names, only or {}, parameters)
+            merged = self._merge(target, f"(\n{query}\n)", day, schema.names, only or {}, parameters, most)
         if merged.dml_stats is None:
             raise AssertionError("BigQuery counts what a MERGE inserts")
         return merged.dml_stats.inserted_row_count
@@ -267,21 +270,37 @@ class BigQueryWarehouse:
         columns: Sequence[str],
         only: Mapping[str, str],
         parameters: Sequence[QueryParameter] = (),
+        most: Mapping[str | None, int] | None = None,
     ) -> QueryJob:
         """Puts `rows` (a table or a query in brackets, which may use @day) into the place of the day."""
         old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(only))
-        return self._query(
+        allowed, limits = ("", []) if most is None else small_enough(target, most)
+        merged = self._query(
             f"MERGE {target.quoted} AS old USING {rows} AS new ON FALSE\n"
-            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} = @day{old} THEN DELETE\n"
-            f"WHEN NOT MATCHED BY TARGET THEN INSERT ({_list(columns)}) VALUES ({_list(columns)})",
+            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} = @day{old}{allowed} THEN DELETE\n"
+            f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({_list(columns)}) VALUES ({_list(columns)})",
             [
                 ScalarQueryParameter("day", "DATE", day),
                 *(ScalarQueryParameter(f"only_{place}", "STRING", value) for place, value in enumerate(only.values())),
                 *parameters,
+                *limits,
             ],
             "merge",
             target,
         )
+        if most is not None:
+            self._refuse_grown(merged, target, day)
+        return merged
+
+    def _refuse_grown(self, merged: QueryJob, target: TableName, day: date) -> None:
+        """Nothing deleted and nothing inserted where there are rows: the statement found more than it may replace."""
+        touched = merged.dml_stats and (merged.dml_stats.deleted_row_count + merged.dml_stats.inserted_row_count)
+        if not touched and self._rows_of(target, day):
+            raise StorageError(
+                f"{day} has got more rows while it was scored; it stays as it is",
+                where=str(target),
+                fix="run the day again",
+            )
 
     def _rows_of(self, name: TableName, day: date) -> int:
         sql = f"SELECT COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} = @day"

@@ -1,15 +1,18 @@
 """Arrow schemas as BigQuery tables: types, descriptions, partitions; what of a table may change, and what not."""
+# ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
-from google.cloud.bigquery import SchemaField, Table, TimePartitioning
+from google.cloud.bigquery import ArrayQueryParameter, SchemaField, Table, TimePartitioning
 from pyarrow import types
 
+from scoring.derived_tables import ALL_TENANTS
 from scoring.errors import UsageError
+from scoring.shrinkage import TENANT_MIN_ROWS
 from tasks.bigquery.client import APP_LABEL
 from tasks.bigquery.names import TableName
 
@@ -115,3 +118,29 @@ def _shape(field: SchemaField) -> tuple[str, bool, frozenset[object]]:
 
 def _shown(field: SchemaField) -> str:
     return f"ARRAY<{field.field_type}>" if field.mode == "REPEATED" else str(field.field_type)
+
+
+def small_enough(name: TableName, most: Mapping[str | None, int]) -> tuple[str, list[ArrayQueryParameter]]:
+    """A condition of a MERGE with its parameters: no tenant of @day, nor all of them (`*`), has more rows than `most`.
+
+    Of a tenant that is not named there are fewer than `TENANT_MIN_ROWS`.
+    """
+    tenant = "IFNULL(CONCAT('=', tenant_id), '-')"  # no tenant can be taken for none, or for all
+    condition = (
+        " AND NOT EXISTS (\n"
+        f"  SELECT had.tenant FROM (\n"
+        f"    SELECT {tenant} AS tenant, COUNT(*) AS row_count FROM {name.quoted}\n"
+        f"    WHERE {DAY_COLUMN} = @day GROUP BY tenant\n"
+        f"    UNION ALL SELECT '*', COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} = @day\n"
+        "  ) AS had LEFT JOIN (\n"
+        "    SELECT tenant, @most_rows[OFFSET(place)] AS row_count\n"
+        "    FROM UNNEST(@most_tenants) AS tenant WITH OFFSET place\n"
+        "  ) AS most USING (tenant)\n"
+        f"  WHERE had.row_count > IFNULL(most.row_count, 0) AND (tenant = '*' OR had.row_count >= {TENANT_MIN_ROWS})\n"
+        ")"
+    )
+    names = [ALL_TENANTS if one == ALL_TENANTS else "-" if one is None else f"={one}" for one in most]
+    return condition, [
+        ArrayQueryParameter("most_tenants", "STRING", names),
+        ArrayQueryParameter("most_rows", "INT64", list(most.values())),
+    ]

@@ -39,11 +39,13 @@ class FolderWarehouse:
         schema: pa.Schema,
         frames: Iterable[pl.DataFrame],
         only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
     ) -> int:
         """Replaces one day of a table by renaming a finished file over the old one.
 
         With `only` the file is the day's rows in the order of these columns, whoever wrote them first, and writers of
-        the same day wait for each other.
+        the same day wait for each other. `most` needs no look here: the writer of a day has locked it since it
+        was counted.
         """
         path = self.path(table, day)
         if only is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,9 @@ import polars as pl
 import pytest
 from google.cloud.bigquery import Client, LoadJobConfig
 
+from flows.backfill import backfill
 from flows.nightly import nightly
+from tasks.day_plan import backfill_plan
 from tasks.samples.chat_rows import SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tasks.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
@@ -65,3 +68,27 @@ def test_from_view_to_dataset_gives_what_from_file_to_folder_gives(
     assert len(found["monitoring_scores"]) > 300
     assert found == expected
     assert [table.table_id for table in client.list_tables(dataset) if "_staging_" in table.table_id] == []
+
+
+@pytest.mark.parametrize("engine", ["local", "bigquery"])
+def test_a_day_whose_rows_are_gone_from_the_view_is_kept(
+    client: Client, dataset: str, settings: Settings, engine: Literal["local", "bigquery"]
+) -> None:
+    with SAMPLE_PATH.open("rb") as file:
+        client.load_table_from_file(file, f"{dataset}.logs", job_config=LoadJobConfig(source_format="PARQUET")).result()
+    in_bigquery = settings.model_copy(
+        update={
+            "warehouse": f"bigquery://{dataset.replace('.', '/')}",
+            "monitoring": MonitoringSettings(source=f"bigquery://{dataset}.logs", engine=engine),
+        }
+    )
+    before = tables_of(scored(in_bigquery))
+    client.query_and_wait(f"DELETE FROM `{dataset}.logs` WHERE TRUE")
+    (kept,) = backfill(SAMPLE_FIRST_DAY, SAMPLE_FIRST_DAY, settings=in_bigquery).days
+    assert kept.kept
+    assert nightly(in_bigquery, SAMPLE_FIRST_DAY).own.kept
+    assert tables_of(in_bigquery) == before
+    plan = backfill_plan(in_bigquery, SAMPLE_FIRST_DAY, SAMPLE_FIRST_DAY, date(2030, 1, 1))
+    assert plan.days[0].losses[0].now == 0
+    assert nightly(in_bigquery, SAMPLE_FIRST_DAY, allow_shrink=True).scored.counts.rows_in == 0
+    assert tables_of(in_bigquery)["monitoring_scores"] == []

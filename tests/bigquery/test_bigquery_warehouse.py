@@ -124,6 +124,38 @@ def test_a_day_can_be_emptied(warehouse: Warehouse) -> None:
     assert (points_of(warehouse, DAY), warehouse.days("scores")) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("most", "replaced"),
+    [
+        ({"*": 40, "t1": 30, "t2": 10}, True),
+        ({"*": 39, "t1": 30, "t2": 10}, False),
+        ({"*": 40, "t1": 29, "t2": 10}, False),
+        ({"*": 40, "t1": 30}, True),  # ten rows of a tenant are too few to be looked at
+        ({"*": 40}, False),
+        ({}, False),
+    ],
+)
+@pytest.mark.parametrize("after", [[7], []], ids=["fewer", "none"])
+def test_a_day_with_more_rows_than_were_counted_is_not_replaced(
+    warehouse: Warehouse, most: dict[str | None, int], replaced: bool, after: list[int]
+) -> None:
+    before = [rows(DAY, list(range(30)), "t1"), rows(DAY, list(range(10)), "t2")]
+    warehouse.replace_day("scores", DAY, SCHEMA, before)
+    new = [rows(DAY, after, "t1")] if after else []
+    if replaced:
+        warehouse.replace_day("scores", DAY, SCHEMA, new, most=most)
+        assert points_of(warehouse, DAY) == after
+    else:
+        with pytest.raises(StorageError, match="has got more rows while it was scored"):
+            warehouse.replace_day("scores", DAY, SCHEMA, new, most=most)
+        assert len(points_of(warehouse, DAY)) == 40
+
+
+def test_a_day_that_is_not_there_is_written_whatever_was_counted(warehouse: Warehouse) -> None:
+    warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])], most={})
+    assert points_of(warehouse, DAY) == [1]
+
+
 def test_rows_with_other_values_of_the_named_columns_stay(warehouse: Warehouse) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1, 2], "t1"), rows(DAY, [3], "t2")])
     assert warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [5], "t1")], only={"tenant_id": "t1"}) == 2

@@ -107,12 +107,15 @@ def local_excluded(local_outcome: ScoredRows) -> list[Row]:
 def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
     rejects, exclusions = RUBRIC.rejects, RUBRIC.exclusions
     fates = asked(fates_query("staged"), staged=(staged_schema(RUBRIC), staged_rows))
-    by_rule = {fate[UNSCORED_BY.name]: fate["row_count"] for fate in fates}
+    by_rule: Counter[int | None] = Counter()
+    for fate in fates:  # one for each rule and tenant
+        by_rule[fate[UNSCORED_BY.name]] += fate["row_count"]
     counts = local_outcome.counts
-    assert (by_rule.pop(None), sum(by_rule.values())) == (counts.scored, counts.excluded + counts.rejected)
+    assert (by_rule.pop(None), by_rule.total()) == (counts.scored, counts.excluded + counts.rejected)
     codes = [*(rule.code for rule in rejects), *(rule.code for rule in exclusions)]
     found: Counter[str] = Counter()
     for place, count in by_rule.items():
+        assert place is not None
         found[codes[place]] += count
     assert found == local_outcome.rejected_by_code + local_outcome.excluded_by_reason
     assert sum(fate["naive_count"] for fate in fates) == 0
@@ -226,7 +229,11 @@ def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[
 def test_a_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> None:
     def contents(rows: list[Row]) -> dict[date, tuple[int, int]]:
         found = asked(contents_query("SELECT * FROM scores", "Asia/Seoul"), scores=(RUBRIC.scores_schema, rows))
-        return {row["day"]: (row["row_count"], row["row_hash"]) for row in found}
+        days: dict[date, tuple[int, int]] = {}
+        for row in found:  # one for each tenant
+            count, row_hash = days.get(row["day"], (0, 0))
+            days[row["day"]] = count + row["row_count"], row_hash ^ row["row_hash"]
+        return days
 
     rows = [row for row in local_scores if row["score_date"] == DAY]
     (first, *others) = rows

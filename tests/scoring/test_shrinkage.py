@@ -1,0 +1,71 @@
+"""When a scored day may be replaced by fewer rows. Source: SPEC 6."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.shrinkage import Loss, RowCounts, losses, most_replaceable
+
+Rows = dict[str | None, RowCounts]
+
+
+def all_rows(scored: int, excluded: int = 0) -> Rows:
+    return {"*": RowCounts(scored, excluded)}
+
+
+@pytest.mark.parametrize(
+    ("scored", "now", "lost"),
+    [(10, 5, False), (10, 4, True), (11, 5, True), (11, 6, False), (1, 1, False), (1, 0, True), (0, 0, False)],
+)
+def test_losses_begin_below_half_of_the_scored_rows(scored: int, now: int, lost: bool) -> None:
+    found = losses(all_rows(scored), all_rows(now), {})
+    assert found == ((Loss("*", scored, now),) if lost else ())
+
+
+def test_losses_count_a_day_of_excluded_rows_only_when_nothing_is_left() -> None:
+    before = all_rows(0, 40)
+    assert losses(before, all_rows(0, 1), {}) == ()
+    assert losses(before, {}, {}) == (Loss("*", 40, 0),)
+
+
+def test_losses_see_scores_that_would_become_excluded_rows() -> None:
+    assert losses(all_rows(40), all_rows(0, 40), {}) == (Loss("*", 40, 0),)
+
+
+@pytest.mark.parametrize(("rows", "lost"), [(29, False), (30, True)])
+def test_losses_look_at_a_tenant_from_thirty_rows_on(rows: int, lost: bool) -> None:
+    before: Rows = {"*": RowCounts(1000 + rows), "a": RowCounts(1000), "b": RowCounts(rows)}
+    now: Rows = {"*": RowCounts(1000), "a": RowCounts(1000)}
+    assert losses(before, now, {}) == ((Loss("b", rows, 0),) if lost else ())
+
+
+def test_losses_name_all_tenants_first_and_then_the_largest() -> None:
+    before: Rows = {None: RowCounts(30), "a": RowCounts(40), "*": RowCounts(70)}
+    assert [one.tenant_id for one in losses(before, {}, {})] == ["*", "a", None]
+
+
+def test_losses_leave_out_rows_of_erased_sessions() -> None:
+    before: Rows = {"*": RowCounts(40), "a": RowCounts(40)}
+    now: Rows = {"*": RowCounts(15), "a": RowCounts(15)}
+    assert losses(before, now, {"*": 25, "a": 25}) == ()
+    assert losses(before, now, {"*": 9, "a": 9}) == (Loss("*", 31, 15), Loss("a", 31, 15))
+
+
+counts = st.builds(RowCounts, st.integers(0, 200), st.integers(0, 50))
+tenants = st.dictionaries(st.sampled_from([None, "a", "b"]), counts)
+
+
+@given(before=tenants, now=tenants, gone=st.dictionaries(st.sampled_from([None, "a", "b"]), st.integers(0, 50)))
+def test_most_replaceable_lets_through_what_loses_nothing(
+    before: dict[str | None, RowCounts], now: dict[str | None, RowCounts], gone: dict[str | None, int]
+) -> None:
+    erased = {tenant: min(count, before.get(tenant, RowCounts()).scored) for tenant, count in gone.items()}
+    for rows in (before, now):
+        rows["*"] = RowCounts(sum(one.scored for one in rows.values()), sum(one.excluded for one in rows.values()))
+    erased["*"] = sum(erased.values())
+    if losses(before, now, erased):
+        return
+    most = most_replaceable(now, erased)
+    assert all(one.scored <= most.get(tenant, 0) for tenant, one in before.items() if tenant == "*" or one.scored >= 30)
