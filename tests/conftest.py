@@ -6,9 +6,7 @@ Prefect reads its settings when it is imported, so they are made before any test
 from __future__ import annotations
 
 import os
-import re
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -36,32 +34,13 @@ def pytest_unconfigure() -> None:
     _PREFECT_HOME.cleanup()
 
 
-_FIRST = ("prefect", "googlesql", "postgresql")
-_SHARED = {"prefect_server": "prefect", "state_url": "postgresql"}
 _SLOW = {"prefect_server", "installed_aqb"}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Groups the tests for `--dist=loadgroup`: those that share a server on one worker, the others by file.
-
-    What takes longest starts first, so that both workers end together. What asks for a slow fixture is slow.
-    """
+    """Marks as slow what asks for a slow fixture, and puts what is slow first, so that both workers end together."""
     for item in items:
-        fixtures = set(getattr(item, "fixturenames", ()))
-        if fixtures & _SLOW:
+        if _SLOW.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
-        if not item.get_closest_marker("xdist_group"):
-            shared = next((group for fixture, group in _SHARED.items() if fixture in fixtures), str(item.path))
-            item.add_marker(pytest.mark.xdist_group(shared))
-
-    def place(item: pytest.Item) -> int:
-        marker = item.get_closest_marker("xdist_group")
-        return _FIRST.index(marker.args[0]) if marker and marker.args[0] in _FIRST else len(_FIRST)
-
-    items.sort(key=place)
-
-
-def pytest_report_from_serializable(data: dict[str, Any]) -> None:
-    """Takes the group off the name of a test that a worker reports: the name can be copied to run the test again."""
-    data["nodeid"] = re.sub(r"@[^@\]]*$", "", data["nodeid"])
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -21,7 +21,7 @@ from tests.cases.ola_monitoring.all_golden import GOLDEN
 from tests.cases.ola_monitoring.golden import Golden
 from tests.fakes.googlesql import TABLE, answers
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("googlesql")]
+pytestmark = pytest.mark.slow
 
 SEED_QUERY = Path(__file__).parents[1] / "cases" / "ola_monitoring" / "seed_query.sql"
 FEW_SESSIONS = ("tied", "-", None)  # equal keys have equal sessions

@@ -37,7 +37,7 @@ from tasks.chat_scoring import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_over
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("googlesql")]
+pytestmark = pytest.mark.slow
 
 ERASED = "1:b|-"
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
