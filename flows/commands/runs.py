@@ -136,8 +136,7 @@ def demo(
     Example: aqb demo --out demo
     """
     from scoring.days import days_between
-    from tasks.samples.chat_rows import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
-    from tasks.samples.test_runs import SAMPLE_INBOX
+    from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_INBOX, SAMPLE_PATH
     from tasks.settings import InboxSettings, MonitoringSettings, load_settings
     from tasks.slack.settings import AlertsSettings
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.days import day_window
+from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tasks.samples.chat_answers import REFUSALS, answer
 from tasks.samples.chat_questions import COMPANIES, Company, question
 from tasks.samples.draws import near_middle, pick, stream
@@ -42,9 +43,6 @@ SCHEMA: Final = pa.schema(
     ]
 )
 
-SAMPLE_PATH: Final = Path(__file__).with_name("chat_rows.parquet")
-SAMPLE_FIRST_DAY: Final = date(2026, 3, 9)
-SAMPLE_DAYS: Final = 5
 SAMPLE_ROWS_PER_DAY: Final = 400
 SAMPLE_SEED: Final = 68  # with it every oddity below is in the sample
 SAMPLE_INCIDENTS: Final = {date(2026, 3, 13): 0.06}

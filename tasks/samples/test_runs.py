@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 import xlsxwriter
 
+from tasks.samples import SAMPLE_INBOX
 from tasks.samples.draws import between, stream
 from tasks.samples.run_questions import APPLICANT_QUESTIONS, MOVE_QUESTIONS, PLAN_QUESTIONS, ApplicantQuestion
 from tasks.whole_files import replacing, write_text
 
-SAMPLE_INBOX: Final = Path(__file__).with_name("inbox")
 PLAN_SAMPLE: Final = "plan_agent_sample.csv"
 APPLICANT_SAMPLE: Final = "resume_agent_sample.xlsx"
 MOVE_SAMPLE: Final = "url_agent_sample.csv"

@@ -19,7 +19,7 @@ import pytest
 
 from tasks.delimited_text import LONGEST_LINE
 from tasks.monitoring_tables import write_alerts, write_scored_day
-from tasks.samples.test_runs import SAMPLE_INBOX
+from tasks.samples import SAMPLE_INBOX
 from tasks.warehouse import open_warehouse
 from tests.flows.conftest import AQB, Command, Finished
 from tests.tasks import made_rows

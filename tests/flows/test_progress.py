@@ -12,7 +12,7 @@ import pytest
 
 from flows import progress as shown
 from flows.progress import progress
-from tasks.samples.chat_rows import SAMPLE_PATH
+from tasks.samples import SAMPLE_PATH
 
 AQB = Path(sys.executable).with_name("aqb")
 

@@ -10,11 +10,11 @@ import pytest
 
 from tasks.run_files import read_run_file
 from tasks.run_scoring import RunChoices, ScoredRun, plan_of, score_run
+from tasks.samples import SAMPLE_INBOX
 from tasks.samples.test_runs import (
     APPLICANT_SAMPLE,
     MOVE_SAMPLE,
     PLAN_SAMPLE,
-    SAMPLE_INBOX,
     applicant_rows,
     move_rows,
     plan_rows,

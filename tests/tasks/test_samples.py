@@ -17,13 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tasks.samples.chat_answers import REFUSALS, answer
 from tasks.samples.chat_questions import COMPANIES
 from tasks.samples.chat_rows import (
     ROWS_PER_BATCH,
-    SAMPLE_DAYS,
-    SAMPLE_FIRST_DAY,
-    SAMPLE_PATH,
     SAMPLE_ROWS_PER_DAY,
     SCHEMA,
     STRATA,
