@@ -45,7 +45,7 @@ def read_only(source: str) -> None:
 
 def read_and_score(source: str) -> None:
     """Reads and scores every row, and drops it."""
-    from scoring.row_scoring import score_batch
+    from scoring.chat.scorer import score_batch
     from scoring.rubrics.ola_monitoring import RUBRIC
 
     for batch in _batches(source):
@@ -69,7 +69,7 @@ def duckdb_same_table(source: str, out: str) -> None:
 def rule_engine(source: str, rounds: str) -> dict[str, Any]:
     """CPU seconds of scoring alone, in turns, after checking that the scores are equal."""
     from benchmarks.apply_scores import COLUMNS, apply_scores, loop_scores
-    from scoring.row_scoring import score_batch
+    from scoring.chat.scorer import score_batch
     from scoring.rubrics.ola_monitoring import RUBRIC
 
     rows = pl.concat(_batches(source)).drop_nulls(["user_input", "llm_response"])

@@ -26,8 +26,8 @@ from pydantic import SecretStr
 from tenacity import retry, stop_after_attempt, wait_random_exponential
 
 from benchmarks.report import Scale, table
-from scoring.judging import JudgeRequest, QuestionKind
-from scoring.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt
+from scoring.judging.requests import JudgeRequest, QuestionKind
 from tasks.judge.asking import judge_all
 from tasks.judge.questions import Question
 from tasks.judge.settings import JudgeSettings

@@ -21,14 +21,14 @@ from prefect.client.schemas.objects import State
 from flows.clock import now
 from flows.steps import step
 from flows.subscriptions import Subscription, subscriptions
+from scoring.alerting.failure_messages import DeadLetter, KeptDay, dead_letters_message, kept_message, quiet_message
 from scoring.alerting.messages import Message
 from scoring.alerting.replay import ReplayedMessage, replay
+from scoring.alerting.review_messages import review_message
 from scoring.alerting.routing import RouteFilter
-from scoring.alerting.runs import review_message
-from scoring.alerting.troubles import DeadLetter, KeptDay, dead_letters_message, kept_message, quiet_message
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
-from scoring.derived_tables import ALL_TENANTS
 from scoring.errors import AqbError, InputError
 from tasks.day_guard import DayKeptError
 from tasks.monitoring_tables import KPIS, read_alerts

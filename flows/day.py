@@ -18,7 +18,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from flows.recording import Recording, publish_runs, recorded
 from flows.steps import step
-from scoring.alerts import AlertFact
+from scoring.alerting.facts import AlertFact
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError

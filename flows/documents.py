@@ -6,8 +6,8 @@ from pathlib import Path
 
 from flows.reference import commands_page, settings_page, tables_page
 from scoring.catalog import folders, rubrics
-from scoring.rubric import RowRubric
-from scoring.rubric_readme import row_rubric_readme
+from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric_readme import row_rubric_readme
 from tasks.whole_files import write_text
 
 ROOT = Path(__file__).parents[1]

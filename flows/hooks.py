@@ -27,9 +27,9 @@ from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 from flows.alerting import Saying, announce
 from flows.clock import now
 from flows.subscriptions import subscriptions
+from scoring.alerting.failure_messages import EndedFlow, FlowState, failure_message
 from scoring.alerting.messages import Message
 from scoring.alerting.routing import RouteFilter
-from scoring.alerting.troubles import EndedFlow, FlowState, failure_message
 from scoring.errors import AqbError, StorageError, UsageError
 from tasks.run_ledger import INTRADAY
 from tasks.settings import Settings, load_settings

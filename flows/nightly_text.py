@@ -10,9 +10,9 @@ from flows.nightly import NightlyOutcome
 from flows.score_text import no_judge_text
 from flows.test_runs import InboxOutcome
 from flows.tried_day import TriedDay
-from scoring.alerts import KPI_RULE
+from scoring.alerting.facts import KPI_RULE
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.markdown import percent, score_text
 from tasks.settings import Settings
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.row_ids import KEY_HEX_DIGITS
 from scoring.days import Window, day_window
-from scoring.row_explanation import Explanation, explain
-from scoring.row_identity import KEY_HEX_DIGITS
+from scoring.rules.explain import Explanation, explain
 from tasks.chat_rows import FileFailure, open_source
 from tasks.chat_scoring import ScoredRows, score_chat_rows
 from tasks.monitoring_tables import SCORES

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from flows.progress import Show, progress, show_nobody
 from flows.scored_file import ScoredFile
 from scoring.catalog import MONITORING_RUBRIC, row_rubric, rubric_of
+from scoring.chat.rubric import RowRubric
 from scoring.days import Window
 from scoring.errors import InputError, StorageError, UsageError
-from scoring.rubric import RowRubric
-from scoring.runs.recognise import FileFacts, Layout, agent_type_of, layout_of
+from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat_rows import ChatRowFiles, FileFailure, RowBatch
 from tasks.chat_scoring import score_chat_rows
 from tasks.input_files import matching_files

@@ -6,10 +6,10 @@ import re
 from datetime import date
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.sql_scores import PRODUCTION_PATHS, chat_rows_query, scoring_query
 from scoring.days import day_window
 from scoring.errors import UsageError
-from scoring.googlesql_backend import literal
-from scoring.googlesql_scoring import PRODUCTION_PATHS, chat_rows_query, scoring_query
+from scoring.rules.googlesql_backend import literal
 from tasks.settings import Settings
 
 # project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.

@@ -7,9 +7,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import scoring.rubrics
+from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
-from scoring.rubric import RowRubric
-from scoring.run_rubric import RunRubric
+from scoring.testruns.rubric import RunRubric
 
 MONITORING_RUBRIC = "ola-monitoring"
 """The rubric of production's chat rows: what the nightly run scores."""

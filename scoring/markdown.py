@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from scoring.totals import exact, rounded
+from scoring.stats.exact import exact, rounded
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

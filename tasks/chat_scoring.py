@@ -16,8 +16,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from scoring.days import Window
-from scoring.derived_tables import (
+from scoring.chat.kpis import (
     ALL_TENANTS,
     Measure,
     Quotient,
@@ -28,10 +27,11 @@ from scoring.derived_tables import (
     merged_crosstab_sums,
     merged_kpi_sums,
 )
-from scoring.row_identity import TEXTS, TIE_BREAK, numbered_keys, row_keys
-from scoring.row_scoring import KeepText, ScoredBatch, copied, score_batch, with_kept_texts
-from scoring.rubric import RowRubric
-from scoring.shrinkage import RowsByTenant, rows_by_tenant
+from scoring.chat.row_ids import TEXTS, TIE_BREAK, numbered_keys, row_keys
+from scoring.chat.rubric import RowRubric
+from scoring.chat.scorer import KeepText, ScoredBatch, copied, score_batch, with_kept_texts
+from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
+from scoring.days import Window
 from tasks.chat_rows import ChatRowSource, FileFailure, RowBatch
 from tasks.day_contents import DayContent, TellsContents, content_of
 from tasks.time_sorted_rows import TimeSortedRows

@@ -15,8 +15,8 @@ from typing import Protocol, runtime_checkable
 
 import polars as pl
 
+from scoring.chat.row_ids import TEXTS
 from scoring.days import Window
-from scoring.row_identity import TEXTS
 from tasks.chat_rows import ChatRowSource, FileFailure
 
 _SEED = 7

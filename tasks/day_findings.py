@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from scoring.alerts import EXAMPLES
-from scoring.derived_tables import ALL_TENANTS
-from scoring.googlesql_tables import (
+from scoring.alerting.facts import EXAMPLES
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.chat.sql_tables import (
     alert_examples_query,
     cluster_moments_query,
     clusters_query,
@@ -23,8 +24,7 @@ from scoring.googlesql_tables import (
     worst_of_cells_query,
     worst_rows_query,
 )
-from scoring.rubric import RowRubric
-from scoring.statistics import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_clusters, mean_of_moments
+from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_clusters, mean_of_moments
 from tasks.bigquery.names import is_bigquery
 from tasks.warehouse import Warehouse
 

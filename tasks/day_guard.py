@@ -9,9 +9,9 @@ from datetime import date
 
 import polars as pl
 
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.shrinkage import Loss, RowsByTenant, losses, most_replaceable, rows_by_tenant
 from scoring.errors import AqbError
-from scoring.shrinkage import Loss, RowsByTenant, losses, most_replaceable, rows_by_tenant
 from tasks.monitoring_tables import KPIS, SCORES
 from tasks.warehouse import Warehouse
 

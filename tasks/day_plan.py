@@ -14,11 +14,11 @@ from datetime import date, timedelta
 from typing import Any
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.chat.shrinkage import Loss, RowCounts
 from scoring.days import Window, day_window, days_between
-from scoring.derived_tables import ALL_TENANTS
 from scoring.errors import AqbError, UsageError
-from scoring.rubric import RowRubric
-from scoring.shrinkage import Loss, RowCounts
 from tasks.chat_rows import FileFailure, open_source
 from tasks.day_contents import DayContent, SourceContents, source_contents
 from tasks.day_guard import NOT_SCORED, day_guards, losses_text

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from scoring.erasure import session_hash
+from scoring.chat.erasure import session_hash
 from tasks.state_database import StateDatabase, UtcDateTime
 
 _metadata = sa.MetaData()

@@ -10,8 +10,8 @@ from datetime import date
 
 import polars as pl
 
-from scoring.alerts import HISTORY_DAYS
-from scoring.rubric import RowRubric
+from scoring.alerting.facts import HISTORY_DAYS
+from scoring.chat.rubric import RowRubric
 from tasks.monitoring_tables import KPIS, REJECTED, write_alerts
 from tasks.warehouse import Warehouse
 

@@ -15,11 +15,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.messages import Example
-from scoring.alerts import HISTORY_DAYS, AlertFact, monitoring_facts
-from scoring.erasure import without_sessions
-from scoring.rubric import RowRubric
-from scoring.tables import field
+from scoring.chat.erasure import without_sessions
+from scoring.chat.rubric import RowRubric
+from scoring.rules.arrow_types import field
 from tasks.chat_scoring import ScoredPeriod, ScoredRows
 from tasks.day_findings import SCORES as SCORES
 from tasks.day_findings import alert_examples, findings_of_day, rows_of_day

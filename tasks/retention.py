@@ -15,9 +15,9 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
-from scoring.erasure import PERSONAL_COLUMNS, cleared
+from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
+from scoring.chat.row_ids import TEXTS
 from scoring.errors import StorageError
-from scoring.row_identity import TEXTS
 from tasks.erased_sessions import remember_erased
 from tasks.judge.store import VerdictStore
 from tasks.leases import working_alone

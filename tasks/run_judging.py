@@ -9,7 +9,7 @@ from itertools import islice
 import polars as pl
 import pyarrow as pa
 
-from scoring.tables import field
+from scoring.rules.arrow_types import field
 from tasks.judge.asking import Judged
 from tasks.judge.questions import Question
 from tasks.judge.store import Judgement

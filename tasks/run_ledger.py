@@ -15,8 +15,8 @@ import polars as pl
 import pyarrow as pa
 import sqlalchemy as sa
 
-from scoring.tables import TIMESTAMP
-from scoring.tables import field as column
+from scoring.rules.arrow_types import TIMESTAMP
+from scoring.rules.arrow_types import field as column
 from tasks.state_database import StateDatabase, UtcDateTime
 from tasks.whole_files import empty_frame
 

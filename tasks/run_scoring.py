@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from scoring.catalog import rubric_of, rubrics
 from scoring.errors import UsageError
-from scoring.judging import NO_JUDGE, JudgeRequest, Verdict, Verdicts
-from scoring.run_rubric import Options, RunRubric, RunSummary, ScoredQuery
-from scoring.runs import recognise
-from scoring.runs.executions import AgentType
+from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
+from scoring.testruns import detection
+from scoring.testruns.executions import AgentType
+from scoring.testruns.rubric import Options, RunRubric, RunSummary, ScoredQuery
 from tasks.cycles import without_cycle_search
 from tasks.run_files import PackedExecution, RunFile
 
@@ -64,17 +64,17 @@ def plan_of(run: RunFile, choices: RunChoices, settings_options: Mapping[str, Op
         UsageError: the file does not tell its rubric or the agent that the rubric must know, or a choice is wrong.
     """
     known = tuple(rubrics())
-    rubric = rubric_of(recognise.rubric_of(run.facts, option=choices.rubric, known=known))
+    rubric = rubric_of(detection.rubric_of(run.facts, option=choices.rubric, known=known))
     if not isinstance(rubric, RunRubric):
         raise UsageError(
             f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"
         )
-    agent_type = recognise.agent_type_of(
+    agent_type = detection.agent_type_of(
         run.facts, option=choices.agent_type, has_expected_filters=run.has_expected_filters
     )
     named = (packed.outline.agent_type for executions in run.queries.values() for packed in executions)
     if rubric.needs_agent_type and agent_type is None and not all(named):
-        raise recognise.unknown_agent_type(run.name)
+        raise detection.unknown_agent_type(run.name)
     given = {**settings_options.get(rubric.id, {}), **(choices.options or {})}
     return RunPlan(run, rubric, rubric.chosen(given), agent_type)
 

@@ -13,9 +13,9 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.run_rubric import RunRubric, ScoredExecution
-from scoring.runs.summaries import as_float
-from scoring.tables import field
+from scoring.rules.arrow_types import field
+from scoring.testruns.rubric import RunRubric, ScoredExecution
+from scoring.testruns.summaries import as_float
 from tasks.monitoring_tables import REJECTED_SCHEMA
 from tasks.run_files import RunFile
 from tasks.run_scoring import ScoredRun

@@ -17,9 +17,9 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.run_rubric import Score
-from scoring.runs.summaries import as_float
-from scoring.tables import field
+from scoring.rules.arrow_types import field
+from scoring.testruns.rubric import Score
+from scoring.testruns.summaries import as_float
 from tasks.judge.asking import Judged
 from tasks.monitoring_tables import REJECTED, REJECTED_SCHEMA
 from tasks.run_folder import run_summary

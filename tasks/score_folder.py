@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
 from tasks.chat_rows import FileIdentity
 from tasks.chat_scoring import ScoredRows
 from tasks.day_findings import findings_in

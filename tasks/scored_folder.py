@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from scoring.catalog import rubric_of
-from scoring.comparison import TOTAL, QueryScores, RunScores
 from scoring.errors import InputError, UsageError
-from scoring.run_rubric import RunRubric
+from scoring.stats.comparison import TOTAL, QueryScores, RunScores
+from scoring.testruns.rubric import RunRubric
 
 _TOTAL_TITLE = "종합 점수"
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"

@@ -259,7 +259,7 @@ def _refuse_unknown_options(settings: Settings) -> None:
     """An option that no rubric has would change nothing, and say nothing."""
     for rubric_id, options in settings.rubric_options.items():
         from scoring.catalog import rubric_of  # builds every rubric, which few commands need
-        from scoring.run_rubric import RunRubric
+        from scoring.testruns.rubric import RunRubric
 
         try:
             rubric = rubric_of(rubric_id)

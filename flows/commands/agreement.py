@@ -34,7 +34,7 @@ def agreement(
     Example: aqb agreement labels.csv --run out/plan
     """
     from flows.clock import today
-    from scoring.agreement import agreements
+    from scoring.stats.agreement import agreements
     from tasks.agreement.labels import read_labels
     from tasks.agreement.pairing import labelled_rows, labelled_runs
     from tasks.agreement.table import write_agreements

@@ -27,7 +27,7 @@ def compare(
 
     Example: aqb compare out/base out/candidate --fail-if "accuracy < -0.1" --out comparison.html
     """
-    from scoring.comparison import compare_runs, conditions
+    from scoring.stats.comparison import compare_runs, conditions
     from tasks.reports.comparison import comparison_json, comparison_markdown, comparison_page
     from tasks.scored_folder import read_scored_folder
     from tasks.whole_files import write_text

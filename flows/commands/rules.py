@@ -20,7 +20,7 @@ def rubrics(context: typer.Context, as_json: Json = False) -> None:
     Example: aqb rubrics
     """
     from scoring.catalog import rubrics as all_rubrics
-    from scoring.run_rubric import RunRubric
+    from scoring.testruns.rubric import RunRubric
 
     if context.invoked_subcommand:
         return
@@ -50,7 +50,7 @@ def prompt(rubric: Annotated[str, typer.Argument(help="The rubric's id.", metava
     Example: aqb rubrics prompt plan-agent
     """
     from scoring.catalog import rubric_of, rubrics
-    from scoring.run_rubric import RunRubric
+    from scoring.testruns.rubric import RunRubric
 
     with_prompt = {one.id: one.prompt for one in rubrics().values() if isinstance(one, RunRubric) and one.prompt}
     if rubric_of(rubric).id not in with_prompt:

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from scoring.judging.masking import is_invisible, masked
 from scoring.markdown import shortened
-from scoring.masking import is_invisible, masked
 
 Block = dict[str, Any]
 Inline = dict[str, Any]

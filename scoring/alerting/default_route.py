@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from scoring.alerting.routing import RouteFilter
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.block_kit import Inline, bold, plain
+from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.alerting.messages import KpiFigure
-from scoring.alerts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
-from scoring.derived_tables import Quotient
+from scoring.chat.kpis import Quotient
+from scoring.chat.rubric import RowRubric
 from scoring.markdown import kpi_text, percent, score_text
-from scoring.rubric import RowRubric
-from scoring.statistics import Interval, wilson_interval
-from scoring.totals import exact, rounded
+from scoring.stats.exact import exact, rounded
+from scoring.stats.intervals import Interval, wilson_interval
 
 _SIDES = {">=": "이상", "<=": "이하"}
 _MET_SIGNS = {True: "🟢", False: "🔴", None: "⚪"}

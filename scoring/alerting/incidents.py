@@ -3,7 +3,7 @@
 A rule that fires every night is no news every night. An incident is one rule of one tenant over days:
 
     new          fires today, and did not on the last seven scored days
-    rising       fires far outside its usual range (scoring/alerts.py)
+    rising       fires far outside its usual range (scoring/alerting/facts.py)
     continuing   fires as before
     resolved     is back in the range it had before it rose, or has not fired on seven scored days
 
@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerts import EXCLUDED_RATE_RISING, HISTORY_DAYS, NO_ROWS, AlertFact, is_unusual, rules_of
-from scoring.rubric import RowRubric
-from scoring.statistics import wilson_interval
+from scoring.alerting.facts import EXCLUDED_RATE_RISING, HISTORY_DAYS, NO_ROWS, AlertFact, is_unusual, rules_of
+from scoring.chat.rubric import RowRubric
+from scoring.stats.intervals import wilson_interval
 
 IncidentState = Literal["new", "rising", "continuing", "resolved"]
 

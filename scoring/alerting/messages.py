@@ -13,8 +13,8 @@ from datetime import date
 from typing import Literal
 
 from scoring.alerting.block_kit import Block, split
-from scoring.rubric import RowRubric
-from scoring.statistics import Interval
+from scoring.chat.rubric import RowRubric
+from scoring.stats.intervals import Interval
 
 MessageKind = Literal["page", "digest", "review", "failure", "quiet", "dead_letters"]
 MessageLevel = Literal["critical", "warning", "info"]

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from scoring.alerting.day import day_messages, heard, incident_key
+from scoring.alerting.day_messages import day_messages, heard, incident_key
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.messages import DayContext, DayCounts, MessageKind, without_part
 from scoring.alerting.routing import RouteFilter
 from scoring.alerting.wording import headline, tenant_name
-from scoring.alerts import AlertFact
-from scoring.derived_tables import ALL_TENANTS
-from scoring.rubric import RowRubric
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
 
 NO_TENANT = ""
 """How a filter names the turns without a tenant."""

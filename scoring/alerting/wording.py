@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from datetime import date
 
 from scoring.alerting.block_kit import Inline, bold, code, inert, masked_text, plain
+from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.alerting.figures import brief_figure, times_usual
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import Example, MessageLevel
-from scoring.alerts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 from scoring.markdown import score_text
-from scoring.rubric import RowRubric
 
 LEVEL_SIGNS = {"critical": "🔴", "warning": "🟡", "info": "⚪"}
 _LEVEL_NAMES = {"critical": "Critical", "warning": "Warning", "info": "안내"}

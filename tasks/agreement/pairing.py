@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from scoring.agreement import Pair
 from scoring.errors import UsageError
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rubrics.ola_monitoring.thresholds import GRADE_SCALES
+from scoring.stats.agreement import Pair
 from tasks.agreement.labels import Label, refuse
 from tasks.day_findings import SCORES
 from tasks.scored_folder import ScoredFolder

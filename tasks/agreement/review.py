@@ -19,8 +19,8 @@ from urllib.parse import unquote
 import polars as pl
 
 from scoring.errors import UsageError
-from scoring.run_rubric import Metric
-from scoring.runs.executions import Execution, reading_of
+from scoring.testruns.executions import Execution, reading_of
+from scoring.testruns.rubric import Metric
 from tasks.run_files import read_run_file
 from tasks.scored_folder import ScoredFolder
 

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.agreement import ALL_AGENTS, Agreement
-from scoring.tables import field
+from scoring.rules.arrow_types import field
+from scoring.stats.agreement import ALL_AGENTS, Agreement
 from tasks.warehouse import Warehouse
 from tasks.whole_files import empty_frame
 

@@ -18,13 +18,13 @@ import polars as pl
 import pyarrow as pa
 from google.cloud.bigquery import ArrayQueryParameter
 
-from scoring.days import day_window
-from scoring.derived_tables import ALL_TENANTS
-from scoring.erasure import PERSONAL_COLUMNS
-from scoring.errors import StorageError
-from scoring.expressions import Column, Compare, Value
-from scoring.googlesql_scoring import UNSCORED_BY, staged_query
-from scoring.googlesql_tables import (
+from scoring.chat.erasure import PERSONAL_COLUMNS
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RejectRule, RowRubric
+from scoring.chat.scorer import KeepText
+from scoring.chat.shrinkage import RowCounts, RowsByTenant
+from scoring.chat.sql_scores import UNSCORED_BY, staged_query
+from scoring.chat.sql_tables import (
     crosstab_query,
     excluded_query,
     fates_query,
@@ -32,9 +32,9 @@ from scoring.googlesql_tables import (
     rejected_query,
     scores_query,
 )
-from scoring.row_scoring import KeepText
-from scoring.rubric import RejectRule, RowRubric
-from scoring.shrinkage import RowCounts, RowsByTenant
+from scoring.days import day_window
+from scoring.errors import StorageError
+from scoring.rules.expressions import Column, Compare, Value
 from tasks.bigquery.columns import UNREADABLE
 from tasks.bigquery.names import TableName
 from tasks.bigquery.rows import BigQueryChatRows, bounds

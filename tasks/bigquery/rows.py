@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 from google.cloud.bigquery import QueryJob, ScalarQueryParameter
 
+from scoring.chat.sql_tables import contents_query
 from scoring.days import Window
 from scoring.errors import UsageError
-from scoring.googlesql_tables import contents_query
 from tasks.bigquery.client import (
     REQUEST_TIMEOUT_S,
     QueryParameter,

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
+from scoring.chat.row_ids import TEXTS
 from scoring.days import Window
 from scoring.errors import InputError
-from scoring.row_identity import TEXTS
 from tasks.chat_rows.arrow_columns import (
     Column,
     Timestamps,

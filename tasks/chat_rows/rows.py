@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from scoring.chat.row_ids import TEXTS
 from scoring.days import Window
 from scoring.errors import InputError
-from scoring.row_identity import TEXTS
 from tasks.chat_rows import cells
 from tasks.chat_rows.cells import UnreadableCell
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.judging import NO_JUDGE, Verdict, VerdictStatus
+from scoring.judging.requests import NO_JUDGE, Verdict, VerdictStatus
 from tasks.judge.budget import Budget
 from tasks.judge.keeper import Keeper
 from tasks.judge.limiter import Limiter

@@ -15,8 +15,8 @@ from openai.types import Batch
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from scoring.errors import AqbError
-from scoring.judging import Verdict, VerdictStatus
-from scoring.prompts import absent_mark
+from scoring.judging.prompts import absent_mark
+from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.budget import Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.questions import Effort, Sendable

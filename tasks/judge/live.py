@@ -12,8 +12,8 @@ from contextlib import suppress
 from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
 from scoring.errors import AqbError
-from scoring.judging import Verdict, VerdictStatus
-from scoring.prompts import absent_mark
+from scoring.judging.prompts import absent_mark
+from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.budget import Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.limiter import Feedback, Limiter, Ticket

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from scoring.judging import JudgeRequest, Verdict, VerdictStatus
-from scoring.prompts import JudgePrompt, fenced_payload, presented
+from scoring.judging.prompts import JudgePrompt, fenced_payload, presented
+from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus
 from tasks.judge.replies import Reply, Usage
 from tasks.judge.settings import JudgeSettings
 from tasks.judge.store import Judgement

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from tasks.state_database import StateDatabase
 
 _T = TypeVar("_T")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.agreement import ALL_AGENTS, Agreement
 from scoring.markdown import cell, percent, table
-from scoring.statistics import MIN_N_FOR_VERDICT, Interval, Kappa
-from scoring.totals import exact, rounded
+from scoring.stats.agreement import ALL_AGENTS, Agreement
+from scoring.stats.exact import exact, rounded
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, Kappa
 from tasks.reports.comparison import signed
 
 _HEADER = ("지표", "대상", "라벨", "질의", "일치", "1점 이내", "선형 κ", "이차 κ", "편향", "판단")

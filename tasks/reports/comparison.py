@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.comparison import Comparison, MetricChange, QueryChange
 from scoring.markdown import cell, shortened, table
-from scoring.statistics import MIN_N_FOR_VERDICT, Difference, Finding
-from scoring.totals import exact, rounded
+from scoring.stats.comparison import Comparison, MetricChange, QueryChange
+from scoring.stats.exact import exact, rounded
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding
 
 _SHOWN_QUERIES = 20
 _SHOWN_IDS = 30

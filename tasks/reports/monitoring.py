@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened, table
-from scoring.rubric import RowRubric
 from tasks.chat_scoring import ScoredPeriod
 from tasks.day_findings import Findings
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from scoring.alerting.runs import ReviewedQuery, ReviewedRun
+from scoring.alerting.review_messages import ReviewedQuery, ReviewedRun
 from scoring.catalog import rubric_of
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
-from scoring.run_rubric import Metric, RunRubric
+from scoring.testruns.rubric import Metric, RunRubric
 from tasks.excel_csv import excel_csv
 from tasks.whole_files import write_text
 

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from scoring.chat.rubric import RowRubric
 from scoring.markdown import score_text, shortened
-from scoring.row_explanation import Explanation, Finding
-from scoring.rubric import RowRubric
+from scoring.rules.explain import Explanation, Finding
 from tasks.reports.monitoring import FAILURE_TITLES
 
 _ANSWER_CHARACTERS = 400

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import table
-from scoring.run_rubric import RunRubric
+from scoring.testruns.rubric import RunRubric
 from tasks.run_files import RunFile
 
 _REJECTS_SHOWN = 20

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.runs.recognise import header_names
-from scoring.runs.summaries import score_counts
+from scoring.testruns.detection import header_names
+from scoring.testruns.summaries import score_counts
 from tasks.delimited_text import BrokenRow
 from tasks.reports.sheet_xml import Column, Tab
 from tasks.reports.workbook import write_workbook

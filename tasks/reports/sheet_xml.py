@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 from xml.sax.saxutils import escape
 
-from scoring.totals import exact, rounded
+from scoring.stats.exact import exact, rounded
 
 LONGEST_CELL = 32_767
 MOST_ROWS = 1_048_576

@@ -19,8 +19,8 @@ from scoring.rubrics.ola_monitoring.evidence import (
     Verdict,
 )
 from scoring.rubrics.ola_monitoring.seed_evidence import BUCKETS, SEED_ROWS
-from scoring.statistics import MIN_N_FOR_VERDICT, Interval
-from scoring.totals import exact, rounded
+from scoring.stats.exact import exact, rounded
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval
 
 _VERDICTS: dict[Verdict, str] = {
     "kept": "유지",

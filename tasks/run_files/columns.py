@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scoring.errors import InputError
-from scoring.runs.recognise import Layout, layout_of
+from scoring.testruns.detection import Layout, layout_of
 
 # Field of an execution: the headers that fill it, of which the first one with a value counts.
 _ANY_LAYOUT = {

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scoring.errors import InputError
-from scoring.runs.executions import AgentType
-from scoring.runs.recognise import FileFacts, Layout, agent_type_of, header_names, layout_of
+from scoring.testruns.detection import FileFacts, Layout, agent_type_of, header_names, layout_of
+from scoring.testruns.executions import AgentType
 from tasks.chat_rows import Reject
 from tasks.chat_rows.cells import UnreadableCell
 from tasks.cycles import without_cycle_search

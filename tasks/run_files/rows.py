@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from scoring.runs.cells import given, number, seconds
-from scoring.runs.executions import AgentType, LatencyClass, Round
-from scoring.runs.recognise import agent_type_named
+from scoring.testruns.cells import given, number, seconds
+from scoring.testruns.detection import agent_type_named
+from scoring.testruns.executions import AgentType, LatencyClass, Round
 from tasks.chat_rows.cells import UnreadableCell
 from tasks.run_files.columns import Columns
 from tasks.run_files.runs import LONG_TEXTS

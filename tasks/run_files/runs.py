@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from scoring.runs.executions import Execution
-from scoring.runs.recognise import FileFacts, Layout
+from scoring.testruns.detection import FileFacts, Layout
+from scoring.testruns.executions import Execution
 from tasks.chat_rows import Reject
 from tasks.input_files import FileIdentity
 

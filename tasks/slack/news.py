@@ -11,14 +11,14 @@ from urllib.parse import quote
 
 import polars as pl
 
-from scoring.alerting.day import day_messages
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.figures import kpi_figures
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.messages import DayContext, DayCounts, Message
 from scoring.alerting.routing import RouteFilter
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
-from scoring.rubric import RowRubric
 from tasks.monitoring_tables import KPIS, read_alerts, read_examples
 from tasks.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse

@@ -37,7 +37,7 @@ class Warehouse(Protocol):
 
         With `only`, rows of the day that have other values in these columns stay; the new rows all have these values.
         `most` are the rows by `tenant_id` (`*`: all) that the day may have at that moment; a tenant that is not named
-        there may have a few (`scoring.shrinkage`).
+        there may have a few (`scoring.chat.shrinkage`).
 
         Raises:
             StorageError: the day has more rows than `most`; it stays as it is.

@@ -10,9 +10,9 @@ import pyarrow as pa
 from google.cloud.bigquery import ArrayQueryParameter, SchemaField, Table, TimePartitioning
 from pyarrow import types
 
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.shrinkage import TENANT_MIN_ROWS
 from scoring.errors import UsageError
-from scoring.shrinkage import TENANT_MIN_ROWS
 from tasks.bigquery.client import APP_LABEL
 from tasks.bigquery.names import TableName
 

@@ -15,7 +15,7 @@ import pytest
 from google.cloud.bigquery import Client, SchemaField, Table
 
 from scoring.errors import AqbError, StorageError, UsageError
-from scoring.tables import field
+from scoring.rules.arrow_types import field
 from tasks.bigquery.settings import BigQuerySettings
 from tasks.run_warehouse import SCORES_SCHEMA
 from tasks.settings import Settings

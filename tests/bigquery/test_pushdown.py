@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 from google.cloud.bigquery import Client, LoadJobConfig
 
+from scoring.chat.erasure import session_hash
+from scoring.chat.scorer import KeepText
 from scoring.days import day_window
-from scoring.erasure import session_hash
 from scoring.errors import InputError, StorageError
-from scoring.row_scoring import KeepText
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.bigquery.pushdown import score_inside
 from tasks.bigquery.rows import BigQueryChatRows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from scoring.judging import JudgeRequest, QuestionKind
-from scoring.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt
+from scoring.judging.requests import JudgeRequest, QuestionKind
 from tasks.judge.questions import Question
 from tasks.judge.settings import JudgeSettings, Price
 from tasks.judge.timing import Timing

@@ -20,8 +20,8 @@ from flows.backfill import backfill
 from flows.day import score_day
 from flows.nightly import NightlyOutcome, nightly
 from flows.test_runs import score_inbox
+from scoring.alerting.failure_messages import quiet_message
 from scoring.alerting.routing import RouteFilter
-from scoring.alerting.troubles import quiet_message
 from scoring.days import day_window
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows

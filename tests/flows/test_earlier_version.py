@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring import catalog
-from scoring.derived_tables import Measure
-from scoring.expressions import Column, Compare, Definition, Expression, Fired, Value, points
-from scoring.rubric import AlertRule, RowRubric
+from scoring.chat.kpis import Measure
+from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.rubrics.ola_monitoring import RUBRIC
-from scoring.tables import field
+from scoring.rules.arrow_types import field
+from scoring.rules.expressions import Column, Compare, Definition, Expression, Fired, Value, points
 from tasks.warehouse.folder import FolderWarehouse
 from tests.flows.conftest import Command
 

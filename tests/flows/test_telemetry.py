@@ -23,7 +23,7 @@ from datetime import date
 from flows.logs import configure_logs
 from flows.recording import recorded
 from flows.telemetry import tell_judgements
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from tasks.judge.store import Judgement
 from tasks.run_ledger import RunLedger
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from scoring.row_scoring import ScoredBatch, score_batch
+from scoring.chat.scorer import ScoredBatch, score_batch
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 NOON = datetime(2026, 2, 13, 3, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scoring.googlesql_scoring import chat_rows_query, staged_query, staged_schema
-from scoring.googlesql_tables import scores_query
+from scoring.chat.sql_scores import chat_rows_query, staged_query, staged_schema
+from scoring.chat.sql_tables import scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import ScoredRows, score_chat_rows

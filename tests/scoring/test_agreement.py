@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.agreement import ALL_AGENTS, Agreement, Pair, agreements
-from scoring.statistics import MIN_N_FOR_VERDICT
+from scoring.stats.agreement import ALL_AGENTS, Agreement, Pair, agreements
+from scoring.stats.intervals import MIN_N_FOR_VERDICT
 
 
 def pairs(*scores_and_labels: tuple[float, float], metric: str = "accuracy", agent: str = "plan") -> list[Pair]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scoring.alerts import AlertFact, is_unusual, monitoring_facts
+from scoring.alerting.facts import AlertFact, is_unusual, monitoring_facts
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 ROW_RULES = {

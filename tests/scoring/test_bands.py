@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.bands import Bands
 from scoring.errors import RuleError
+from scoring.rules.bands import Bands
 
 AT_LEAST = Bands("at_least", ((100, 3), (50, 2), (0.5, 1)), beyond=0)
 AT_MOST = Bands("at_most", ((5, 5), (8, 4), (10.5, 3)), beyond=0)

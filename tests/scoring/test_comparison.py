@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from scoring.comparison import Comparison, QueryScores, RunScores, compare_runs, conditions
 from scoring.errors import UsageError
+from scoring.stats.comparison import Comparison, QueryScores, RunScores, compare_runs, conditions
 
 TITLES = {"accuracy": "정확성", "speed": "속도"}
 

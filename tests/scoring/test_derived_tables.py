@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.derived_tables import (
+from scoring.chat.kpis import (
     Measure,
     Quotient,
     Target,
@@ -19,8 +19,8 @@ from scoring.derived_tables import (
     merged_crosstab_sums,
     merged_kpi_sums,
 )
-from scoring.expressions import Column, Compare, Tenths, Value, points
 from scoring.rubrics.ola_monitoring import RUBRIC
+from scoring.rules.expressions import Column, Compare, Tenths, Value, points
 
 few_examples = settings(max_examples=30)  # each adds up several tables
 DAY, NEXT = date(2026, 2, 13), date(2026, 2, 14)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 import polars as pl
 import pytest
 
-from scoring.bands import Bands
 from scoring.errors import RuleError
-from scoring.expressions import (
+from scoring.rules.bands import Bands
+from scoring.rules.explain import evaluate
+from scoring.rules.expressions import (
     AllOf,
     AnyOf,
     Case,
@@ -29,9 +30,8 @@ from scoring.expressions import (
     alternation,
     banded,
 )
-from scoring.googlesql_backend import to_sql
-from scoring.polars_backend import to_polars
-from scoring.row_explanation import evaluate
+from scoring.rules.googlesql_backend import to_sql
+from scoring.rules.polars_backend import to_polars
 
 
 @pytest.mark.parametrize("escape", ["d", "D", "s", "S", "w", "W", "b", "B", "A", "Z", "z", "pL", "x41", "1", "v", "a"])

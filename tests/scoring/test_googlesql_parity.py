@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scoring.googlesql_scoring import chat_rows_query, scoring_query
+from scoring.chat.sql_scores import chat_rows_query, scoring_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat_scoring import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row

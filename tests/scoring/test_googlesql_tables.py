@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.derived_tables import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
-from scoring.erasure import PERSONAL_COLUMNS, session_hash, without_sessions
-from scoring.googlesql_scoring import UNSCORED_BY, staged_schema
-from scoring.googlesql_tables import (
+from scoring.chat.erasure import PERSONAL_COLUMNS, session_hash, without_sessions
+from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
+from scoring.chat.sql_scores import UNSCORED_BY, staged_schema
+from scoring.chat.sql_tables import (
     alert_examples_query,
     cluster_moments_query,
     clusters_query,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.masking import is_invisible, masked
+from scoring.judging.masking import is_invisible, masked
 
 PERSONAL = [
     *[(text, "[주민등록번호]") for text in ("900101-1234567", "9001011234567", "900101 - 2234567", "050505-4******")],

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from scoring.row_explanation import explain
 from scoring.rubrics.ola_monitoring import RUBRIC
+from scoring.rules.explain import explain
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.cases.ola_monitoring.all_golden import GOLDEN
 from tests.cases.ola_monitoring.golden import Golden

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.judging import QuestionKind
-from scoring.prompts import JudgePrompt, absent_mark, fenced_payload, fits, presented
+from scoring.judging.prompts import JudgePrompt, absent_mark, fenced_payload, fits, presented
+from scoring.judging.requests import QuestionKind
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from scoring.row_identity import row_keys
+from scoring.chat.row_ids import row_keys
 from tests.cases.ola_monitoring.adversarial import LABELS, QUESTION_PIECES, START, Row, chat_row, texts
 from tests.scoring.batches import batch
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from scoring.row_explanation import explain
-from scoring.row_scoring import KeepText, score_batch, with_kept_texts
+from scoring.chat.scorer import KeepText, score_batch, with_kept_texts
 from scoring.rubrics.ola_monitoring import RUBRIC
+from scoring.rules.explain import explain
 from tests.cases.ola_monitoring.adversarial import ANSWER_PIECES, NULLS, Row, chat_row, chat_rows, texts
 from tests.scoring.batches import batch, scored
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.shrinkage import Loss, RowCounts, losses, most_replaceable
+from scoring.chat.shrinkage import Loss, RowCounts, losses, most_replaceable
 
 Rows = dict[str | None, RowCounts]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from scoring.statistics import (
+from scoring.stats.intervals import (
     MIN_N_FOR_VERDICT,
     Difference,
     Interval,

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from scoring.errors import RuleError
-from scoring.expressions import Column, Compare, Definition, MostLost, Sum, Value, points
 from scoring.rubrics.ola_monitoring import RUBRIC
-from scoring.steps import steps
+from scoring.rules.evaluation_order import steps
+from scoring.rules.expressions import Column, Compare, Definition, MostLost, Sum, Value, points
 
 
 def definition(name: str, *used: str) -> Definition:

@@ -9,11 +9,11 @@ from math import inf, sqrt
 import polars as pl
 import pytest
 
-from scoring.row_scoring import score_batch
+from scoring.chat.scorer import score_batch
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rubrics.ola_monitoring.evidence import Evidence, Figure, threshold_evidence
 from scoring.rubrics.ola_monitoring.seed_evidence import BUCKETS, METRICS, PRECISIONS, SEED_ROWS
-from scoring.statistics import Interval
+from scoring.stats.intervals import Interval
 from tasks.samples.chat_rows import generate_chat_rows
 
 ROWS = 12_831

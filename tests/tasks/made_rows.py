@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.catalog import row_rubric
-from scoring.row_scoring import KeepText
+from scoring.chat.scorer import KeepText
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import ScoredRows, score_chat_rows
 

@@ -36,10 +36,10 @@ WIDE_HEADER = [
 TOY = """
 from __future__ import annotations
 import pyarrow as pa
-from scoring.judging import JudgeRequest, QuestionKind, verdict_of
-from scoring.run_rubric import Metric, Option, RunRubric, RunSummary, Score, ScoredExecution, ScoredQuery
-from scoring.runs.executions import LatencyClass, reading_of
-from scoring.runs.summaries import distributions, missing_counts, round_means
+from scoring.judging.requests import JudgeRequest, QuestionKind, verdict_of
+from scoring.testruns.rubric import Metric, Option, RunRubric, RunSummary, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.executions import LatencyClass, reading_of
+from scoring.testruns.summaries import distributions, missing_counts, round_means
 
 def request(execution):
     return JudgeRequest("toy", QuestionKind.INTENT, {"answer": reading_of(execution).response.assistant_message})

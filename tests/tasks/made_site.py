@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scoring.rubric import RowRubric
+from scoring.chat.rubric import RowRubric
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
 from tasks.monitoring_tables import write_alerts, write_scored_day

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from scoring.chat.rubric import RowRubric
 from scoring.days import day_window, days_between
-from scoring.rubric import RowRubric
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
 from tasks.later_alerts import write_later_alerts

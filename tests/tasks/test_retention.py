@@ -19,7 +19,7 @@ import pytest
 from scoring.alerting.messages import Message
 from scoring.days import day_window
 from scoring.errors import StorageError
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from tasks.chat_rows import ChatRowFiles
 from tasks.chat_scoring import score_chat_rows
 from tasks.erased_sessions import erased_sessions

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from scoring.alerting.readable import readable
+from scoring.alerting.review_messages import ReviewedRun, review_message
 from scoring.alerting.routing import RouteFilter
-from scoring.alerting.runs import ReviewedRun, review_message
 from tasks.reports.review_list import REVIEW_LIST, reviewed_run
 from tasks.run_files import read_run_file
 from tasks.run_folder import write_run_folder

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.runs.executions import AgentType, Execution, LatencyClass
-from scoring.runs.recognise import Layout
+from scoring.testruns.detection import Layout
+from scoring.testruns.executions import AgentType, Execution, LatencyClass
 from tasks.run_files import RunFile, read_run_file
 from tests.tasks.made_runs import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
 

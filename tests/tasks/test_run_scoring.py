@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from scoring.errors import UsageError
-from scoring.judging import Verdict, VerdictStatus
+from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.run_files import read_run_file
 from tasks.run_folder import write_run_folder
 from tasks.run_scoring import RunChoices, ScoredRun, judge_requests, plan_of, score_run

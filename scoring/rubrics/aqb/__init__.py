@@ -10,8 +10,8 @@ from scoring.rubrics.aqb.report import report
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json, query_row
-from scoring.run_rubric import Option, RunRubric
-from scoring.run_rubric_readme import run_rubric_readme
+from scoring.testruns.rubric import Option, RunRubric
+from scoring.testruns.rubric_readme import run_rubric_readme
 
 RUBRIC: RunRubric = RunRubric(
     id=RUBRIC_ID,

@@ -13,10 +13,10 @@ from functools import lru_cache
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MappingGrade, NumbersGrade, ToolVerdict
 from scoring.rubrics.aqb.tool_use import ToolUse
-from scoring.run_rubric import Score
-from scoring.runs.cells import given
-from scoring.runs.executions import AgentType, Reading
-from scoring.runs.numbers import compare_numbers, number_text, numbers_in
+from scoring.testruns.cells import given
+from scoring.testruns.executions import AgentType, Reading
+from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
+from scoring.testruns.rubric import Score
 
 _SHOWN_NUMBERS = 6
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from scoring.judging import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.accuracy import listed_numbers
 from scoring.rubrics.aqb.grades import MISSING_TITLES, Missing
-from scoring.run_rubric import Score
-from scoring.runs.executions import Reading
-from scoring.runs.numbers import numbers_in, spread_within
-from scoring.runs.text_match import folded
+from scoring.testruns.executions import Reading
+from scoring.testruns.numbers import numbers_in, spread_within
+from scoring.testruns.rubric import Score
+from scoring.testruns.text_match import folded
 
 Conclusions = Sequence[int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 
 
 class MappingGrade(StrEnum):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from scoring.judging import QuestionKind
-from scoring.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt
+from scoring.judging.requests import QuestionKind
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES, MappingGrade
 

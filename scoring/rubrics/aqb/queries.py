@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from scoring.judging import JudgeRequest, Verdicts
+from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.accuracy import Numbers, accuracy_of, ground_truth_numbers, numbers_of
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
@@ -17,9 +17,10 @@ from scoring.rubrics.aqb.response import failed_steps, speed_score, stability_sc
 from scoring.rubrics.aqb.review import review_reasons, total_of
 from scoring.rubrics.aqb.semantic import semantic_request, semantic_score
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
-from scoring.run_rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.runs.cells import given
-from scoring.runs.executions import (
+from scoring.stats.exact import mean, rounded
+from scoring.testruns.cells import given
+from scoring.testruns.detection import unknown_agent_type
+from scoring.testruns.executions import (
     AgentType,
     Execution,
     LatencyClass,
@@ -28,13 +29,12 @@ from scoring.runs.executions import (
     latency_class_of_query,
     reading_of,
 )
-from scoring.runs.expected import parse_expected
-from scoring.runs.filter_names import expected_filters
-from scoring.runs.recognise import unknown_agent_type
-from scoring.runs.repeats import Repeats, repeats_of
-from scoring.runs.summaries import unjudged
-from scoring.runs.used import PERIOD_FILTER
-from scoring.totals import mean, rounded
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.filter_names import expected_filters
+from scoring.testruns.repeats import Repeats, repeats_of
+from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.summaries import unjudged
+from scoring.testruns.tool_usage import PERIOD_FILTER
 
 RUBRIC_ID = "aqb-1.2"
 METRICS = (

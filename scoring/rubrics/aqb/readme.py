@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scoring.bands import Bands
 from scoring.markdown import percent, table
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES, MISSING_TITLES, NUMBERS_TITLES, MappingGrade
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.tables import METRIC_TITLES
-from scoring.runs.band_texts import band_rows
-from scoring.runs.executions import AgentType, LatencyClass
+from scoring.rules.bands import Bands
+from scoring.testruns.band_texts import band_rows
+from scoring.testruns.executions import AgentType, LatencyClass
 
 Rows = Iterable[tuple[object, ...]]
 

@@ -13,12 +13,12 @@ from scoring.rubrics.aqb.response import CLASS_TITLES
 from scoring.rubrics.aqb.review import REVIEW_TITLES, ReviewReason
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, no_judge
 from scoring.rubrics.aqb.tables import METRIC_TITLES
-from scoring.run_rubric import Options, RunSummary, ScoredQuery
-from scoring.runs.executions import AgentType, LatencyClass
-from scoring.runs.patterns import outages
-from scoring.runs.repeats import repeat_line
-from scoring.runs.report_tables import example_ids, outage_table, quality_table, query_name
-from scoring.statistics import MIN_N_FOR_VERDICT
+from scoring.stats.intervals import MIN_N_FOR_VERDICT
+from scoring.testruns.executions import AgentType, LatencyClass
+from scoring.testruns.patterns import outages
+from scoring.testruns.repeats import repeat_line
+from scoring.testruns.report_tables import example_ids, outage_table, quality_table, query_name
+from scoring.testruns.rubric import Options, RunSummary, ScoredQuery
 
 _AGENT_TITLES = {
     AgentType.MOVE.value: "이동 에이전트",

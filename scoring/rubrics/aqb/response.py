@@ -9,9 +9,9 @@ from typing import Literal
 
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MISSING_TITLES, Missing
-from scoring.run_rubric import Score
-from scoring.runs.band_texts import band_text
-from scoring.runs.executions import AgentType, LatencyClass, Reading
+from scoring.testruns.band_texts import band_text
+from scoring.testruns.executions import AgentType, LatencyClass, Reading
+from scoring.testruns.rubric import Score
 
 CLASS_TITLES = {LatencyClass.SINGLE: "단일 도구 호출", LatencyClass.MULTI: "복수 도구 호출"}
 

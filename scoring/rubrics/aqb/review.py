@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import Missing
-from scoring.totals import Exact, rounded
+from scoring.stats.exact import Exact, rounded
 
 Points = Mapping[str, Exact | None]
 

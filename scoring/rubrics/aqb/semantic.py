@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from scoring.judging import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES, MISSING_TITLES, MappingGrade
 from scoring.rubrics.aqb.tool_use import ToolUse
-from scoring.run_rubric import Score
-from scoring.runs.cells import given
-from scoring.runs.executions import AgentType, Reading
-from scoring.runs.raw_json import JsonObject
+from scoring.testruns.cells import given
+from scoring.testruns.executions import AgentType, Reading
+from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.rubric import Score
 
 
 def semantic_request(reading: Reading, use: ToolUse, rubric: str) -> JudgeRequest | None:

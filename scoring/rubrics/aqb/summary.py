@@ -9,19 +9,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.aqb.grades import MISSING_TITLES, MappingGrade
 from scoring.rubrics.aqb.queries import EXECUTION_METRICS
 from scoring.rubrics.aqb.review import ReviewReason, total_of
 from scoring.rubrics.aqb.targets import latency_figures, targets_of
 from scoring.rubrics.aqb.tool_use import shown_filter
-from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
-from scoring.runs.executions import AgentType, LatencyClass
-from scoring.runs.filter_names import FILTER_CODES
-from scoring.runs.repeats import repeat_figures
-from scoring.runs.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
-from scoring.runs.used import PERIOD_FILTER
-from scoring.totals import Exact, exact, mean
+from scoring.stats.exact import Exact, exact, mean
+from scoring.testruns.executions import AgentType, LatencyClass
+from scoring.testruns.filter_names import FILTER_CODES
+from scoring.testruns.repeats import repeat_figures
+from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
+from scoring.testruns.tool_usage import PERIOD_FILTER
 
 QUALITY_TITLES = {
     **{str(code): title for code, title in MISSING_TITLES.items()},

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from scoring.rubrics.aqb.grades import MAPPING_TITLES, MappingGrade
 from scoring.rubrics.aqb.thresholds import PASS_MIN_POINTS
-from scoring.run_rubric import ScoredQuery
-from scoring.runs.executions import LatencyClass
-from scoring.runs.repeats import pass_columns
-from scoring.runs.summaries import as_float
-from scoring.tables import field
-from scoring.totals import Exact, rounded
+from scoring.rules.arrow_types import field
+from scoring.stats.exact import Exact, rounded
+from scoring.testruns.executions import LatencyClass
+from scoring.testruns.repeats import pass_columns
+from scoring.testruns.rubric import ScoredQuery
+from scoring.testruns.summaries import as_float
 
 # Metrics in the order of the seed's tables, which is not that of `scores.parquet`.
 METRIC_TITLES = {

@@ -12,10 +12,10 @@ from typing import Any
 
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import ToolVerdict
-from scoring.run_rubric import ScoredExecution
-from scoring.runs.executions import AgentType, LatencyClass
-from scoring.runs.summaries import as_float
-from scoring.totals import exact, mean
+from scoring.stats.exact import exact, mean
+from scoring.testruns.executions import AgentType, LatencyClass
+from scoring.testruns.rubric import ScoredExecution
+from scoring.testruns.summaries import as_float
 
 
 def targets_of(executions: Sequence[ScoredExecution], agent: AgentType) -> dict[str, dict[str, Any]]:

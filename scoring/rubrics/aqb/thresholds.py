@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from scoring.bands import Bands
 from scoring.rubrics.aqb.grades import MappingGrade, NumbersGrade, ToolVerdict
-from scoring.runs.executions import AgentType, LatencyClass
-from scoring.totals import Weights
+from scoring.rules.bands import Bands
+from scoring.stats.exact import Weights
+from scoring.testruns.executions import AgentType, LatencyClass
 
 VERSION = "1"
 MAX_POINTS = 5

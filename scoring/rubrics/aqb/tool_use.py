@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scoring.rubrics.aqb.grades import MISSING_TITLES, MappingGrade, Missing
-from scoring.runs.cells import given
-from scoring.runs.checks import EntryGroup, PathCheck
-from scoring.runs.executions import AgentType, Execution, Reading
-from scoring.runs.expected import parse_expected
-from scoring.runs.filter_names import FILTER_CODES, expected_filters
-from scoring.runs.used import PERIOD_FILTER, Used, expected_datakeys, same_page, used_by
+from scoring.testruns.cells import given
+from scoring.testruns.checks import EntryGroup, PathCheck
+from scoring.testruns.executions import AgentType, Execution, Reading
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.filter_names import FILTER_CODES, expected_filters
+from scoring.testruns.tool_usage import PERIOD_FILTER, Used, expected_datakeys, same_page, used_by
 
 _NOTHING = Used(frozenset(), frozenset(), frozenset(), ())
 _NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items()))}  # the first name counts

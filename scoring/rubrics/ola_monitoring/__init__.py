@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from scoring.derived_tables import ALL_TENANTS
-from scoring.expressions import AllOf, Column, Compare, IsNull, Value
-from scoring.rubric import ExclusionRule, Label, RejectRule, RowRubric
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import ExclusionRule, Label, RejectRule, RowRubric
 from scoring.rubrics.ola_monitoring import kpis, outcome, tables, thresholds
+from scoring.rules.expressions import AllOf, Column, Compare, IsNull, Value
 
 _QUESTION_IS_NULL, _ANSWER_IS_NULL = IsNull(Column("user_input")), IsNull(Column("llm_response"))
 

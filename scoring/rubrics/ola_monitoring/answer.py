@@ -5,9 +5,21 @@ One row per scored turn, after the columns of `metrics`. Points are INT64 and ne
 
 from __future__ import annotations
 
-from scoring.expressions import AllOf, Case, Column, Compare, Definition, Matches, Sum, Value, When, banded, points
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.metrics import ANSWER, OUTPUT_TOKENS, answer_has
+from scoring.rules.expressions import (
+    AllOf,
+    Case,
+    Column,
+    Compare,
+    Definition,
+    Matches,
+    Sum,
+    Value,
+    When,
+    banded,
+    points,
+)
 
 A_SCORE, A_GRADE = Column("a_score"), Column("a_grade")
 ANSWER_LINE_BREAKS = Sum((Column("answer_lines"), Value(-1)))

@@ -27,7 +27,7 @@ from scoring.rubrics.ola_monitoring.seed_evidence import (
     SeedMetric,
     SeedPrecision,
 )
-from scoring.statistics import MIN_N_FOR_VERDICT, Interval, mean_of_clusters, wilson_interval
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, mean_of_clusters, wilson_interval
 
 RATE_MARGIN = 0.05
 MEAN_MARGIN = 0.10

@@ -5,11 +5,11 @@ One row per scored turn, after the columns of `question` and `answer`. Points ar
 
 from __future__ import annotations
 
-from scoring.expressions import AllOf, Case, Column, Definition, IsIn, Sum, Value, When, banded, points
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.answer import A_GRADE
 from scoring.rubrics.ola_monitoring.metrics import answer_has, question_has
 from scoring.rubrics.ola_monitoring.question import Q_TIER
+from scoring.rules.expressions import AllOf, Case, Column, Definition, IsIn, Sum, Value, When, banded, points
 
 I_SCORE = Column("i_score")
 

@@ -5,9 +5,8 @@ Source: seed 002, 10.2; SPEC 1.4.
 
 from __future__ import annotations
 
-from scoring.derived_tables import Crosstab, Measure, Quotient, Target
-from scoring.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
-from scoring.rubric import AlertRule
+from scoring.chat.kpis import Crosstab, Measure, Quotient, Target
+from scoring.chat.rubric import AlertRule
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.answer import A_GRADE
 from scoring.rubrics.ola_monitoring.outcome import (
@@ -17,6 +16,7 @@ from scoring.rubrics.ola_monitoring.outcome import (
     GOOD_QUESTION_BAD_ANSWER,
 )
 from scoring.rubrics.ola_monitoring.question import Q_TIER
+from scoring.rules.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
 
 
 def _one(condition: Expression) -> Expression:

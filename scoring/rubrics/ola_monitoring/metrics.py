@@ -6,7 +6,8 @@ be, and so may a ratio. Numbers and regexes stand in `thresholds`.
 
 from __future__ import annotations
 
-from scoring.expressions import (
+from scoring.rubrics.ola_monitoring import thresholds as t
+from scoring.rules.expressions import (
     Case,
     Column,
     Compare,
@@ -21,7 +22,6 @@ from scoring.expressions import (
     Value,
     When,
 )
-from scoring.rubrics.ola_monitoring import thresholds as t
 
 QUESTION, ANSWER = Column("user_input"), Column("llm_response")
 INPUT_TOKENS, OUTPUT_TOKENS = Column("input_tokens"), Column("output_tokens")

@@ -5,7 +5,13 @@ One row per scored turn, after the columns of `metrics`, `question`, `answer` an
 
 from __future__ import annotations
 
-from scoring.expressions import (
+from scoring.chat.rubric import AlertRule
+from scoring.rubrics.ola_monitoring import thresholds as t
+from scoring.rubrics.ola_monitoring.answer import A_GRADE, A_SCORE, ANSWER_SCORE
+from scoring.rubrics.ola_monitoring.interaction import I_SCORE, INTERACTION_SCORE
+from scoring.rubrics.ola_monitoring.metrics import ANSWER, ANSWER_LENGTH, METRICS, OUTPUT_TOKENS, first_true
+from scoring.rubrics.ola_monitoring.question import Q_SCORE, Q_TIER, QUESTION_SCORE
+from scoring.rules.expressions import (
     AllOf,
     AnyOf,
     Case,
@@ -25,12 +31,6 @@ from scoring.expressions import (
     When,
     banded,
 )
-from scoring.rubric import AlertRule
-from scoring.rubrics.ola_monitoring import thresholds as t
-from scoring.rubrics.ola_monitoring.answer import A_GRADE, A_SCORE, ANSWER_SCORE
-from scoring.rubrics.ola_monitoring.interaction import I_SCORE, INTERACTION_SCORE
-from scoring.rubrics.ola_monitoring.metrics import ANSWER, ANSWER_LENGTH, METRICS, OUTPUT_TOKENS, first_true
-from scoring.rubrics.ola_monitoring.question import Q_SCORE, Q_TIER, QUESTION_SCORE
 
 FINAL_GRADE = Column("final_grade")
 GOOD_QUESTION_BAD_ANSWER = AllOf((IsIn(Q_TIER, t.GOOD_TIERS), IsIn(A_GRADE, t.BAD_GRADES)))

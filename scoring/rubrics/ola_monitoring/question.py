@@ -5,7 +5,9 @@ One row per scored turn, after the columns of `metrics`. Points are INT64 and ne
 
 from __future__ import annotations
 
-from scoring.expressions import (
+from scoring.rubrics.ola_monitoring import thresholds as t
+from scoring.rubrics.ola_monitoring.metrics import QUESTION, QUESTION_LENGTH, question_has
+from scoring.rules.expressions import (
     AllOf,
     AnyOf,
     Case,
@@ -22,8 +24,6 @@ from scoring.expressions import (
     banded,
     points,
 )
-from scoring.rubrics.ola_monitoring import thresholds as t
-from scoring.rubrics.ola_monitoring.metrics import QUESTION, QUESTION_LENGTH, question_has
 
 Q_SCORE, Q_TIER = Column("q_score"), Column("q_tier")
 

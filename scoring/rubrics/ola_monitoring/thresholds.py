@@ -7,8 +7,8 @@ Source: seed 002 (rule-based question/answer quality), SPEC 1.
 
 from __future__ import annotations
 
-from scoring.bands import Bands
-from scoring.expressions import Pattern
+from scoring.rules.bands import Bands
+from scoring.rules.expressions import Pattern
 
 VERSION = "1"
 

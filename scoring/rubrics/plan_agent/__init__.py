@@ -8,10 +8,10 @@ from scoring.rubrics.plan_agent.formulas import METRICS, requests, score_query
 from scoring.rubrics.plan_agent.prompt import prompt
 from scoring.rubrics.plan_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.plan_agent.summary import summarise
-from scoring.run_rubric import Option, RunRubric
-from scoring.run_rubric_readme import run_rubric_readme
-from scoring.runs.band_texts import band_rows
-from scoring.runs.executions import LatencyClass
+from scoring.testruns.band_texts import band_rows
+from scoring.testruns.executions import LatencyClass
+from scoring.testruns.rubric import Option, RunRubric
+from scoring.testruns.rubric_readme import run_rubric_readme
 
 
 def _readme() -> str:

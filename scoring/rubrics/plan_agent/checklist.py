@@ -11,9 +11,9 @@ from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.formulas import checks_of
 from scoring.rubrics.plan_agent.insights import slow_limit
 from scoring.rubrics.plan_agent.summary import low_scored, slow
-from scoring.run_rubric import RunSummary, ScoredExecution, ScoredQuery
-from scoring.runs.patterns import check_patterns
-from scoring.runs.report_tables import example_ids
+from scoring.testruns.patterns import check_patterns
+from scoring.testruns.report_tables import example_ids
+from scoring.testruns.rubric import RunSummary, ScoredExecution, ScoredQuery
 
 _SHOWN_PATTERNS = 3
 

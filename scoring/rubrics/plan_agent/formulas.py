@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import cast
 
-from scoring.judging import JudgeRequest, Verdicts
+from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.run_rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.runs.band_texts import band_text
-from scoring.runs.check_results import CheckResult, ValueLookup, evaluate
-from scoring.runs.checks import Item
-from scoring.runs.executions import AgentType, Execution, LatencyClass, Reading, reading_of
-from scoring.runs.expected import parse_expected
-from scoring.runs.patterns import failed_check_lines
-from scoring.runs.repeats import repeats_of
-from scoring.runs.summaries import as_float, query_means
-from scoring.totals import Exact, mean, rounded
+from scoring.stats.exact import Exact, mean, rounded
+from scoring.testruns.band_texts import band_text
+from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
+from scoring.testruns.checks import Item
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, reading_of
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.patterns import failed_check_lines
+from scoring.testruns.repeats import repeats_of
+from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.summaries import as_float, query_means
 
 METRICS = (
     Metric("intent", "의도 충족"),

@@ -8,9 +8,9 @@ from scoring.markdown import cell, percent, score_text, shortened
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.formulas import both_pass
 from scoring.rubrics.plan_agent.summary import slow
-from scoring.run_rubric import ScoredQuery
-from scoring.runs.patterns import CheckPattern
-from scoring.runs.report_tables import query_name
+from scoring.testruns.patterns import CheckPattern
+from scoring.testruns.report_tables import query_name
+from scoring.testruns.rubric import ScoredQuery
 
 _SHOWN_PATTERNS = 3
 _SHOWN_QUERIES = 3

@@ -11,11 +11,17 @@ from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.checklist import checked_list
 from scoring.rubrics.plan_agent.insights import insights, slow_limit
 from scoring.rubrics.plan_agent.summary import low_scored, slow
-from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
-from scoring.runs.band_texts import band_rows
-from scoring.runs.patterns import CheckPattern, Outage
-from scoring.runs.repeats import repeat_line
-from scoring.runs.report_tables import check_pattern_table, distribution_table, outage_table, quality_table, query_name
+from scoring.testruns.band_texts import band_rows
+from scoring.testruns.patterns import CheckPattern, Outage
+from scoring.testruns.repeats import repeat_line
+from scoring.testruns.report_tables import (
+    check_pattern_table,
+    distribution_table,
+    outage_table,
+    quality_table,
+    query_name,
+)
+from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
 
 _SHOWN_QUERIES = 20
 _SHOWN_SLOW = 10

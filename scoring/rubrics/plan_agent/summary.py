@@ -10,11 +10,11 @@ from typing import Any
 
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, both_pass, checks_of, timed_latencies
-from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
-from scoring.runs.patterns import check_patterns, outages
-from scoring.runs.repeats import repeat_figures
-from scoring.runs.summaries import as_float, distributions, executions_by_round, round_means, set_means
-from scoring.totals import exact, mean
+from scoring.stats.exact import exact, mean
+from scoring.testruns.patterns import check_patterns, outages
+from scoring.testruns.repeats import repeat_figures
+from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.summaries import as_float, distributions, executions_by_round, round_means, set_means
 
 _AVERAGED = ("intent", "accuracy", "stability")
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, METRICS
 from scoring.rubrics.plan_agent.thresholds import PASS_MIN_POINTS
-from scoring.run_rubric import ScoredQuery
-from scoring.runs.repeats import pass_columns
-from scoring.runs.summaries import as_float
-from scoring.tables import field
+from scoring.rules.arrow_types import field
+from scoring.testruns.repeats import pass_columns
+from scoring.testruns.rubric import ScoredQuery
+from scoring.testruns.summaries import as_float
 
 OWN_COLUMNS = (
     field("pass_count", pa.int64(), "통과한 체크 수; 응답이 없거나 체크가 없으면 NULL"),

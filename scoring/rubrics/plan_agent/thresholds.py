@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from scoring.bands import Bands
+from scoring.rules.bands import Bands
 
 VERSION = "1"
 MAX_POINTS = 5

@@ -12,10 +12,10 @@ from scoring.rubrics.recruit_agent.intent import RUBRIC_ID, requests
 from scoring.rubrics.recruit_agent.prompts import PROMPTS
 from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.recruit_agent.summary import summarise
-from scoring.run_rubric import Option, RunRubric
-from scoring.run_rubric_readme import run_rubric_readme
-from scoring.runs.band_texts import band_rows
-from scoring.runs.executions import LatencyClass
+from scoring.testruns.band_texts import band_rows
+from scoring.testruns.executions import LatencyClass
+from scoring.testruns.rubric import Option, RunRubric
+from scoring.testruns.rubric_readme import run_rubric_readme
 
 
 def _readme() -> str:

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.intent import Intent
-from scoring.run_rubric import Score
-from scoring.runs.executions import Reading
-from scoring.runs.raw_json import JsonObject
-from scoring.runs.used import filters_of
-from scoring.statistics import mode_ratio
-from scoring.totals import rounded
+from scoring.stats.exact import rounded
+from scoring.stats.intervals import mode_ratio
+from scoring.testruns.executions import Reading
+from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.rubric import Score
+from scoring.testruns.tool_usage import filters_of
 
 
 @dataclass(frozen=True)

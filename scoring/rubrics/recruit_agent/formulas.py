@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.bands import Bands
-from scoring.judging import Verdicts, VerdictStatus
+from scoring.judging.requests import Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.consistency import Consistency, consistency, signature
 from scoring.rubrics.recruit_agent.intent import Intent, intent_of, not_answered
-from scoring.run_rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.runs.band_texts import band_text
-from scoring.runs.check_results import CheckResult, evaluate, pass_ratio
-from scoring.runs.checks import Item
-from scoring.runs.executions import Execution, LatencyClass, Reading, latency_class_of_query, reading_of
-from scoring.runs.expected import parse_expected
-from scoring.runs.filter_names import expected_filters
-from scoring.runs.patterns import failed_check_lines
-from scoring.runs.repeats import repeats_of
-from scoring.runs.summaries import as_float, query_means
-from scoring.runs.used import PERIOD_FILTER, used_by
-from scoring.totals import Exact, WeightedTotal, mean, rounded
+from scoring.rules.bands import Bands
+from scoring.stats.exact import Exact, WeightedTotal, mean, rounded
+from scoring.testruns.band_texts import band_text
+from scoring.testruns.check_results import CheckResult, evaluate, pass_ratio
+from scoring.testruns.checks import Item
+from scoring.testruns.executions import Execution, LatencyClass, Reading, latency_class_of_query, reading_of
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.filter_names import expected_filters
+from scoring.testruns.patterns import failed_check_lines
+from scoring.testruns.repeats import repeats_of
+from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.summaries import as_float, query_means
+from scoring.testruns.tool_usage import PERIOD_FILTER, used_by
 
 METRICS = (
     Metric("intent", "의도 충족"),

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.judging import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
 from scoring.markdown import shortened
 from scoring.rubrics.recruit_agent import thresholds as t
-from scoring.run_rubric import Options, Score
-from scoring.runs.cells import given
-from scoring.runs.executions import Execution, Reading, reading_of
-from scoring.runs.expected import parse_expected
-from scoring.runs.raw_json import JsonObject
-from scoring.runs.used import filters_of, scalars
+from scoring.testruns.cells import given
+from scoring.testruns.executions import Execution, Reading, reading_of
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.rubric import Options, Score
+from scoring.testruns.tool_usage import filters_of, scalars
 
 RUBRIC_ID = "recruit-agent"
 _DESCRIBED_TEXTS = ("formType", "actionType", "planId", "message", "buttonName")

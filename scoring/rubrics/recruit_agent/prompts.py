@@ -6,8 +6,8 @@ given under other words are then asked again. Source: seed 004, 의도 충족 an
 
 from __future__ import annotations
 
-from scoring.judging import QuestionKind
-from scoring.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt
+from scoring.judging.requests import QuestionKind
 from scoring.rubrics.recruit_agent import thresholds as t
 
 PROMPT_VERSION = "1"

@@ -8,11 +8,17 @@ from typing import Any
 from scoring.markdown import cell, percent, score_text, shortened, table
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS
-from scoring.run_rubric import Metric, Options, RunSummary, ScoredQuery
-from scoring.runs.band_texts import band_rows
-from scoring.runs.patterns import CheckPattern, Outage
-from scoring.runs.repeats import repeat_line
-from scoring.runs.report_tables import check_pattern_table, distribution_table, outage_table, quality_table, query_name
+from scoring.testruns.band_texts import band_rows
+from scoring.testruns.patterns import CheckPattern, Outage
+from scoring.testruns.repeats import repeat_line
+from scoring.testruns.report_tables import (
+    check_pattern_table,
+    distribution_table,
+    outage_table,
+    quality_table,
+    query_name,
+)
+from scoring.testruns.rubric import Metric, Options, RunSummary, ScoredQuery
 
 _SHOWN_QUERIES = 20
 _SHOWN_LOWEST = 10

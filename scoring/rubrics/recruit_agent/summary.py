@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, checks_of, total_values, weighted_total
-from scoring.run_rubric import Options, RunSummary, ScoredExecution, ScoredQuery
-from scoring.runs.patterns import check_patterns, outages
-from scoring.runs.repeats import repeat_figures
-from scoring.runs.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
-from scoring.totals import mean
+from scoring.stats.exact import mean
+from scoring.testruns.patterns import check_patterns, outages
+from scoring.testruns.repeats import repeat_figures
+from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 
 
 def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS
 from scoring.rubrics.recruit_agent.thresholds import PASS_MIN_POINTS
-from scoring.run_rubric import ScoredQuery
-from scoring.runs.repeats import pass_columns
-from scoring.runs.summaries import as_float
-from scoring.tables import field
+from scoring.rules.arrow_types import field
+from scoring.testruns.repeats import pass_columns
+from scoring.testruns.rubric import ScoredQuery
+from scoring.testruns.summaries import as_float
 
 OWN_COLUMNS = (
     field("intent_verdict", pa.string(), "의도 판정; 판정받지 못하면 NULL"),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scoring.bands import Bands
-from scoring.totals import Weights
+from scoring.rules.bands import Bands
+from scoring.stats.exact import Weights
 
 VERSION = "1"
 MAX_POINTS = 5

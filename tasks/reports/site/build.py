@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
-from scoring.rubric import RowRubric
-from scoring.statistics import Interval
+from scoring.chat.rubric import RowRubric
+from scoring.stats.intervals import Interval
 from tasks.reports.site.charts import Link
 from tasks.reports.site.day_page import alert_examples, day_page
 from tasks.reports.site.overview import overview

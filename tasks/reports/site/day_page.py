@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from scoring.alerts import is_unusual
-from scoring.derived_tables import ALL_TENANTS, Quotient
+from scoring.alerting.facts import is_unusual
+from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.rubric import RowRubric
 from scoring.markdown import kpi_text, percent, score_text
-from scoring.rubric import RowRubric
 from tasks.reports.site.charts import Cell, Link, Table
 from tasks.reports.site.kpis import interval_chart, kpis_of
 from tasks.reports.site.monitoring_charts import grade_bars, grade_sets, heat_map

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
-from scoring.derived_tables import Quotient, Target
+from scoring.chat.kpis import Quotient, Target
 from scoring.markdown import kpi_text
-from scoring.statistics import MIN_N_FOR_VERDICT, Interval, wilson_interval
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, wilson_interval
 from tasks.reports.site.charts import Chart, Mark, Table
 from tasks.reports.site.wording import count_text, interval_text, target_text
 

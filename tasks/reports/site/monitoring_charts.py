@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from scoring.derived_tables import Quotient
+from scoring.chat.kpis import Quotient
+from scoring.chat.rubric import RowRubric
 from scoring.markdown import percent
-from scoring.rubric import RowRubric
 from scoring.rubrics.ola_monitoring.thresholds import BAD_GRADES, GOOD_TIERS
 from tasks.reports.site.charts import Chart, Link, Table
 from tasks.reports.site.kpis import Kpi

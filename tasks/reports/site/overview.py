@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.derived_tables import ALL_TENANTS
-from scoring.rubric import RowRubric
-from scoring.statistics import Interval
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.stats.intervals import Interval
 from tasks.reports.site.charts import Cell, Link, Table
 from tasks.reports.site.day_page import ShownAlert, failure_table, shown_alerts, tenant_table
 from tasks.reports.site.kpis import Kpi, interval_chart, kpis_of

@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scoring.bands import Bands
 from scoring.markdown import percent, score_text
-from scoring.runs.band_texts import band_rows
-from scoring.runs.executions import AgentType, LatencyClass
-from scoring.statistics import Interval, cluster_bootstrap_mean
+from scoring.rules.bands import Bands
+from scoring.stats.intervals import Interval, cluster_bootstrap_mean
+from scoring.testruns.band_texts import band_rows
+from scoring.testruns.executions import AgentType, LatencyClass
 from tasks.reports.site.charts import Chart, Table
 from tasks.reports.site.test_run_tables import Row, TestRun
 from tasks.reports.site.wording import AGENT_TITLES, CLASS_TITLES, NOTHING, count_text, seconds_text

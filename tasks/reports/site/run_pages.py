@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from scoring.derived_tables import Target
+from scoring.chat.kpis import Target
 from scoring.markdown import percent, score_text
-from scoring.statistics import wilson_interval
+from scoring.stats.intervals import wilson_interval
 from tasks.reports.run_input import NOTE_TITLES, STATUS_TITLES, cost_text
 from tasks.reports.site.charts import Cell, Link, Mark, Table
 from tasks.reports.site.kpis import verdict_on

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scoring.judging.masking import masked
 from scoring.markdown import score_text, shortened
-from scoring.masking import masked
 from tasks.reports.site.test_run_tables import Row, TestRun
 from tasks.reports.site.wording import AGENT_TITLES, NOTHING, seconds_text
 

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.derived_tables import ALL_TENANTS
-from scoring.rubric import RowRubric
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 from tasks.monitoring_tables import ALERTS, ALERTS_SCHEMA, CROSSTAB, KPIS, RUNS
 from tasks.warehouse import Warehouse
 

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import rubrics
-from scoring.run_rubric import RunRubric
+from scoring.testruns.rubric import RunRubric
 from tasks.agreement.table import untrusted_metrics
 from tasks.run_warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
-from scoring.derived_tables import ALL_TENANTS, Quotient
+from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.markdown import kpi_text, score_text
-from scoring.statistics import Interval
+from scoring.stats.intervals import Interval
 
 NOTHING = "–"
 _WEEKDAYS = "월화수목금토일"

@@ -15,12 +15,12 @@ from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from scoring.expressions import Case, Definition, Expression, Sum, Value
+from scoring.chat.rubric import Label, RowRubric
+from scoring.judging.masking import masked
 from scoring.markdown import score_text, shortened
-from scoring.masking import masked
-from scoring.row_explanation import Finding, explain
-from scoring.rubric import Label, RowRubric
-from scoring.statistics import Interval
+from scoring.rules.explain import Finding, explain
+from scoring.rules.expressions import Case, Definition, Expression, Sum, Value
+from scoring.stats.intervals import Interval
 from tasks.day_findings import failure_types, mean_score_interval, rows_of_day, rows_to_look_at
 from tasks.reports.monitoring import COMPONENT_TITLES, FAILURE_TITLES
 from tasks.reports.site.wording import NOTHING, tenant_text

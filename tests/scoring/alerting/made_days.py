@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.figures import kpi_figures
 from scoring.alerting.messages import DayContext, DayCounts, Example
-from scoring.alerts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST_DAY = date(2026, 3, 2)  # a Monday

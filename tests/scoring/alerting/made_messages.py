@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from scoring.alerting.day import day_messages
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import Example, Message
 from scoring.alerting.routing import RouteFilter

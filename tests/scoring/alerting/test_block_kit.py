@@ -24,7 +24,7 @@ from scoring.alerting.block_kit import (
 )
 from scoring.alerting.messages import messages
 from scoring.alerting.readable import readable
-from scoring.masking import is_invisible
+from scoring.judging.masking import is_invisible
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines, types
 
 HOSTILE = st.one_of(

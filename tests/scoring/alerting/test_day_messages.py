@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.alerting.day import day_messages, heard, incident_key
+from scoring.alerting.day_messages import day_messages, heard, incident_key
+from scoring.alerting.facts import ROWS_REJECTED, AlertFact
 from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import Example, Message, fact_key
 from scoring.alerting.readable import readable
 from scoring.alerting.routing import RouteFilter
-from scoring.alerts import ROWS_REJECTED, AlertFact
-from scoring.derived_tables import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.scoring.alerting.made_days import FIRST_DAY, KpiRow, context, days_of_facts, kpi_row, met
 from tests.scoring.alerting.made_messages import MADE

@@ -5,8 +5,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident, incidents
-from scoring.alerts import AlertFact
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.scoring.alerting.made_days import FIRST_DAY, counted, days_of_facts, kpi_row, met
 

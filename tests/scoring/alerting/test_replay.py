@@ -7,9 +7,9 @@ from datetime import date, timedelta
 
 import pytest
 
+from scoring.alerting.facts import AlertFact
 from scoring.alerting.replay import ReplayedMessage, replay
 from scoring.alerting.routing import RouteFilter
-from scoring.alerts import AlertFact
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.scoring.alerting.made_days import (
     FIRST_DAY,

@@ -5,11 +5,7 @@ from datetime import date
 
 import pytest
 
-from scoring.alerting.messages import Message
-from scoring.alerting.readable import readable
-from scoring.alerting.routing import RouteFilter
-from scoring.alerting.runs import ReviewedQuery, ReviewedRun, review_message
-from scoring.alerting.troubles import (
+from scoring.alerting.failure_messages import (
     DeadLetter,
     EndedFlow,
     FlowState,
@@ -17,6 +13,10 @@ from scoring.alerting.troubles import (
     failure_message,
     quiet_message,
 )
+from scoring.alerting.messages import Message
+from scoring.alerting.readable import readable
+from scoring.alerting.review_messages import ReviewedQuery, ReviewedRun, review_message
+from scoring.alerting.routing import RouteFilter
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
 QUERIES = tuple(

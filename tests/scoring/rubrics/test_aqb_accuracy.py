@@ -11,8 +11,8 @@ import pytest
 from scoring.rubrics.aqb.accuracy import accuracy_of, ground_truth_numbers, numbers_of
 from scoring.rubrics.aqb.grades import ToolVerdict
 from scoring.rubrics.aqb.tool_use import tool_use
-from scoring.run_rubric import Score
-from scoring.runs.executions import AgentType, Execution, Round, reading_of
+from scoring.testruns.executions import AgentType, Execution, Round, reading_of
+from scoring.testruns.rubric import Score
 
 ONE_PERCENT = Fraction(1, 100)
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.judging import JudgeRequest, QuestionKind, Verdict, VerdictStatus
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
-from scoring.run_rubric import Score
-from scoring.runs.executions import Execution, Round, reading_of
-from scoring.runs.text_match import folded
+from scoring.testruns.executions import Execution, Round, reading_of
+from scoring.testruns.rubric import Score
+from scoring.testruns.text_match import folded
 
 FAILED = None
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import UsageError
-from scoring.judging import QuestionKind, Verdict, VerdictStatus
+from scoring.judging.requests import QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.aqb import RUBRIC
-from scoring.run_rubric import ScoredQuery
-from scoring.runs.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.rubric import ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 SEED_COLUMNS = (

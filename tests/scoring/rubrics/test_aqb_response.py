@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.rubrics.aqb.response import failed_steps, speed_score, stability_score, ttft_pass
-from scoring.runs.executions import AgentType, Execution, LatencyClass, Reading, Round, reading_of
-from scoring.totals import mean, rounded
+from scoring.stats.exact import mean, rounded
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, Round, reading_of
 
 SINGLE = (5, 8, 10, 15, 20)
 MULTI = (10, 15, 20, 30, 45)

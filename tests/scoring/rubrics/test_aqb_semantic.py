@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from scoring.judging import JudgeRequest, QuestionKind, Verdict, VerdictStatus
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.aqb.semantic import semantic_request, semantic_score
 from scoring.rubrics.aqb.tool_use import tool_use
-from scoring.run_rubric import Score
-from scoring.runs.executions import AgentType, Execution, Reading, Round, reading_of
-from scoring.totals import mean, rounded
+from scoring.stats.exact import mean, rounded
+from scoring.testruns.executions import AgentType, Execution, Reading, Round, reading_of
+from scoring.testruns.rubric import Score
 
 
 def reading(agent: AgentType = AgentType.PLAN, expected: str = "A", *used: str, **fields: Any) -> Reading:

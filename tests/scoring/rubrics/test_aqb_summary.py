@@ -10,8 +10,8 @@ import pytest
 
 from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.targets import nearest_rank
-from scoring.run_rubric import RunSummary, ScoredQuery
-from scoring.runs.executions import AgentType, Execution, Round
+from scoring.testruns.executions import AgentType, Execution, Round
+from scoring.testruns.rubric import RunSummary, ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 

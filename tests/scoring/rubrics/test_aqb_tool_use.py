@@ -10,7 +10,7 @@ import pytest
 
 from scoring.rubrics.aqb.grades import MappingGrade, Missing
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
-from scoring.runs.executions import AgentType, Execution, Round, reading_of
+from scoring.testruns.executions import AgentType, Execution, Round, reading_of
 
 PERIOD = "RESUME_PERIOD"
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from scoring.catalog import rubrics
-from scoring.prompts import JudgePrompt
+from scoring.judging.prompts import JudgePrompt
 from scoring.rubrics.aqb import thresholds as aqb
 from scoring.rubrics.aqb.prompts import CONCLUSIONS, SEMANTIC
 from scoring.rubrics.recruit_agent import thresholds as recruit
 from scoring.rubrics.recruit_agent.prompts import INTENT
-from scoring.run_rubric import RunRubric
+from scoring.testruns.rubric import RunRubric
 
 PROMPTS = [prompt for rubric in rubrics().values() if isinstance(rubric, RunRubric) for prompt in rubric.prompts]
 TWO_ANSWERS = {"query": "몇 명이야?", "answers": ["3명입니다", "네 명입니다"]}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from scoring.rubrics.plan_agent import RUBRIC
-from scoring.run_rubric import RunSummary, ScoredQuery
-from scoring.runs.executions import Execution, Round
+from scoring.testruns.executions import Execution, Round
+from scoring.testruns.rubric import RunSummary, ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 EXPECTED = 'assistantMessage에 "기간"이 언급되어 있는가\ndataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가'

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.rubrics.plan_agent import RUBRIC
-from scoring.run_rubric import RunSummary, ScoredExecution, ScoredQuery
-from scoring.runs.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.rubric import RunSummary, ScoredExecution, ScoredQuery
 
 NESTED = RUBRIC.chosen({})
 DIRECT = RUBRIC.chosen({"value_lookup": "direct"})

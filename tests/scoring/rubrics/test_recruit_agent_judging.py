@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scoring.judging import JudgeRequest, QuestionKind, Verdict, VerdictStatus
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
-from scoring.run_rubric import RunSummary, ScoredQuery
-from scoring.runs.executions import Execution, Round
+from scoring.testruns.executions import Execution, Round
+from scoring.testruns.rubric import RunSummary, ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 SILENT = [status for status in VerdictStatus if status is not VerdictStatus.OK]

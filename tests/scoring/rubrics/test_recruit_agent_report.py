@@ -6,10 +6,10 @@ import json
 import re
 from typing import Any
 
-from scoring.judging import Verdict, VerdictStatus
+from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
-from scoring.run_rubric import ScoredQuery
-from scoring.runs.executions import Execution, Round
+from scoring.testruns.executions import Execution, Round
+from scoring.testruns.rubric import ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 EXPECTED = "@check assistantMessageContains=조회; formType=LINK"

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.judging import Verdict, Verdicts, VerdictStatus
+from scoring.judging.requests import Verdict, Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
-from scoring.run_rubric import ScoredExecution, ScoredQuery
-from scoring.runs.executions import AgentType, Execution, LatencyClass, Round
-from scoring.statistics import mode_ratio
+from scoring.stats.intervals import mode_ratio
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.rubric import ScoredExecution, ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scoring.runs.cells import given, same, seconds, truth
+from scoring.testruns.cells import given, same, seconds, truth
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.runs.check_results import CheckResult, ValueLookup, evaluate, pass_ratio
-from scoring.runs.expected import parse_expected
-from scoring.runs.raw_json import RawResponse, parse_raw_json
-from scoring.runs.text_match import matches
+from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate, pass_ratio
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.raw_json import RawResponse, parse_raw_json
+from scoring.testruns.text_match import matches
 
 
 def response(*ui_values: object, message: str = "", **fields: object) -> RawResponse:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.runs.checks import Condition, EntryGroup, Item, MessageCheck, NumberCheck, PathCheck
-from scoring.runs.executions import LatencyClass
-from scoring.runs.expected import ExpectedResult, parse_expected
+from scoring.testruns.checks import Condition, EntryGroup, Item, MessageCheck, NumberCheck, PathCheck
+from scoring.testruns.executions import LatencyClass
+from scoring.testruns.expected import ExpectedResult, parse_expected
 
 
 def only(text: str) -> Item:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.runs.filter_names import FILTER_CODES, ExpectedFilters, expected_filters, split_names
+from scoring.testruns.filter_names import FILTER_CODES, ExpectedFilters, expected_filters, split_names
 
 
 def filters(*codes: str) -> ExpectedFilters:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.runs.json_path import JsonPath
+from scoring.testruns.json_path import JsonPath
 
 
 @pytest.mark.parametrize(

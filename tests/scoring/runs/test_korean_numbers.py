@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.runs.numbers import compare_numbers, number_text, numbers_in, spread_within
+from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, spread_within
 
 
 def stated(text: str, query: str = "") -> list[str]:

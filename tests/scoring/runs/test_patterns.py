@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import pytest
 
-from scoring.bands import Bands
-from scoring.run_rubric import Score, ScoredExecution
-from scoring.runs.band_texts import band_rows, band_text
-from scoring.runs.check_results import evaluate
-from scoring.runs.executions import Execution, LatencyClass, Round
-from scoring.runs.expected import parse_expected
-from scoring.runs.patterns import check_keys, check_patterns, failed_check_lines, outages
-from scoring.runs.raw_json import response_of
+from scoring.rules.bands import Bands
+from scoring.testruns.band_texts import band_rows, band_text
+from scoring.testruns.check_results import evaluate
+from scoring.testruns.executions import Execution, LatencyClass, Round
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.patterns import check_keys, check_patterns, failed_check_lines, outages
+from scoring.testruns.raw_json import response_of
+from scoring.testruns.rubric import Score, ScoredExecution
 
 CHECKS = """@check assistantMessageContains=조회
 dataUIList 내 formType 값이 "LINK"인 항목이 존재하는가

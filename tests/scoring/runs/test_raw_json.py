@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.runs.raw_json import RawResponse, StepError, UnreadableRaw, parse_raw_json
+from scoring.testruns.raw_json import RawResponse, StepError, UnreadableRaw, parse_raw_json
 
 
 def response(**fields: object) -> RawResponse:

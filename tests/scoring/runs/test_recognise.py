@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scoring.errors import UsageError
-from scoring.runs.executions import AgentType
-from scoring.runs.recognise import (
+from scoring.testruns.detection import (
     FileFacts,
     Layout,
     agent_type_named,
@@ -16,6 +15,7 @@ from scoring.runs.recognise import (
     rubric_of,
     unknown_agent_type,
 )
+from scoring.testruns.executions import AgentType
 
 LONG = ("Run ID", "Item ID", "Query ID", "질의", "기대결과", "방/반복", "Raw JSON")
 WIDE = ("ID", "질의", "1차 답변", "2차 답변 raw")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from scoring.run_rubric import Score, ScoredExecution
-from scoring.runs.executions import Execution, LatencyClass, Round
-from scoring.runs.repeats import Repeats, repeat_figures, repeat_line, repeats_of
+from scoring.testruns.executions import Execution, LatencyClass, Round
+from scoring.testruns.repeats import Repeats, repeat_figures, repeat_line, repeats_of
+from scoring.testruns.rubric import Score, ScoredExecution
 
 
 def execution(points: int | None, room: int = 1) -> ScoredExecution:

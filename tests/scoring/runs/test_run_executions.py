@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scoring.runs.executions import (
+from scoring.testruns.executions import (
     AgentType,
     Execution,
     LatencyClass,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.runs.executions import Execution, Round, reading_of
-from scoring.runs.used import Used, button_url, expected_datakeys, same_page, used_by
+from scoring.testruns.executions import Execution, Round, reading_of
+from scoring.testruns.tool_usage import Used, button_url, expected_datakeys, same_page, used_by
 
 
 def used(*ui_values: object, **fields: Any) -> Used:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring.agreement import Agreement, Pair, agreements
 from scoring.errors import InputError, UsageError
+from scoring.stats.agreement import Agreement, Pair, agreements
 from tasks.agreement.labels import Label
 from tasks.agreement.pairing import labelled_rows, labelled_runs
 from tasks.agreement.table import AGREEMENTS, untrusted_metrics, write_agreements

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scoring.judging import JudgeRequest, VerdictStatus
+from scoring.judging.requests import JudgeRequest, VerdictStatus
 from tasks.judge.asking import Progress, ask, estimate, judge_all
 from tasks.judge.questions import Question
 from tasks.judge.store import VerdictStore

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from scoring.errors import AqbError
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from tasks.judge.asking import ask, judge_all
 from tasks.judge.store import VerdictStore
 from tests.fakes.judge_questions import FAST, questions, settings_for

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scoring.errors import UsageError
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from tasks.judge.asking import ask
 from tasks.judge.budget import Budget, usd_of
 from tasks.judge.questions import Sendable

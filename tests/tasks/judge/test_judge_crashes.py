@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from tasks.judge.asking import ask
 from tasks.judge.store import VerdictStore
 from tests.fakes.judge_questions import FAST, questions, settings_for

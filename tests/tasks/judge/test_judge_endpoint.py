@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import AqbError, StorageError, UsageError
-from scoring.judging import VerdictStatus
+from scoring.judging.requests import VerdictStatus
 from tasks.judge.asking import ask
 from tasks.judge.replies import Usage, reply_in
 from tasks.judge.settings import endpoint_of

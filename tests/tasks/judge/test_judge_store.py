@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scoring.errors import StorageError, UsageError
-from scoring.judging import Verdict, VerdictStatus
+from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.questions import Effort, Sendable
 from tasks.judge.replies import Usage
 from tasks.judge.store import Judgement, VerdictStore

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
-from scoring.statistics import wilson_interval
+from scoring.stats.intervals import wilson_interval
 from tasks.monitoring_tables import RUNS
 from tasks.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.derived_tables import Quotient
+from scoring.chat.kpis import Quotient
 from scoring.rubrics.ola_monitoring import RUBRIC
-from scoring.statistics import Interval
+from scoring.stats.intervals import Interval
 from tasks.reports.site.kpis import Kpi
 from tasks.reports.site.pages import FOLDER, embedded
 from tasks.warehouse.folder import FolderWarehouse

@@ -1,0 +1,166 @@
+"""What a scored day says that people should hear: alert facts, before anybody decides how to tell them.
+
+Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import AlertLevel, RowRubric
+
+# A count is out of the usual when it reaches all three. Source: SPEC 8.
+UNUSUAL_MIN_COUNT = 5
+UNUSUAL_TIMES_MEDIAN = 2
+HISTORY_DAYS = 7
+EXAMPLES = 5
+
+# Facts about a day that no rule of the rubric makes.
+NO_ROWS = "no_rows"
+ROWS_REJECTED = "rows_rejected"
+EXCLUDED_RATE_RISING = "excluded_rate_rising"
+KPI_RULE = "kpi_"
+
+
+@dataclass(frozen=True)
+class AlertFact:
+    """One rule on one day for one tenant (`*` for all, None for rows without one).
+
+    `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too.
+    For a KPI `value` missed `limit`. `usual` are the counts of the last scored days, latest first, 0 where the tenant
+    had no rows (for a day without rows: how many there were), without days that did not count this; `usual_values` are
+    those of a KPI, where it is known, or of the excluded rate. `row_ids` are the worst examples.
+    """
+
+    rule: str
+    level: AlertLevel
+    title: str
+    tenant_id: str | None
+    count: int | None
+    rows: int
+    value: float | None = None
+    limit: float | None = None
+    usual: tuple[int, ...] = ()
+    usual_values: tuple[float, ...] = ()
+    row_ids: tuple[str, ...] = ()
+
+
+def rules_of(rubric: RowRubric) -> set[str]:
+    """Every rule that can make a fact under this rubric."""
+    of_kpis = {KPI_RULE + kpi.name for kpi in rubric.quotients if kpi.target}
+    return {rule.id for rule in rubric.alert_rules} | of_kpis | {NO_ROWS, ROWS_REJECTED, EXCLUDED_RATE_RISING}
+
+
+def is_unusual(count: int, usual: Sequence[int]) -> bool:
+    """Whether a count is far outside that of the last scored days: at least 5, twice the median, above the largest."""
+    return count >= UNUSUAL_MIN_COUNT and _far_above(count, usual)
+
+
+def _far_above(value: float, usual: Sequence[float]) -> bool:
+    return not usual or (value >= UNUSUAL_TIMES_MEDIAN * median(usual) and value > max(usual))
+
+
+def monitoring_facts(
+    rubric: RowRubric,
+    kpis: Sequence[Mapping[str, Any]],
+    history: Sequence[Sequence[Mapping[str, Any]]],
+    examples: Mapping[tuple[str, str | None], Sequence[str]],
+    rejected: int,
+) -> list[AlertFact]:
+    """The facts of one day: row rules that fired, KPIs that missed their target, and troubles of the day itself.
+
+    `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
+    first; none after a version was raised, as on the first day of all), `examples` the worst row ids by (rule, tenant).
+    """
+    facts = []
+    for row in kpis:
+        tenant = row["tenant_id"]
+        earlier = [next((past for past in day if past["tenant_id"] == tenant), None) for day in history]
+        facts.extend(_row_rule_facts(rubric, row, earlier, examples))
+        facts.extend(_kpi_facts(rubric, row, earlier))
+        facts.extend(_excluded_facts(row, earlier))
+    total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
+    if total is None or not _all_rows(total):
+        usual_rows = tuple(_all_rows(past) for day in history for past in day if past["tenant_id"] == ALL_TENANTS)
+        facts.append(AlertFact(NO_ROWS, "critical", "이날 행이 하나도 없음", ALL_TENANTS, 0, 0, usual=usual_rows))
+    if rejected:
+        read = rejected + (_all_rows(total) if total else 0)
+        facts.append(AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, rejected, read))
+    return facts
+
+
+def _all_rows(row: Mapping[str, Any]) -> int:
+    """Scored and excluded rows."""
+    return int(row["rows"] + row["excluded"])
+
+
+def _row_rule_facts(
+    rubric: RowRubric,
+    row: Mapping[str, Any],
+    earlier: Sequence[Mapping[str, Any] | None],
+    examples: Mapping[tuple[str, str | None], Sequence[str]],
+) -> list[AlertFact]:
+    also_excluded = {measure.name for measure in rubric.excluded_measures}
+    return [
+        AlertFact(
+            rule.id,
+            rule.level,
+            rule.title,
+            row["tenant_id"],
+            row[f"alert_{rule.id}"],
+            _all_rows(row) if f"alert_{rule.id}" in also_excluded else row["rows"],
+            usual=_known(past.get(f"alert_{rule.id}") if past else 0 for past in earlier),
+            row_ids=tuple(examples.get((rule.id, row["tenant_id"]), ())),
+        )
+        for rule in rubric.alert_rules
+        if row[f"alert_{rule.id}"]
+    ]
+
+
+def _known(counts: Iterable[int | None]) -> tuple[int, ...]:
+    """Counts without those of days that did not count."""
+    return tuple(count for count in counts if count is not None)
+
+
+def _kpi_facts(
+    rubric: RowRubric, row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] | None]
+) -> list[AlertFact]:
+    return [
+        AlertFact(
+            KPI_RULE + kpi.name,
+            "warning",
+            f"{kpi.title} 목표 미달",
+            row["tenant_id"],
+            None,
+            row["rows"],
+            value=row[kpi.name],
+            limit=float(kpi.target.value),
+            usual_values=tuple(past[kpi.name] for past in earlier if past and past.get(kpi.name) is not None),
+        )
+        for kpi in rubric.quotients
+        if kpi.target and row[f"{kpi.name}_met"] is False
+    ]
+
+
+def _excluded_facts(row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] | None]) -> list[AlertFact]:
+    """An outage that leaves answers NULL lowers the failure rate; the rising share of excluded rows gives it away."""
+    usual_rates = [(past["excluded_rate"] or 0.0) if past else 0.0 for past in earlier]
+    if row["excluded"] < UNUSUAL_MIN_COUNT or not _far_above(row["excluded_rate"], usual_rates):
+        return []
+    return [
+        AlertFact(
+            EXCLUDED_RATE_RISING,
+            "critical",
+            "질문이나 답변이 NULL인 행의 비율이 오름",
+            row["tenant_id"],
+            row["excluded"],
+            _all_rows(row),
+            row["excluded_rate"],
+            usual=tuple(past["excluded"] if past else 0 for past in earlier),
+            usual_values=tuple(usual_rates),
+        )
+    ]

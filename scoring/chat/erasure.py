@@ -1,0 +1,31 @@
+"""Sessions whose people asked to be forgotten, taken out of rows. They are known by their hashes alone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+
+import polars as pl
+
+from scoring.chat.row_ids import TEXTS
+
+PERSONAL_COLUMNS = ("session_id", *TEXTS)
+
+
+def session_hash(session_id: str) -> str:
+    """What is kept of an erased session."""
+    return hashlib.sha256(session_id.encode()).hexdigest()
+
+
+def without_sessions(rows: pl.DataFrame, erased: Collection[str]) -> pl.DataFrame:
+    """The same rows; those of erased sessions without their session id and texts. Scores and row ids stay."""
+    if not erased:
+        return rows
+    gone = [one for one in rows["session_id"].drop_nulls().unique() if session_hash(one) in erased]
+    return cleared(rows, pl.col("session_id").is_in(gone), PERSONAL_COLUMNS) if gone else rows
+
+
+def cleared(rows: pl.DataFrame, where: pl.Expr, columns: Collection[str]) -> pl.DataFrame:
+    """The same rows; those that meet a condition with NULL in these columns."""
+    met = where.fill_null(value=False)
+    return rows.with_columns(pl.when(~met).then(pl.col(name)).alias(name) for name in columns if name in rows.columns)

@@ -1,0 +1,101 @@
+"""A batch of rows through a row rubric: rejected, excluded or scored.
+
+Batches are independent of one another; what needs the whole (the order of rows, equal row keys, sums) is put together
+by whoever feeds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from scoring.chat.row_ids import TEXTS, row_keys
+from scoring.chat.rubric import RowRubric
+from scoring.rules.expressions import Expression
+from scoring.rules.polars_backend import to_polars, with_definitions
+
+KeepText = Literal["flagged", "all", "none"]
+
+
+@dataclass(frozen=True)
+class ScoredBatch:
+    """The rows of a batch by what became of them; together they are the batch.
+
+    `scored`: input columns, `score_date`, `row_key` and every defined column, a row per scored row, in input order.
+    `excluded`: the same without scores, with `reason`. `rejected`: `line`, `column`, `code`, `reason`.
+    """
+
+    scored: pl.DataFrame
+    excluded: pl.DataFrame
+    rejected: pl.DataFrame
+
+
+def score_batch(rubric: RowRubric, rows: pl.DataFrame, time_zone: str) -> ScoredBatch:
+    """Rejects, excludes and scores the rows of one batch. NaN tokens are NULL.
+
+    `rows` has the columns of the chat-row schema and `line`. Source: SPEC 1.1, 1.2.
+    """
+    local_date = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
+    rows = rows.with_columns(
+        pl.col("input_tokens", "output_tokens").fill_nan(None), score_date=local_date
+    ).with_columns(
+        _reject=_first_true([rule.condition for rule in rubric.rejects]),
+        _exclusion=_first_true([rule.condition for rule in rubric.exclusions]),
+    )
+    rejected = rows.filter(pl.col("_reject").is_not_null())
+    excluded = rows.filter(pl.col("_reject").is_null() & pl.col("_exclusion").is_not_null())
+    scorable = rows
+    if rejected.height or excluded.height:
+        scorable = rows.filter(pl.col("_reject").is_null() & pl.col("_exclusion").is_null())
+    scorable = scorable.drop("_reject", "_exclusion", "line")
+    scored = with_definitions(scorable.lazy(), rubric.definitions).collect()
+    return ScoredBatch(
+        scored=scored.with_columns(row_keys(scored)),
+        excluded=_excluded(rubric, excluded),
+        rejected=_rejected(rubric, rejected),
+    )
+
+
+def with_kept_texts(rubric: RowRubric, scored: pl.DataFrame, keep_text: KeepText) -> pl.DataFrame:
+    """The scored rows with both texts for the rows that keep them and NULL for the others (SPEC 1.3)."""
+    if keep_text == "all":
+        return scored
+    kept = to_polars(rubric.flagged) if keep_text == "flagged" else pl.lit(value=False)
+    return scored.with_columns(copied(pl.when(kept).then(pl.col(text))).alias(text) for text in TEXTS)
+
+
+def copied(text: pl.Expr) -> pl.Expr:
+    """The same texts in memory of their own: what is merely picked out of a frame holds on to all that it held."""
+    return pl.concat_str(text, pl.lit(""))
+
+
+def _first_true(conditions: Sequence[Expression]) -> pl.Expr:
+    """The position of the first condition that is true; NULL when none is."""
+    return pl.coalesce(
+        *(
+            pl.when(to_polars(condition)).then(pl.lit(position, dtype=pl.UInt8))
+            for position, condition in enumerate(conditions)
+        )
+    )
+
+
+def _excluded(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
+    codes = pl.Series([rule.code for rule in rubric.exclusions], dtype=pl.String)
+    reasons = codes.gather(rows["_exclusion"])
+    return with_definitions(rows.lazy(), rubric.excluded_definitions).collect().with_columns(reason=reasons)
+
+
+def _rejected(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
+    rules = [rubric.rejects[position] for position in rows["_reject"]]
+    return pl.DataFrame(
+        {
+            "line": rows["line"],
+            "column": [rule.column for rule in rules],
+            "code": [rule.code for rule in rules],
+            "reason": [rule.reason for rule in rules],
+        },
+        schema={"line": pl.Int64, "column": pl.String, "code": pl.String, "reason": pl.String},
+    )

@@ -1,0 +1,74 @@
+"""Whether replacing a scored day would lose rows by accident: such a day stays as it is.
+
+A source that has forgotten a day (retention), a file that was moved, or a wrong address must not erase scores.
+
+Source: SPEC 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.chat.kpis import ALL_TENANTS
+
+TENANT_MIN_ROWS = 30
+"""A tenant with fewer scored rows is not looked at by itself: two rows become one on any day."""
+_SHRINKS_BELOW = 2  # one part in so many must still be there
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """Rows of one tenant on one day: scored ones, and those that were excluded (a text was NULL)."""
+
+    scored: int = 0
+    excluded: int = 0
+
+    @property
+    def both(self) -> int:
+        """Scored and excluded rows."""
+        return self.scored + self.excluded
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Rows that a tenant (`*` for all, None for rows without one) had on a day, and those that the source has now."""
+
+    tenant_id: str | None
+    before: int
+    now: int
+
+
+RowsByTenant = Mapping[str | None, RowCounts]
+"""Rows by tenant; `*` are those of all tenants."""
+
+
+def rows_by_tenant(kpis: Iterable[Mapping[str, Any]]) -> dict[str | None, RowCounts]:
+    """The counts that the KPI rows of one day hold."""
+    return {row["tenant_id"]: RowCounts(row["rows"], row["excluded"]) for row in kpis}
+
+
+def losses(before: RowsByTenant, now: RowsByTenant, erased: Mapping[str | None, int]) -> tuple[Loss, ...]:
+    """What would be lost, all tenants first; empty where the day may be replaced.
+
+    Lost is a day, or a tenant with at least `TENANT_MIN_ROWS` scored rows, of which fewer than half of the scored rows
+    are left, or nothing at all. `erased` rows of `before` are those of erased sessions: they do not count.
+    """
+    found = []
+    for tenant, counts in before.items():
+        left = now.get(tenant, RowCounts())
+        expected = RowCounts(max(0, counts.scored - erased.get(tenant, 0)), counts.excluded)
+        if tenant != ALL_TENANTS and counts.scored < TENANT_MIN_ROWS:
+            continue
+        if expected.scored > _SHRINKS_BELOW * left.scored:
+            found.append(Loss(tenant, expected.scored, left.scored))
+        elif expected.both and not left.both:
+            found.append(Loss(tenant, expected.both, 0))
+    return tuple(sorted(found, key=lambda one: (one.tenant_id != ALL_TENANTS, -one.before, one.tenant_id or "")))
+
+
+def most_replaceable(now: RowsByTenant, erased: Mapping[str | None, int]) -> dict[str | None, int]:
+    """The most scored rows that may stand in a day, by tenant, for it to be replaced by these."""
+    tenants = {*now, *erased}
+    return {tenant: _SHRINKS_BELOW * now.get(tenant, RowCounts()).scored + erased.get(tenant, 0) for tenant in tenants}

@@ -1,0 +1,136 @@
+"""Chat rows to scores as one readable GoogleSQL query, in two shapes: to read and paste, or to keep a whole day.
+
+Names of tables are checked by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import pyarrow as pa
+
+from scoring.chat.row_ids import TEXTS, key_sql, ordinal_sql, row_id_sql
+from scoring.chat.rubric import RowRubric
+from scoring.rules.arrow_types import field
+from scoring.rules.evaluation_order import steps
+from scoring.rules.expressions import Definition, Expression
+from scoring.rules.googlesql_backend import literal, to_sql
+
+# The first rule that keeps a row from being scored: its place among the rejects, then the exclusions; NULL when scored.
+UNSCORED_BY = field("unscored_by", pa.int64(), "채점하지 않은 규칙의 순번(거부, 다음 제외). 채점했으면 NULL")
+NAIVE = field("naive", pa.bool_(), "시각에 시간대가 없어 UTC로 읽었는가")
+
+# Where the production view has the columns. Source: SPEC 1.1.
+PRODUCTION_PATHS: Mapping[str, str] = MappingProxyType(
+    {
+        "timestamp": "timestamp",
+        "tenant_id": "tenant_id",
+        "session_id": "request_metadata.session_id",
+        "user_input": "user_input",
+        "llm_response": "llm_response",
+        "input_tokens": "input_tokens",
+        "output_tokens": "output_tokens",
+    }
+)
+
+_TOKENS = ("input_tokens", "output_tokens")
+_Queries = list[tuple[str, str]]
+
+
+def chat_rows_query(
+    source: str, paths: Mapping[str, str] = PRODUCTION_PATHS, period: tuple[str, str] | None = None
+) -> str:
+    """The chat rows of a table (in backquotes) whose columns stand at these `paths`, of the production view's types.
+
+    `period`: the first instant and the one after the last, in GoogleSQL.
+    """
+    columns = [
+        *(f"{path} AS {name}" for name, path in paths.items() if name not in _TOKENS),
+        *(f"IF(IS_NAN({paths[name]}), NULL, {paths[name]}) AS {name}" for name in _TOKENS),
+        f"FALSE AS {NAIVE.name}",
+    ]
+    where = f"\nWHERE {paths['timestamp']} >= {period[0]} AND {paths['timestamp']} < {period[1]}" if period else ""
+    return "SELECT\n  " + ",\n  ".join(columns) + f"\nFROM {source}{where}"
+
+
+def scoring_query(rubric: RowRubric, *, chat_rows: str, time_zone: str, keep_text: str) -> str:
+    """The rows of the query `chat_rows` as the columns of the score table, in the order of time.
+
+    Rows that the rubric rejects or excludes are left out.
+    """
+    parts = _judged(rubric, chat_rows, time_zone)
+    parts.append(("scorable", f"SELECT *\nFROM {parts[-1][0]}\nWHERE {UNSCORED_BY.name} IS NULL"))
+    query = _scored(rubric, parts, rubric.scores_schema.names, keep_text)
+    return f"{query}\nORDER BY timestamp, row_id"
+
+
+def staged_query(rubric: RowRubric, *, chat_rows: str, time_zone: str, keep_text: str) -> str:
+    """Every row of the query `chat_rows` once, as `staged_schema` has it: what the tables of a day are made of."""
+    parts = _judged(rubric, chat_rows, time_zone)
+    return _scored(rubric, parts, staged_schema(rubric).names, keep_text)
+
+
+def staged_schema(rubric: RowRubric) -> pa.Schema:
+    """The columns of the score table, and what is known of rows that are not scored: their scores mean nothing."""
+    return rubric.scores_schema.append(UNSCORED_BY).append(NAIVE)
+
+
+def with_tables(parts: Sequence[tuple[str, str]], query: str) -> str:
+    """A query over named queries."""
+    named = ",\n".join(f"{name} AS (\n{_indented(part)}\n)" for name, part in parts)
+    return f"WITH\n{named}\n{query}"
+
+
+def step_queries(definitions: Sequence[Definition], source: str) -> _Queries:
+    """Named queries, each over the one before it, the first over `source`: its columns and those of one more step."""
+    queries = []
+    previous = source
+    for number, step in enumerate(steps(definitions), start=1):
+        columns = ",\n".join(
+            f"  -- {definition.title} ({definition.source})\n  {to_sql(definition.expression)} AS {definition.name}"
+            for definition in step
+        )
+        name = f"step_{number}"
+        queries.append((name, f"SELECT\n  *,\n{columns}\nFROM {previous}"))
+        previous = name
+    return queries
+
+
+def _judged(rubric: RowRubric, chat_rows: str, time_zone: str) -> _Queries:
+    """The rows with their day, their key, and what keeps them from being scored."""
+    unusable = [rule.condition for rule in rubric.rejects] + [rule.condition for rule in rubric.exclusions]
+    whens = "\n    ".join(f"WHEN {to_sql(condition)} THEN {place}" for place, condition in enumerate(unusable))
+    judged = (
+        f"SELECT\n  *,\n  DATE(timestamp, {literal(time_zone)}) AS score_date,\n  {key_sql()} AS row_key,\n"
+        f"  CASE\n    {whens} END AS {UNSCORED_BY.name}\nFROM chat_rows"
+    )
+    return [("chat_rows", chat_rows), ("judged", judged)]
+
+
+def _scored(rubric: RowRubric, parts: _Queries, output_columns: Sequence[str], keep_text: str) -> str:
+    """The rows of the last part with every definition and a number that tells equal keys apart."""
+    parts = [*parts, *step_queries(rubric.definitions, parts[-1][0])]
+    # Numbered once: two window functions may number rows that are equal in everything differently.
+    ordinal = ordinal_sql(UNSCORED_BY.name)
+    parts.append(("numbered", f"SELECT\n  *,\n  {ordinal} AS key_ordinal\nFROM {parts[-1][0]}"))
+    computed = {
+        "row_id": row_id_sql(),
+        "rubric": literal(rubric.id),
+        "rubric_version": literal(rubric.version),
+        **{text: _kept_text(text, rubric.flagged, keep_text) for text in TEXTS},
+    }
+    columns = ",\n  ".join(f"{computed[name]} AS {name}" if name in computed else name for name in output_columns)
+    return with_tables(parts, f"SELECT\n  {columns}\nFROM numbered")
+
+
+def _kept_text(text: str, flagged: Expression, keep_text: str) -> str:
+    if keep_text == "all":
+        return text
+    if keep_text == "none":
+        return "CAST(NULL AS STRING)"
+    return f"IF({to_sql(flagged)}, {text}, NULL)"
+
+
+def _indented(query: str) -> str:
+    return "\n".join(f"  {line}" for line in query.splitlines())

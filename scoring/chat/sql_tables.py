@@ -1,0 +1,213 @@
+"""The tables of a day as GoogleSQL: what the local engine writes and reads back, computed inside BigQuery.
+
+Each takes the day as the parameter `@day` and names of tables in backquotes. The source is scored once, into a staged
+day; everything else reads that, or the score table, whose rows are a tenth of the source's in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient
+from scoring.chat.rubric import RowRubric
+from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_tables
+from scoring.rules.expressions import Column, Tenths
+from scoring.rules.googlesql_backend import literal, to_sql
+
+_OF_DAY = "WHERE score_date = @day"
+_WORST_FIRST = "final_score, timestamp, row_id"
+
+
+def fates_query(staged: str) -> str:
+    """`row_count` and `naive_count` of the staged rows by tenant and by the rule that left them unscored (or NULL)."""
+    keys = f"tenant_id, {UNSCORED_BY.name}"
+    counts = f"COUNT(*) AS row_count, COUNTIF({NAIVE.name}) AS naive_count"
+    return f"SELECT {keys}, {counts}\nFROM {staged}\nGROUP BY {keys}"
+
+
+def contents_query(chat_rows: str, time_zone: str) -> str:
+    """`row_count` and `row_hash` by `day` and `tenant_id` of the query `chat_rows`, whatever the order of its rows.
+
+    The texts are left out: reading them to see whether a day has changed would cost as much as scoring it.
+    """
+    columns = ("UNIX_MICROS(timestamp)", "tenant_id", "session_id", "input_tokens", "output_tokens")
+    parts = ", '|', ".join(f"IFNULL(CAST({column} AS STRING), '-')" for column in columns)
+    return (
+        f"SELECT DATE(timestamp, {literal(time_zone)}) AS day, tenant_id, COUNT(*) AS row_count,\n"
+        f"  BIT_XOR(FARM_FINGERPRINT(CONCAT({parts}))) AS row_hash\n"
+        f"FROM (\n{chat_rows}\n)\nWHERE timestamp IS NOT NULL\nGROUP BY day, tenant_id"
+    )
+
+
+def scores_query(rubric: RowRubric, staged: str, personal: Collection[str]) -> str:
+    """The rows of the score table. Those of sessions whose hash is in @erased have NULL in the `personal` columns."""
+    columns = _unless_erased(rubric.scores_schema.names, personal)
+    return f"SELECT {columns}\nFROM {staged}\nWHERE {UNSCORED_BY.name} IS NULL"
+
+
+def excluded_query(rubric: RowRubric, staged: str, personal: Collection[str]) -> str:
+    """The rows of the excluded table, with the code of their reason and their own alerts; @erased as above."""
+    rejects, codes = len(rubric.rejects), [rule.code for rule in rubric.exclusions]
+    definitions = step_queries(rubric.excluded_definitions, "excluded")
+    computed = {"reason", *(definition.name for definition in rubric.excluded_definitions)}
+    copied = _unless_erased([name for name in rubric.excluded_schema.names if name not in computed], personal)
+    excluded = (
+        f"SELECT {copied},\n  {_chosen(codes, f'{UNSCORED_BY.name} - {rejects}')} AS reason\n"
+        f"FROM {staged}\nWHERE {UNSCORED_BY.name} >= {rejects}"
+    )
+    columns = _named(rubric.excluded_schema.names)
+    return with_tables([("excluded", excluded), *definitions], f"SELECT {columns}\nFROM {definitions[-1][0]}")
+
+
+def rejected_query(rubric: RowRubric, staged: str, file: str) -> str:
+    """The rows of the rejected table; a table has no lines."""
+    chosen = {
+        "column": [rule.column for rule in rubric.rejects],
+        "code": [rule.code for rule in rubric.rejects],
+        "reason": [rule.reason for rule in rubric.rejects],
+    }
+    columns = ",\n  ".join(f"{_chosen(values, UNSCORED_BY.name)} AS `{name}`" for name, values in chosen.items())
+    return (
+        f"SELECT\n  @day AS score_date,\n  {literal(file)} AS file,\n  CAST(NULL AS INT64) AS line,\n  {columns},\n"
+        f"  {literal(rubric.id)} AS rubric\nFROM {staged}\nWHERE {UNSCORED_BY.name} < {len(rubric.rejects)}"
+    )
+
+
+def kpis_query(rubric: RowRubric, scores: str, excluded: str) -> str:
+    """The rows of the KPI table: a row per tenant and one for all (`*`), also when the day has no rows."""
+    totals: list[Measure | Quotient] = [*rubric.measures, *rubric.quotients]
+    counted = ["rows", "excluded", *(total.name for total in totals)]
+    # Every row counts for its tenant and for all; the row of zeros stands for a day without rows.
+    sums = "\nUNION ALL\n".join(
+        [
+            _sums(scores, totals, "rows", counted),
+            _sums(excluded, rubric.excluded_measures, "excluded", counted),
+            f"SELECT {literal(ALL_TENANTS)}, {', '.join('0' for _ in counted)}",
+        ]
+    )
+    added = (
+        f"SELECT\n  tenant AS tenant_id,\n  {', '.join(f'SUM(`{name}`) AS `{name}`' for name in counted)}\n"
+        f"FROM sums CROSS JOIN UNNEST([tenant_id, {literal(ALL_TENANTS)}]) AS tenant\nGROUP BY tenant"
+    )
+    computed = {
+        "score_date": "@day",
+        "excluded_rate": "SAFE_DIVIDE(excluded, `rows` + excluded)",
+        "rubric": literal(rubric.id),
+        "rubric_version": literal(rubric.version),
+    }
+    for quotient in rubric.quotients:
+        computed |= _quotient_columns(quotient)
+    return with_tables([("sums", sums), ("added", added)], _selected(rubric.kpis_schema.names, computed, "added"))
+
+
+def crosstab_query(rubric: RowRubric, scores: str) -> str:
+    """The rows of the cross table: counts, percent of the day, and means of the pairs of grades that occur."""
+    crosstab = rubric.crosstab
+    keys = ", ".join(crosstab.keys)
+    sums = ", ".join(f"SUM({score}) AS {score}" for score in crosstab.mean_scores)
+    counted = (
+        f"SELECT {keys}, COUNT(*) AS cnt, SUM(COUNT(*)) OVER (PARTITION BY score_date) AS day_total, {sums}\n"
+        f"FROM {scores}\n{_OF_DAY}\nGROUP BY {keys}"
+    )
+    computed = {
+        "pct": _rounded("cnt * 100", "day_total", digits=2),
+        **{f"avg_{score.removesuffix('_score')}": _rounded(score, "cnt", digits=1) for score in crosstab.mean_scores},
+        "rubric": literal(rubric.id),
+        "rubric_version": literal(rubric.version),
+    }
+    return with_tables([("counted", counted)], _selected(rubric.crosstab_schema.names, computed, "counted"))
+
+
+def failure_types_query(scores: str) -> str:
+    """How many rows of the day have each failure type, most first."""
+    return (
+        f"SELECT failure_type, COUNT(*) AS row_count\nFROM {scores}\n{_OF_DAY} AND failure_type IS NOT NULL\n"
+        "GROUP BY failure_type\nORDER BY row_count DESC, failure_type"
+    )
+
+
+def worst_rows_query(scores: str, columns: Sequence[str], rows: int) -> str:
+    """The rows of the day with the lowest scores, worst first."""
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {_WORST_FIRST}\nLIMIT {rows}"
+
+
+def worst_of_cells_query(rubric: RowRubric, scores: str, rows: int) -> str:
+    """The worst row ids of the day by pair of grades."""
+    pair = f"{rubric.crosstab.row_grade}, {rubric.crosstab.column_grade}"
+    worst = f"ARRAY_AGG(row_id ORDER BY {_WORST_FIRST} LIMIT {rows}) AS row_ids"
+    return f"SELECT {worst}\nFROM {scores}\n{_OF_DAY}\nGROUP BY {pair}"
+
+
+def clusters_query(scores: str) -> str:
+    """`total` (tenths) and `size` of the final scores of each session of the day; a turn without one stands alone."""
+    return (
+        "SELECT IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
+        f"  SUM({to_sql(Tenths(Column('final_score')))}) AS total\nFROM {scores}\n{_OF_DAY}\nGROUP BY cluster"
+    )
+
+
+def cluster_moments_query(scores: str) -> str:
+    """What `mean_of_moments` needs of these clusters, in one row."""
+    return with_tables(
+        [("clusters", clusters_query(scores))],
+        "SELECT COUNT(*) AS clusters, SUM(size) AS size, SUM(total) AS total, SUM(total * total) AS of_sums,\n"
+        "  SUM(total * size) AS mixed, SUM(size * size) AS of_sizes\nFROM clusters",
+    )
+
+
+def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> str:
+    """These rows of the day."""
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
+
+
+def alert_examples_query(scores: str, rows: int) -> str:
+    """The worst row ids of the day by alert rule and tenant, the tenant also as `*`."""
+    return (
+        f"SELECT rule, tenant AS tenant_id, ARRAY_AGG(row_id ORDER BY {_WORST_FIRST} LIMIT {rows}) AS row_ids\n"
+        f"FROM {scores} CROSS JOIN UNNEST(alert_rules) AS rule\n"
+        f"  CROSS JOIN UNNEST([tenant_id, {literal(ALL_TENANTS)}]) AS tenant\n"
+        f"{_OF_DAY}\nGROUP BY rule, tenant"
+    )
+
+
+def _sums(table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]) -> str:
+    """The sums of one table by tenant, with 0 for what it does not count."""
+    known = {count_as: "COUNT(*)"} | {total.name: f"SUM({to_sql(total.expression)})" for total in totals}
+    columns = ",\n  ".join(f"{known.get(name, '0')} AS `{name}`" for name in counted)
+    return f"SELECT\n  tenant_id,\n  {columns}\nFROM {table}\n{_OF_DAY}\nGROUP BY tenant_id"
+
+
+def _quotient_columns(quotient: Quotient) -> dict[str, str]:
+    """The value of a quotient; with a target also the target and whether it is met."""
+    value = f"SAFE_DIVIDE({quotient.name}, `rows` * {quotient.scale})"
+    columns = {quotient.name: value}
+    if quotient.target:
+        goal = f"CAST({quotient.target.value!r} AS FLOAT64)"
+        columns[f"{quotient.name}_target"] = goal
+        columns[f"{quotient.name}_met"] = f"{value} {quotient.target.operator} {goal}"
+    return columns
+
+
+def _rounded(numerator: str, denominator: str, digits: int) -> str:
+    """A quotient of whole numbers rounded half away from zero, in whole numbers until the last step."""
+    scale = 10**digits
+    return f"DIV(({numerator} * {2 * scale} + {denominator}), ({denominator} * 2)) / {scale}"
+
+
+def _unless_erased(names: Iterable[str], personal: Collection[str]) -> str:
+    erased = "TO_HEX(SHA256(session_id)) IN UNNEST(@erased)"
+    return ", ".join(f"IF({erased}, NULL, `{name}`) AS `{name}`" if name in personal else f"`{name}`" for name in names)
+
+
+def _selected(names: Iterable[str], computed: Mapping[str, str], table: str) -> str:
+    columns = ",\n  ".join(f"{computed[name]} AS `{name}`" if name in computed else f"`{name}`" for name in names)
+    return f"SELECT\n  {columns}\nFROM {table}"
+
+
+def _chosen(values: Sequence[str], place: str) -> str:
+    """The value at a place of a list."""
+    return f"[{', '.join(map(literal, values))}][OFFSET({place})]"
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -1,0 +1,1 @@
+"""The rule language: expressions and bands, their order of evaluation, and the three backends."""

@@ -1,0 +1,81 @@
+"""Arrow schemas of score tables, derived from the rules that fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from scoring.chat.kpis import Measure, Quotient
+from scoring.errors import RuleError
+from scoring.rules.expressions import (
+    Case,
+    Count,
+    Definition,
+    Expression,
+    Fired,
+    Length,
+    Matches,
+    MostLost,
+    Ratio,
+    Sum,
+    Value,
+    WeightedScore,
+)
+
+TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+
+def field(name: str, data_type: pa.DataType, description: str) -> pa.Field:
+    """A nullable column with its description, which every warehouse shows."""
+    return pa.field(name, data_type, metadata={"description": description})
+
+
+def definition_fields(definitions: Sequence[Definition]) -> list[pa.Field]:
+    """A column per definition."""
+    return [
+        field(definition.name, arrow_type(definition.expression), f"{definition.title} ({definition.source})")
+        for definition in definitions
+    ]
+
+
+def quotient_fields(quotients: Sequence[Quotient]) -> list[pa.Field]:
+    """Up to three columns per quotient: its value, its target and whether that is met."""
+    fields = []
+    for quotient in quotients:
+        fields.append(field(quotient.name, pa.float64(), f"{quotient.title} ({quotient.source})"))
+        if quotient.target:
+            fields.append(field(f"{quotient.name}_target", pa.float64(), f"{quotient.title} 목표"))
+            fields.append(field(f"{quotient.name}_met", pa.bool_(), f"{quotient.title} 목표 달성 여부"))
+    return fields
+
+
+def measure_fields(measures: Sequence[Measure]) -> list[pa.Field]:
+    """A whole-number column per measure."""
+    return [field(measure.name, pa.int64(), measure.title) for measure in measures]
+
+
+def arrow_type(expression: Expression) -> pa.DataType:
+    """The type of the column that an expression fills.
+
+    Raises:
+        RuleError: the expression is of a kind that is no column of its own.
+    """
+    match expression:
+        case Length() | Count() | Sum():
+            return pa.int64()
+        case Matches():
+            return pa.bool_()
+        case Ratio() | WeightedScore():
+            return pa.float64()
+        case Fired():
+            return pa.list_(pa.string())
+        case MostLost():
+            return pa.string()
+        case Case(branches):
+            first = branches[0].value
+            if not isinstance(first, Value):
+                return arrow_type(first)
+            return pa.string() if isinstance(first.value, str) else pa.int64()
+        case _:
+            raise RuleError(f"a column cannot be filled by {type(expression).__name__} alone")

@@ -1,0 +1,145 @@
+"""One row explained: which rules fired and how many points each gave. The rules in plain Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from scoring.rules.expressions import (
+    AllOf,
+    AnyOf,
+    Case,
+    Column,
+    Compare,
+    ContainsAny,
+    Count,
+    Definition,
+    Expression,
+    Fired,
+    IsIn,
+    IsNull,
+    Length,
+    Matches,
+    MostLost,
+    Not,
+    Ratio,
+    Sum,
+    Tenths,
+    Value,
+    WeightedScore,
+)
+
+_OPERATORS = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One rule of one column: what was found (Korean) and what it gave; a rule not met gives 0."""
+
+    column: str
+    label: str
+    points: int | str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All columns of one row, and the findings behind its points in the order of the rubric."""
+
+    values: dict[str, Any]
+    findings: tuple[Finding, ...]
+
+
+def explain(definitions: Sequence[Definition], row: Row) -> Explanation:
+    """Every column of one scored row and the rules behind it. `row` holds the input columns; None is NULL."""
+    values = dict(row)
+    findings: list[Finding] = []
+    for definition in definitions:
+        values[definition.name] = evaluate(definition.expression, values)
+        findings.extend(_findings(definition.name, definition.expression, values))
+    return Explanation(values, tuple(findings))
+
+
+def evaluate(expression: Expression, row: Row) -> Any:
+    """The value of an expression for one row; None is NULL."""
+    match expression:
+        case Column(name):
+            return row[name]
+        case Value(value):
+            return value
+        case Length(text):
+            return len(evaluate(text, row))
+        case Count(text, pattern):
+            return sum(1 for _ in re.finditer(pattern.regex, evaluate(text, row)))
+        case Matches(text, pattern):
+            return re.search(pattern.regex, evaluate(text, row)) is not None
+        case ContainsAny(text, words):
+            return any(word in evaluate(text, row) for word in words)
+        case Ratio(numerator, denominator):
+            return _ratio(evaluate(numerator, row), evaluate(denominator, row))
+        case Compare(left, operator, right):
+            pair = evaluate(left, row), evaluate(right, row)
+            return None if None in pair else _OPERATORS[operator](*pair)
+        case IsIn(value, options):
+            found = evaluate(value, row)
+            return None if found is None else found in options
+        case IsNull(value):
+            return evaluate(value, row) is None
+        case AllOf(terms):
+            truths = [evaluate(term, row) for term in terms]
+            return False if False in truths else None if None in truths else True
+        case AnyOf(terms):
+            truths = [evaluate(term, row) for term in terms]
+            return True if True in truths else None if None in truths else False
+        case Not(term):
+            truth = evaluate(term, row)
+            return None if truth is None else not truth
+        case Sum(terms):
+            return sum(evaluate(term, row) for term in terms)
+        case Case(_, otherwise):
+            taken = _taken(expression, row)
+            return evaluate(expression.branches[taken].value if taken is not None else otherwise, row)
+        case WeightedScore(weighted):
+            return (sum(weight * row[score.name] for weight, score in weighted) + 5) // 10 / 10
+        case Tenths(score):
+            return round(row[score.name] * 10)
+        case MostLost(components):
+            return max(components, key=lambda component: component[1] - row[component[0]])[0]
+        case Fired(rules):
+            return [rule for rule, condition in rules if evaluate(condition, row) is True]
+
+
+def _ratio(numerator: float | None, denominator: float | None) -> float | None:
+    if numerator is None or not denominator:
+        return None
+    try:
+        quotient = numerator / denominator
+    except OverflowError:
+        return None
+    return quotient if isfinite(quotient) else None
+
+
+def _taken(case: Case, row: Row) -> int | None:
+    """The position of the branch that is taken, None for the ELSE."""
+    for position, branch in enumerate(case.branches):
+        if evaluate(branch.condition, row) is True:
+            return position
+    return None
+
+
+def _findings(column: str, expression: Expression, row: Row) -> list[Finding]:
+    """The labelled rules of a column: each term of a sum, the branch taken of a case."""
+    if isinstance(expression, Sum):
+        return [finding for term in expression.terms for finding in _findings(column, term, row)]
+    if not isinstance(expression, Case):
+        return []
+    taken = _taken(expression, row)
+    if taken is not None:
+        branch = expression.branches[taken]
+        return [Finding(column, branch.label, evaluate(branch.value, row))] if branch.label else []
+    label = expression.otherwise_label or " / ".join(branch.label for branch in expression.branches)
+    return [Finding(column, label, evaluate(expression.otherwise, row))] if label else []

@@ -1,0 +1,267 @@
+"""The closed vocabulary of row rules: texts, lengths, counts, ratios, comparisons, cases, sums.
+
+A rule is a value built from these nodes and nothing else, so that each backend (`polars_backend`, `googlesql_backend`,
+`row_explanation`) can translate it completely. NULL behaves as in BigQuery: any NULL operand gives NULL, a comparison
+with NULL is not true, and a CASE then falls through to its ELSE.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from scoring.errors import RuleError
+from scoring.rules.bands import Bands
+
+Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+LiteralValue = str | int | float | None
+
+# RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere.
+_PORTABLE_ESCAPES = frozenset("ntrf")
+_SET = re.compile(r"\[\^?\]?([^\]]*)\]")
+# $, flags and look-arounds, a repetition without a lower bound, possessive repetitions.
+_NOT_PORTABLE = re.compile(r"\$|\(\?(?!:)|\{,|[*+?}]\+")
+# Nested and named sets, and the set operators of Rust and of future Python.
+_NOT_PORTABLE_IN_SET = re.compile(r"\[|&&|--|~~|\|\|")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression that RE2, Rust's regex and Python's re read alike.
+
+    Raises:
+        RuleError: it uses a class, an anchor or a group that the engines read differently.
+    """
+
+    regex: str
+
+    def __post_init__(self) -> None:
+        for escape in re.findall(r"\\(.)", self.regex, flags=re.DOTALL):
+            if escape.isalnum() and escape not in _PORTABLE_ESCAPES:
+                raise RuleError(
+                    f"regex {self.regex!r} uses \\{escape}, which engines read differently",
+                    fix=r"write the characters out: [0-9] for \d, [\t\n\f\r ] for \s, [0-9A-Za-z_] for \w",
+                )
+        unescaped = re.sub(r"\\.", "", self.regex, flags=re.DOTALL)
+        sets = _SET.findall(unescaped)
+        outside_sets = _SET.sub("", unescaped)
+        if _NOT_PORTABLE.search(outside_sets) or any(_NOT_PORTABLE_IN_SET.search(chars) for chars in sets):
+            raise RuleError(f"regex {self.regex!r} has a part that engines read differently")
+        try:
+            re.compile(self.regex)
+        except re.error as error:
+            raise RuleError(f"regex {self.regex!r} is none: {error}") from error
+
+
+@dataclass(frozen=True)
+class Column:
+    """An input column, or a column defined earlier in the same rubric."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Value:
+    """A constant."""
+
+    value: LiteralValue
+
+
+@dataclass(frozen=True)
+class Length:
+    """Unicode code points of a text."""
+
+    text: Column
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often a pattern occurs in a text, without overlaps."""
+
+    text: Column
+    pattern: Pattern
+
+
+@dataclass(frozen=True)
+class Matches:
+    """Whether a pattern occurs in a text."""
+
+    text: Column
+    pattern: Pattern
+
+
+@dataclass(frozen=True)
+class ContainsAny:
+    """Whether one of some literal words occurs in a text."""
+
+    text: Column
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """`SAFE_DIVIDE`: NULL where the denominator is 0, an operand is NULL, or the quotient overflows."""
+
+    numerator: Expression
+    denominator: Expression
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Whole-number sum of terms that are never NULL."""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Compare:
+    """A comparison; NULL when a side is NULL."""
+
+    left: Expression
+    operator: Operator
+    right: Expression
+
+
+@dataclass(frozen=True)
+class IsIn:
+    """Whether a value is one of some constants."""
+
+    value: Expression
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class IsNull:
+    """Whether a value is NULL; never NULL itself."""
+
+    value: Expression
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Three-valued AND."""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """Three-valued OR."""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    """Three-valued NOT."""
+
+    term: Expression
+
+
+@dataclass(frozen=True)
+class When:
+    """One branch of a CASE. `label` (Korean) tells people what was found when the branch is taken."""
+
+    condition: Expression
+    value: Expression
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """The first branch whose condition is true, else `otherwise`."""
+
+    branches: tuple[When, ...]
+    otherwise: Expression
+    otherwise_label: str = ""
+
+
+@dataclass(frozen=True)
+class WeightedScore:
+    """Weighted mean of whole-number scores with one decimal, rounded half away from zero.
+
+    Weights are integer percents that add up to 100; the arithmetic is done in integers, because binary floats round
+    61.25 to 61.2. Scores must not be negative.
+    """
+
+    terms: tuple[tuple[int, Column], ...]
+
+    def __post_init__(self) -> None:
+        total = sum(weight for weight, _ in self.terms)
+        if total != 100:
+            raise RuleError(f"weights must add up to 100 %, these add up to {total} %")
+
+
+@dataclass(frozen=True)
+class Tenths:
+    """A score with one decimal as a whole number of tenths, so that sums are exact on every engine."""
+
+    score: Column
+
+
+@dataclass(frozen=True)
+class MostLost:
+    """The name of the component furthest below its maximum; ties go to the earlier one."""
+
+    components: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Fired:
+    """The ids of the conditions that are true, in their order; an empty list when none is."""
+
+    rules: tuple[tuple[str, Expression], ...]
+
+
+Expression = (
+    Column
+    | Value
+    | Length
+    | Count
+    | Matches
+    | ContainsAny
+    | Ratio
+    | Sum
+    | Compare
+    | IsIn
+    | IsNull
+    | AllOf
+    | AnyOf
+    | Not
+    | Case
+    | WeightedScore
+    | Tenths
+    | MostLost
+    | Fired
+)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A named output column: its expression, what it is (Korean), and the clause it comes from."""
+
+    name: str
+    expression: Expression
+    title: str
+    source: str
+
+
+def points(earned: int, when: Expression, label: str) -> Case:
+    """`earned` points where the condition is true, else none."""
+    return Case((When(when, Value(earned), label),), Value(0))
+
+
+def banded(number: Expression, bands: Bands[int] | Bands[str], name: str) -> Case:
+    """A CASE over the cuts of `bands`; a NULL number reaches no cut and earns what lies beyond the last."""
+    operator: Operator = ">=" if bands.edge == "at_least" else "<="
+    sign = "≥" if bands.edge == "at_least" else "≤"
+    branches = tuple(
+        When(Compare(number, operator, Value(cut)), Value(earned), f"{name} {sign} {cut}") for cut, earned in bands.cuts
+    )
+    return Case(branches, Value(bands.beyond), f"{name}: 어느 구간에도 들지 않음")
+
+
+def alternation(words: tuple[str, ...]) -> str:
+    """A regex that finds any of these words, character by character."""
+    return "|".join(re.sub(r"([.?*+|(){}\[\]\\^$])", r"\\\1", word) for word in words)

@@ -1,0 +1,113 @@
+"""Row rules as GoogleSQL expressions; `googlesql_scoring` and `googlesql_tables` make queries of them.
+
+Nothing here is quoted by hand from data: constants come from rubrics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from scoring.rules.expressions import (
+    AllOf,
+    AnyOf,
+    Case,
+    Column,
+    Compare,
+    ContainsAny,
+    Count,
+    Expression,
+    Fired,
+    IsIn,
+    IsNull,
+    Length,
+    LiteralValue,
+    Matches,
+    MostLost,
+    Not,
+    Pattern,
+    Ratio,
+    Sum,
+    Tenths,
+    Value,
+    WeightedScore,
+    alternation,
+)
+
+
+def to_sql(expression: Expression) -> str:
+    """The GoogleSQL text of an expression."""
+    match expression:
+        case Column(name):
+            return name
+        case Value(value):
+            return literal(value)
+        case Length(text):
+            return f"LENGTH({to_sql(text)})"
+        case Count(text, pattern):
+            return f"ARRAY_LENGTH(REGEXP_EXTRACT_ALL({to_sql(text)}, {_regex(pattern.regex)}))"
+        case Matches(text, pattern):
+            return f"REGEXP_CONTAINS({to_sql(text)}, {_regex(pattern.regex)})"
+        case ContainsAny(text, words):
+            return f"REGEXP_CONTAINS({to_sql(text)}, {_regex(alternation(words))})"
+        case Ratio(numerator, denominator):
+            return f"SAFE_DIVIDE({to_sql(numerator)}, {to_sql(denominator)})"
+        case Compare(left, operator, right):
+            return f"{to_sql(left)} {operator} {to_sql(right)}"
+        case IsIn(value, options):
+            if len(options) == 1:
+                return f"{to_sql(value)} = {literal(options[0])}"
+            return f"{to_sql(value)} IN ({', '.join(map(literal, options))})"
+        case IsNull(value):
+            return f"{to_sql(value)} IS NULL"
+        case AllOf(terms):
+            return " AND ".join(_operands(terms))
+        case AnyOf(terms):
+            return " OR ".join(_operands(terms))
+        case Not(term):
+            return f"NOT ({to_sql(term)})"
+        case Sum(terms):
+            plain = all(isinstance(term, (Column, Value, Count)) for term in terms)
+            return (" + " if plain else "\n  + ").join(map(to_sql, terms))
+        case Case(branches, otherwise):
+            whens = [f"WHEN {to_sql(branch.condition)} THEN {to_sql(branch.value)}" for branch in branches]
+            if len(whens) == 1:
+                return f"CASE {whens[0]} ELSE {to_sql(otherwise)} END"
+            return "CASE\n    " + "\n    ".join(whens) + f"\n    ELSE {to_sql(otherwise)} END"
+        case WeightedScore(weighted):
+            hundredths = " + ".join(f"{weight} * {score.name}" for weight, score in weighted)
+            # Twice in brackets: local emulators of BigQuery forget them when they write DIV as an operator.
+            return f"DIV(({hundredths} + 5), 10) / 10"
+        case Tenths(score):
+            return f"CAST(ROUND({to_sql(score)} * 10) AS INT64)"
+        case MostLost(components):
+            lost = [(name, f"{maximum} - {name}") for name, maximum in components]
+            worst = f"GREATEST({', '.join(points for _, points in lost)})"
+            whens = [f"WHEN {points} = {worst} THEN {literal(name)}" for name, points in lost]
+            return "CASE\n    " + "\n    ".join(whens) + " END"
+        case Fired(rules):
+            ids = [f"IF({to_sql(condition)}, [{literal(rule)}], [])" for rule, condition in rules]
+            return "ARRAY_CONCAT(\n    " + ",\n    ".join(ids) + ")"
+
+
+def literal(value: LiteralValue) -> str:
+    """A constant in GoogleSQL."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+    if isinstance(value, float) and math.isinf(value):
+        return "CAST('inf' AS FLOAT64)"
+    return repr(value)
+
+
+def _regex(regex: str) -> str:
+    """A raw string, as the seed writes them; a Pattern refuses what RE2 would read differently."""
+    Pattern(regex)
+    if "'" in regex:
+        return literal(regex)
+    return f"r'{regex}'"
+
+
+def _operands(terms: Iterable[Expression]) -> list[str]:
+    return [f"({to_sql(term)})" if isinstance(term, (AllOf, AnyOf)) else to_sql(term) for term in terms]

@@ -1,0 +1,1 @@
+"""Statistics: intervals, agreement, comparison, exact numbers."""

@@ -1,0 +1,117 @@
+"""How far people and the score agree: may a metric be believed where nobody looks?
+
+A pair is one label of a person beside the score of the same item, on one scale. Items of one query (its rounds, several
+people's labels) are no independent witnesses: intervals resample queries.
+
+Source: SPEC 9 (`aqb agreement`); Cohen 1968 (weighted kappa).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from scoring.stats.intervals import (
+    MIN_N_FOR_VERDICT,
+    Interval,
+    Kappa,
+    cluster_bootstrap_mean,
+    weighted_kappa,
+    wilson_interval,
+)
+
+ALL_AGENTS: Final = "*"
+# One point (or one grade) apart is adjacent; scores are sums of fractions turned into floats.
+_ADJACENT = 1 + 1e-9
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One label beside the score of the same item; `cluster` is what its items have in common, the query."""
+
+    metric: str
+    agent_type: str | None
+    cluster: Hashable
+    score: float
+    label: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One metric over the `n` pairs of one agent type (`*`: all); `clusters` are the queries behind them.
+
+    `bias` is the mean of score minus label: above 0 the score is too kind. `confusion` counts pairs by (label, score),
+    both to the nearest point.
+    """
+
+    metric: str
+    agent_type: str
+    n: int
+    clusters: int
+    exact: int
+    adjacent: int
+    bias: float
+    bias_interval: Interval | None
+    linear: Kappa
+    quadratic: Kappa
+    confusion: Mapping[tuple[int, int], int]
+
+    @property
+    def exact_interval(self) -> Interval | None:
+        """Of the rate of equal pairs."""
+        return wilson_interval(self.exact, self.n)
+
+    @property
+    def adjacent_interval(self) -> Interval | None:
+        """Of the rate of pairs at most one point apart."""
+        return wilson_interval(self.adjacent, self.n)
+
+    def trusted(self, least: float) -> bool:
+        """Whether the lower bound of linear kappa reaches `least`, over enough queries.
+
+        Linear, not quadratic: the square forgives scores that are off by a point or two, of which people see many. With
+        fewer queries than `MIN_N_FOR_VERDICT` even full agreement proves little.
+        """
+        interval = self.linear.interval
+        return interval is not None and self.clusters >= MIN_N_FOR_VERDICT and interval.low >= least
+
+
+def agreements(pairs: Iterable[Pair]) -> list[Agreement]:
+    """The agreement of every metric: over all pairs, then per agent type where there are several."""
+    by_metric: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        by_metric.setdefault(pair.metric, []).append(pair)
+    found = []
+    for metric, own in by_metric.items():
+        found.append(_agreement(metric, ALL_AGENTS, own))
+        agents = sorted({pair.agent_type for pair in own if pair.agent_type})
+        if len(agents) > 1:
+            found += [_agreement(metric, agent, [pair for pair in own if pair.agent_type == agent]) for agent in agents]
+    return found
+
+
+def _agreement(metric: str, agent_type: str, pairs: Sequence[Pair]) -> Agreement:
+    scores, labels = [pair.score for pair in pairs], [pair.label for pair in pairs]
+    clusters = [pair.cluster for pair in pairs]
+    differences = [score - label for score, label in zip(scores, labels, strict=True)]
+    return Agreement(
+        metric=metric,
+        agent_type=agent_type,
+        n=len(pairs),
+        clusters=len(set(clusters)),
+        exact=sum(abs(difference) < _EQUAL for difference in differences),
+        adjacent=sum(abs(difference) < _ADJACENT for difference in differences),
+        bias=sum(differences) / len(differences),
+        bias_interval=cluster_bootstrap_mean(differences, clusters),
+        linear=weighted_kappa(scores, labels, clusters, "linear"),
+        quadratic=weighted_kappa(scores, labels, clusters, "quadratic"),
+        confusion=Counter((_point(pair.label), _point(pair.score)) for pair in pairs),
+    )
+
+
+def _point(value: float) -> int:
+    """The nearest whole point, halves up; scores are never negative."""
+    return int(value + 0.5)

@@ -1,0 +1,201 @@
+"""Two scored test runs side by side: what changed, query by query, and how sure one may be of it.
+
+Queries are paired by their id; a query's score is the mean of its executions, and a difference is candidate minus base.
+Only queries that both runs scored count. The interval resamples queries.
+
+Source: SPEC 9 (`aqb compare`).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from scoring.errors import UsageError
+from scoring.stats.intervals import Difference, paired_difference
+
+TOTAL: Final = "weighted_total"
+# Scores are sums of fractions turned into floats: less than this is no change.
+_NO_CHANGE = 1e-9
+
+
+@dataclass(frozen=True)
+class QueryScores:
+    """One query of a run: its text and its score per metric, None where it is not known."""
+
+    text: str
+    scores: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """One scored run: who it is, and its queries by id."""
+
+    name: str
+    rubric: str
+    rubric_version: str
+    queries: Mapping[str, QueryScores]
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """One metric over the `n` queries that both runs scored; `difference` is None without any."""
+
+    metric: str
+    title: str
+    base: float | None
+    candidate: float | None
+    difference: Difference | None
+
+
+@dataclass(frozen=True)
+class QueryChange:
+    """One query whose scores changed. `change` is that of the total, else the mean over the metrics."""
+
+    query_id: str
+    text: str
+    change: float
+    base: Mapping[str, float | None]
+    candidate: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`worse` and `better` have the largest change first; `only_*` are ids that the other run does not have."""
+
+    base: RunScores
+    candidate: RunScores
+    metrics: tuple[MetricChange, ...]
+    worse: tuple[QueryChange, ...]
+    better: tuple[QueryChange, ...]
+    paired: int
+    only_base: tuple[str, ...]
+    only_candidate: tuple[str, ...]
+    reworded: tuple[str, ...]
+
+    @property
+    def versions_differ(self) -> bool:
+        """Whether the rules changed too, so that a difference need not be the agent's."""
+        return self.base.rubric_version != self.candidate.rubric_version
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`accuracy < -0.1`: what fails a comparison. `part` is `mean`, or an end of the interval, `low` or `high`."""
+
+    text: str
+    metric: str
+    part: str
+    compare: Callable[[float, float], bool]
+    limit: float
+
+    def failure(self, comparison: Comparison) -> str | None:
+        """Why the comparison fails (English, for a build log), None where it does not.
+
+        What cannot be told fails too: a build must not pass because nothing was compared.
+        """
+        difference = next(one.difference for one in comparison.metrics if one.metric == self.metric)
+        if difference is None:
+            return f"{self.text}: no query has this score in both runs"
+        if self.part == "mean":
+            value = difference.mean
+        elif difference.interval is None:
+            return f"{self.text}: too few queries for an interval"
+        else:
+            value = difference.interval.low if self.part == "low" else difference.interval.high
+        return f"{self.text}: it is {value:+.4f}" if self.compare(value, self.limit) else None
+
+
+_OPERATORS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+_CONDITION = re.compile(
+    r"\s*(?P<metric>[a-z_]+)(\.(?P<part>low|high))?\s*(?P<operator><=|>=|<|>)\s*(?P<limit>[+-]?[0-9]+(\.[0-9]+)?)\s*"
+)
+
+
+def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[Condition]:
+    """The conditions that people wrote: `metric op number`, also of an end of the interval: `accuracy.low < -0.1`.
+
+    Raises:
+        UsageError: a text is no condition, or there is no such metric.
+    """
+    found = []
+    for text in texts:
+        match = _CONDITION.fullmatch(text)
+        if not match:
+            raise UsageError(
+                f"'{text}' is no condition",
+                where="--fail-if",
+                fix='for example "accuracy < -0.1" or "accuracy.low < 0"',
+            )
+        if match["metric"] not in metrics:
+            raise UsageError(
+                f"there is no metric '{match['metric']}'", where="--fail-if", fix=f"use one of: {', '.join(metrics)}"
+            )
+        compare = _OPERATORS[match["operator"]]
+        found.append(Condition(text.strip(), match["metric"], match["part"] or "mean", compare, float(match["limit"])))
+    return found
+
+
+def compare_runs(base: RunScores, candidate: RunScores, titles: Mapping[str, str]) -> Comparison:
+    """The comparison of two runs of one rubric; `titles` are the metrics to compare, in order.
+
+    Raises:
+        UsageError: the runs were scored by different rubrics.
+    """
+    if base.rubric != candidate.rubric:
+        raise UsageError(
+            f"the runs were scored by different rubrics: {base.rubric} and {candidate.rubric}",
+            fix="score both files with the same --rubric",
+        )
+    paired = [query_id for query_id in base.queries if query_id in candidate.queries]
+    pairs = [(query_id, base.queries[query_id], candidate.queries[query_id]) for query_id in paired]
+    changes = [
+        QueryChange(query_id, before.text, change, before.scores, after.scores)
+        for query_id, before, after in pairs
+        if (change := _change(before.scores, after.scores, titles)) is not None
+    ]
+    return Comparison(
+        base=base,
+        candidate=candidate,
+        metrics=tuple(_metric_change(name, title, [pair[1:] for pair in pairs]) for name, title in titles.items()),
+        worse=tuple(sorted((one for one in changes if one.change < -_NO_CHANGE), key=_largest_first)),
+        better=tuple(sorted((one for one in changes if one.change > _NO_CHANGE), key=_largest_first)),
+        paired=len(paired),
+        only_base=tuple(query_id for query_id in base.queries if query_id not in candidate.queries),
+        only_candidate=tuple(query_id for query_id in candidate.queries if query_id not in base.queries),
+        reworded=tuple(query_id for query_id, before, after in pairs if before.text != after.text),
+    )
+
+
+def _metric_change(name: str, title: str, pairs: Sequence[tuple[QueryScores, QueryScores]]) -> MetricChange:
+    known = [
+        (before, after)
+        for one, other in pairs
+        if (before := one.scores.get(name)) is not None and (after := other.scores.get(name)) is not None
+    ]
+    if not known:
+        return MetricChange(name, title, None, None, None)
+    of_base, of_candidate = [pair[0] for pair in known], [pair[1] for pair in known]
+    difference = paired_difference(of_base, of_candidate)
+    return MetricChange(name, title, sum(of_base) / len(known), sum(of_candidate) / len(known), difference)
+
+
+def _change(
+    before: Mapping[str, float | None], after: Mapping[str, float | None], metrics: Iterable[str]
+) -> float | None:
+    """How one query changed; None where no score is known on both sides."""
+    differences = {
+        name: new - old
+        for name in metrics
+        if (old := before.get(name)) is not None and (new := after.get(name)) is not None
+    }
+    if TOTAL in differences:
+        return differences[TOTAL]
+    return sum(differences.values()) / len(differences) if differences else None
+
+
+def _largest_first(change: QueryChange) -> tuple[float, str]:
+    return (-abs(change.change), change.query_id)

@@ -1,0 +1,209 @@
+"""Checks against a response: what passed, what did not and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+from urllib.parse import unquote
+
+from scoring.stats.exact import exact_sum
+from scoring.testruns.cells import given, same
+from scoring.testruns.checks import (
+    VALUE_KEYS,
+    Check,
+    Condition,
+    EntryCheck,
+    EntryGroup,
+    Item,
+    MessageCheck,
+    NumberCheck,
+    PathCheck,
+    Source,
+)
+from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
+from scoring.testruns.raw_json import JsonObject, RawResponse
+from scoring.testruns.text_match import folded, matches
+from scoring.testruns.tool_usage import filters_of, scalars
+
+ValueLookup: TypeAlias = Literal["nested", "direct"]
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One check judged. `reason` (Korean) is '' when it passed. `only_nested`: it passes when `dataKey`
+    and `buttonKey` are looked for anywhere inside `value` and fails on the literal path, whichever
+    of the two was asked for."""
+
+    text: str
+    source: Source
+    weight: Fraction
+    passed: bool
+    reason: str
+    only_nested: bool = False
+
+
+def evaluate(
+    items: Iterable[Item], response: RawResponse, *, value_lookup: ValueLookup = "nested"
+) -> tuple[CheckResult, ...]:
+    """Judge every check of `items`, in order, followers right behind their opener.
+
+    Source: seed 003, 2-2; seed 004, 정확성.
+    """
+    return tuple(result for item in items for result in _results(item, response, value_lookup))
+
+
+def pass_ratio(results: Sequence[CheckResult]) -> Fraction | None:
+    """The weight of the checks that passed over the weight of all; None without checks."""
+    total = exact_sum(result.weight for result in results)
+    return exact_sum(result.weight for result in results if result.passed) / total if total else None
+
+
+def _results(item: Item, response: RawResponse, lookup: ValueLookup) -> Iterator[CheckResult]:
+    match item:
+        case EntryGroup():
+            yield from _group_results(item, response, lookup)
+        case MessageCheck():
+            yield _result(item, _message_reason(item, response))
+        case NumberCheck():
+            yield _result(item, _number_reason(item, response))
+        case PathCheck():
+            yield _result(item, _path_reason(item, response))
+
+
+def _result(check: Check, reason: str, only_nested: bool = False) -> CheckResult:
+    return CheckResult(check.text, check.source, check.weight, not reason, reason, only_nested)
+
+
+def _message_reason(check: MessageCheck, response: RawResponse) -> str:
+    message = folded(response.assistant_message)
+    missing = [keyword for keyword in check.keywords if folded(keyword) not in message]
+    if not missing or (check.any_of and len(missing) < len(check.keywords)):
+        return ""
+    return f"답변에 {_listed(missing)}의 언급이 없음"
+
+
+def _number_reason(check: NumberCheck, response: RawResponse) -> str:
+    stated = numbers_in(response.assistant_message)
+    missing = compare_numbers(check.numbers, stated).missing
+    return f"답변에 {', '.join(map(number_text, missing))}이(가) 없음" if missing else ""
+
+
+def _path_reason(check: PathCheck, response: RawResponse) -> str:
+    found = check.path.find(response.document)
+    if check.op == "exists":
+        there = any(_is_something(value) for value in found)
+        if there == (check.value is not False):
+            return ""
+        return f"{check.path}에 값이 {'있음' if there else '없음'}"
+    if any(_holds(check, value) for value in found):
+        return ""
+    return f"{check.path}: {_listed([check.value])} 조건({check.op})에 맞는 값이 없음{_actual(found)}"
+
+
+def _is_something(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return bool(value)
+    return value is False or given(value) is not None
+
+
+def _holds(check: PathCheck, value: object) -> bool:
+    expected = check.value
+    match check.op:
+        case "contains" if isinstance(value, str):
+            return isinstance(expected, str | int | float) and folded(str(expected)) in folded(value)
+        case "contains" if isinstance(value, list):
+            return any(_equal(expected, item) for item in value)
+        case "contains":
+            return isinstance(value, dict) and isinstance(expected, str) and expected in value
+        case "in":
+            return isinstance(expected, list) and any(_equal(choice, value) for choice in expected)
+        case "regex":
+            scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+            return scalar and matches(str(expected), str(value))
+    return _equal(expected, value)
+
+
+def _equal(expected: object, actual: object) -> bool:
+    if same(expected, actual):
+        return True
+    try:
+        return isinstance(expected, dict | list | None) and expected == actual
+    except RecursionError:
+        return False
+
+
+def _group_results(group: EntryGroup, response: RawResponse, lookup: ValueLookup) -> Iterator[CheckResult]:
+    nested, best = _best_entry(group, response, "nested")
+    searches = any(c.key in VALUE_KEYS for check in group.checks for c in check.conditions)
+    direct, best_direct = _best_entry(group, response, "direct") if searches else (nested, best)
+    passed, entry = (direct, best_direct) if lookup == "direct" else (nested, best)
+    for place, check in enumerate(group.checks):
+        reason = "" if passed[place] else _entry_reason(check, place > 0, entry, response, lookup)
+        yield _result(check, reason, only_nested=nested[place] and not direct[place])
+
+
+def _best_entry(
+    group: EntryGroup, response: RawResponse, lookup: ValueLookup
+) -> tuple[Sequence[bool], JsonObject | None]:
+    """Which checks pass on the entry that passes most, among those that match the opener."""
+    best: tuple[Sequence[bool], JsonObject | None] = ([False] * len(group.checks), None)
+    for ui_value in response.ui_values:
+        passed = [all(_meets(c, ui_value, lookup) for c in check.conditions) for check in group.checks]
+        if passed[0] and sum(passed) > sum(best[0]):
+            best = (passed, ui_value)
+    return best
+
+
+def _meets(condition: Condition, ui_value: JsonObject, lookup: ValueLookup) -> bool:
+    found = _values_of(condition.key, ui_value, lookup)
+    if condition.key == "buttonUrlContains":
+        return any(folded(str(value)) in folded(str(url)) for value in condition.values for url in found)
+    return any(same(value, actual) for value in condition.values for actual in found)
+
+
+def _values_of(key: str, ui_value: JsonObject, lookup: ValueLookup) -> Sequence[object]:
+    if key in VALUE_KEYS:
+        value = ui_value.get("value")
+        if lookup == "nested":
+            return [text for _, text in scalars(value, key)]
+        return [value[key]] if isinstance(value, dict) and key in value else []
+    if key == "filterType":
+        return sorted(filters_of(ui_value), key=str)
+    if key == "buttonUrlContains":
+        url = ui_value.get("buttonUrl")
+        return [url, unquote(url)] if isinstance(url, str) else []
+    value = ui_value.get(key)
+    if key == "setting" and isinstance(value, dict | list):
+        return [*(text for _, text in scalars(value)), *(value if isinstance(value, list) else ())]
+    return [value] if key in ui_value else []
+
+
+def _entry_reason(
+    check: EntryCheck, follows: bool, entry: JsonObject | None, response: RawResponse, lookup: ValueLookup
+) -> str:
+    wanted = ", ".join(f"{c.key}={' 또는 '.join(map(str, c.values))}" for c in check.conditions)
+    if follows and entry is None:
+        return f"앞 조건에 맞는 항목이 없어 {wanted}도 실패"
+    entries = [entry] if follows and entry is not None else response.ui_values
+    found = [value for c in check.conditions for ui in entries for value in _values_of(c.key, ui, lookup)]
+    where = "해당 항목의 값이 다름" if follows else "맞는 항목이 없음"
+    return f"{wanted}: {where}{_actual(found)}"
+
+
+def _actual(found: Sequence[object]) -> str:
+    return f" (실제: {_listed(found)})" if found else " (실제: 없음)"
+
+
+def _listed(values: Sequence[object]) -> str:
+    texts = dict.fromkeys(map(_shown, values))
+    more = f" 외 {len(texts) - _SHOWN}개" if len(texts) > _SHOWN else ""
+    return ", ".join(f'"{text}"' for text in list(texts)[:_SHOWN]) + more
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict | list):
+        return f"{len(value)}개짜리 {'객체' if isinstance(value, dict) else '목록'}"
+    return str(value).lower() if isinstance(value, bool) else str(value)[:80]

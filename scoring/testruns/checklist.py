@@ -1,0 +1,132 @@
+"""One line of the Korean checklist that the teams write: `2) dataUIList 내 formType 값이 "SELECT"인
+항목이 존재하는가`.
+
+Source: seed 003, 2-1.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from scoring.testruns.checks import Condition, EntryCheck, MessageCheck
+
+_MARKER = re.compile(
+    r"^(?:\s*(?:[-*•·▪◦>]+(?=\s)|\(?[0-9]{1,2}[).:]|[0-9]{1,2}번[.:)]?|[①-⑳]|[가-하][.)]"
+    r"|\[(?:[0-9]{1,2}|[ xX✓]?)\]))*\s*"
+)
+# Spreadsheet cells lose their line breaks: a marker before one of the checklist's subjects begins a line.
+_INLINE_START = re.compile(
+    r"(?<=[^\s*•·-])\s+(?=(?:\(?[0-9]{1,2}[).]|[①-⑳])\s*(?:assistant|dataUIList|해당|답변|응답))", re.IGNORECASE
+)
+_QUOTED = (
+    r"(?:[\"“”„]([^\"“”„\n]{1,400})[\"“”„]|['‘’]([^'‘’\n]{1,400})['‘’]|「([^」\n]{1,400})」|『([^』\n]{1,400})』"
+    r"|`([^`\n]{1,400})`)"
+)
+_ANY_QUOTED = re.compile(_QUOTED)
+_HEADING = re.compile(r"[\[<【(]?\s*(?:평가|체크|확인|검증)\s*(?:요소|항목|기준|리스트|포인트)[^\"“‘']{0,30}")
+_NEGATED = re.compile(r"않|아닌|아니|없(?:는|어|음|다|나|을|이)|미포함|제외|금지")
+_SAYS = re.compile(r"언급|포함|존재|있는|있음|들어|나오|명시|표시|안내", re.IGNORECASE)
+_EITHER = re.compile(r"또는|혹은|이나\s|\bor\b", re.IGNORECASE)
+_KEYS = {
+    key.casefold(): key
+    for key in (
+        "formType",
+        "actionType",
+        "multiSelectAllowYn",
+        "dataKey",
+        "buttonKey",
+        "filterType",
+        "setting",
+    )
+} | {"buttonurl": "buttonUrlContains"}
+_KEY = rf"(?<![A-Za-z0-9_])({'|'.join(_KEYS)})(?![A-Za-z0-9_])"
+_GAP = (
+    r"\s{0,5}(?:\([^()\n]{0,40}\))?\s{0,5}의?\s{0,5}(?:값|value|필드|속성)?\s{0,5}(?:이|은|는|가|을|를|에는?)?\s{0,5}"
+    r"(?:={1,2}|:|->|→)?\s{0,5}"
+)
+_CONDITION = re.compile(
+    rf"{_KEY}{_GAP}(?:{_QUOTED}((?:\s{{0,5}}(?:또는|혹은|이나|or|[|/])\s{{0,5}}{_QUOTED}){{0,20}})|([A-Za-z0-9_./-]{{1,400}}))",
+    re.IGNORECASE,
+)
+_MESSAGE_NAME = re.compile(r"assistant\s?Message", re.IGNORECASE)
+_ANSWER_SUBJECT = re.compile(
+    r"(?:에이전트의?\s?)?(?:답변|응답)?\s?(?:답변|응답|메시지)의?\s?(?:내용|텍스트|문구)?\s?(?:에|내|안|중)"
+)
+_BARE_KEYWORD = re.compile(
+    r"(?:에는?|내에?|안에)\s{1,5}(\S[^\"\n]{0,80}?)\s{0,5}"
+    r"(?:(?:과|와)\s{0,5}관련|에\s{0,5}대한|(?:이|가|을|를|도)?\s{0,5}(?:언급|포함|들어))"
+)
+_STRUCTURE = re.compile(rf"assistant\s?Message|dataUIList|{_KEY}", re.IGNORECASE)
+_FOLLOWS = re.compile(r"해당(?!하는|되는)|(?:위|그|이|동일한?|같은)\s?항목")
+_OPENS = re.compile(r"존재|있는|있나|있다|있음|있어야|dataUIList|포함", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryLine:
+    """A structural check and its place: it opens a group, follows the open one, or does not say."""
+
+    check: EntryCheck
+    role: Literal["opens", "follows", "unsaid"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoCheck:
+    """A line that asks for nothing a rule can check. `reason`: why, where it looks as if it meant to;
+    else ''."""
+
+    reason: str = ""
+
+
+Heading: TypeAlias = Literal["heading"]
+
+
+def checklist_lines(text: str) -> list[str]:
+    """The lines of a text, also those that lost their line break; blank ones are dropped."""
+    return [line.strip() for raw in text.splitlines() for line in _INLINE_START.split(raw) if line.strip()]
+
+
+def parse_checklist_line(line: str) -> MessageCheck | EntryLine | NoCheck | Heading:
+    """What one line asks for. The heading's own count is not believed, so headings are only recognised."""
+    body = _MARKER.sub("", line, count=1)
+    if _HEADING.fullmatch(body) and not _STRUCTURE.search(body):
+        return "heading"
+    unquoted = _ANY_QUOTED.sub('""', body)
+    asks = bool(_MESSAGE_NAME.search(unquoted) or (_ANSWER_SUBJECT.match(unquoted) and _SAYS.search(unquoted)))
+    if not asks and not _STRUCTURE.search(unquoted):
+        return NoCheck()
+    if _NEGATED.search(unquoted):
+        return NoCheck("부정형 조건은 규칙으로 확인하지 않음")
+    conditions = tuple(_conditions(body))
+    if asks and conditions:
+        return NoCheck("답변 조건과 항목 조건이 한 줄에 섞여 있음")
+    if conditions:
+        return EntryLine(EntryCheck(line, "checklist", conditions), _role(unquoted))
+    keywords = _keywords(body) if asks else ()
+    if not keywords:
+        return NoCheck("확인할 값을 찾지 못함" if _STRUCTURE.search(unquoted) else "")
+    return MessageCheck(line, "checklist", keywords, any_of=bool(_EITHER.search(unquoted)))
+
+
+def _conditions(body: str) -> list[Condition]:
+    found = []
+    for match in _CONDITION.finditer(body):
+        key, *first = match.groups()[:6]
+        further, bare = match.group(7), match.groups()[-1]
+        values = [value for value in first if value] or [bare]
+        values += [value for groups in _ANY_QUOTED.findall(further or "") for value in groups if value]
+        found.append(Condition(_KEYS[key.casefold()], tuple(value.strip() for value in values)))
+    return found
+
+
+def _keywords(body: str) -> tuple[str, ...]:
+    quoted = tuple(value.strip() for groups in _ANY_QUOTED.findall(body) for value in groups if value.strip())
+    bare = None if quoted else _BARE_KEYWORD.search(body)
+    return (bare.group(1).strip(),) if bare else quoted
+
+
+def _role(unquoted: str) -> Literal["opens", "follows", "unsaid"]:
+    if _FOLLOWS.search(unquoted):
+        return "follows"
+    return "opens" if _OPENS.search(unquoted) else "unsaid"

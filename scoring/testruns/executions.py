@@ -1,0 +1,191 @@
+"""One execution of a test query, and the facts that every rubric reads from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from scoring.testruns.cells import given
+from scoring.testruns.raw_json import RawResponse, UnreadableRaw, parse_raw_json, response_of
+
+_ROUND = re.compile(r"\s*([1-9][0-9]{0,8})\s*/\s*([1-9][0-9]{0,8})\s*", re.ASCII)
+_GOOD_STATUSES = frozenset({"정상", "성공", "ok"})
+
+
+class AgentType(StrEnum):
+    """The three recruiting agents: 이동, 실행, 지원자 관리."""
+
+    MOVE = "move"
+    PLAN = "plan"
+    APPLICANT_MANAGEMENT = "applicant_management"
+
+
+class LatencyClass(StrEnum):
+    """Whether a query needs one tool call or several. Source: seed 000, 2.4 and 2.5; seed 004,
+    latencyClass."""
+
+    SINGLE = "SINGLE"
+    MULTI = "MULTI"
+
+    @classmethod
+    def named(cls, word: object) -> LatencyClass | None:
+        """The class that a word names in any case, None for anything else."""
+        name = word.strip().upper() if isinstance(word, str) else ""
+        return cls(name) if name in cls.__members__ else None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Round:
+    """`방/반복`: a room is an independent chat session, a repeat one of the executions in it. Both count
+    from 1."""
+
+    room: int
+    repeat: int
+
+    def __str__(self) -> str:
+        return f"{self.room}/{self.repeat}"
+
+    @classmethod
+    def parse(cls, text: str) -> Round | None:
+        """The round that `n/m` names, or None where the text is no `n/m`."""
+        match = _ROUND.fullmatch(text)
+        return cls(int(match.group(1)), int(match.group(2))) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One row of the executions table: one query, asked once, in one round. Both file layouts become this.
+
+    Texts that a file does not give are '', numbers None. `raw_json` is '' where the file has no raw cell:
+    then `answer_text` stands for the assistant message. Times in seconds, `latency_ms` in milliseconds.
+    `detected_filters` and `button_url` are the numbered columns of the wide layout, `latency_class` the
+    column's own word, `recorded_*` an earlier judge's opinion, `carried` the columns that nobody here knows.
+    """
+
+    query_id: str
+    round: Round
+    run_id: str = ""
+    item_id: str = ""
+    query_text: str = ""
+    category: str = ""
+    agent_type: AgentType | None = None
+    raw_json: str = ""
+    answer_text: str = ""
+    error: str = ""
+    status: str = ""
+    latency_ms: float | None = None
+    answer_time_s: float | None = None
+    latency_class: LatencyClass | None = None
+    ttft_s: float | None = None
+    tool_call_count: int | None = None
+    detected_filters: str = ""
+    button_url: str = ""
+    expected_text: str = ""
+    criteria_json: str = ""
+    expected_filters: str = ""
+    expected_datakeys: str = ""
+    expected_url: str = ""
+    ground_truth: str = ""
+    recorded_score: float | None = None
+    recorded_model: str = ""
+    recorded_status: str = ""
+    recorded_comment: str = ""
+    carried: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An execution with its Raw JSON read, once, and what every rubric asks first.
+
+    `failure` and `emptiness` are '' or the Korean reason. `latency_s` in seconds, None where nothing tells
+    it.
+    """
+
+    execution: Execution
+    response: RawResponse
+    failure: str
+    emptiness: str
+    latency_s: float | None
+
+    @property
+    def answered(self) -> bool:
+        """Neither failed nor empty."""
+        return not self.failure and not self.emptiness
+
+
+def reading_of(execution: Execution) -> Reading:
+    """Read the execution. Of a large run keep readings only as long as their query is being scored:
+    parsed JSON takes several times the memory of its text.
+
+    Source: seed 003, 2-2; seed 004, 안정성; seed 000, 2.6.
+    """
+    raw = parse_raw_json(execution.raw_json) if given(execution.raw_json) else None
+    document = {"assistantMessage": execution.answer_text} if raw is None else {}
+    response = raw if isinstance(raw, RawResponse) else response_of(document)
+    problems = _problems(execution, response)
+    if isinstance(raw, UnreadableRaw):
+        problems.append(raw.reason)
+    nothing = not response.assistant_message.strip() and not response.ui_entries
+    return Reading(
+        execution=execution,
+        response=response,
+        failure="; ".join(problems),
+        emptiness="답변 메시지와 dataUIList가 모두 비어 있음" if nothing else "",
+        latency_s=_latency_s(execution, response),
+    )
+
+
+def latency_class_of_query(
+    readings: Sequence[Reading],
+    *,
+    expected_filters: int | None,
+    used_filters: int,
+    criteria: LatencyClass | None,
+) -> LatencyClass:
+    """The one latency class of a query; where its executions disagree, the slower class wins.
+
+    `expected_filters` and `used_filters` count filters without the period filter (None: the query expects
+    none that are known; the largest count of any execution); `criteria` is `meta.latencyClass` of the
+    criteria JSON.
+
+    Source: seed 000, 2.4 and 2.5; seed 004, 응답 속도.
+    """
+    executions = [reading.execution for reading in readings]
+    stated = {execution.latency_class for execution in executions} - {None}
+    if stated:
+        return _slower(LatencyClass.MULTI in stated)
+    if criteria is not None:
+        return criteria
+    calls = [execution.tool_call_count for execution in executions if execution.tool_call_count is not None]
+    if calls:
+        return _slower(max(calls) >= 2)
+    if any(len(r.response.execution_processes) >= 2 or len(r.response.workers) >= 2 for r in readings):
+        return LatencyClass.MULTI
+    filters = used_filters if expected_filters is None else expected_filters
+    manages = any(execution.agent_type is AgentType.APPLICANT_MANAGEMENT for execution in executions)
+    return _slower(manages and filters >= 2)
+
+
+def _slower(multi: bool) -> LatencyClass:
+    return LatencyClass.MULTI if multi else LatencyClass.SINGLE
+
+
+def _problems(execution: Execution, response: RawResponse) -> list[str]:
+    error, status = given(execution.error), given(execution.status)
+    problems = [f"오류: {error}"] if error else []
+    if response.error and response.error != error:
+        problems.append(f"Raw JSON의 error: {response.error}")
+    if status and status.casefold() not in _GOOD_STATUSES:
+        problems.append(f"응답 상태: {status}")
+    problems += [f"{failed.step} 단계 오류: {failed.text}" for failed in response.step_errors]
+    return problems
+
+
+def _latency_s(execution: Execution, response: RawResponse) -> float | None:
+    if response.response_time_s is not None:
+        return response.response_time_s
+    if execution.latency_ms is not None:
+        return execution.latency_ms / 1000
+    return execution.answer_time_s

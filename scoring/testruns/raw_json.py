@@ -1,0 +1,138 @@
+"""The Raw JSON cell of an execution: read once, typed, and never trusted to have a shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from scoring.testruns.cells import given, seconds
+
+JsonObject: TypeAlias = Mapping[str, object]
+
+_STEP_LISTS = ("executionProcesses", "worker")
+_STEP_NAMES = ("workerType", "type", "messageSummary")
+_LONGEST_ERROR = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StepError:
+    """A step of making the answer that went wrong: its worker and what it said."""
+
+    step: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """What an agent sent back. A field that is missing, null or of another type is empty here.
+
+    `document` is the whole object (for literal paths). `ui_entries` are the objects of `dataUIList`,
+    `ui_values` the `uiValue` objects among them, in order. `response_time_s` in seconds, None where it is no
+    finite number from 0. `error` is '' where none is reported. `step_errors` come from `executionProcesses`
+    and `worker`, each step once.
+    """
+
+    document: JsonObject
+    assistant_message: str
+    ui_entries: tuple[JsonObject, ...]
+    ui_values: tuple[JsonObject, ...]
+    response_time_s: float | None
+    error: str
+    execution_processes: tuple[JsonObject, ...]
+    workers: tuple[JsonObject, ...]
+    step_errors: tuple[StepError, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRaw:
+    """A Raw JSON cell that holds no JSON object; `reason` says why (Korean)."""
+
+    reason: str
+
+
+def parse_raw_json(cell: str) -> RawResponse | UnreadableRaw:
+    """What the cell holds. Anything may be in it: cut JSON, NaN, lone surrogates (become `?`), any depth,
+    any size.
+
+    Source: seed 003, 1) Raw JSON 핵심 필드 and 2-2; seed 004, 안정성.
+    """
+    try:
+        document = _loads(cell)
+        if not isinstance(document, dict):
+            return UnreadableRaw(f"Raw JSON이 객체가 아님 ({_kind(document)})")
+        return response_of(document)
+    except RecursionError:
+        return UnreadableRaw("Raw JSON이 읽을 수 없을 만큼 깊게 중첩됨")
+    except json.JSONDecodeError as error:
+        return UnreadableRaw(f"Raw JSON을 해석할 수 없음: {error.pos + 1:,}번째 글자에서 형식이 잘못되었거나 끊김")
+    except ValueError:
+        return UnreadableRaw("Raw JSON을 해석할 수 없음: 숫자가 지나치게 김")
+
+
+def response_of(document: JsonObject) -> RawResponse:
+    """The fields of a parsed response object."""
+    message = document.get("assistantMessage")
+    entries = _objects(document.get("dataUIList"))
+    processes, workers = (_objects(document.get(name)) for name in _STEP_LISTS)
+    values = (entry.get("uiValue") for entry in entries)
+    return RawResponse(
+        document=document,
+        assistant_message="" if isinstance(message, dict | list) or message is None else str(message),
+        ui_entries=entries,
+        ui_values=tuple(value for value in values if isinstance(value, dict)),
+        response_time_s=seconds(document.get("responseTimeSec")),
+        error=_error_text(document.get("error")),
+        execution_processes=processes,
+        workers=workers,
+        step_errors=tuple(dict.fromkeys(_step_errors((*processes, *workers)))),
+    )
+
+
+def _loads(cell: str) -> object:
+    document: object = json.loads(cell.strip().removeprefix("\ufeff"))
+    suspect = "\\ud" in cell or "\\uD" in cell or not _encodable(cell)
+    return without_lone_surrogates(document) if suspect else document
+
+
+def without_lone_surrogates(document: object) -> object:
+    """`document` with `?` for halves of characters, which no table can store; emoji stay whole.
+
+    Raises:
+        RecursionError: nested too deeply.
+    """
+    copied: object = json.loads(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
+    return copied
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _kind(document: object) -> str:
+    if document is None:
+        return "null"
+    return {list: "목록", str: "문자열", bool: "참/거짓"}.get(type(document), "숫자")
+
+
+def _objects(value: object) -> tuple[JsonObject, ...]:
+    return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
+
+
+def _error_text(value: object) -> str:
+    return (given(value) or "")[:_LONGEST_ERROR]
+
+
+def _step_errors(steps: Sequence[JsonObject]) -> Iterator[StepError]:
+    for step in steps:
+        output = step.get("output")
+        places = (step, output) if isinstance(output, dict) else (step,)
+        text = next(filter(None, (_error_text(place.get("error")) for place in places)), "")
+        if text:
+            names = (given(step.get(name)) for name in _STEP_NAMES)
+            yield StepError(next(filter(None, names), "단계 이름 없음"), text)

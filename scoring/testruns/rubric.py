@@ -1,0 +1,161 @@
+"""What a rubric for test runs is, and the values that it turns executions into.
+
+A run is scored query by query (a query's executions are what consistency compares), so that only one query's parsed
+JSON is in memory. What needs all queries (round means, the set, patterns) is summarised from the scored ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from scoring.errors import RuleError, UsageError
+from scoring.judging.prompts import JudgePrompt
+from scoring.judging.requests import JudgeRequest, Verdicts
+from scoring.rules.bands import Bands
+from scoring.stats.exact import Exact
+from scoring.testruns.executions import AgentType, Execution, LatencyClass
+
+Options = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A choice that people may make: its default, the regex of what it accepts, and why one would choose (English)."""
+
+    name: str
+    default: str
+    accepts: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A score from 0 to 5. Metrics of a query (consistency) have no value per execution."""
+
+    name: str
+    title: str
+    per_execution: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Exact points, or None with the code of what is missing (`no_checks`, `no_judge`, `needs_3_runs`, ...).
+
+    `reason` is a Korean sentence that names the evidence. A metric that does not apply (the other latency class) is
+    None with an empty code: that is no gap.
+    """
+
+    points: Exact | None
+    reason: str
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredExecution:
+    """One execution with its scores; `own` are the rubric's own columns. It holds no parsed JSON."""
+
+    execution: Execution
+    failed: bool
+    empty: bool
+    latency_s: float | None
+    latency_class: LatencyClass
+    scores: Mapping[str, Score]
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredQuery:
+    """One query with its executions in the order of rounds; `scores` are per query, `own` its further columns.
+
+    `problems` are what the data-quality table shows: (code, Korean sentence), such as an unmapped filter.
+    """
+
+    query_id: str
+    query_text: str
+    agent_type: AgentType | None
+    executions: tuple[ScoredExecution, ...]
+    scores: Mapping[str, Score]
+    own: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run comes to. Values are JSON (exact numbers already turned into floats where they are shown).
+
+    `rounds`: round -> metric -> {`mean`, `n`}; `set`: metric -> {`mean`, `n`, parts}; `distributions`: round ->
+    metric -> score -> count; `data_quality`: code -> count; `extra`: the rubric's own parts (targets, patterns).
+    """
+
+    rounds: Mapping[str, Any]
+    set: Mapping[str, Any]
+    distributions: Mapping[str, Any]
+    data_quality: Mapping[str, Any]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunRubric:
+    """A rubric that scores test runs.
+
+    `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
+    verdicts)` scores one query; `summarise(queries, options)` sums up; `report(name, queries, summary, options)` is the
+    Korean markdown. All are pure. `own_columns` follow the metrics in `scores.parquet`; `query_columns` are those of
+    `queries.parquet`, all of them, in order, filled by `query_row`. `prompts` are what the judge is told, one per
+    kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
+    rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
+    `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
+    say in Korean what the codes of the data quality and of `manual_review_reasons` mean.
+    """
+
+    id: str
+    version: str
+    title: str
+    summary: str
+    metrics: tuple[Metric, ...]
+    own_columns: tuple[pa.Field, ...]
+    query_columns: tuple[pa.Field, ...]
+    requests: Callable[[Sequence[Execution], Options], list[JudgeRequest]]
+    score_query: Callable[[Sequence[Execution], Options, Verdicts], ScoredQuery]
+    query_row: Callable[[ScoredQuery], Mapping[str, Any]]
+    summarise: Callable[[Sequence[ScoredQuery], Options], RunSummary]
+    report: Callable[[str, Sequence[ScoredQuery], RunSummary, Options], str]
+    readme: Callable[[], str]
+    options: tuple[Option, ...] = ()
+    needs_agent_type: bool = False
+    prompts: tuple[JudgePrompt, ...] = ()
+    prompt: Callable[[], str] | None = None
+    query_json: Callable[[ScoredQuery], Mapping[str, Any]] | None = None
+    speed_bands: Mapping[tuple[LatencyClass, AgentType | None], Bands[int]] = field(default_factory=dict)
+    code_titles: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len({metric.name for metric in self.metrics}) != len(self.metrics):
+            raise RuleError(f"rubric {self.id} has two metrics of one name")
+
+    def chosen(self, given: Options) -> Options:
+        """Every option with its value, defaults filled in.
+
+        Raises:
+            UsageError: no such option, or no such value.
+        """
+        known = {option.name: option for option in self.options}
+        for name, value in given.items():
+            if name not in known:
+                offered = ", ".join(known) or "none"
+                raise UsageError(f"{self.id} has no option '{name}'", fix=f"its options: {offered}")
+            if not re.fullmatch(known[name].accepts, value):
+                raise UsageError(f"'{value}' is no value of {name}", fix=f"it must match {known[name].accepts}")
+        return {name: given.get(name, option.default) for name, option in known.items()}
+
+    def version_with(self, options: Options) -> str:
+        """The version with the options that differ from their defaults: `1+value_lookup=direct`. Source: SPEC 4."""
+        changed = [
+            f"{option.name}={options[option.name]}" for option in self.options if options[option.name] != option.default
+        ]
+        return "+".join([self.version, *changed])
