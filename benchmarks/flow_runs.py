@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from benchmarks.children import AQB, PYTHON, Cost, cost_of, interleaved
 from benchmarks.inputs import FIRST_DAY, days_file
 from benchmarks.report import Scale, table
-from tasks.monitoring_tables import SCORES
+from tasks.chat.tables import SCORES
 
 ROWS_A_DAY = 535  # as many as the seed's production has (seed 002)
 _WITHOUT = (PYTHON, "-m", "benchmarks.without_prefect")

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 from scoring.catalog import row_rubric
 from scoring.days import day_window
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.monitoring_tables import ALERTS, CROSSTAB, KPIS, SCORES, write_alerts, write_scored_day
-from tasks.samples.chat_rows import SCHEMA, TIME_ZONE, chat_row_batches
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import ALERTS, CROSSTAB, KPIS, SCORES, write_alerts, write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
+from tests.samples.chat_rows import SCHEMA, TIME_ZONE, chat_row_batches
 
 FOLDER = Path(__file__).with_name(".data")
 FIRST_DAY = date(2025, 1, 1)

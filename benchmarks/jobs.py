@@ -95,7 +95,7 @@ def rule_engine(source: str, rounds: str) -> dict[str, Any]:
 
 def read_ours(source: str) -> dict[str, Any]:
     """Rows and rejects of our reader, and the CPU seconds that it takes."""
-    from tasks.chat_rows import ChatRowFiles, FileFailure
+    from tasks.chat.sources import ChatRowFiles, FileFailure
 
     def read() -> dict[str, int]:
         rows = rejected = 0
@@ -146,7 +146,7 @@ def shuffle(scores: str, out: str) -> None:
 def write_ours(scores: str, out: str) -> dict[str, Any]:
     """CPU seconds of ordering rows in memory and writing them by our writer."""
     from scoring.rubrics.ola_monitoring import RUBRIC
-    from tasks.whole_files import write_parquet
+    from tasks.files.atomic import write_parquet
 
     frame = pl.read_parquet(scores)
     return _timed(lambda: {"rows": write_parquet(Path(out), RUBRIC.scores_schema, [frame.sort(_ORDER)])})
@@ -182,8 +182,8 @@ def write_duckdb(scores: str, out: str) -> dict[str, Any]:
 def build_site(warehouse: str, folder: str) -> None:
     """The pages of the report site."""
     from tasks.reports.site.build import build_pages
-    from tasks.samples.chat_rows import TIME_ZONE
     from tasks.warehouse.folder import FolderWarehouse
+    from tests.samples.chat_rows import TIME_ZONE
 
     build_pages(FolderWarehouse(Path(warehouse)), Path(folder), TIME_ZONE)
 
@@ -195,7 +195,7 @@ def _timed(do: Callable[[], dict[str, int] | None]) -> dict[str, Any]:
 
 
 def _batches(source: str) -> Iterator[pl.DataFrame]:
-    from tasks.chat_rows import ChatRowFiles, FileFailure
+    from tasks.chat.sources import ChatRowFiles, FileFailure
 
     for batch in ChatRowFiles([source]).batches():
         if isinstance(batch, FileFailure):

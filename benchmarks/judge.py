@@ -28,10 +28,10 @@ from tenacity import retry, stop_after_attempt, wait_random_exponential
 from benchmarks.report import Scale, table
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, QuestionKind
-from tasks.judge.asking import judge_all
+from tasks.config.judge import JudgeSettings
+from tasks.judge.client import judge_all
 from tasks.judge.questions import Question
-from tasks.judge.settings import JudgeSettings
-from tasks.judge.store import VerdictStore
+from tasks.judge.verdict_store import VerdictStore
 
 RPM, TPM = 3000, 900_000
 FAULTS = {"server-errors": 0.02, "dropped": 0.01, "hung": 0.005, "cut": 0.01}

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from flows.alerting import Preview, Told
 from scoring.alerting.messages import Message
 from scoring.alerting.readable import readable
-from tasks.slack.outbox import Letter
+from tasks.alerts.outbox import Letter
 
 
 def message_dict(route: str, message: Message) -> dict[str, Any]:

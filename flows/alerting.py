@@ -30,15 +30,15 @@ from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.day_guard import DayKeptError
-from tasks.monitoring_tables import KPIS, read_alerts
-from tasks.reports.review_list import reviewed_run
-from tasks.run_ledger import TEST_RUN, RunLedger
-from tasks.settings import Settings
-from tasks.slack.delivery import Clock, deliver
-from tasks.slack.mentions import with_mention
-from tasks.slack.news import INCIDENT_DAYS, DayNews, Reports, day_news
-from tasks.slack.outbox import NEVER_TRIED, Letter, Outbox
+from tasks.alerts.day_digest import INCIDENT_DAYS, DayNews, Reports, day_news
+from tasks.alerts.delivery import Clock, deliver
+from tasks.alerts.outbox import NEVER_TRIED, Letter, Outbox
+from tasks.alerts.slack.mentions import with_mention
+from tasks.chat.day_guard import DayKeptError
+from tasks.chat.tables import KPIS, read_alerts
+from tasks.config.settings import Settings
+from tasks.reports.markdown.review_list import reviewed_run
+from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.warehouse import open_warehouse
 
 _SUNDAY = 6

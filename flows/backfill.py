@@ -27,12 +27,12 @@ from flows.report import site_after
 from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.tried_day import TriedDay, failure_text, try_day
 from scoring.errors import AqbError
-from tasks.chat_rows import ChatRowFiles, open_source
-from tasks.day_plan import backfill_plan, portions
-from tasks.day_spool import DaySpool
-from tasks.leases import working_alone
-from tasks.run_ledger import BACKFILL
-from tasks.settings import Settings
+from tasks.chat.day_plan import backfill_plan, portions
+from tasks.chat.multi_day_cache import DaySpool
+from tasks.chat.sources import ChatRowFiles, open_source
+from tasks.config.settings import Settings
+from tasks.state.leases import working_alone
+from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import open_warehouse
 
 _log = logging.getLogger(__name__)

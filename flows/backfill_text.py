@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from flows.backfill import BackfillOutcome
-from tasks.day_plan import BackfillPlan, PlannedDay
+from tasks.chat.day_plan import BackfillPlan, PlannedDay
 
 _MEGABYTE = 1_000_000
 

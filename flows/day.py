@@ -22,23 +22,23 @@ from scoring.alerting.facts import AlertFact
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
-from tasks.chat_rows import ChatRowSource, FileIdentity, open_source
-from tasks.chat_scoring import Counts, ScoredPeriod, ScoredRows, score_chat_rows
-from tasks.day_guard import NOT_SCORED, DayKeptError, day_guards
-from tasks.day_plan import day_parameters
-from tasks.engine import scores_inside
-from tasks.erased_sessions import erased_sessions
-from tasks.later_alerts import write_later_alerts
-from tasks.leases import in_turn, working_alone
-from tasks.monitoring_tables import write_alerts, write_day_report, write_scored_day
-from tasks.run_ledger import RunLedger
-from tasks.settings import Settings
+from tasks.chat.choose_engine import scores_inside
+from tasks.chat.day_guard import NOT_SCORED, DayKeptError, day_guards
+from tasks.chat.day_plan import day_parameters
+from tasks.chat.local_engine import Counts, ScoredPeriod, ScoredRows, score_chat_rows
+from tasks.chat.recompute_alerts import write_later_alerts
+from tasks.chat.sources import ChatRowSource, FileIdentity, open_source
+from tasks.chat.tables import write_alerts, write_day_report, write_scored_day
+from tasks.config.settings import Settings
+from tasks.state.erased_sessions import erased_sessions
+from tasks.state.leases import in_turn, working_alone
+from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import Warehouse, open_warehouse
 
 if TYPE_CHECKING:
-    from tasks.bigquery.pushdown import InsideRows
-    from tasks.bigquery.rows import BigQueryChatRows
-    from tasks.warehouse.bigquery import BigQueryWarehouse
+    from tasks.chat.bigquery_engine import InsideRows
+    from tasks.chat.sources.bigquery import BigQueryChatRows
+    from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def score_day(
 
 
 def _score_inside(source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings) -> InsideRows:
-    from tasks.bigquery.pushdown import score_inside  # a second of imports that only BigQuery needs
+    from tasks.chat.bigquery_engine import score_inside  # a second of imports that only BigQuery needs
 
     return score_inside(
         cast("BigQueryChatRows", source),

@@ -15,17 +15,17 @@ from flows.clock import today
 from flows.prefect_home import prepare_prefect, reaching_prefect
 from scoring.days import day_window
 from scoring.errors import AqbError
-from tasks.bigquery.names import is_bigquery
-from tasks.chat_rows import open_source
-from tasks.input_files import files_in
+from tasks.chat.sources import open_source
+from tasks.chat.tables import KPIS
+from tasks.config.addresses import is_bigquery
+from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
+from tasks.config.judge import JudgeSettings
+from tasks.config.secrets import shown_url
+from tasks.config.settings import Settings, setting_origins
+from tasks.files.discovery import files_in
 from tasks.judge.reachability import seen_of_judge
-from tasks.judge.settings import JudgeSettings
-from tasks.masks import shown_url
-from tasks.monitoring_tables import KPIS
-from tasks.run_files import RUN_FILE_ENDINGS
-from tasks.run_ledger import RunLedger
-from tasks.settings import Settings, setting_origins
-from tasks.slack.settings import DEFAULT_WEBHOOK, AlertsSettings
+from tasks.state.run_ledger import RunLedger
+from tasks.testruns.files import RUN_FILE_ENDINGS
 from tasks.warehouse import open_warehouse
 
 _PREFECT_PATIENCE_S = 10.0

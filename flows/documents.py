@@ -8,7 +8,7 @@ from flows.reference import commands_page, settings_page, tables_page
 from scoring.catalog import folders, rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.chat.rubric_readme import row_rubric_readme
-from tasks.whole_files import write_text
+from tasks.files.atomic import write_text
 
 ROOT = Path(__file__).parents[1]
 

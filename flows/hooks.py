@@ -31,10 +31,10 @@ from scoring.alerting.failure_messages import EndedFlow, FlowState, failure_mess
 from scoring.alerting.messages import Message
 from scoring.alerting.routing import RouteFilter
 from scoring.errors import AqbError, StorageError, UsageError
-from tasks.run_ledger import INTRADAY
-from tasks.settings import Settings, load_settings
-from tasks.slack.mentions import with_mention
-from tasks.slack.outbox import Letter
+from tasks.alerts.outbox import Letter
+from tasks.alerts.slack.mentions import with_mention
+from tasks.config.settings import Settings, load_settings
+from tasks.state.run_ledger import INTRADAY
 
 _STATES: dict[StateType, FlowState] = {
     StateType.FAILED: "failed",

@@ -6,12 +6,12 @@ from contextlib import closing
 
 from flows.progress import progress
 from flows.telemetry import tell_judgements
-from tasks.judge.asking import Estimate, Judged, Progress, ask, estimate
+from tasks.config.settings import Settings
 from tasks.judge.budget import Budget
-from tasks.judge.store import VerdictStore
-from tasks.run_judging import questions_of
-from tasks.run_scoring import RunPlan
-from tasks.settings import Settings
+from tasks.judge.client import Estimate, Judged, Progress, ask, estimate
+from tasks.judge.verdict_store import VerdictStore
+from tasks.testruns.judging import questions_of
+from tasks.testruns.scoring import RunPlan
 
 
 def judged_run(plan: RunPlan, settings: Settings, budget: Budget) -> Judged:

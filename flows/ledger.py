@@ -15,9 +15,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.errors import UsageError
-from tasks.leases import Leases
-from tasks.run_ledger import Run, RunLedger, RunStep
-from tasks.settings import Settings
+from tasks.config.settings import Settings
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import Run, RunLedger, RunStep
 
 _COUNTS = ("rows_in", "scored", "excluded", "rejected")
 

@@ -26,9 +26,9 @@ from flows.run_parameters import GivenSettings, settings_of_flow
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from flows.tried_day import TriedDay, failure_text, try_day
 from scoring.errors import AqbError
-from tasks.day_plan import EarlierDays, earlier_days
-from tasks.run_ledger import INTRADAY, NIGHTLY
-from tasks.settings import Settings
+from tasks.chat.day_plan import EarlierDays, earlier_days
+from tasks.config.settings import Settings
+from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 
 @dataclass(frozen=True)

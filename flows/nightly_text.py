@@ -14,7 +14,7 @@ from scoring.alerting.facts import KPI_RULE
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.markdown import percent, score_text
-from tasks.settings import Settings
+from tasks.config.settings import Settings
 
 
 def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scoring.errors import StorageError
-from tasks.masks import shown_url
+from tasks.config.secrets import shown_url
 
 
 def prepare_prefect(home: Path) -> None:

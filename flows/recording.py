@@ -15,9 +15,9 @@ from flows.clock import now
 from flows.logs import lines_of_run
 from flows.telemetry import measure_run, run_attributes, span
 from scoring.errors import AqbError
-from tasks.leases import Leases, in_turn
-from tasks.monitoring_tables import RUNS
-from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
+from tasks.chat.tables import RUNS
+from tasks.state.leases import Leases, in_turn
+from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tasks.warehouse import Warehouse
 
 _LOG = logging.getLogger(__name__)

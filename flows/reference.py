@@ -12,10 +12,11 @@ from typer.main import get_command
 
 from flows.cli import app
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
-from tasks import monitoring_tables, run_warehouse
-from tasks.agreement.table import AGREEMENTS, AGREEMENTS_SCHEMA
-from tasks.run_ledger import RUNS_SCHEMA
-from tasks.settings import Settings
+from tasks.chat import tables as monitoring_tables
+from tasks.config.settings import Settings
+from tasks.state.run_ledger import RUNS_SCHEMA
+from tasks.testruns import warehouse as run_warehouse
+from tasks.testruns.trusted_metrics import AGREEMENTS, AGREEMENTS_SCHEMA
 
 _GENERATED = "Generated from the code by `make docs`."
 

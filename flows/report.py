@@ -9,10 +9,10 @@ from prefect.artifacts import create_link_artifact
 from prefect.client.schemas.objects import State
 
 from flows.steps import step
-from tasks.leases import in_turn
+from tasks.alerts.day_digest import Reports
+from tasks.config.settings import Settings
 from tasks.reports.site.build import build_pages
-from tasks.settings import Settings
-from tasks.slack.news import Reports
+from tasks.state.leases import in_turn
 from tasks.warehouse import open_warehouse
 
 _LONGEST_BUILD_S = 900.0

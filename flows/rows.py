@@ -14,10 +14,10 @@ from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.row_ids import KEY_HEX_DIGITS
 from scoring.days import Window, day_window
 from scoring.rules.explain import Explanation, explain
-from tasks.chat_rows import FileFailure, open_source
-from tasks.chat_scoring import ScoredRows, score_chat_rows
-from tasks.monitoring_tables import SCORES
-from tasks.settings import Settings
+from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.sources import FileFailure, open_source
+from tasks.chat.tables import SCORES
+from tasks.config.settings import Settings
 from tasks.warehouse import open_warehouse
 
 

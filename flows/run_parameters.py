@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic.json_schema import SkipJsonSchema
 
 from flows.logs import configure_logs
-from tasks.settings import Settings, load_settings, refuse_masked
+from tasks.config.settings import Settings, load_settings, refuse_masked
 
 GivenSettings = Annotated[Settings | None, SkipJsonSchema()]
 """Settings given by a caller in Python; no form shows them. None: the flow reads `aqb.toml` and the environment."""

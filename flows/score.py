@@ -14,16 +14,16 @@ from scoring.chat.rubric import RowRubric
 from scoring.days import Window
 from scoring.errors import InputError, StorageError, UsageError
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
-from tasks.chat_rows import ChatRowFiles, FileFailure, RowBatch
-from tasks.chat_scoring import score_chat_rows
-from tasks.input_files import matching_files
-from tasks.run_files import RUN_FILE_ENDINGS, headers_of
-from tasks.run_scoring import RunChoices
-from tasks.score_folder import write_score_folder
-from tasks.settings import Settings
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles, FileFailure, RowBatch
+from tasks.config.settings import Settings
+from tasks.files.discovery import matching_files
+from tasks.reports.chat_folder import write_score_folder
+from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
+from tasks.testruns.scoring import RunChoices
 
 if TYPE_CHECKING:
-    from tasks.judge.asking import Estimate
+    from tasks.judge.client import Estimate
 
 _CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
 

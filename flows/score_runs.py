@@ -11,12 +11,12 @@ from typing import Any
 from flows.judging import estimated_run, judged_run
 from flows.scored_file import ScoredFile
 from scoring.errors import InputError, UsageError
-from tasks.judge.asking import Estimate
+from tasks.config.settings import Settings
 from tasks.judge.budget import Budget
-from tasks.run_files import read_run_file
-from tasks.run_folder import write_run_folder
-from tasks.run_scoring import RunChoices, plan_of, score_run
-from tasks.settings import Settings
+from tasks.judge.client import Estimate
+from tasks.reports.testrun_folder import write_run_folder
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, plan_of, score_run
 
 _UNSAFE = re.compile(r"[^\w.()-]+")
 

@@ -10,7 +10,7 @@ from scoring.chat.sql_scores import PRODUCTION_PATHS, chat_rows_query, scoring_q
 from scoring.days import day_window
 from scoring.errors import UsageError
 from scoring.rules.googlesql_backend import literal
-from tasks.settings import Settings
+from tasks.config.settings import Settings
 
 # project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_:-]+(\.[A-Za-z0-9_-]+){1,2}")

@@ -11,8 +11,8 @@ from prefect.blocks.system import Secret
 
 from scoring.alerting.default_route import DefaultFilter
 from scoring.alerting.routing import RouteFilter
-from tasks.slack.posting import BotPost, Post, WebhookPost
-from tasks.slack.settings import DEFAULT_ROUTE, AlertsSettings, Destination
+from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
+from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings, Destination
 
 
 @dataclass(frozen=True)

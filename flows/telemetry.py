@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tasks.judge.store import Judgement
-from tasks.run_ledger import Run
+from tasks.judge.verdict_store import Judgement
+from tasks.state.run_ledger import Run
 
 if TYPE_CHECKING:
     from opentelemetry._logs import Logger

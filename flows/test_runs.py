@@ -28,21 +28,21 @@ from flows.score_runs import safe_name
 from flows.steps import step
 from flows.telemetry import tell_judgements
 from scoring.errors import AqbError, InputError
-from tasks.agreement.table import untrusted_metrics
-from tasks.inbox import look_into
-from tasks.input_files import FileIdentity
-from tasks.judge.asking import Judged, ask
+from tasks.config.settings import Settings
+from tasks.files.discovery import FileIdentity
 from tasks.judge.budget import Budget
+from tasks.judge.client import Judged, ask
 from tasks.judge.questions import Question
-from tasks.judge.store import VerdictStore
-from tasks.leases import working_alone
-from tasks.run_files import read_run_file
-from tasks.run_folder import write_run_folder
-from tasks.run_judging import joined, portions, questions_of
-from tasks.run_ledger import TEST_RUN, Run, RunLedger
-from tasks.run_scoring import RunChoices, RunPlan, plan_of, score_run
-from tasks.run_warehouse import write_test_run
-from tasks.settings import Settings
+from tasks.judge.verdict_store import VerdictStore
+from tasks.reports.testrun_folder import write_run_folder
+from tasks.state.leases import working_alone
+from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
+from tasks.testruns.files import read_run_file
+from tasks.testruns.inbox import look_into
+from tasks.testruns.judging import joined, portions, questions_of
+from tasks.testruns.scoring import RunChoices, RunPlan, plan_of, score_run
+from tasks.testruns.trusted_metrics import untrusted_metrics
+from tasks.testruns.warehouse import write_test_run
 from tasks.warehouse import open_warehouse
 
 _HASH_DIGITS = 8

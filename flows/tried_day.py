@@ -9,9 +9,9 @@ from datetime import date
 from flows.day import DayOutcome, score_day
 from flows.prefect_home import is_prefect_gone
 from scoring.errors import AqbError
-from tasks.chat_rows import ChatRowSource
-from tasks.day_guard import DayKeptError
-from tasks.settings import Settings
+from tasks.chat.day_guard import DayKeptError
+from tasks.chat.sources import ChatRowSource
+from tasks.config.settings import Settings
 
 _log = logging.getLogger(__name__)
 

@@ -18,17 +18,17 @@ from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
 from scoring.chat.row_ids import TEXTS
 from scoring.errors import StorageError
-from tasks.erased_sessions import remember_erased
-from tasks.judge.store import VerdictStore
-from tasks.leases import working_alone
-from tasks.monitoring_tables import EXCLUDED, SCORES
+from tasks.alerts.outbox import Outbox
+from tasks.chat.tables import EXCLUDED, SCORES
+from tasks.config.settings import Settings
+from tasks.files.atomic import unfinished_files, write_text
+from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.build import FIRST_PAGE
-from tasks.run_warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
-from tasks.settings import Settings
-from tasks.slack.outbox import Outbox
+from tasks.state.erased_sessions import remember_erased
+from tasks.state.leases import working_alone
+from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse, open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.whole_files import unfinished_files, write_text
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)

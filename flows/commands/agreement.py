@@ -35,12 +35,12 @@ def agreement(
     """
     from flows.clock import today
     from scoring.stats.agreement import agreements
-    from tasks.agreement.labels import read_labels
-    from tasks.agreement.pairing import labelled_rows, labelled_runs
-    from tasks.agreement.table import write_agreements
-    from tasks.reports.agreement import agreement_dict, agreement_markdown
-    from tasks.scored_folder import read_scored_folder
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
+    from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
+    from tasks.review.labels import read_labels
+    from tasks.review.pairing import labelled_rows, labelled_runs
+    from tasks.testruns.read_folder import read_scored_folder
+    from tasks.testruns.trusted_metrics import write_agreements
     from tasks.warehouse import open_warehouse
 
     settings = load_settings()
@@ -74,9 +74,9 @@ def export(
 
     Example: aqb review export out/resume --out review.xlsx --audit 10%
     """
-    from tasks.agreement.review import review_items, share_of
-    from tasks.agreement.review_workbook import write_review_workbook
-    from tasks.scored_folder import read_scored_folder
+    from tasks.review.queue import review_items, share_of
+    from tasks.review.review_workbook import write_review_workbook
+    from tasks.testruns.read_folder import read_scored_folder
 
     share = share_of(audit)
     if out.suffix != ".xlsx":
@@ -97,8 +97,8 @@ def import_(
 
     Example: aqb review import review.xlsx --out labels.csv --reviewer kim
     """
-    from tasks.agreement.labels import write_labels
-    from tasks.agreement.review_workbook import read_review_workbook
+    from tasks.review.labels import write_labels
+    from tasks.review.review_workbook import read_review_workbook
 
     if out.suffix != ".csv":
         raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")

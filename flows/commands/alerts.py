@@ -13,7 +13,7 @@ from flows.commands.terminal import Json, day_option, print_json
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
-    from tasks.settings import Settings
+    from tasks.config.settings import Settings
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
 
@@ -33,7 +33,7 @@ def alerts(
     Example: aqb alerts --date 2026-02-13 --dry-run
     """
     from flows.prefect_home import prepare_prefect
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     if bool(preview) + pending + (bool(day) or dry_run) + revive > 1:
         raise UsageError("--date, --preview, --pending and --revive exclude each other", fix="give one of them")

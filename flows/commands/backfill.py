@@ -15,7 +15,7 @@ from flows.progress import Show, progress
 
 if TYPE_CHECKING:
     from flows.backfill import Progress
-    from tasks.settings import Settings
+    from tasks.config.settings import Settings
 
 
 def backfill(
@@ -33,7 +33,7 @@ def backfill(
 
     Example: aqb backfill --from 2026-01-01 --to 2026-01-31 --dry-run
     """
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     settings = load_settings()
     if dry_run:
@@ -46,7 +46,7 @@ def backfill(
 def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allow_shrink: bool, as_json: bool) -> None:
     from flows.backfill_text import plan_dict, plan_text
     from flows.clock import today
-    from tasks.day_plan import backfill_plan
+    from tasks.chat.day_plan import backfill_plan
 
     plan = backfill_plan(settings, first, last, today(settings.time_zone))
     if as_json:

@@ -28,9 +28,9 @@ def compare(
     Example: aqb compare out/base out/candidate --fail-if "accuracy < -0.1" --out comparison.html
     """
     from scoring.stats.comparison import compare_runs, conditions
-    from tasks.reports.comparison import comparison_json, comparison_markdown, comparison_page
-    from tasks.scored_folder import read_scored_folder
-    from tasks.whole_files import write_text
+    from tasks.files.atomic import write_text
+    from tasks.reports.markdown.comparison import comparison_json, comparison_markdown, comparison_page
+    from tasks.testruns.read_folder import read_scored_folder
 
     if out and out.suffix not in _ENDINGS:
         raise UsageError(f"'{out}' has no ending that says its format", fix=f"end it in one of: {', '.join(_ENDINGS)}")

@@ -13,7 +13,7 @@ def doctor(as_json: Json = False) -> None:
     Example: aqb doctor
     """
     from flows.doctor import diagnosis
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     found = diagnosis(load_settings())
     if as_json:

@@ -35,8 +35,8 @@ def score(
     """
     from flows.score import estimate_inputs, score_inputs
     from flows.score_text import failed, score_errors, score_text
-    from tasks.run_scoring import RunChoices
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
+    from tasks.testruns.scoring import RunChoices
 
     choices = RunChoices(rubric, agent_type, _options(option or []))
     settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))

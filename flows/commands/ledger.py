@@ -24,7 +24,7 @@ def runs(
     if context.invoked_subcommand:
         return
     from flows.ledger import last_runs, run_dict, runs_text
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     settings = load_settings()
     found = last_runs(settings, last)
@@ -43,7 +43,7 @@ def show(
     Example: aqb runs show 3f9c2a1b
     """
     from flows.ledger import entry_dict, entry_text, ledger_entry
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     settings = load_settings()
     entry = ledger_entry(settings, run_id)

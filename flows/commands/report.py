@@ -19,8 +19,8 @@ def report(
 
     Example: aqb report --out site --days 60
     """
+    from tasks.config.settings import load_settings
     from tasks.reports.site.build import build_pages
-    from tasks.settings import load_settings
     from tasks.warehouse import open_warehouse
 
     settings = load_settings()

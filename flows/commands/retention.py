@@ -31,7 +31,7 @@ def prune(
     """
     from flows.clock import now, today
     from tasks import retention
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     if not (days := re.fullmatch("([1-9][0-9]{0,4})d", older_than)):
         raise UsageError(f"'{older_than}' is no age in days", where="--older-than", fix="for example 400d")
@@ -52,7 +52,7 @@ def erase(
     """
     from flows.clock import now
     from tasks import retention
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     if not session:
         raise UsageError("the session id is empty", where="--session", fix="give it as the source has it")

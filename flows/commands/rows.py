@@ -22,8 +22,8 @@ def rows(
     """
     from flows.rows import explained_rows
     from scoring.catalog import MONITORING_RUBRIC, row_rubric
-    from tasks.reports.row_explanation import explanation_dict, explanation_text
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
+    from tasks.reports.markdown.row_explanation import explanation_dict, explanation_text
 
     settings = load_settings()
     found, failures = explained_rows(row_ids, source, settings)
@@ -54,9 +54,9 @@ def golden(
     from polars.selectors import datetime
 
     from flows.rows import golden_candidates
-    from tasks.excel_csv import excel_csv
-    from tasks.settings import load_settings
-    from tasks.whole_files import write_text
+    from tasks.config.settings import load_settings
+    from tasks.files.atomic import write_text
+    from tasks.files.excel_csv import excel_csv
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")

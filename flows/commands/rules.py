@@ -70,6 +70,6 @@ def sql(
     Example: aqb sql --date 2026-02-13
     """
     from flows.sql import bigquery_scoring_query
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     typer.echo(bigquery_scoring_query(source, day.date() if day else None, load_settings()))

@@ -15,7 +15,7 @@ from flows.commands.terminal import Json, day_option, print_json
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
-    from tasks.settings import Settings
+    from tasks.config.settings import Settings
 
 
 def nightly(
@@ -58,9 +58,9 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
     """What a run would do with the day, without reading a row: in BigQuery that is a dry run, which costs nothing."""
     from flows.clock import begun, today
     from scoring.days import day_window
-    from tasks.chat_rows import open_source
-    from tasks.engine import scores_inside
-    from tasks.settings import load_settings
+    from tasks.chat.choose_engine import scores_inside
+    from tasks.chat.sources import open_source
+    from tasks.config.settings import load_settings
 
     settings = load_settings()
     chosen = begun(day, settings.time_zone) if day else today(settings.time_zone) - timedelta(days=0 if intraday else 1)
@@ -79,8 +79,8 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
 
 def _settings_of_night() -> Settings:
     """The settings; where nobody sits at a terminal, the default webhook hears that they are wrong."""
-    from tasks.settings import load_settings
-    from tasks.slack.settings import DEFAULT_WEBHOOK
+    from tasks.config.alerts import DEFAULT_WEBHOOK
+    from tasks.config.settings import load_settings
 
     try:
         return load_settings()
@@ -102,7 +102,7 @@ def test_runs(as_json: Json = False) -> None:
     """
     from flows.clock import today
     from flows.prefect_home import prepare_prefect, reaching_prefect
-    from tasks.settings import load_settings
+    from tasks.config.settings import load_settings
 
     settings = load_settings()
     if not Path(settings.test_runs.inbox).is_dir():
@@ -136,9 +136,9 @@ def demo(
     Example: aqb demo --out demo
     """
     from scoring.days import days_between
+    from tasks.config.alerts import AlertsSettings
+    from tasks.config.settings import InboxSettings, MonitoringSettings, load_settings
     from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_INBOX, SAMPLE_PATH
-    from tasks.settings import InboxSettings, MonitoringSettings, load_settings
-    from tasks.slack.settings import AlertsSettings
 
     settings = load_settings(
         warehouse=str(out / "warehouse"),

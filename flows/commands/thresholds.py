@@ -24,11 +24,11 @@ def thresholds(
     from scoring.days import days_between
     from scoring.rubrics.ola_monitoring import RUBRIC
     from scoring.rubrics.ola_monitoring.evidence import threshold_evidence
-    from tasks.day_findings import SCORES
-    from tasks.reports.threshold_evidence import evidence_dict, evidence_markdown
-    from tasks.settings import load_settings
+    from tasks.chat.queries import SCORES
+    from tasks.config.settings import load_settings
+    from tasks.files.atomic import write_text
+    from tasks.reports.markdown.threshold_evidence import evidence_dict, evidence_markdown
     from tasks.warehouse import open_warehouse
-    from tasks.whole_files import write_text
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")

@@ -17,13 +17,13 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 from scoring.errors import AqbError
 from scoring.judging.prompts import absent_mark
 from scoring.judging.requests import Verdict, VerdictStatus
+from tasks.config.judge import JudgeSettings
 from tasks.judge.budget import Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.questions import Effort, Sendable
 from tasks.judge.replies import LimitReachedError, QuestionRefusedError, TransientError, Usage, reply_in
-from tasks.judge.settings import JudgeSettings
-from tasks.judge.store import Judgement, VerdictStore, WaitingBatch
 from tasks.judge.timing import Timing
+from tasks.judge.verdict_store import Judgement, VerdictStore, WaitingBatch
 
 _T = TypeVar("_T")
 _ROUNDS = 3

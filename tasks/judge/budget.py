@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass
 
 from scoring.errors import UsageError
+from tasks.config.judge import JudgeSettings, Price
 from tasks.judge.questions import Sendable
 from tasks.judge.replies import Usage
-from tasks.judge.settings import JudgeSettings, Price
 
 BATCH_DISCOUNT = 0.5
 _NEAR = 0.9

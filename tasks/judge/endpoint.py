@@ -12,6 +12,7 @@ import httpx2
 import openai
 
 from scoring.errors import AqbError, UsageError
+from tasks.config.judge import Endpoint, JudgeSettings
 from tasks.judge.replies import (
     LimitReachedError,
     QuestionRefusedError,
@@ -20,7 +21,6 @@ from tasks.judge.replies import (
     UnreachableError,
     reply_in,
 )
-from tasks.judge.settings import Endpoint, JudgeSettings
 
 _CONNECT_S = 5.0
 _IDLE_CONNECTIONS = 16  # every call looks at all that are idle

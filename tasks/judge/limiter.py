@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tasks.judge.store import VerdictStore
+from tasks.judge.verdict_store import VerdictStore
 
 _RESERVE = 0.2  # of a second's worth stays in the bucket; with two processes a tenth still let two 429s through
 _TRUST_IN_GOOD_NEWS = 0.1

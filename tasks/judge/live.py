@@ -14,14 +14,14 @@ from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponen
 from scoring.errors import AqbError
 from scoring.judging.prompts import absent_mark
 from scoring.judging.requests import Verdict, VerdictStatus
+from tasks.config.judge import JudgeSettings
 from tasks.judge.budget import Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.limiter import Feedback, Limiter, Ticket
 from tasks.judge.questions import Effort, Sendable
 from tasks.judge.replies import LimitReachedError, QuestionRefusedError, Reply, TransientError, UnreachableError, Usage
-from tasks.judge.settings import JudgeSettings
-from tasks.judge.store import Judgement
 from tasks.judge.timing import Latencies, Timing
+from tasks.judge.verdict_store import Judgement
 
 _FAILURES_IN_A_RUN = 4
 _INVALID_IN_A_RUN = 3

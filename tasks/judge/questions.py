@@ -10,9 +10,9 @@ from typing import Any
 
 from scoring.judging.prompts import JudgePrompt, fenced_payload, presented
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus
+from tasks.config.judge import JudgeSettings
 from tasks.judge.replies import Reply, Usage
-from tasks.judge.settings import JudgeSettings
-from tasks.judge.store import Judgement
+from tasks.judge.verdict_store import Judgement
 
 _ENVELOPE_TOKENS = 64  # roles and separators that the endpoint adds
 _LONGEST_REASON = 300

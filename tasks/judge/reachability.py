@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scoring.errors import AqbError, UsageError
-from tasks.judge.settings import Endpoint, JudgeSettings, endpoint_of
+from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
 
 _PATIENCE_S = 10.0
 _FIXES = {

@@ -12,11 +12,11 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.errors import UsageError
-from tasks.bigquery.names import is_bigquery
+from tasks.config.addresses import is_bigquery
 from tasks.warehouse.folder import FolderWarehouse
 
 if TYPE_CHECKING:
-    from tasks.settings import Settings
+    from tasks.config.settings import Settings
 
 
 class Warehouse(Protocol):
@@ -76,7 +76,7 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
     if is_bigquery(url):
         if settings is None:
             raise TypeError("a warehouse in BigQuery needs the settings")
-        from tasks.warehouse.bigquery import BigQueryWarehouse  # a second of imports that only BigQuery needs
+        from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse  # a second of imports that only BigQuery needs
 
         return BigQueryWarehouse(url, settings, labels)
     if "://" in url:

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.errors import StorageError
+from tasks.files.atomic import write_parquet
 from tasks.warehouse.shape import shaped
-from tasks.whole_files import write_parquet
 
 _STAGING = ".staging"
 

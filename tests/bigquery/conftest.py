@@ -11,8 +11,8 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud.bigquery import Client, Dataset
 
-from tasks.bigquery.settings import BigQuerySettings
-from tasks.settings import Settings
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.settings import Settings
 from tests.fakes.local_bigquery import PROJECT, is_set_up, running
 from tests.fakes.local_bigquery import Emulator as Emulator
 

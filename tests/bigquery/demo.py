@@ -23,9 +23,9 @@ from google.api_core.client_options import ClientOptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud.bigquery import Client, LoadJobConfig
 
-from tasks.bigquery.settings import BigQuerySettings
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.settings import MonitoringSettings, Settings
 from tasks.samples import SAMPLE_FIRST_DAY, SAMPLE_PATH
-from tasks.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
 from tests.fakes.local_bigquery import PROJECT, Emulator, is_set_up, running
 

@@ -16,8 +16,8 @@ from flows.backfill import backfill
 from flows.nightly import nightly
 from scoring import catalog
 from scoring.rubrics.ola_monitoring import RUBRIC
+from tasks.config.settings import MonitoringSettings, Settings
 from tasks.reports.site.build import build_pages
-from tasks.settings import MonitoringSettings, Settings
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.flows.test_earlier_version import ADDED, DROPPED_COLUMN, DROPPED_RULE, EARLIER, NEXT, SCORED, changed
 

@@ -13,9 +13,9 @@ from google.cloud.bigquery import Client, LoadJobConfig
 
 from flows.backfill import backfill
 from flows.nightly import nightly
-from tasks.day_plan import backfill_plan
+from tasks.chat.day_plan import backfill_plan
+from tasks.config.settings import MonitoringSettings, Settings
 from tasks.samples import SAMPLE_FIRST_DAY, SAMPLE_PATH
-from tasks.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
 
 pytestmark = pytest.mark.usefixtures("prefect_server")

@@ -17,10 +17,10 @@ from google.cloud.bigquery import Client
 
 from scoring.days import day_window
 from scoring.errors import AqbError, InputError, StorageError, UsageError
-from tasks.bigquery.refusals import as_aqb_errors
-from tasks.bigquery.rows import BigQueryChatRows
-from tasks.bigquery.settings import BigQuerySettings
-from tasks.settings import Settings
+from tasks.chat.sources.bigquery import BigQueryChatRows
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.settings import Settings
+from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tests.bigquery.conftest import Emulator
 from tests.fakes.bigquery_proxy import Proxy, Refusal, proxy_to
 

@@ -16,9 +16,9 @@ from google.cloud.bigquery import Client, SchemaField, Table
 
 from scoring.errors import AqbError, StorageError, UsageError
 from scoring.rules.arrow_types import field
-from tasks.bigquery.settings import BigQuerySettings
-from tasks.run_warehouse import SCORES_SCHEMA
-from tasks.settings import Settings
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.settings import Settings
+from tasks.testruns.warehouse import SCORES_SCHEMA
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.bigquery.conftest import Emulator
 from tests.fakes.bigquery_proxy import Proxy, Refusal, proxy_to
@@ -248,7 +248,7 @@ def write_day(url: str, settings: Settings, points: list[int], started: Path | N
 def processes() -> multiprocessing.context.ForkServerContext:
     """Processes that start at once, with what they need already imported."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tasks.warehouse.bigquery", __name__])
+    context.set_forkserver_preload(["tasks.warehouse.bigquery.warehouse", __name__])
     return context
 
 

@@ -22,14 +22,14 @@ from scoring.chat.scorer import KeepText
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.bigquery.pushdown import score_inside
-from tasks.bigquery.rows import BigQueryChatRows
-from tasks.bigquery.settings import BigQuerySettings
-from tasks.chat_scoring import Counts, ScoredPeriod, score_chat_rows
-from tasks.day_findings import mean_score_interval, rows_to_look_at
-from tasks.monitoring_tables import SCORES, write_alerts, write_day_report, write_scored_day
-from tasks.settings import Settings
-from tasks.warehouse.bigquery import BigQueryWarehouse
+from tasks.chat.bigquery_engine import score_inside
+from tasks.chat.local_engine import Counts, ScoredPeriod, score_chat_rows
+from tasks.chat.queries import mean_score_interval, rows_to_look_at
+from tasks.chat.sources.bigquery import BigQueryChatRows
+from tasks.chat.tables import SCORES, write_alerts, write_day_report, write_scored_day
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.settings import Settings
+from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tests.bigquery.conftest import Emulator
 from tests.cases.ola_monitoring.adversarial import FIXED, invented
@@ -352,7 +352,7 @@ def test_killed_after_any_statement_every_table_is_whole_and_the_next_run_comple
     load(client, source, new_rows)
 
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tasks.bigquery.pushdown", "tests.bigquery.test_pushdown"])
+    context.set_forkserver_preload(["tasks.chat.bigquery_engine", "tests.bigquery.test_pushdown"])
     started = tmp_path / "pid"
     deadly, exit_code, replaced = 0, None, 0
     while exit_code != 0:

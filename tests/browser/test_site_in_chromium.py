@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, expect, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from tasks.samples.chat_rows import generate_chat_rows
 from tasks.warehouse.folder import FolderWarehouse
+from tests.samples.chat_rows import generate_chat_rows
 from tests.tasks.made_rows import DAY, refused
 from tests.tasks.made_site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
 

@@ -21,8 +21,8 @@ import polars as pl
 
 from flows.backfill import backfill
 from flows.nightly import nightly
-from tasks.samples.chat_rows import SAMPLE_FIRST_DAY, SAMPLE_PATH
-from tasks.settings import InboxSettings, MonitoringSettings, Settings
+from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
+from tests.samples.chat_rows import SAMPLE_FIRST_DAY, SAMPLE_PATH
 
 _ROWS_A_DAY = 9
 

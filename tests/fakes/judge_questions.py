@@ -6,8 +6,8 @@ from typing import Any
 
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, QuestionKind
+from tasks.config.judge import JudgeSettings, Price
 from tasks.judge.questions import Question
-from tasks.judge.settings import JudgeSettings, Price
 from tasks.judge.timing import Timing
 
 API_KEY = "sk-test-5up3r53cr3t"

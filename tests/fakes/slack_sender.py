@@ -21,15 +21,15 @@ from typing import Any
 
 from scoring.alerting.block_kit import header
 from scoring.alerting.messages import Message
-from tasks.slack.delivery import Clock, deliver
-from tasks.slack.outbox import Outbox
-from tasks.slack.posting import BotPost, Post, WebhookPost
+from tasks.alerts.delivery import Clock, deliver
+from tasks.alerts.outbox import Outbox
+from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 
 KEYS = ("a", "b")
 REPEATED = "다시 보냄"
 _ROOT = Path(__file__).parents[2]
-_OURS = tuple(f"tasks/slack/{name}.py" for name in ("outbox", "delivery", "posting"))
+_OURS = tuple(f"tasks/alerts/{name}.py" for name in ("outbox", "delivery", "slack/posting"))
 
 
 class Sender:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.settings import Settings
+    from tasks.config.settings import Settings
 
 SAID = "said.txt"
 """What a process writes to its standard error, in the folder where it works."""
@@ -57,7 +57,7 @@ def _do(work: Work) -> None:
     from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
     from flows import day
-    from tasks.settings import Settings
+    from tasks.config.settings import Settings
 
     os.chdir(work.folder)
     with Path(SAID).open("ab") as said:

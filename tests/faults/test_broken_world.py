@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.run_ledger import RunLedger
+from tasks.state.run_ledger import RunLedger
 from tests.fakes.cuttable_proxy import CuttableProxy
 from tests.faults.processes import SAID
 from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, results, world_in

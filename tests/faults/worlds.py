@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from tasks.run_ledger import RunLedger
+from tasks.state.run_ledger import RunLedger
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import FakeSlack
 from tests.faults.processes import Work, started

@@ -23,12 +23,12 @@ from flows.test_runs import score_inbox
 from scoring.alerting.failure_messages import quiet_message
 from scoring.alerting.routing import RouteFilter
 from scoring.days import day_window
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.monitoring_tables import write_alerts, write_scored_day
-from tasks.settings import InboxSettings, MonitoringSettings, Settings
-from tasks.slack.outbox import Outbox
-from tasks.slack.settings import AlertsSettings, Destination, Route
+from tasks.alerts.outbox import Outbox
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_alerts, write_scored_day
+from tasks.config.alerts import AlertsSettings, Destination, Route
+from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.flows.conftest import BOT, QA, Command

@@ -16,9 +16,9 @@ from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
 from flows.day import score_day
 from flows.nightly import nightly
 from scoring.days import days_between
-from tasks.leases import Leases
-from tasks.run_ledger import BACKFILL, Run, RunLedger, RunStep
-from tasks.settings import MonitoringSettings, Settings
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import BACKFILL, Run, RunLedger, RunStep
 from tasks.warehouse.folder import FolderWarehouse
 from tests.flows.conftest import Command
 from tests.tasks.made_rows import DAY, best, plain, refused, write_rows

@@ -27,7 +27,7 @@ from prefect.states import Cancelling
 
 from flows.schedules import served_deployments
 from scoring.errors import UsageError
-from tasks.run_ledger import RunLedger
+from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.prefect_server import PREFECT

@@ -17,8 +17,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tasks.delimited_text import LONGEST_LINE
-from tasks.monitoring_tables import write_alerts, write_scored_day
+from tasks.chat.tables import write_alerts, write_scored_day
+from tasks.files.csv_reader import LONGEST_LINE
 from tasks.samples import SAMPLE_INBOX
 from tasks.warehouse import open_warehouse
 from tests.flows.conftest import AQB, Command, Finished

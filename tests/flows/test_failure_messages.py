@@ -13,9 +13,9 @@ from prefect.states import Cancelled, Cancelling, Crashed, Failed
 from flows.hooks import tell_of_end, tell_without_flow
 from flows.nightly import nightly
 from scoring.errors import UsageError
-from tasks.settings import MonitoringSettings, Settings
-from tasks.slack.outbox import Outbox
-from tasks.slack.settings import AlertsSettings, Route
+from tasks.alerts.outbox import Outbox
+from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.settings import MonitoringSettings, Settings
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
 from tests.tasks.made_rows import DAY, best, write_rows

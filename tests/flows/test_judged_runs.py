@@ -13,8 +13,8 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.sorting import TaskRunSort
 
 from flows.test_runs import score_inbox
-from tasks.judge.settings import JudgeSettings
-from tasks.settings import InboxSettings, Settings
+from tasks.config.judge import JudgeSettings
+from tasks.config.settings import InboxSettings, Settings
 from tasks.warehouse import open_warehouse
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.flows.conftest import Command
@@ -126,7 +126,7 @@ def test_a_refused_key_is_one_clear_line_without_the_key(
 def test_the_inbox_asks_a_task_run_per_portion_and_keeps_the_judgements(
     judge: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.run_judging.QUESTIONS_PER_PORTION", 10)
+    monkeypatch.setattr("tasks.testruns.judging.QUESTIONS_PER_PORTION", 10)
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     (inbox / WIDE.name).write_bytes(WIDE.read_bytes())

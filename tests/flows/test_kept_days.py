@@ -13,10 +13,10 @@ import pytest
 from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
 from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
 from scoring.days import days_between
-from tasks.reports.monitoring import monitoring_report
-from tasks.run_ledger import RunLedger
-from tasks.settings import MonitoringSettings, Settings
-from tasks.slack.settings import AlertsSettings, Route
+from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.reports.markdown.monitoring import monitoring_report
+from tasks.state.run_ledger import RunLedger
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
 from tests.tasks.made_rows import DAY, plain, write_rows
@@ -213,7 +213,7 @@ def _break_second_day(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyError("alert_of_another_version")
         return report(outcome, title, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("tasks.monitoring_tables.monitoring_report", broken)
+    monkeypatch.setattr("tasks.chat.tables.monitoring_report", broken)
 
 
 # --- The command -----------------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from prefect.runtime import flow_run
 
 from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
 from scoring.errors import InputError, StorageError, UsageError
-from tasks.run_ledger import RunLedger
-from tasks.settings import InboxSettings, MonitoringSettings, Settings, load_settings
+from tasks.config.settings import InboxSettings, MonitoringSettings, Settings, load_settings
+from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
 from tests.tasks.made_runs import LONG_HEADER, long_row, write_csv

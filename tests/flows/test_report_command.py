@@ -7,7 +7,7 @@ import pytest
 from prefect import flow
 
 from flows.report import SiteOutcome, site_after
-from tasks.settings import Settings
+from tasks.config.settings import Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.flows.conftest import Command
 from tests.tasks.made_rows import DAY, best, refused

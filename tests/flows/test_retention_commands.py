@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from scoring.days import day_window
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.monitoring_tables import write_scored_day
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
 from tests.flows.conftest import Command
 from tests.tasks.made_rows import DAY, REFUSAL, RUBRIC, refused, write_rows

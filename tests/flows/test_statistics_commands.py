@@ -10,8 +10,8 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from tasks.agreement.review_workbook import SHEET
-from tasks.monitoring_tables import write_scored_day
+from tasks.chat.tables import write_scored_day
+from tasks.review.review_workbook import SHEET
 from tasks.warehouse import open_warehouse
 from tests.flows.conftest import Command
 from tests.tasks import made_rows

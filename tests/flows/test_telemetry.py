@@ -24,8 +24,8 @@ from flows.logs import configure_logs
 from flows.recording import recorded
 from flows.telemetry import tell_judgements
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.store import Judgement
-from tasks.run_ledger import RunLedger
+from tasks.judge.verdict_store import Judgement
+from tasks.state.run_ledger import RunLedger
 
 configure_logs(sys.argv[1])
 with closing(RunLedger("sqlite:///state.db")) as ledger:

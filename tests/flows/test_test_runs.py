@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
-from tasks.run_ledger import RunLedger
-from tasks.settings import InboxSettings, Settings
+from tasks.config.settings import InboxSettings, Settings
+from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import open_warehouse
 from tests.flows.conftest import Command
 from tests.tasks.made_runs import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv

@@ -13,8 +13,8 @@ import pytest
 from scoring.chat.sql_scores import chat_rows_query, staged_query, staged_schema
 from scoring.chat.sql_tables import scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import ScoredRows, score_chat_rows
+from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.sources import ChatRowFiles
 from tests.cases.ola_monitoring.adversarial import FIXED, Row, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
 from tests.fakes.googlesql import CHAT_ROWS, TABLE, answers, answers_over

@@ -15,7 +15,7 @@ import pytest
 
 from scoring.chat.sql_scores import chat_rows_query, scoring_query
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.chat_scoring import ScoredRows
+from tasks.chat.local_engine import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.cases.ola_monitoring.all_golden import GOLDEN
 from tests.cases.ola_monitoring.golden import Golden

@@ -33,7 +33,7 @@ from scoring.chat.sql_tables import (
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.chat_scoring import ScoredRows
+from tasks.chat.local_engine import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_over
 

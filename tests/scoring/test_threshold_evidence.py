@@ -14,7 +14,7 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rubrics.ola_monitoring.evidence import Evidence, Figure, threshold_evidence
 from scoring.rubrics.ola_monitoring.seed_evidence import BUCKETS, METRICS, PRECISIONS, SEED_ROWS
 from scoring.stats.intervals import Interval
-from tasks.samples.chat_rows import generate_chat_rows
+from tests.samples.chat_rows import generate_chat_rows
 
 ROWS = 12_831
 

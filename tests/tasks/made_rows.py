@@ -10,8 +10,8 @@ from typing import Any
 
 from scoring.catalog import row_rubric
 from scoring.chat.scorer import KeepText
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import ScoredRows, score_chat_rows
+from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.sources import ChatRowFiles
 
 DAY = date(2026, 2, 13)
 NOON_IN_SEOUL = datetime(2026, 2, 13, 3, tzinfo=UTC)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tasks.run_files import read_run_file
-from tasks.run_folder import write_run_folder
-from tasks.run_scoring import RunChoices, plan_of, score_run
-from tasks.scored_folder import ScoredFolder, read_scored_folder
+from tasks.reports.testrun_folder import write_run_folder
+from tasks.testruns.files import read_run_file
+from tasks.testruns.read_folder import ScoredFolder, read_scored_folder
+from tasks.testruns.scoring import RunChoices, plan_of, score_run
 from tests.tasks.made_runs import LONG_HEADER, long_row, raw, write_csv
 
 CHECK = '1) assistantMessage에 "평가기간"과 관련된 내용이 언급되어 있는가'

@@ -12,13 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from scoring.chat.rubric import RowRubric
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.monitoring_tables import write_alerts, write_scored_day
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_alerts, write_scored_day
 from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
-from tasks.run_files import read_run_file
-from tasks.run_scoring import RunChoices, plan_of, score_run
-from tasks.run_warehouse import write_test_run
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, plan_of, score_run
+from tasks.testruns.warehouse import write_test_run
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import RUBRIC, write_rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scoring.errors import UsageError
-from tasks.bigquery.names import DatasetName, TableName, dataset_of, is_bigquery, table_of
-from tasks.settings import load_settings
+from tasks.config.addresses import DatasetName, TableName, dataset_of, is_bigquery, table_of
+from tasks.config.settings import load_settings
 
 
 @pytest.mark.parametrize(

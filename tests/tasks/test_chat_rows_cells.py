@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.chat_rows import cells
-from tasks.chat_rows.cells import Instant, UnreadableCell
+from tasks.chat.sources import cells
+from tasks.chat.sources.cells import Instant, UnreadableCell
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HUGE = pytest.param(10**5000, id="5001 digits")  # more than Python writes as text

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from tasks.chat_rows import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, RowBatch
+from tasks.chat.sources import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, RowBatch
 
 CONTENT = "user_input,llm_response,input_tokens,output_tokens,timestamp\nq,a,1,2,2026-02-13T00:00:00Z\n"
 
@@ -198,7 +198,7 @@ def test_every_kind_of_file_gives_back_what_was_written(
 PEAK_OF_A_READ = """
 import sys
 import flows  # sets the number of threads
-from tasks.chat_rows import ChatRowFiles, RowBatch
+from tasks.chat.sources import ChatRowFiles, RowBatch
 
 rows = 0
 for batch in ChatRowFiles(sys.argv[1:]).batches():
@@ -246,7 +246,7 @@ def test_reading_a_day_does_not_import_pandas(tmp_path: Path, ending: str) -> No
 import sys
 from datetime import date
 from scoring.days import day_window
-from tasks.chat_rows import ChatRowFiles
+from tasks.chat.sources import ChatRowFiles
 (batch,) = ChatRowFiles([{str(path)!r}]).batches(day_window(date(2026, 2, 13), "Asia/Seoul"))
 assert batch.rows.height == 1
 assert "pandas" not in sys.modules, "its import costs more than reading 50 MB"

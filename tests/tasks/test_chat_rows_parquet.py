@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring.days import Window
-from tasks.chat_rows import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, Reject, RowBatch
+from tasks.chat.sources import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, Reject, RowBatch
 
 MOMENT = datetime(2026, 2, 13, 16, 44, 52, tzinfo=UTC)
 DAY = Window(datetime(2026, 2, 13, tzinfo=UTC), datetime(2026, 2, 14, tzinfo=UTC))
@@ -93,12 +93,12 @@ def test_texts_are_the_same_in_small_and_in_large_row_groups(
     columns = {"user_input": texts, "llm_response": answers}
     path = parquet(tmp_path, columns, rows=299, row_group_size=rows_in_group, **options)
     # However large a group is, its texts are read as those of one that is too large to be held.
-    monkeypatch.setattr("tasks.chat_rows.parquet._TEXT_BYTES_AT_ONCE", 0)
+    monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_BYTES_AT_ONCE", 0)
     paged = rows(path)
     monkeypatch.undo()
     assert [(row["user_input"], row["llm_response"]) for row in paged] == list(zip(texts, answers, strict=True))
     for batch_rows in (10, 8_192):
-        monkeypatch.setattr("tasks.chat_rows.parquet.BATCH_ROWS", batch_rows)
+        monkeypatch.setattr("tasks.chat.sources.parquet.BATCH_ROWS", batch_rows)
         assert rows(path) == paged
 
 
@@ -106,15 +106,17 @@ def test_texts_of_small_row_groups_are_all_decoded_the_fast_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = parquet(tmp_path, rows=100, row_group_size=7)
-    monkeypatch.setattr("tasks.chat_rows.parquet._TEXT_BYTES_AT_ONCE", 1_000)  # several groups at once, not all
-    monkeypatch.delattr("tasks.chat_rows.parquet.text_column")  # the slow way, which would hide a failure of the other
+    monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_BYTES_AT_ONCE", 1_000)  # several groups at once, not all
+    monkeypatch.delattr(
+        "tasks.chat.sources.parquet.text_column"
+    )  # the slow way, which would hide a failure of the other
     assert len(rows(path)) == 100
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.chat_rows.parquet._TEXT_BYTES_AT_ONCE", 1_000)
+    monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_BYTES_AT_ONCE", 1_000)
     path = parquet(tmp_path, rows=100, row_group_size=7)
     batches = ChatRowFiles([path]).batches()
     found = [next(batches)]

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from scoring.days import day_window
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.whole_files import write_parquet
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.files.atomic import write_parquet
 from tests.tasks.made_rows import DAY, RUBRIC, best, plain, refused, scored, write_rows
 
 Row = Mapping[str, Any]
@@ -189,7 +189,7 @@ def test_ids_do_not_depend_on_order_files_or_batches(
     shuffle = random.Random(seed)
     shuffle.shuffle(rows)
     cut = shuffle.randrange(len(rows))
-    monkeypatch.setattr("tasks.chat_rows.rows.BATCH_ROWS", shuffle.choice([1, 2, 3]))
+    monkeypatch.setattr("tasks.chat.sources.rows.BATCH_ROWS", shuffle.choice([1, 2, 3]))
     assert score_table(rows[:cut], rows[cut:]).equals(expected)
 
 
@@ -296,7 +296,7 @@ def test_sums_do_not_depend_on_the_number_of_batches(tmp_path: Path, monkeypatch
     rows[7]["llm_response"] = None
     source = write_rows(tmp_path / "rows.jsonl", rows)
     at_once = scored(source, tmp_path / "staging1")
-    monkeypatch.setattr("tasks.chat_rows.rows.BATCH_ROWS", 1)
+    monkeypatch.setattr("tasks.chat.sources.rows.BATCH_ROWS", 1)
     one_by_one = scored(source, tmp_path / "staging2")
     assert one_by_one.kpis().equals(at_once.kpis())
     assert one_by_one.crosstab().equals(at_once.crosstab())
@@ -311,7 +311,7 @@ from pathlib import Path
 import polars as pl
 
 from flows.score import score_to_folder
-from tasks.settings import Settings
+from tasks.config.settings import Settings
 
 settings = Settings(monitoring={"keep_text": "none"})
 score_to_folder(sys.argv[1:2], "ola-monitoring", Path(sys.argv[2]), settings)

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from scoring.days import Window, day_window, days_between
-from tasks.chat_rows import ChatRowFiles, ChatRowSource
-from tasks.chat_scoring import ScoredRows, score_chat_rows
-from tasks.day_contents import DayContent, SourceContents, source_contents
-from tasks.day_spool import DaySpool
+from tasks.chat.fingerprint import DayContent, SourceContents, source_contents
+from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.multi_day_cache import DaySpool
+from tasks.chat.sources import ChatRowFiles, ChatRowSource
 from tests.tasks.made_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
 ZONE = "Asia/Seoul"

@@ -11,12 +11,12 @@ import pytest
 
 from scoring.days import day_window, days_between
 from scoring.errors import InputError, UsageError
-from tasks.chat_rows import ChatRowFiles
-from tasks.day_contents import source_contents
-from tasks.day_plan import EarlierDays, backfill_plan, day_parameters, earlier_days, portions
-from tasks.monitoring_tables import KPIS
-from tasks.run_ledger import Run, RunLedger
-from tasks.settings import MonitoringSettings, Settings
+from tasks.chat.day_plan import EarlierDays, backfill_plan, day_parameters, earlier_days, portions
+from tasks.chat.fingerprint import source_contents
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import KPIS
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.state.run_ledger import Run, RunLedger
 from tasks.warehouse import open_warehouse
 from tests.tasks.made_rows import DAY, RUBRIC, plain, write_rows
 
@@ -129,7 +129,7 @@ def test_a_plan_without_a_source_is_an_error(settings: Settings) -> None:
 def test_days_are_read_in_portions_by_their_bytes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     days = backfill_plan(settings, DAY, LAST, FAR).days
     assert list(portions(days)) == [[planned.day for planned in days]]
-    monkeypatch.setattr("tasks.day_plan.PORTION_BYTES", 2 * days[0].content.bytes)
+    monkeypatch.setattr("tasks.chat.day_plan.PORTION_BYTES", 2 * days[0].content.bytes)
     assert [len(portion) for portion in portions(days)] == [2, 2, 1]
     assert list(portions([])) == []
 

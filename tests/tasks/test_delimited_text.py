@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from scoring.errors import InputError
-from tasks.delimited_text import LARGEST_CELL, BrokenRow, DelimitedText, TextRow
+from tasks.files.csv_reader import LARGEST_CELL, BrokenRow, DelimitedText, TextRow
 
 
 def table(folder: Path, content: str | bytes, delimiter: str = ",") -> DelimitedText:

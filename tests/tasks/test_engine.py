@@ -5,8 +5,8 @@ from typing import Literal
 import pytest
 
 from scoring.errors import UsageError
-from tasks.engine import scores_inside
-from tasks.settings import MonitoringSettings, Settings
+from tasks.chat.choose_engine import scores_inside
+from tasks.config.settings import MonitoringSettings, Settings
 
 VIEW, DATASET = "bigquery://team.chat.rows", "bigquery://team/aqb"
 

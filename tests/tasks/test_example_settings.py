@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.settings import Settings, load_settings
+from tasks.config.settings import Settings, load_settings
 
 EXAMPLE = Path("deployments/aqb.toml").resolve()
 

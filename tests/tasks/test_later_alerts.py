@@ -10,10 +10,10 @@ import pytest
 
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_window, days_between
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.later_alerts import write_later_alerts
-from tasks.monitoring_tables import ALERTS, write_alerts, write_scored_day
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.recompute_alerts import write_later_alerts
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import ALERTS, write_alerts, write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import DAY, RUBRIC, plain, refused, write_rows
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import StorageError
-from tasks.leases import Leases, in_turn, working_alone
+from tasks.state.leases import Leases, in_turn, working_alone
 from tasks.warehouse.folder import FolderWarehouse
 
 SHORT_S = 1.0
@@ -57,7 +57,7 @@ def test_a_living_holder_keeps_its_name_far_beyond_one_lease(leases: Leases, sta
 
 HOLDING = """
 import sys
-from tasks.leases import Leases
+from tasks.state.leases import Leases
 
 with Leases(sys.argv[1], float(sys.argv[2])).held("day"):
     print("holding", flush=True)

@@ -8,8 +8,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from scoring.errors import UsageError
-from tasks.masks import shown_url
-from tasks.settings import Settings, load_settings, refuse_masked
+from tasks.config.secrets import shown_url
+from tasks.config.settings import Settings, load_settings, refuse_masked
 
 PASSWORD = "hunter2"
 URLS = {

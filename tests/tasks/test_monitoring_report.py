@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.markdown import cell
-from tasks.chat_rows import ChatRowFiles
-from tasks.reports.monitoring import kpi_lines
-from tasks.score_folder import write_score_folder
+from tasks.chat.sources import ChatRowFiles
+from tasks.reports.chat_folder import write_score_folder
+from tasks.reports.markdown.monitoring import kpi_lines
 from tests.tasks.made_rows import RUBRIC, best, plain, refused, scored, write_rows
 
 HOSTILE = "a | b\r\n\n| c |\n# d\u2028<script>alert(1)</script> ![x](http://y) `z` **w** &lt; ~~u~~ \\| <!--"

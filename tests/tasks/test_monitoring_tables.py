@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from scoring.days import day_window
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.monitoring_tables import read_alerts, read_examples, write_alerts, write_day_report, write_scored_day
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import read_alerts, read_examples, write_alerts, write_day_report, write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
 from tests.tasks.made_rows import DAY, RUBRIC, best, plain, refused, write_rows
 

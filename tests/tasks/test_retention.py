@@ -20,17 +20,17 @@ from scoring.alerting.messages import Message
 from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.judging.requests import VerdictStatus
-from tasks.chat_rows import ChatRowFiles
-from tasks.chat_scoring import score_chat_rows
-from tasks.erased_sessions import erased_sessions
-from tasks.judge.store import Judgement, VerdictStore
-from tasks.monitoring_tables import write_day_report, write_scored_day
+from tasks.alerts.outbox import Outbox
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_day_report, write_scored_day
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.files.atomic import empty_frame
+from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.retention import ERASED_CELL, erase, prune
-from tasks.run_warehouse import DAY_JUDGEMENTS_SCHEMA
-from tasks.settings import MonitoringSettings, Settings
-from tasks.slack.outbox import Outbox
+from tasks.state.erased_sessions import erased_sessions
+from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.whole_files import empty_frame
 from tests.tasks.made_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -200,7 +200,7 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
     os.mkfifo(second)  # whoever reads it waits
     script = (
         "import sys; from datetime import UTC, datetime; from tasks.retention import erase; "
-        "from tasks.settings import Settings; "
+        "from tasks.config.settings import Settings; "
         "erase(Settings.model_validate_json(sys.argv[1]), sys.argv[2], datetime.now(UTC), dry_run=False)"
     )
     with subprocess.Popen([sys.executable, "-c", script, settings.model_dump_json(), SESSION]) as process:

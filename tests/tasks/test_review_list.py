@@ -10,10 +10,10 @@ import pytest
 from scoring.alerting.readable import readable
 from scoring.alerting.review_messages import ReviewedRun, review_message
 from scoring.alerting.routing import RouteFilter
-from tasks.reports.review_list import REVIEW_LIST, reviewed_run
-from tasks.run_files import read_run_file
-from tasks.run_folder import write_run_folder
-from tasks.run_scoring import RunChoices, plan_of, score_run
+from tasks.reports.markdown.review_list import REVIEW_LIST, reviewed_run
+from tasks.reports.testrun_folder import write_run_folder
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, plan_of, score_run
 from tests.tasks.made_runs import WIDE_HEADER, raw, wide_row, write_csv
 
 GOOD = {"1차 답변 raw": raw("총 10명입니다."), "1차 답변": "총 10명입니다.", "1차 답변 시간(초)": "3"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scoring.errors import InputError
 from scoring.testruns.detection import Layout
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
-from tasks.run_files import RunFile, read_run_file
+from tasks.testruns.files import RunFile, read_run_file
 from tests.tasks.made_runs import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
 
 

@@ -11,7 +11,7 @@ import pytest
 import xlsxwriter
 
 from scoring.errors import InputError
-from tasks.run_files import headers_of, read_run_file
+from tasks.testruns.files import headers_of, read_run_file
 from tests.tasks.made_runs import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_xlsx
 
 

@@ -11,8 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from scoring.errors import StorageError, UsageError
-from tasks.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
-from tasks.whole_files import write_parquet
+from tasks.files.atomic import write_parquet
+from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 
 DAY = date(2026, 2, 13)
 SEOUL = timezone(timedelta(hours=9))

@@ -8,10 +8,10 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from tasks.run_files import read_run_file
-from tasks.run_scoring import RunChoices, ScoredRun, plan_of, score_run
 from tasks.samples import SAMPLE_INBOX
-from tasks.samples.test_runs import (
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, ScoredRun, plan_of, score_run
+from tests.samples.testruns import (
     APPLICANT_SAMPLE,
     MOVE_SAMPLE,
     PLAN_SAMPLE,

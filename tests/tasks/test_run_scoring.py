@@ -13,9 +13,9 @@ import pytest
 
 from scoring.errors import UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
-from tasks.run_files import read_run_file
-from tasks.run_folder import write_run_folder
-from tasks.run_scoring import RunChoices, ScoredRun, judge_requests, plan_of, score_run
+from tasks.reports.testrun_folder import write_run_folder
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, ScoredRun, judge_requests, plan_of, score_run
 from tests.tasks.made_runs import (
     LONG_HEADER,
     WIDE_HEADER,

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
-from tasks.samples.chat_answers import REFUSALS, answer
-from tasks.samples.chat_questions import COMPANIES
-from tasks.samples.chat_rows import (
+from tests.samples.chat_answers import REFUSALS, answer
+from tests.samples.chat_questions import COMPANIES
+from tests.samples.chat_rows import (
     ROWS_PER_BATCH,
     SAMPLE_ROWS_PER_DAY,
     SCHEMA,
@@ -31,7 +31,7 @@ from tasks.samples.chat_rows import (
     sample_table,
     write_sample,
 )
-from tasks.samples.draws import stream
+from tests.samples.draws import stream
 
 DAY = date(2026, 3, 9)
 QUESTION, ANSWER = pl.col("user_input"), pl.col("llm_response")

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.chat_rows import ChatRowFiles
-from tasks.score_folder import write_score_folder
+from tasks.chat.sources import ChatRowFiles
+from tasks.reports.chat_folder import write_score_folder
 from tests.tasks.made_rows import RUBRIC, best, plain, refused, scored, write_rows
 
 # SPEC 1.3, written out: names, order and types of the score table.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import UsageError
-from tasks.settings import MonitoringSettings, load_settings, setting_origins
+from tasks.config.settings import MonitoringSettings, load_settings, setting_origins
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks import time_sorted_rows
-from tasks.time_sorted_rows import TimeSortedRows
+from tasks.chat import time_sorted_rows
+from tasks.chat.time_sorted_rows import TimeSortedRows
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 START = datetime(2026, 2, 13, tzinfo=UTC)

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import StorageError
-from tasks import whole_files
-from tasks.whole_files import ROWS_PER_GROUP, write_parquet, write_text
+from tasks.files import atomic
+from tasks.files.atomic import ROWS_PER_GROUP, write_parquet, write_text
 
 SCHEMA = pa.schema([pa.field("number", pa.int64(), metadata={"description": "번호"}), ("text", pa.string())])
 KILLS = 4
@@ -72,7 +72,7 @@ def test_the_bytes_do_not_depend_on_how_rows_are_cut_into_frames(
     folder = tmp_path_factory.mktemp("bytes")
     edges = [0, *cuts, 25]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whole_files, "ROWS_PER_GROUP", 10)
+        patch.setattr(atomic, "ROWS_PER_GROUP", 10)
         write_parquet(folder / "whole.parquet", SCHEMA, [rows(0, 25)])
         write_parquet(
             folder / "cut.parquet",
@@ -170,7 +170,7 @@ import resource, sys
 from pathlib import Path
 import polars as pl, pyarrow as pa
 from scoring.errors import StorageError
-from tasks.whole_files import write_parquet
+from tasks.files.atomic import write_parquet
 
 path, schema = Path(sys.argv[1]), pa.schema([("number", pa.int64())])
 write_parquet(path, schema, [pl.DataFrame({"number": [1, 2, 3]})])
@@ -198,7 +198,7 @@ import sys
 from itertools import count
 from pathlib import Path
 import polars as pl, pyarrow as pa
-from tasks.whole_files import write_parquet
+from tasks.files.atomic import write_parquet
 
 schema = pa.schema([("number", pa.int64())])
 print("ready", flush=True)

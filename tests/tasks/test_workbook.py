@@ -11,8 +11,8 @@ import pytest
 import xlsxwriter
 
 from scoring.errors import InputError
-from tasks.reports.sheet_xml import LONGEST_CELL, Column, Tab, shown_text
-from tasks.reports.workbook import write_workbook
+from tasks.reports.xlsx.sheet_xml import LONGEST_CELL, Column, Tab, shown_text
+from tasks.reports.xlsx.workbook import write_workbook
 
 CHANGED = {"[Content_Types].xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"}
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
+from tasks.files.atomic import write_text
 from tasks.reports.site.charts import Link
 from tasks.reports.site.day_page import alert_examples, day_page
 from tasks.reports.site.overview import overview
@@ -24,7 +25,6 @@ from tasks.reports.site.scored_days import ScoredDay, scored_days
 from tasks.reports.site.test_run_tables import TestRun, executions_of, queries_of, read_test_runs
 from tasks.reports.site.worst_rows import day_rows
 from tasks.warehouse import Warehouse
-from tasks.whole_files import write_text
 
 SPAN_DAYS = 60
 FIRST_PAGE = "index.html"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from scoring.chat.kpis import Target
 from scoring.markdown import percent, score_text
 from scoring.stats.intervals import wilson_interval
-from tasks.reports.run_input import NOTE_TITLES, STATUS_TITLES, cost_text
+from tasks.reports.markdown.run_input import NOTE_TITLES, STATUS_TITLES, cost_text
 from tasks.reports.site.charts import Cell, Link, Mark, Table
 from tasks.reports.site.kpis import verdict_on
 from tasks.reports.site.pages import page

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
-from tasks.monitoring_tables import ALERTS, ALERTS_SCHEMA, CROSSTAB, KPIS, RUNS
+from tasks.chat.tables import ALERTS, ALERTS_SCHEMA, CROSSTAB, KPIS, RUNS
 from tasks.warehouse import Warehouse
 
 HISTORY_DAYS = 7

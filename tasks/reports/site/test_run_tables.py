@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from scoring.catalog import rubrics
 from scoring.testruns.rubric import RunRubric
-from tasks.agreement.table import untrusted_metrics
-from tasks.run_warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
+from tasks.testruns.trusted_metrics import untrusted_metrics
+from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
 
 _HASH_DIGITS = 8

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import InputError
-from tasks.agreement.labels import Label, read_labels, write_labels
+from tasks.review.labels import Label, read_labels, write_labels
 from tests.tasks.made_runs import write_csv
 
 HEADER = ["query_id", "round", "metric", "label", "reviewer"]

@@ -9,12 +9,12 @@ import pytest
 
 from scoring.errors import InputError, UsageError
 from scoring.stats.agreement import Agreement, Pair, agreements
-from tasks.agreement.labels import Label
-from tasks.agreement.pairing import labelled_rows, labelled_runs
-from tasks.agreement.table import AGREEMENTS, untrusted_metrics, write_agreements
-from tasks.monitoring_tables import write_scored_day
-from tasks.reports.run_input import trust_section
-from tasks.scored_folder import ScoredFolder
+from tasks.chat.tables import write_scored_day
+from tasks.reports.markdown.run_input import trust_section
+from tasks.review.labels import Label
+from tasks.review.pairing import labelled_rows, labelled_runs
+from tasks.testruns.read_folder import ScoredFolder
+from tasks.testruns.trusted_metrics import AGREEMENTS, untrusted_metrics, write_agreements
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.tasks import made_rows
 from tests.tasks.made_scored_runs import plan_row, scored_folder

@@ -9,9 +9,9 @@ import openpyxl
 import pytest
 
 from scoring.errors import InputError, UsageError
-from tasks.agreement.review import Review, review_items, share_of
-from tasks.agreement.review_workbook import SHEET, read_review_workbook, write_review_workbook
-from tasks.scored_folder import ScoredFolder
+from tasks.review.queue import Review, review_items, share_of
+from tasks.review.review_workbook import SHEET, read_review_workbook, write_review_workbook
+from tasks.testruns.read_folder import ScoredFolder
 from tests.tasks.made_scored_runs import plan_row, scored_folder
 
 FORMULA = '=HYPERLINK("https://example.com","눌러 보세요")'

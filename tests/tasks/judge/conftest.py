@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.judge.store import VerdictStore
+from tasks.judge.verdict_store import VerdictStore
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from scoring.judging.requests import JudgeRequest, VerdictStatus
-from tasks.judge.asking import Progress, ask, estimate, judge_all
+from tasks.judge.client import Progress, ask, estimate, judge_all
 from tasks.judge.questions import Question
-from tasks.judge.store import VerdictStore
+from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, PROMPT, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 

@@ -6,8 +6,8 @@ import pytest
 
 from scoring.errors import AqbError
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.asking import ask, judge_all
-from tasks.judge.store import VerdictStore
+from tasks.judge.client import ask, judge_all
+from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 

@@ -4,12 +4,12 @@ import pytest
 
 from scoring.errors import UsageError
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.asking import ask
+from tasks.config.judge import Price
 from tasks.judge.budget import Budget, usd_of
+from tasks.judge.client import ask
 from tasks.judge.questions import Sendable
 from tasks.judge.replies import Usage
-from tasks.judge.settings import Price
-from tasks.judge.store import VerdictStore
+from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.asking import ask
-from tasks.judge.store import VerdictStore
+from tasks.judge.client import ask
+from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[3]
 IN_FLIGHT = 8
 ASK = """
 import sys
-from tasks.judge.asking import ask
-from tasks.judge.store import VerdictStore
+from tasks.judge.client import ask
+from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import questions, settings_for
 url, state_url, in_flight = sys.argv[1:]
 ask(questions(200), settings_for(url, max_in_flight=int(in_flight)), VerdictStore(state_url))

@@ -11,10 +11,10 @@ import pytest
 
 from scoring.errors import AqbError, StorageError, UsageError
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.asking import ask
+from tasks.config.judge import endpoint_of
+from tasks.judge.client import ask
 from tasks.judge.replies import Usage, reply_in
-from tasks.judge.settings import endpoint_of
-from tasks.judge.store import VerdictStore
+from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import API_KEY, FAST, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 

@@ -134,8 +134,8 @@ def test_whatever_an_endpoint_says_no_more_than_twice_the_rate_goes_out(
 
 ASK = """
 import sys
-from tasks.judge.asking import ask
-from tasks.judge.store import VerdictStore
+from tasks.judge.client import ask
+from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, questions, settings_for
 url, state_url, first, count, rpm = sys.argv[1:]
 settings = settings_for(url, rpm=int(rpm), max_in_flight=8)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tasks.config.judge import JudgeSettings
 from tasks.judge.questions import Sendable
-from tasks.judge.settings import JudgeSettings
 from tests.fakes.judge_questions import questions, settings_for
 
 

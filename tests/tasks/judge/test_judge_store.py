@@ -11,7 +11,7 @@ from scoring.errors import StorageError, UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.questions import Effort, Sendable
 from tasks.judge.replies import Usage
-from tasks.judge.store import Judgement, VerdictStore
+from tasks.judge.verdict_store import Judgement, VerdictStore
 from tests.fakes.judge_questions import questions, settings_for
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from scoring.alerting.block_kit import header, paragraph, plain
 from scoring.alerting.messages import Message, MessageLevel
-from tasks.slack.delivery import Clock
-from tasks.slack.outbox import Outbox
+from tasks.alerts.delivery import Clock
+from tasks.alerts.outbox import Outbox
 from tests.fakes.slack_server import FakeSlack
 
 NIGHT = datetime(2026, 2, 13, 17, tzinfo=UTC)  # 02:00 in Seoul

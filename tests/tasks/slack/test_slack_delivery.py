@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tasks.slack.delivery import Delivered, deliver
-from tasks.slack.outbox import LEASE, Letter, Outbox
-from tasks.slack.posting import BotPost, Post, WebhookPost
+from tasks.alerts.delivery import Delivered, deliver
+from tasks.alerts.outbox import LEASE, Letter, Outbox
+from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack, Fault
 from tests.tasks.slack.conftest import NIGHT, Hands, message
 

@@ -11,9 +11,9 @@ from scoring.alerting.block_kit import header, paragraph, plain
 from scoring.alerting.messages import Message
 from scoring.alerting.readable import readable
 from scoring.errors import UsageError
-from tasks.settings import load_settings
-from tasks.slack.mentions import with_mention
-from tasks.slack.settings import DEFAULT_ROUTE, Destination
+from tasks.alerts.slack.mentions import with_mention
+from tasks.config.alerts import DEFAULT_ROUTE, Destination
+from tasks.config.settings import load_settings
 from tests.fakes.slack_limits import block_problems
 
 SEOUL = "Asia/Seoul"

@@ -1,0 +1,1 @@
+"""Slack: posts messages through webhooks and bots, and writes mentions."""

@@ -1,0 +1,1 @@
+"""Chat rows: sources, the two engines, the plan of days, score tables and the queries on them."""

@@ -1,0 +1,96 @@
+"""What a day would lose if it were replaced by what the source holds now. Source: SPEC 6."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import polars as pl
+
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.shrinkage import Loss, RowsByTenant, losses, most_replaceable, rows_by_tenant
+from scoring.errors import AqbError
+from tasks.chat.tables import KPIS, SCORES
+from tasks.warehouse import Warehouse
+
+
+class DayKeptError(AqbError):
+    """The source holds far fewer rows of a day than were scored: its tables stay as they are.
+
+    `content` is the fingerprint of the rows that the source holds now.
+    """
+
+    def __init__(self, day: date, lost: Sequence[Loss], content: str) -> None:
+        super().__init__(
+            f"kept as it was scored: {losses_text(lost)}",
+            fix="look for the missing rows (retention of the source, a moved file, a wrong monitoring.source); "
+            f"if they are gone for good: aqb backfill --from {day} --to {day} --allow-shrink",
+        )
+        self.day = day
+        self.losses = tuple(lost)
+        self.content = content
+
+
+@dataclass(frozen=True)
+class DayGuard:
+    """The rows that a day has in the tables by tenant, and those of them that belong to erased sessions."""
+
+    before: RowsByTenant
+    erased: Mapping[str | None, int]
+
+    def losses(self, now: RowsByTenant) -> tuple[Loss, ...]:
+        """What replacing the day by these rows would lose; empty where it may be replaced."""
+        return losses(self.before, now, self.erased)
+
+    def most_replaceable(self, now: RowsByTenant) -> dict[str | None, int]:
+        """What a replacing statement may find, at most, for it to go on."""
+        return most_replaceable(now, self.erased)
+
+
+NOT_SCORED = DayGuard({}, {})
+"""A day that no table has: there is nothing to lose."""
+
+
+def day_guards(warehouse: Warehouse, days: Sequence[date], *, any_erased: bool) -> dict[date, DayGuard]:
+    """The guards of these days that have been scored.
+
+    With `any_erased`, sessions have been erased at some time: the scored rows of a day that have no session, where
+    others have one, are then taken for theirs.
+    """
+    if not days:
+        return {}
+    written = warehouse.read(KPIS, days)
+    if written is None:
+        return {}
+    by_day = defaultdict(list)
+    for row in written.select("score_date", "tenant_id", "rows", "excluded").collect().iter_rows(named=True):
+        by_day[row["score_date"]].append(row)
+    return {
+        day: DayGuard(rows_by_tenant(rows), _erased_rows(warehouse, day) if any_erased else {})
+        for day, rows in by_day.items()
+    }
+
+
+def losses_text(lost: Sequence[Loss]) -> str:
+    """What is lost, in a line."""
+    parts = [f"{_name(one.tenant_id)} had {one.before:,} rows, the source holds {one.now:,}" for one in lost[:3]]
+    return "; ".join(parts) + (f"; {len(lost) - 3} more tenants" if len(lost) > 3 else "")
+
+
+def _name(tenant: str | None) -> str:
+    return {ALL_TENANTS: "the day", None: "rows without tenant"}.get(tenant, f"tenant {tenant}")
+
+
+def _erased_rows(warehouse: Warehouse, day: date) -> dict[str | None, int]:
+    """The scored rows without a session of a day that has sessions, by tenant and for all (`*`)."""
+    scores = warehouse.read(SCORES, [day])
+    if scores is None:
+        return {}
+    without = pl.col("session_id").is_null().sum().alias("without")
+    counted = scores.group_by("tenant_id").agg(pl.len().alias("rows"), without).collect()
+    if counted["rows"].sum() == counted["without"].sum():
+        return {}
+    by_tenant: dict[str | None, int] = dict(counted.select("tenant_id", "without").iter_rows())
+    return by_tenant | {ALL_TENANTS: sum(by_tenant.values())}

@@ -1,0 +1,209 @@
+"""Which days are to be scored: those of a backfill, and those that a nightly run does before its own.
+
+A day is done when the run that wrote it last was completed as a whole day. It is up to date when it was also made by
+this version of the rubric, with these parameters, of the rows that the source holds now. A day that has lost most of
+its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.chat.shrinkage import Loss, RowCounts
+from scoring.days import Window, day_window, days_between
+from scoring.errors import AqbError, UsageError
+from tasks.chat.day_guard import NOT_SCORED, day_guards, losses_text
+from tasks.chat.fingerprint import DayContent, SourceContents, source_contents
+from tasks.chat.sources import FileFailure, open_source
+from tasks.chat.tables import KPIS
+from tasks.config.settings import Settings
+from tasks.state.erased_sessions import erased_sessions
+from tasks.state.run_ledger import INTRADAY, Run, RunLedger
+from tasks.warehouse import open_warehouse
+
+PORTION_BYTES = 500_000_000
+
+
+@dataclass(frozen=True)
+class PlannedDay:
+    """A day of a backfill: what the source holds of it, why it is to be scored, and what that would lose.
+
+    `reason` is None for a day that is up to date. A day with `losses` stays as it is, unless it may shrink.
+    """
+
+    day: date
+    content: DayContent
+    reason: str | None
+    losses: tuple[Loss, ...] = ()
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether its tables are as they would be made now."""
+        return self.reason is None
+
+    def text(self, *, force: bool, allow_shrink: bool) -> str:
+        """The day with its rows in the source, and what is done with it and why, in a line."""
+        if self.losses and (force or self.reason):
+            fate = "replaced all the same" if allow_shrink else "kept"
+            what = f"would shrink, {fate}: {losses_text(self.losses)}"
+        else:
+            what = self.reason or ("forced" if force else "up to date")
+        return f"{self.day}  {self.content.rows:>10,} rows  {what}"
+
+
+@dataclass(frozen=True)
+class BackfillPlan:
+    """Every day from the first to the last, and the files of the source that could not be read."""
+
+    days: tuple[PlannedDay, ...]
+    failures: tuple[FileFailure, ...]
+
+    def to_score(self, *, force: bool) -> list[PlannedDay]:
+        """The days that are not up to date; all of them with `force`."""
+        return [planned for planned in self.days if force or not planned.up_to_date]
+
+
+@dataclass(frozen=True)
+class EarlierDays:
+    """What a nightly run does before its own day: days without a completed run, days whose rows have changed.
+
+    `out_of_reach` are the first and the last day of a longer gap that no nightly run fills. `unread` is why the source
+    could not be asked for changed rows: none are known then.
+    """
+
+    missing: tuple[date, ...] = ()
+    late: tuple[date, ...] = ()
+    out_of_reach: tuple[date, date] | None = None
+    unread: AqbError | None = None
+
+
+def day_parameters(settings: Settings) -> dict[str, Any]:
+    """The settings that a day's tables depend on."""
+    return {
+        "time_zone": settings.time_zone,
+        "keep_text": settings.monitoring.keep_text,
+        "warehouse": settings.warehouse,
+    }
+
+
+def backfill_plan(settings: Settings, first: date, last: date, today: date) -> BackfillPlan:
+    """What a backfill of these days would do. Reads the source once and writes nothing.
+
+    Raises:
+        UsageError: the days are no range, or not over `today`.
+        InputError: the source is not there.
+    """
+    if last < first:
+        raise UsageError(f"the first day {first} is after the last day {last}", fix="swap the two days")
+    if last >= today:
+        raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
+    contents = _contents(settings, first, last)
+    days = days_between(first, last)
+    warehouse = open_warehouse(settings.warehouse, settings)
+    written = set(warehouse.days(KPIS)) & set(days)
+    guards = day_guards(warehouse, sorted(written), any_erased=bool(erased_sessions(settings.state_url)))
+    with closing(RunLedger(settings.state_url)) as ledger:
+        runs = ledger.latest_of_days(first, last)
+    rubric, parameters = row_rubric(MONITORING_RUBRIC), day_parameters(settings)
+
+    def planned(day: date) -> PlannedDay:
+        content, run = contents.of(day), runs.get(day)
+        made = run if day in written else None
+        reason = _reason(made, content, rubric, parameters) if made else "missing"
+        return PlannedDay(day, content, reason, guards.get(day, NOT_SCORED).losses(_all_scored(content)))
+
+    return BackfillPlan(tuple(map(planned, days)), tuple(contents.failures))
+
+
+def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
+    """The days in portions of about `PORTION_BYTES` of text, earliest first: what is read from the source at once."""
+    portion: list[date] = []
+    size = 0
+    for planned in days:
+        portion.append(planned.day)
+        size += planned.content.bytes
+        if size >= PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def earlier_days(settings: Settings, day: date) -> EarlierDays:
+    """What a nightly run of `day` has to do before it.
+
+    A gap begins after a day that was completed: before the first one there is nothing to miss.
+    """
+    reach = settings.monitoring
+    first = day - timedelta(days=max(reach.catch_up_days, reach.lookback_days))
+    with closing(RunLedger(settings.state_url)) as ledger:
+        runs = ledger.latest_of_days(first, day - timedelta(days=1))
+        kept = ledger.latest_kept(first, day - timedelta(days=1))
+        before = ledger.last_completed_day(day - timedelta(days=reach.catch_up_days))
+        last_completed = ledger.last_completed_day(day)
+    done = {one for one, run in runs.items() if _done(run)}
+    known_from = before or min(done, default=day)
+    catch_up = days_between(day - timedelta(days=reach.catch_up_days), day - timedelta(days=1))
+    missing = tuple(one for one in catch_up if one > known_from and one not in done)
+    look_back = days_between(day - timedelta(days=reach.lookback_days), day - timedelta(days=1))
+    out_of_reach = None
+    if last_completed and catch_up and last_completed + timedelta(days=1) < catch_up[0]:
+        out_of_reach = last_completed + timedelta(days=1), catch_up[0] - timedelta(days=1)
+    late: tuple[date, ...] = ()
+    unread = None
+    try:
+        late = _late(settings, [one for one in look_back if one in done], runs, kept)
+    except AqbError as error:
+        unread = error
+    return EarlierDays(missing, late, out_of_reach, unread)
+
+
+def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]) -> tuple[date, ...]:
+    """Those of the days whose rows are neither those that were scored nor those for which the day was kept."""
+    if not days:
+        return ()
+    contents = _contents(settings, days[0], days[-1])
+
+    def is_known(day: date) -> bool:
+        content = contents.of(day).fingerprint
+        return content == runs[day].content or (day in kept and content == kept[day].content)
+
+    return tuple(day for day in days if not is_known(day))
+
+
+def _contents(settings: Settings, first: date, last: date) -> SourceContents:
+    window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
+    return source_contents(open_source(settings.monitoring.source, settings), window, settings.time_zone)
+
+
+def _done(run: Run) -> bool:
+    return run.outcome == "completed" and run.kind != INTRADAY
+
+
+def _reason(run: Run, content: DayContent, rubric: RowRubric, parameters: Mapping[str, Any]) -> str | None:
+    """Why what this run made is not what would be made now; None where it is."""
+    if run.outcome == "running":
+        return "run died"
+    if run.outcome != "completed":
+        return "run failed"
+    if run.kind == INTRADAY:
+        return "provisional"
+    if (run.rubric, run.rubric_version) != (rubric.id, rubric.version):
+        name = "rubric" if run.rubric == rubric.id else f"rubric {run.rubric} -> {rubric.id},"
+        return f"{name} {run.rubric_version} -> {rubric.version}"
+    if run.parameters != parameters:
+        return "settings"
+    return None if run.content == content.fingerprint else "rows changed"
+
+
+def _all_scored(content: DayContent) -> dict[str | None, RowCounts]:
+    """The rows of the source as if each of them were scored: not more than these will be."""
+    tenants = {tenant: RowCounts(rows) for tenant, rows in content.tenants.items()}
+    return {**tenants, ALL_TENANTS: RowCounts(content.rows)}

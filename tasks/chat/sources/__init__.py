@@ -1,0 +1,26 @@
+"""Monitoring rows from Parquet, CSV, TSV, JSON Lines and BigQuery, as a stream of data frames.
+
+source       what every source is; files or BigQuery (`tasks.chat.sources.bigquery`), chosen by the address
+files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
+rows         the schema, what a batch accounts for, the builder for formats that come a row at a time
+cells        one cell of text or JSON -> value or reason
+delimited, json_lines, parquet (with arrow_columns)      one kind of file each
+"""
+
+from __future__ import annotations
+
+from tasks.chat.sources.address import ChatRowSource, open_source
+from tasks.chat.sources.files import ChatRowFiles
+from tasks.chat.sources.rows import CHAT_ROW_SCHEMA, FileFailure, Reject, RowBatch
+from tasks.files.discovery import FileIdentity
+
+__all__ = [
+    "CHAT_ROW_SCHEMA",
+    "ChatRowFiles",
+    "ChatRowSource",
+    "FileFailure",
+    "FileIdentity",
+    "Reject",
+    "RowBatch",
+    "open_source",
+]

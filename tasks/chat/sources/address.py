@@ -1,0 +1,61 @@
+"""Where the chat rows are: files or BigQuery, chosen by the address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from scoring.days import Window
+from scoring.errors import UsageError
+from tasks.chat.sources.files import ChatRowFiles
+from tasks.chat.sources.rows import FileFailure, RowBatch
+from tasks.config.addresses import is_bigquery
+from tasks.files.discovery import FileIdentity
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+
+class ChatRowSource(Protocol):
+    """Monitoring rows in batches, however they are kept."""
+
+    @property
+    def files(self) -> Sequence[str | Path]:
+        """The files that are read, or the view."""
+        ...
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
+        """The rows whose timestamp is in `window` or NULL (all rows when None), in bounded memory."""
+        ...
+
+    def fingerprint(self) -> tuple[FileIdentity, ...]:
+        """What identifies each file, or the view."""
+        ...
+
+    def outlook(self, window: Window) -> str:
+        """What reading a period would take, for people; reads no row."""
+        ...
+
+
+def open_source(address: str | Path, settings: Settings, labels: Mapping[str, str] | None = None) -> ChatRowSource:
+    """The source at an address: a file, a folder, a glob, or `bigquery://project.dataset.view`.
+
+    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery.
+
+    Raises:
+        InputError: nothing is there.
+        UsageError: no such kind of address; and as BigQuery does.
+        StorageError: as BigQuery does.
+    """
+    if "://" in str(address) and not is_bigquery(str(address)):
+        raise UsageError(
+            "chat rows are read from files of this machine or from BigQuery",
+            where=str(address),
+            fix="name a file, a folder, a glob, or bigquery://project.dataset.view",
+        )
+    if not is_bigquery(str(address)):
+        return ChatRowFiles([address])
+    from tasks.chat.sources.bigquery import BigQueryChatRows  # a second of imports that only BigQuery needs
+
+    return BigQueryChatRows(str(address), settings, labels)

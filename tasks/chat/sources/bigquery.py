@@ -1,0 +1,147 @@
+"""The chat rows of a view or table, a period at a time: one query, streamed page by page."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+from google.cloud.bigquery import QueryJob, ScalarQueryParameter
+
+from scoring.chat.sql_tables import contents_query
+from scoring.days import Window
+from scoring.errors import UsageError
+from tasks.chat.fingerprint import HASH_LIMIT, DayContent
+from tasks.chat.sources.bigquery_columns import UNREADABLE, chat_rows_sql
+from tasks.chat.sources.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, Reject, RowBatch
+from tasks.config.addresses import table_of
+from tasks.files.discovery import FileIdentity
+from tasks.warehouse.bigquery.client import (
+    REQUEST_TIMEOUT_S,
+    QueryParameter,
+    bytes_of_query,
+    job_id_prefix,
+    open_client,
+    result_pages,
+    retry_of,
+    run_query,
+)
+from tasks.warehouse.bigquery.errors import as_aqb_errors
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+_READ = {name: kind for name, kind in CHAT_ROW_SCHEMA.items() if name != "line"}
+
+
+class BigQueryChatRows:
+    """Monitoring rows of `bigquery://project.dataset.view`, in no order; `line` is NULL, for a view has no lines.
+
+    Only the columns that score are read. A period is queried once: reading it again reads the result of the same job.
+    What breaks on the way is an error, never a period that ends early.
+
+    Raises:
+        InputError: no such view, or a column is missing or of a type that cannot hold what it should.
+        UsageError: no such address, credentials, permission or location.
+        StorageError: BigQuery is busy or out of reach.
+    """
+
+    def __init__(self, url: str, settings: Settings, labels: Mapping[str, str] | None = None) -> None:
+        self.view = table_of(url)
+        self.files = (str(self.view),)
+        self._settings = settings
+        self._labels = dict(labels or {})
+        self._job: tuple[Window | None, QueryJob] | None = None
+        self._client = open_client(settings, self.view.project)
+        with as_aqb_errors(str(self.view)):
+            self._table = self._client.get_table(str(self.view), retry=retry_of(settings), timeout=REQUEST_TIMEOUT_S)
+        wanted = settings.bigquery.location
+        if wanted and wanted.lower() != str(self._table.location).lower():
+            raise UsageError(
+                f"is in location {self._table.location}, not {wanted}",
+                where=str(self.view),
+                fix=f'set bigquery.location = "{self._table.location}", or leave it empty',
+            )
+        self.sql(None)  # refuses missing columns now, before anything runs
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch]:
+        """The rows whose timestamp is in `window` or NULL, in bounded memory; at least one batch, perhaps empty."""
+        if self._job is None or self._job[0] != window:
+            self._job = window, self._run(self.sql(window), window, "extract")
+        yield RowBatch(str(self.view), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, 0, 0)
+        for page in result_pages(self._job[1], self._settings, str(self.view)):
+            for start in range(0, page.num_rows, BATCH_ROWS):
+                yield self._batch(page.slice(start, BATCH_ROWS))
+
+    def fingerprint(self) -> tuple[FileIdentity, ...]:
+        """Which view it is: its name, and a hash that changes with its definition (with the rows too, of a table)."""
+        digest = hashlib.sha256(str(self._table.etag).encode()).hexdigest()
+        return (FileIdentity(str(self.view), digest, int(self._table.num_bytes or 0)),)
+
+    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
+        """What the view holds of each day that has rows, told without reading the texts: their bytes are not known."""
+        sql = contents_query(self.sql(window), time_zone)
+        job = self._run(sql, window, "contents")
+        found: dict[date, DayContent] = {}
+        for row in (row for page in result_pages(job, self._settings, str(self.view)) for row in page.to_pylist()):
+            before, count = found.get(row["day"], DayContent()), row["row_count"]
+            found[row["day"]] = DayContent(
+                before.rows + count,
+                hash_sum=before.hash_sum ^ row["row_hash"] % HASH_LIMIT,
+                tenants={**before.tenants, row["tenant_id"]: count},
+            )
+        return found
+
+    def outlook(self, window: Window) -> str:
+        """The bytes that reading a period would scan, by a dry run, which costs nothing."""
+        scanned = bytes_of_query(
+            self._client,
+            self.sql(window),
+            parameters=bounds(window),
+            settings=self._settings,
+            location=self._table.location,
+            where=str(self.view),
+        )
+        return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan"
+
+    def sql(self, window: Window | None) -> str:
+        """The query of a period, which is told by the parameters `bounds`."""
+        return chat_rows_sql(self.view, self._table.schema, self._settings.bigquery, windowed=window is not None)
+
+    def _run(self, sql: str, window: Window | None, step: str) -> QueryJob:
+        return run_query(
+            self._client,
+            sql,
+            parameters=bounds(window),
+            labels=self._labels | {"step": step},
+            job_id_prefix=job_id_prefix(self._labels, step),
+            settings=self._settings,
+            location=self._table.location,
+            where=str(self.view),
+        )
+
+    def _batch(self, page: pa.RecordBatch) -> RowBatch:
+        """The rows of a page that can be read, and a reject for each of the others."""
+        file = str(self.view)
+        found = pl.DataFrame(page)
+        unreadable = found["unreadable"].cast(pl.String)
+        readable = unreadable.is_null()
+        rows = found.filter(readable).select(
+            *(pl.col(name).cast(kind) for name, kind in _READ.items()), line=pl.lit(None, pl.Int64)
+        )
+        rejects = tuple(Reject(file, None, column, *UNREADABLE[column]) for column in unreadable.drop_nulls())
+        naive = found["naive"] & readable
+        return RowBatch(file, rows, rejects, int(naive.sum()), found.height, 0)
+
+
+def bounds(window: Window | None) -> list[QueryParameter]:
+    """The parameters that tell the query its period."""
+    if window is None:
+        return []
+    return [
+        ScalarQueryParameter("start", "TIMESTAMP", window.start),
+        ScalarQueryParameter("end", "TIMESTAMP", window.end),
+    ]

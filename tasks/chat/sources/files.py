@@ -1,0 +1,88 @@
+"""Which files the chat rows come from, and their rows one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from scoring.days import Window
+from scoring.errors import InputError
+from tasks.chat.sources.delimited import read_delimited
+from tasks.chat.sources.json_lines import read_json_lines
+from tasks.chat.sources.parquet import read_parquet
+from tasks.chat.sources.rows import FileFailure, RowBatch
+from tasks.files.discovery import FileIdentity, identity_of, matching_files
+
+_READERS: dict[str, Callable[[Path, Window | None], Iterator[RowBatch]]] = {
+    ".parquet": read_parquet,
+    ".csv": read_delimited,
+    ".tsv": read_delimited,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+}
+_ENDINGS = ", ".join(_READERS)
+
+
+class ChatRowFiles:
+    """Monitoring rows from files, folders and globs, in the order given, each file once.
+
+    `matching_files` says which those are. Raises InputError when an input matches nothing.
+    """
+
+    def __init__(self, inputs: Sequence[str | Path], out: Path | None = None) -> None:
+        self.files = matching_files(inputs, tuple(_READERS), out)
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
+        """The rows of every file whose timestamp is in `window` or NULL, file by file, in bounded memory.
+
+        A file that cannot be read, or not to its end, is one FileFailure in its place; the next file follows.
+        """
+        for path in self.files:
+            try:
+                yield from _reader_of(path)(path, window)
+            except InputError as error:
+                yield FileFailure(str(path), error)
+            except (OSError, pa.ArrowException) as error:
+                yield FileFailure(str(path), _unreadable(path, error))
+
+    def fingerprint(self) -> tuple[FileIdentity, ...]:
+        """The identity of each file that can be opened; the others are failures of `batches`."""
+        return tuple(identity for path in self.files if (identity := _identity(path)))
+
+    def outlook(self, window: Window) -> str:
+        """How many files there are, and their size: each is looked at, whatever the period."""
+        size = sum(path.stat().st_size for path in self.files)
+        return f"{len(self.files)} files, {size:,} bytes"
+
+
+def _reader_of(path: Path) -> Callable[[Path, Window | None], Iterator[RowBatch]]:
+    try:
+        return _READERS[path.suffix.lower()]
+    except KeyError:
+        raise InputError(
+            f"expected a name ending in {_ENDINGS}, found {path.suffix or 'no ending'}",
+            where=str(path),
+            fix="rename or convert the file",
+        ) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    if isinstance(error, PermissionError):
+        return InputError("cannot be read: Permission denied", where=str(path), fix="change its permissions")
+    found = str(error).partition("\n")[0]
+    if path.is_file() and not path.stat().st_size:
+        found = "the file is empty (0 bytes)"
+    return InputError(
+        f"cannot be read: expected a whole table ({path.suffix}), found: {found}",
+        where=str(path),
+        fix="copy or export the file again",
+    )
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    try:
+        return identity_of(path)
+    except InputError:
+        return None

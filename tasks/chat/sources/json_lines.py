@@ -1,0 +1,104 @@
+"""Chat rows from JSON Lines: one object a line, its keys in any order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from scoring.days import Window
+from scoring.errors import InputError
+from tasks.chat.sources.cells import session_in
+from tasks.chat.sources.rows import (
+    READ_COLUMNS,
+    REQUIRED_COLUMNS,
+    Cells,
+    RowBatch,
+    RowBuilder,
+    refuse_wrong_columns,
+)
+from tasks.files.csv_reader import LONGEST_LINE
+
+
+def read_json_lines(path: Path, window: Window | None) -> Iterator[RowBatch]:
+    """Batches of the rows of `path`; null and the empty text stay apart, blank lines are no rows.
+
+    BigQuery writes NULL by leaving the key out: a lacking key is NULL, and a column is missing only when no object of
+    the file has it. A flat `session_id` stands above `request_metadata`. Raises InputError for a file without objects
+    or a required column.
+
+    Source: SPEC 1.1.
+    """
+    _refuse_missing_keys(path)
+    builder = RowBuilder(str(path), window)
+    for line, text in _lines(path):
+        found = _parsed(text)
+        if isinstance(found, dict):
+            builder.add(line, _cells_of(found))
+        elif isinstance(found, _NotJson):
+            builder.reject(line, "not_json", f"JSON으로 읽을 수 없습니다: {found}")
+        else:
+            builder.reject(line, "not_an_object", "JSON 객체가 아닙니다: 한 줄에 객체 하나가 있어야 합니다.")
+        if builder.full:
+            yield builder.take()
+    yield builder.take()
+
+
+class _NotJson(str):
+    """Where and why a line stops being JSON, without its content."""
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return _NotJson(f"{error.pos + 1}번째 글자에서 {error.msg}")
+    except (ValueError, RecursionError) as error:
+        return _NotJson("너무 깊습니다." if isinstance(error, RecursionError) else "너무 긴 정수가 있습니다.")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of each line that is not blank; bytes that are no UTF-8 become lone surrogates."""
+    with path.open("rb") as file:
+        for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=1):
+            if len(raw) == LONGEST_LINE:
+                raise InputError(
+                    f"line {number} is longer than {LONGEST_LINE:,} bytes: expected one JSON object a line",
+                    where=str(path),
+                    fix="check that it is JSON Lines, and export it again",
+                )
+            if number == 1:
+                raw = raw.removeprefix(b"\xef\xbb\xbf")
+            if text := raw.decode("utf-8", "surrogateescape").strip(" \t\r\n"):
+                yield number, text
+
+
+def _refuse_missing_keys(path: Path) -> None:
+    """Reads until every required key was seen: one line of a usual file, all of a wrong one."""
+    seen: dict[str, None] = {}
+    for _, text in _lines(path):
+        found = _parsed(text)
+        if isinstance(found, dict):
+            seen.update(dict.fromkeys(name for name in READ_COLUMNS if name in found))
+            if seen.keys() >= set(REQUIRED_COLUMNS):
+                return
+    if not seen:
+        raise InputError(
+            "no line holds an object with one of the expected keys",
+            where=str(path),
+            fix=f"write one JSON object a line, with the keys {', '.join(REQUIRED_COLUMNS)}",
+        )
+    refuse_wrong_columns(path, tuple(seen))
+
+
+def _cells_of(found: dict[str, object]) -> Cells:
+    return Cells(
+        found.get("user_input"),
+        found.get("llm_response"),
+        found.get("input_tokens"),
+        found.get("output_tokens"),
+        found.get("timestamp"),
+        found.get("tenant_id"),
+        found["session_id"] if "session_id" in found else session_in(found.get("request_metadata")),
+    )

@@ -1,0 +1,272 @@
+"""Chat rows from Parquet: only the columns that are scored are decoded, a few thousand rows at a time.
+
+A file may be one row group of gigabytes. It is read through a small buffer, page by page, so memory does not grow
+with the group. Where row groups are small, Polars decodes the texts of a few at once: it leaves them in their pages and
+takes half of pyarrow's time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import types
+
+from scoring.chat.row_ids import TEXTS
+from scoring.days import Window
+from scoring.errors import InputError
+from tasks.chat.sources.arrow_columns import (
+    Column,
+    Timestamps,
+    holds_labels,
+    holds_numbers,
+    holds_text,
+    holds_timestamps,
+    label_column,
+    number_column,
+    session_column,
+    text_column,
+    timestamp_column,
+)
+from tasks.chat.sources.rows import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    CHAT_ROW_SCHEMA,
+    Reject,
+    RowBatch,
+    microseconds,
+    refuse_wrong_columns,
+)
+
+_BUFFER_BYTES = 1024 * 1024
+_TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024
+_TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
+
+
+def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
+    """Batches of the rows of `path`; row groups outside the window by their statistics are only counted.
+
+    Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is
+    cut. Without a zone they are UTC. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
+    Raises InputError for a missing column, or one whose type cannot hold what it should.
+
+    Source: SPEC 1.1.
+    """
+    # Opened once for both readers: a file that is replaced meanwhile is another one.
+    with (
+        path.open("rb") as opened,
+        pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
+    ):
+        refuse_wrong_columns(path, file.schema_arrow.names)
+        _refuse_impossible_types(path, file.schema_arrow)
+        line = 1
+        for outside, groups in _runs_of_row_groups(file, window):
+            if outside:
+                rows = _rows(file, groups)
+                yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
+                line += rows
+                continue
+            for batch, texts in _decoded(opened, file, groups, line - 1):
+                yield _checked(str(path), batch, texts, line, window)
+                line += batch.num_rows
+                del batch, texts  # before the next ones are decoded
+
+
+def _refuse_impossible_types(path: Path, schema: pa.Schema) -> None:
+    kinds = {
+        "user_input": (holds_text, "text"),
+        "llm_response": (holds_text, "text"),
+        "timestamp": (holds_timestamps, "a timestamp, a date or text"),
+        "input_tokens": (holds_numbers, "a number"),
+        "output_tokens": (holds_numbers, "a number"),
+        "tenant_id": (holds_labels, "text"),
+        "session_id": (holds_labels, "text"),
+        "request_metadata": (_holds_metadata, "a struct with a session_id of text, or JSON text"),
+    }
+    wrong = [
+        f"{field.name} is {field.type}, expected {kinds[field.name][1]}"
+        for field in schema
+        if field.name in kinds and not kinds[field.name][0](field.type)
+    ]
+    if wrong:
+        raise InputError(
+            f"columns of a wrong type: {'; '.join(wrong)}",
+            where=str(path),
+            fix="export them with the expected types",
+        )
+
+
+def _holds_metadata(kind: pa.DataType) -> bool:
+    if not types.is_struct(kind):
+        return holds_text(kind)
+    position = kind.get_field_index("session_id")
+    return position < 0 or holds_labels(kind.field(position).type)
+
+
+def _leaves_to_read(schema: pa.Schema) -> list[str]:
+    """Paths of the columns to decode: of a metadata struct the session alone, its other half is personal."""
+    wanted = [*TEXTS, "input_tokens", "output_tokens", "timestamp"]
+    wanted += [name for name in ("tenant_id", "session_id") if name in schema.names]
+    if "session_id" not in schema.names and "request_metadata" in schema.names:
+        kind = schema.field("request_metadata").type
+        if not types.is_struct(kind):
+            wanted.append("request_metadata")
+        elif kind.get_field_index("session_id") >= 0:
+            wanted.append("request_metadata.session_id")
+    return wanted
+
+
+def _decoded(
+    opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row: int
+) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
+    """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them."""
+    columns = _leaves_to_read(file.schema_arrow)
+    for together in _within_memory(file, groups):
+        texts = _texts(opened, file, together, first_row)
+        if texts is None:  # pyarrow copies them out of the pages that it holds
+            wanted, batch_bytes = columns, BATCH_BYTES // 2
+        else:
+            wanted, batch_bytes = [name for name in columns if name not in TEXTS], BATCH_BYTES
+        batch_rows = batch_bytes * _rows(file, together) // max(1, _text_bytes(file, together))
+        done = 0
+        # One thread: two decode no faster here, and hold twice the pages.
+        for batch in file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), together, wanted, use_threads=False):
+            yield batch, None if texts is None else texts.slice(done, batch.num_rows)
+            done += batch.num_rows
+        first_row += done
+        texts = None  # before the next ones are decoded
+
+
+def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
+    """The groups, as many at once as their texts may be held together; a larger one comes alone."""
+    together: list[int] = []
+    size = 0
+    for group in groups:
+        own = _text_bytes(file, [group])
+        if together and size + own > _TEXT_BYTES_AT_ONCE:
+            yield together
+            together, size = [], 0
+        together.append(group)
+        size += own
+    yield together
+
+
+def _texts(opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row: int) -> pl.DataFrame | None:
+    """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
+
+    That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
+    which row it is.
+    """
+    plain = (pa.string(), pa.large_string(), pa.string_view())
+    if any(file.schema_arrow.field(name).type not in plain for name in TEXTS):
+        return None
+    if _text_bytes(file, groups) > _TEXT_BYTES_AT_ONCE:
+        return None
+    try:
+        opened.seek(0)  # Polars takes what follows for the file
+        rows = pl.scan_parquet(opened).select(TEXTS)
+        return rows.slice(first_row, _rows(file, groups)).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return None
+
+
+def _rows(file: pq.ParquetFile, groups: list[int]) -> int:
+    return sum(file.metadata.row_group(group).num_rows for group in groups)
+
+
+def _text_bytes(file: pq.ParquetFile, groups: list[int]) -> int:
+    """What the texts of the groups take before compression, by the file's own footer."""
+    size = 0
+    for group in groups:
+        chunks = map(file.metadata.row_group(group).column, range(file.metadata.num_columns))
+        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in TEXTS)
+    return size
+
+
+def _runs_of_row_groups(file: pq.ParquetFile, window: Window | None) -> Iterator[tuple[bool, list[int]]]:
+    """Neighbouring row groups that are alike: surely outside the window or not, and their numbers."""
+    leaves = [file.schema.column(position).path for position in range(len(file.schema))]
+    timestamp = leaves.index("timestamp")
+    unit = json.loads(file.schema.column(timestamp).logical_type.to_json()).get("timeUnit")
+
+    def outside(group: int) -> bool:
+        statistics = file.metadata.row_group(group).column(timestamp).statistics
+        return window is not None and _surely_outside(statistics, _TICKS_IN_SECOND.get(unit), window)
+
+    for is_outside, groups in groupby(range(file.metadata.num_row_groups), outside):
+        yield is_outside, list(groups)
+
+
+def _surely_outside(statistics: pq.Statistics | None, ticks: int | None, window: Window) -> bool:
+    """Whether no row of the group is in the window. A NULL timestamp always is: a later stage rejects it."""
+    if ticks is None or statistics is None or not statistics.has_min_max:
+        return False
+    if not statistics.has_null_count or statistics.null_count:
+        return False
+    # Raw counts, because pyarrow imports pandas to make a datetime of them.
+    starts_late = statistics.min_raw * 1_000_000 >= microseconds(window.end) * ticks
+    ends_early = statistics.max_raw * 1_000_000 < microseconds(window.start) * ticks
+    return bool(starts_late or ends_early)
+
+
+def _checked(
+    file: str, batch: pa.RecordBatch, texts: pl.DataFrame | None, first_line: int, window: Window | None
+) -> RowBatch:
+    """The rows of one decoded batch that are readable and in the window, and an account of the others."""
+    timestamps = timestamp_column(batch.column("timestamp"))
+    moments = timestamps.microseconds
+    lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
+    columns = _columns(batch, texts, timestamps, lines)
+    problems = dict(timestamps.problems)
+    for column in columns:
+        for row, problem in column.problems.items():
+            problems.setdefault(row, problem)
+
+    in_window = pl.repeat(True, batch.num_rows, eager=True)
+    if window is not None:
+        in_window = (moments >= microseconds(window.start)) & (moments < microseconds(window.end))
+        in_window = in_window.fill_null(True)
+    kept = in_window
+    if problems:
+        kept = in_window & ~lines.is_in([first_line + row for row in problems])
+    rows = pl.DataFrame([column.values.alias(name) for name, column in zip(CHAT_ROW_SCHEMA, columns, strict=True)])
+    if not kept.all():
+        rows = rows.filter(kept)
+    rejects = tuple(
+        Reject(file, first_line + row, problem.column, problem.code, problem.reason)
+        for row, problem in sorted(problems.items())
+        if in_window[row]
+    )
+    naive = timestamps.naive & moments.is_not_null() & kept
+    return RowBatch(file, rows, rejects, int(naive.sum()), batch.num_rows, int((~in_window).sum()))
+
+
+def _columns(
+    batch: pa.RecordBatch, texts: pl.DataFrame | None, timestamps: Timestamps, lines: pl.Series
+) -> list[Column]:
+    """The columns of the batch in the order of the schema."""
+    if "request_metadata" in batch.schema.names:
+        sessions = session_column(batch.column("request_metadata"))
+    else:
+        sessions = _optional_labels("session_id", batch)
+    return [
+        *(text_column(name, batch.column(name)) if texts is None else Column(texts[name], {}) for name in TEXTS),
+        number_column("input_tokens", batch.column("input_tokens")),
+        number_column("output_tokens", batch.column("output_tokens")),
+        Column(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
+        _optional_labels("tenant_id", batch),
+        sessions,
+        Column(lines, {}),
+    ]
+
+
+def _optional_labels(name: str, batch: pa.RecordBatch) -> Column:
+    if name not in batch.schema.names:
+        return Column(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
+    return label_column(name, batch.column(name))

@@ -1,0 +1,197 @@
+"""What every kind of file is read into: batches of one schema, rejects with their reasons, failed files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from scoring.chat.row_ids import TEXTS
+from scoring.days import Window
+from scoring.errors import InputError
+from tasks.chat.sources import cells
+from tasks.chat.sources.cells import UnreadableCell
+
+CHAT_ROW_SCHEMA = pl.Schema(
+    {
+        "user_input": pl.String(),
+        "llm_response": pl.String(),
+        "input_tokens": pl.Float64(),
+        "output_tokens": pl.Float64(),
+        "timestamp": pl.Datetime("us", "UTC"),
+        "tenant_id": pl.String(),
+        "session_id": pl.String(),
+        "line": pl.Int64(),
+    }
+)
+REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
+# `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
+# read.
+READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata")
+
+# Large enough for the engine to work in columns, small enough that a few of them fit in memory.
+BATCH_ROWS = 8192
+BATCH_BYTES = 24 * 1024 * 1024
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAMES_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that cannot be read. `line` as in the rows, `column` NULL when the whole row is meant.
+
+    `code` is English, `reason` a Korean sentence with its evidence; neither holds a text or a session of a person.
+    """
+
+    file: str
+    line: int | None
+    column: str | None
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RowBatch:
+    """Some consecutive rows of one file: those in the window, and what became of the others.
+
+    `rows` has CHAT_ROW_SCHEMA; its `line` is the physical line a row starts on (CSV, JSON Lines; the first line is 1)
+    or the row number from 1 (Parquet). `naive_timestamps` counts those of them whose timestamp had no zone. Nothing
+    is lost between `rows_in` and the rest: a batch that does not add up cannot be built.
+    """
+
+    file: str
+    rows: pl.DataFrame
+    rejects: tuple[Reject, ...]
+    naive_timestamps: int
+    rows_in: int
+    outside_window: int
+
+    def __post_init__(self) -> None:
+        if self.rows_in != self.rows.height + len(self.rejects) + self.outside_window:
+            raise AssertionError(f"{self.file}: of {self.rows_in} rows some were lost or counted twice")
+
+
+@dataclass(frozen=True)
+class FileFailure:
+    """A file that cannot be read, or not further: batches that it gave before stay valid."""
+
+    file: str
+    error: InputError
+
+
+class Cells(NamedTuple):
+    """One row as found in a text file or a JSON object, before its cells are read."""
+
+    user_input: object
+    llm_response: object
+    input_tokens: object
+    output_tokens: object
+    timestamp: object
+    tenant_id: object
+    session_id: object
+
+
+class RowBuilder:
+    """Batches from a file that comes a row at a time; a row is rejected for its first problem.
+
+    The timestamp is read first: a row outside the window is none of this run's business, whatever else is wrong with
+    it.
+    """
+
+    def __init__(self, file: str, window: Window | None) -> None:
+        self._file = file
+        self._bounds = window and (microseconds(window.start), microseconds(window.end))
+        self._clear()
+
+    @property
+    def full(self) -> bool:
+        """Whether there is enough for a batch."""
+        return self._rows_in >= BATCH_ROWS or self._bytes >= BATCH_BYTES
+
+    def add(self, line: int, row: Cells) -> None:
+        """A row of the window, or a reject of it; a row outside the window is only counted."""
+        self._rows_in += 1
+        try:
+            moment = cells.instant(row.timestamp)
+            if moment and self._bounds and not self._bounds[0] <= moment.microseconds < self._bounds[1]:
+                self._outside += 1
+                return
+            user_input = cells.text("user_input", row.user_input)
+            llm_response = cells.text("llm_response", row.llm_response)
+            values = (
+                user_input,
+                llm_response,
+                cells.number("input_tokens", row.input_tokens),
+                cells.number("output_tokens", row.output_tokens),
+                moment and moment.microseconds,
+                cells.label("tenant_id", row.tenant_id),
+                cells.label("session_id", row.session_id),
+                line,
+            )
+        except UnreadableCell as problem:
+            self._rejects.append(Reject(self._file, line, problem.column, problem.code, problem.reason))
+            return
+        for column, value in zip(self._columns, values, strict=True):
+            column.append(value)
+        self._naive += moment is not None and moment.naive
+        self._bytes += len(user_input or b"") + len(llm_response or b"")
+
+    def reject(self, line: int, code: str, reason: str) -> None:
+        """A row of which not even the cells could be told apart."""
+        self._rows_in += 1
+        self._rejects.append(Reject(self._file, line, None, code, reason))
+
+    def take(self) -> RowBatch:
+        """What was collected since the last time."""
+        collected = zip(CHAT_ROW_SCHEMA.items(), self._columns, strict=True)
+        rows = pl.DataFrame([_series(name, kind, values) for (name, kind), values in collected])
+        batch = RowBatch(self._file, rows, tuple(self._rejects), self._naive, self._rows_in, self._outside)
+        self._clear()
+        return batch
+
+    def _clear(self) -> None:
+        self._columns: list[list[object]] = [[] for _ in CHAT_ROW_SCHEMA]
+        self._rejects: list[Reject] = []
+        self._naive = self._rows_in = self._outside = self._bytes = 0
+
+
+def refuse_wrong_columns(path: Path, found: Sequence[str]) -> None:
+    """Raises InputError unless each required column is there and each column that is read is there once."""
+    missing = [name for name in REQUIRED_COLUMNS if name not in found]
+    if missing:
+        raise InputError(
+            f"required columns are missing: {', '.join(missing)}; {_described(found)}",
+            where=str(path),
+            fix=f"give a table with the columns {', '.join(REQUIRED_COLUMNS)}",
+        )
+    doubled = [name for name in READ_COLUMNS if found.count(name) > 1]
+    if doubled:
+        raise InputError(
+            f"columns are there more than once: {', '.join(doubled)}",
+            where=str(path),
+            fix="keep one column of each name: nobody can tell which one is meant",
+        )
+
+
+def _described(found: Sequence[str]) -> str:
+    """The columns of a file as evidence, unless its first line may be a person's row instead of a header."""
+    if not any(name in READ_COLUMNS for name in found):
+        return f"found {len(found)} columns without a known name: is the header line there, the delimiter right?"
+    shown = ", ".join(name[:_NAMES_SHOWN] for name in found[:_NAMES_SHOWN])
+    return f"found {shown}" + (f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else "")
+
+
+def _series(name: str, kind: pl.DataType, values: list[object]) -> pl.Series:
+    """A column of the schema; its texts come as bytes, which are known to be UTF-8."""
+    as_read = pl.Binary() if kind == pl.String() else kind
+    return pl.Series(name, values, dtype=as_read).cast(kind)
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds from 1970 to an instant with a zone."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)

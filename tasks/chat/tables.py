@@ -1,0 +1,171 @@
+"""The monitoring tables of a warehouse: writing a scored day, and reading back what people are told about it.
+
+Source: SPEC 1.3, 1.4, 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
+from scoring.alerting.messages import Example
+from scoring.chat.erasure import without_sessions
+from scoring.chat.rubric import RowRubric
+from scoring.rules.arrow_types import field
+from tasks.chat.local_engine import ScoredPeriod, ScoredRows
+from tasks.chat.queries import SCORES as SCORES
+from tasks.chat.queries import alert_examples, findings_of_day, rows_of_day
+from tasks.files.atomic import empty_frame, write_text
+from tasks.reports.markdown.monitoring import FAILURE_TITLES, MonitoringReport, monitoring_report
+from tasks.warehouse import Warehouse
+
+EXCLUDED = "monitoring_excluded"
+KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
+REJECTED, ALERTS, RUNS = "rejected", "alerts", "runs"
+
+REJECTED_SCHEMA = pa.schema(
+    [
+        field("score_date", pa.date32(), "이 행을 읽으려던 실행의 날"),
+        field("file", pa.string(), "파일"),
+        field("line", pa.int64(), "줄(Parquet는 행 번호)"),
+        field("column", pa.string(), "문제가 된 열. 행 전체가 문제면 NULL"),
+        field("code", pa.string(), "거부한 까닭의 코드"),
+        field("reason", pa.string(), "거부한 까닭"),
+        field("rubric", pa.string(), "루브릭 id"),
+    ]
+)
+
+ALERTS_SCHEMA = pa.schema(
+    [
+        field("score_date", pa.date32(), "날"),
+        field("tenant_id", pa.string(), "테넌트. '*'는 전체"),
+        field("rule", pa.string(), "알림 규칙"),
+        field("level", pa.string(), "critical | warning"),
+        field("title", pa.string(), "무엇인가"),
+        field("count", pa.int64(), "해당하는 행 수. KPI면 NULL"),
+        field("rows", pa.int64(), "분모"),
+        field("value", pa.float64(), "비율이나 평균의 값"),
+        field("limit", pa.float64(), "목표"),
+        field("usual", pa.list_(pa.int64()), "최근에 채점한 날들의 행 수, 가까운 날부터"),
+        field("usual_values", pa.list_(pa.float64()), "KPI나 제외율이면 그 날들의 값 가운데 알려진 것"),
+        field("row_ids", pa.list_(pa.string()), "가장 나쁜 예"),
+        field("rubric", pa.string(), "루브릭 id"),
+        field("rubric_version", pa.string(), "루브릭 버전"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class DayReport:
+    """A written report and where it is."""
+
+    path: Path
+    content: MonitoringReport
+
+
+def write_scored_day(
+    warehouse: Warehouse,
+    day: date,
+    outcome: ScoredRows,
+    erased: Collection[str] = (),
+    most: Mapping[str | None, int] | None = None,
+) -> None:
+    """Replaces the day in the score, excluded, KPI, cross and rejected tables.
+
+    Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` are the rows by
+    tenant that the day may have at the moment when it is replaced (None: as many as it likes).
+    """
+    rubric = outcome.rubric
+    scores = (without_sessions(frame, erased) for frame in outcome.score_frames())
+    excluded = (without_sessions(frame, erased) for frame in outcome.excluded_frames())
+    warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
+    warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
+    warehouse.replace_day(KPIS, day, rubric.kpis_schema, [outcome.kpis([day])])
+    warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [outcome.crosstab()])
+    rejected = (
+        frame.with_columns(score_date=pl.lit(day), rubric=pl.lit(rubric.id)) for frame in outcome.rejected_frames()
+    )
+    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected, only={"rubric": rubric.id})
+
+
+def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
+    """Works out the alert facts of a written day and replaces the day in the alert table.
+
+    The day is compared with those of the last seven scored days that this version of the rubric has scored too.
+    """
+    last_days = islice(_earlier_days(warehouse, day, rubric), HISTORY_DAYS)
+    history = [rows for rows in last_days if _scored_by(rubric, rows)]
+    kpis = _kpi_rows(warehouse, day, rubric)
+    facts = monitoring_facts(rubric, kpis, history, alert_examples(warehouse, day), rejected)
+    rows = [asdict(fact) for fact in facts]
+    frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
+        score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
+    )
+    warehouse.replace_day(ALERTS, day, ALERTS_SCHEMA, [frame])
+    return facts
+
+
+def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date, list[AlertFact]]:
+    """The alert facts of a day and of at most `days_before` scored days before it, by day.
+
+    Days on which nothing fired are there without facts; days that were not scored are not.
+    """
+    scored = [earlier for earlier in warehouse.days(KPIS) if earlier <= day][-days_before - 1 :]
+    facts: dict[date, list[AlertFact]] = {when: [] for when in scored}
+    rows = warehouse.read(ALERTS, scored, ALERTS_SCHEMA)
+    for row in rows.collect().to_dicts() if rows is not None else []:
+        values: dict[str, Any] = {name: row[name] for name in _alert_columns()}
+        lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids")}
+        facts[row["score_date"]].append(AlertFact(**values | lists))
+    return facts
+
+
+def read_examples(warehouse: Warehouse, day: date, row_ids: Collection[str]) -> dict[str, Example]:
+    """The rows that alert facts of a day point to, by row id, as messages show them."""
+    columns = ["row_id", "user_input", "llm_response", "failure_type", "final_score"]
+    rows = ([row[name] for name in columns] for row in rows_of_day(warehouse, day, row_ids, columns))
+    return {
+        row_id: Example(row_id, question, answer, FAILURE_TITLES.get(failure_type), score)
+        for row_id, question, answer, failure_type, score in rows
+    }
+
+
+def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredPeriod, folder: Path, title: str) -> DayReport:
+    """Writes the report of a written day to `<folder>/monitoring-<day>.md`."""
+    findings = findings_of_day(warehouse, day)
+    report = monitoring_report(outcome, title, outcome.kpis([day]), outcome.crosstab(), findings)
+    path = folder / f"monitoring-{day}.md"
+    write_text(path, report.markdown())
+    return DayReport(path, report)
+
+
+def _earlier_days(warehouse: Warehouse, day: date, rubric: RowRubric) -> Iterator[Sequence[dict[str, Any]]]:
+    """The KPI rows of earlier days that had any rows, latest day first, whichever version has scored them."""
+    for earlier in reversed([scored for scored in warehouse.days(KPIS) if scored < day]):
+        rows = _kpi_rows(warehouse, earlier, rubric)
+        if any(row["rows"] + row["excluded"] for row in rows):
+            yield rows
+
+
+def _kpi_rows(warehouse: Warehouse, day: date, rubric: RowRubric) -> Sequence[dict[str, Any]]:
+    rows = warehouse.read(KPIS, [day], rubric.kpis_schema)
+    return rows.collect().to_dicts() if rows is not None else []
+
+
+def _scored_by(rubric: RowRubric, kpis: Sequence[dict[str, Any]]) -> bool:
+    return all((row["rubric"], row["rubric_version"]) == (rubric.id, rubric.version) for row in kpis)
+
+
+def _alert_columns() -> dict[str, pl.DataType]:
+    """The columns of an alert fact as Polars types."""
+    computed = {"score_date", "rubric", "rubric_version"}
+    empty = empty_frame(ALERTS_SCHEMA)
+    return {name: dtype for name, dtype in empty.schema.items() if name not in computed}

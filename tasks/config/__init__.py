@@ -1,0 +1,1 @@
+"""Settings and all their sections, addresses, secrets."""

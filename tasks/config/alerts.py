@@ -1,0 +1,163 @@
+"""The `[alerts]` section of the settings: who hears what, where, and when. It names secrets, and never holds one."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, time
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import field_validator, model_validator
+
+from tasks.config.secrets import Url, shown_url
+from tasks.config.section import Section
+
+DEFAULT_ROUTE = "default"
+DEFAULT_WEBHOOK = "SLACK_WEBHOOK_URL"
+"""The environment variable with the webhook of whoever has set up nothing else."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BLOCK = re.compile(r"[a-z0-9-]+")  # how Prefect names its blocks
+_HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
+_MENTION = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>")
+
+
+class Destination(Section):
+    """Where messages go: a webhook, or a bot's channel. Secrets come from the environment or a Prefect Secret block."""
+
+    webhook_env: str = ""
+    """The environment variable that holds the webhook's address."""
+
+    webhook_secret_block: str = ""
+    """Or the Prefect Secret block that holds it."""
+
+    bot_token_env: str = ""
+    """Or the environment variable that holds a bot's token; then `channel` says where."""
+
+    bot_token_secret_block: str = ""
+    """Or the Prefect Secret block that holds the token."""
+
+    channel: str = ""
+    """The id of the bot's channel, such as C0123456789; the messages of one day stand in one thread there."""
+
+    mention: str = ""
+    """Whom Critical messages call: <@U123>, <!subteam^S123>, <!here>; several with blanks between."""
+
+    quiet_hours: str = ""
+    """When Warnings wait, in the `time_zone`: "22:00-08:00"."""
+
+    @property
+    def uses_bot(self) -> bool:
+        """Whether a bot posts, and not a webhook."""
+        return bool(self.bot_token_env or self.bot_token_secret_block)
+
+    def holds(self, level: str, now: datetime, time_zone: str) -> bool:
+        """Whether a message of this level has to wait now for the end of the quiet hours."""
+        if level == "critical" or not (match := _HOURS.fullmatch(self.quiet_hours)):
+            return False
+        hours = [int(number) for number in match.groups()]
+        start, end = time(hours[0], hours[1]), time(hours[2], hours[3])
+        clock = now.astimezone(ZoneInfo(time_zone)).time()
+        return start <= clock < end if start < end else clock >= start or clock < end
+
+    @field_validator("webhook_env", "bot_token_env")
+    @classmethod
+    def _names_a_variable(cls, name: str) -> str:
+        if name and not _VARIABLE.fullmatch(name):  # most likely the secret itself: it is not repeated
+            raise ValueError("give the name of an environment variable, such as SLACK_WEBHOOK_QA, not its value")
+        return name
+
+    @field_validator("webhook_secret_block", "bot_token_secret_block")
+    @classmethod
+    def _names_a_block(cls, name: str) -> str:
+        if name and not _BLOCK.fullmatch(name):
+            raise ValueError("give the name of a Prefect Secret block, such as slack-webhook-qa, not its value")
+        return name
+
+    @field_validator("mention")
+    @classmethod
+    def _calls_somebody(cls, mention: str) -> str:
+        if not all(_MENTION.fullmatch(one) for one in mention.split()):
+            raise ValueError("use <@U123>, <!subteam^S123>, <!here> or <!channel>, with blanks between several")
+        return mention
+
+    @field_validator("quiet_hours")
+    @classmethod
+    def _two_times(cls, hours: str) -> str:
+        if hours and (not _HOURS.fullmatch(hours) or hours[:5] == hours[6:]):
+            raise ValueError('give two different times of the day, such as "22:00-08:00"')
+        return hours
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Destination:
+        ways = (self.webhook_env, self.webhook_secret_block, self.bot_token_env, self.bot_token_secret_block)
+        if sum(map(bool, ways)) != 1:
+            raise ValueError(
+                "give exactly one of webhook_env, webhook_secret_block, bot_token_env, bot_token_secret_block"
+            )
+        if self.uses_bot != bool(self.channel):
+            raise ValueError("a bot needs a channel, and a webhook has its own")
+        return self
+
+
+class Route(Destination):
+    """A subscription: what is told where. A filter that is left out lets everything through."""
+
+    name: str
+    """How messages of this route are known; renaming a route makes it a new subscriber."""
+
+    levels: tuple[Literal["critical", "warning"], ...] = ()
+    """Levels that it hears of: critical, warning; empty: both."""
+
+    rubrics: tuple[str, ...] = ()
+    """Ids of the rubrics that it hears of; empty: all."""
+
+    tenants: tuple[str, ...] = ()
+    """Tenants whose chat rows it hears of ("": rows without one), and of no test runs; empty: all."""
+
+    agent_types: tuple[Literal["move", "plan", "applicant_management"], ...] = ()
+    """Agents whose test runs it hears of (move, plan, applicant_management), and of no chat rows; empty: all."""
+
+
+class AlertsSettings(Section):
+    """Alerts: told once, to those who subscribed. Without a webhook nothing is sent."""
+
+    route: tuple[Route, ...] = ()
+    """The subscriptions; several may match."""
+
+    default: Destination = Destination(webhook_env=DEFAULT_WEBHOOK)
+    """Hears what no route takes; without routes, everything. Its variable may be unset: then nobody listens there."""
+
+    dry_run: bool = False
+    """Whether runs only log what they would send."""
+
+    all_quiet_weekly: bool = False
+    """Whether a quiet week is told, on Mondays."""
+
+    reports_url: str = ""
+    """Where the folder `reports` is served to people; empty: messages name the file."""
+
+    locale: Literal["ko"] = "ko"
+    """The language of the messages; there is Korean only."""
+
+    api_url: Url = "https://slack.com/api/"
+    """Where bots post, for a proxy in front of Slack."""
+
+    @field_validator("reports_url")
+    @classmethod
+    def _tells_no_secret(cls, url: str) -> str:
+        if shown_url(url) != url:
+            raise ValueError("every message shows it: give a URL without a user, a password and options")
+        return url
+
+    @field_validator("route")
+    @classmethod
+    def _different_names(cls, routes: tuple[Route, ...]) -> tuple[Route, ...]:
+        names = [route.name for route in routes]
+        if len(set(names)) < len(names) or not all(names) or DEFAULT_ROUTE in names:
+            raise ValueError(f"every route needs a name of its own, other than '{DEFAULT_ROUTE}'")
+        return routes
+
+    def destinations(self) -> dict[str, Destination]:
+        """Every destination by the name of its route."""
+        return {route.name: route for route in self.route} | {DEFAULT_ROUTE: self.default}

@@ -1,0 +1,141 @@
+"""The `[judge]` section of the settings, and the endpoint that it and the environment name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, SecretStr
+
+from scoring.errors import UsageError
+from tasks.config.secrets import Url, shown_url
+from tasks.config.section import Section
+
+OPENAI_URL = "https://api.openai.com/v1"
+_NO_KEY = "no-key"  # local servers want none, the client wants one
+
+
+_none = BeforeValidator(lambda value: None if value == "none" else value)  # neither TOML nor a variable has a null
+
+
+class Price(Section):
+    """What a model costs, in USD per million tokens."""
+
+    model: str
+    """The model, as `judge.model` names it."""
+
+    input_usd: float = Field(ge=0)
+    """USD per million tokens of input that the endpoint has not cached."""
+
+    cached_usd: float = Field(ge=0)
+    """USD per million tokens of input that the endpoint has cached."""
+
+    output_usd: float = Field(ge=0)
+    """USD per million tokens of output."""
+
+
+class JudgeSettings(Section):
+    """The judge: off until it is switched on, because it costs money."""
+
+    enabled: bool = False
+    """Whether runs ask the judge; `--judge` does it for one run."""
+
+    mode: Literal["live", "batch"] = "live"
+    """One call a question, or the Batch API: half the price, an answer within a day."""
+
+    api: Literal["chat", "responses"] = "chat"
+    """Chat completions, which every compatible endpoint has, or the responses API."""
+
+    base_url: Url = ""
+    """The endpoint, for example http://localhost:8000/v1; empty: OPENAI_BASE_URL, else OpenAI."""
+
+    api_key: SecretStr = SecretStr("")
+    """The key; better left empty here and given as OPENAI_API_KEY."""
+
+    model: str = Field(default="gpt-4.1-mini", min_length=1)
+    """The model that judges."""
+
+    temperature: Annotated[float | None, _none] = Field(default=0.0, ge=0, le=2)
+    """How freely the model words its answer; "none" leaves it out, as reasoning models want it."""
+
+    seed: Annotated[int | None, _none] = 1
+    """Asks for the same answer to the same question; "none" leaves it out. The responses API has none."""
+
+    max_output_tokens: int = Field(default=1000, ge=1)
+    """An answer that is longer is cut, and does not count."""
+
+    max_input_chars: int = Field(default=24_000, ge=1000)
+    """Material that is longer keeps its head and its tail."""
+
+    rpm: int = Field(default=500, ge=0)
+    """Requests a minute, over all processes that share the state database; 0 is no limit."""
+
+    tpm: int = Field(default=200_000, ge=0)
+    """Tokens a minute, over all processes that share the state database; 0 is no limit."""
+
+    max_in_flight: int = Field(default=200, ge=1)
+    """Calls at the same time, in one process."""
+
+    max_usd: Annotated[float | None, _none] = Field(default=None, ge=0)
+    """What one run may spend; "none" is no limit."""
+
+    max_tokens: Annotated[int | None, _none] = Field(default=None, ge=0)
+    """The tokens that one run may use; "none" is no limit."""
+
+    prices: tuple[Price, ...] = (
+        Price(model="gpt-4.1", input_usd=2.0, cached_usd=0.5, output_usd=8.0),
+        Price(model="gpt-4.1-mini", input_usd=0.4, cached_usd=0.1, output_usd=1.6),
+        Price(model="gpt-4.1-nano", input_usd=0.1, cached_usd=0.025, output_usd=0.4),
+    )
+    """List prices; check them against the endpoint's price page."""
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the model that judges, None where the table has none."""
+        return next((price for price in self.prices if price.model == self.model), None)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to ask. The key shows nowhere."""
+
+    base_url: str = field(repr=False)
+    api_key: str = field(repr=False)
+
+    def redacted(self, text: str) -> str:
+        """`text` without the key: endpoints like to quote it in their errors."""
+        return text.replace(self.api_key, "***") if self.api_key else text
+
+    @property
+    def shown(self) -> str:
+        """The address as people may see it."""
+        return shown_url(self.base_url)
+
+
+def endpoint_of(settings: JudgeSettings) -> Endpoint | None:
+    """The endpoint to ask; None where there is neither a key nor an address. Settings win over the environment.
+
+    Raises:
+        UsageError: an address that is none, or a key that no header can carry (its text is not shown).
+    """
+    key = (settings.api_key.get_secret_value() or os.environ.get("OPENAI_API_KEY", "")).strip()
+    url = (settings.base_url or os.environ.get("OPENAI_BASE_URL", "")).strip()
+    if not key and not url:
+        return None
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError("the key holds signs that no key has", where="OPENAI_API_KEY", fix="copy the key once more")
+    endpoint = Endpoint(url or OPENAI_URL, key or _NO_KEY)
+    try:
+        parts = urlsplit(endpoint.base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(
+            "the judge's address is no http address",
+            where="judge.base_url or OPENAI_BASE_URL",
+            fix="for example https://api.openai.com/v1",
+        )
+    return endpoint

@@ -1,0 +1,299 @@
+"""Settings: `aqb.toml`, then `AQB_*` variables, then options of a command; one frozen value and its origins."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from scoring.errors import UsageError
+from tasks.config.alerts import AlertsSettings
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.judge import JudgeSettings
+from tasks.config.review import AgreementSettings
+from tasks.config.secrets import Url, is_masked, part_of
+from tasks.config.section import Section
+
+SETTINGS_FILE = "aqb.toml"
+_PREFIX = "AQB_"
+_READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
+_PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
+
+
+# An empty variable, as a script with a misspelt name sets it, must not mean the working folder.
+_Place = Annotated[str, Field(min_length=1)]
+# `tolerance_percent = 1` is as good as "1".
+_OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
+
+
+class _SettingsFile(TomlConfigSettingsSource):
+    """`aqb.toml`, also with the byte-order mark that Windows' Notepad puts in front."""
+
+    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
+        return _read_settings_file(file_path)
+
+
+class MonitoringSettings(Section):
+    """Chat rows of production: where they come from and what the score table keeps."""
+
+    source: _Place = "data/chat_rows"
+    """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
+
+    keep_text: Literal["flagged", "all", "none"] = "flagged"
+    """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
+
+    engine: Literal["auto", "local", "bigquery"] = "auto"
+    """Where rows are scored: on this machine or inside BigQuery; auto: there when it has both source and tables."""
+
+    lookback_days: int = Field(default=2, ge=0, le=31)
+    """Days before the nightly one that are scored again when their rows have changed: late rows."""
+
+    catch_up_days: int = Field(default=14, ge=0, le=366)
+    """Days before the nightly one that are scored first when no run has completed them."""
+
+    parallel_days: int = Field(default=1, ge=1, le=32)
+    """Days that a backfill works on at the same time."""
+
+
+class InboxSettings(Section):
+    """Test runs of agents: where their files arrive."""
+
+    inbox: _Place = "data/inbox"
+    """The folder whose new files (CSV, TSV, XLSX) are scored once each."""
+
+    quiet_s: float = Field(default=5.0, ge=0, le=86_400)
+    """Seconds that a file must have rested: a younger one may still be on its way and is left for the next run."""
+
+
+class Settings(BaseSettings):
+    """Everything that a run needs to know, read once at its start."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        env_nested_delimiter="__",
+        frozen=True,
+        extra="forbid",
+        toml_file=SETTINGS_FILE,
+        use_attribute_docstrings=True,
+    )
+
+    time_zone: str = "Asia/Seoul"
+    """The zone whose calendar days are scored."""
+
+    warehouse: _Place = "data/warehouse"
+    """Where the score tables go: a folder, or `bigquery://project/dataset`."""
+
+    reports: _Place = "data/reports"
+    """The folder of the reports for people."""
+
+    state_url: Url = "sqlite:///data/state.db"
+    """The database of runs: SQLite, or PostgreSQL for teams."""
+
+    log_format: Literal["plain", "json"] = "plain"
+    """Log lines on standard error: plain ones, or a JSON document a line."""
+
+    monitoring: MonitoringSettings = MonitoringSettings()
+
+    test_runs: InboxSettings = InboxSettings()
+
+    judge: JudgeSettings = JudgeSettings()
+
+    agreement: AgreementSettings = AgreementSettings()
+
+    alerts: AlertsSettings = AlertsSettings()
+
+    bigquery: BigQuerySettings = BigQuerySettings()
+
+    rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
+    """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
+            raise ValueError(f"{name[:80]!r} is no time zone; use a name such as Asia/Seoul or UTC") from None
+        return name
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options win over the environment, the environment over the file. There is no `.env` file.
+
+        Prefect gives settings back without their secrets: of these the environment and the file know better.
+        """
+        given = init_settings()
+        clear, masked = (InitSettingsSource(settings_cls, part_of(given, masked=one)) for one in (False, True))
+        return clear, env_settings, _SettingsFile(settings_cls), masked
+
+
+def load_settings(**options: Any) -> Settings:
+    """The settings of this run; `options` are those given on the command line.
+
+    Raises:
+        UsageError: a setting that does not exist or has a wrong value; names each and where it stands. Also a file
+            that holds secrets and that others may read.
+    """
+    _refuse_unknown_variables()
+    try:
+        settings = Settings(**options)
+    except ValidationError as error:
+        raise _wrong(error) from error
+    except SettingsError as error:
+        raise UsageError(
+            str(error), where=f"{_PREFIX}* variables", fix=f"write lists as JSON, or set them in {SETTINGS_FILE}"
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"cannot be read: {error.strerror}", where=SETTINGS_FILE, fix="check its permissions"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"not valid TOML in UTF-8: {error}", where=SETTINGS_FILE, fix="correct it, or save it as UTF-8"
+        ) from error
+    _refuse_unknown_options(settings)
+    _refuse_readable_secrets(settings)
+    return settings
+
+
+def refuse_masked(settings: Settings) -> None:
+    """Refuses secrets of which only the mask is left.
+
+    Raises:
+        UsageError: Prefect has kept settings of another folder or environment than this one.
+    """
+    if masked := [name for name, value in _leaves(settings.model_dump()) if is_masked(value)]:
+        raise UsageError(
+            f"only the mask is left of {', '.join(masked)}: Prefect keeps no passwords and no keys",
+            where="settings of the run",
+            fix=f"set {', '.join(map(_variable, masked))} where the run takes place, or put them into {SETTINGS_FILE}",
+        )
+
+
+def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
+    """Every setting as (dotted name, value, where it came from), in the order of declaration; secrets are masked."""
+    file = _read_settings_file(Path(SETTINGS_FILE)) if Path(SETTINGS_FILE).is_file() else {}
+    from_file = dict(_leaves(file))
+    rows = []
+    for name, value in _leaves(settings.model_dump(mode="json")):
+        variable = _variable(name)
+        if variable in _environment():
+            origin = variable
+        elif name in from_file:
+            origin = SETTINGS_FILE
+        else:
+            origin = "default"
+        rows.append((name, value, origin))
+    return rows
+
+
+def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _environment() -> dict[str, str]:
+    return {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
+
+
+def _names() -> list[str]:
+    """The dotted name of every setting, in the order of declaration."""
+    return [name for name, _ in _leaves(Settings.model_construct().model_dump())]
+
+
+def _variable(name: str) -> str:
+    return _PREFIX + name.upper().replace(".", "__")
+
+
+def _wrong(error: ValidationError) -> UsageError:
+    """Names each wrong setting and what is wrong with it; its value may be a secret."""
+    names = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
+    places = {_origin(name) for name in names}
+    unknown = any(problem["type"] == "extra_forbidden" for problem in names.values())
+    listed = f"the settings that exist: {', '.join(_names())}"
+    return UsageError(
+        "settings are wrong: "
+        + "; ".join(f"{name}: {problem['msg'].removeprefix('Value error, ')}" for name, problem in names.items()),
+        where=", ".join(sorted(places)),
+        fix=listed if unknown else "correct it; docs/reference/settings.md says what each setting takes",
+    )
+
+
+def _origin(name: str) -> str:
+    """The variable that a wrong setting came from, or the file. A list is one variable for all its parts."""
+    variable = _variable(name)
+    return next((one for one in _environment() if f"{variable}__".startswith(f"{one}__")), SETTINGS_FILE)
+
+
+def _refuse_unknown_options(settings: Settings) -> None:
+    """An option that no rubric has would change nothing, and say nothing."""
+    for rubric_id, options in settings.rubric_options.items():
+        from scoring.catalog import rubric_of  # builds every rubric, which few commands need
+        from scoring.testruns.rubric import RunRubric
+
+        try:
+            rubric = rubric_of(rubric_id)
+            if not isinstance(rubric, RunRubric):
+                raise UsageError(f"{rubric_id} has no options", fix="leave them out")
+            rubric.chosen(options)
+        except UsageError as error:
+            raise UsageError(error.what, where=f"rubric_options.{rubric_id}", fix=error.fix) from None
+
+
+def _refuse_readable_secrets(settings: Settings) -> None:
+    """A key or a password in a file that everybody on the machine reads is no secret any more."""
+    file = Path(SETTINGS_FILE)
+    if not file.is_file() or not stat.S_IMODE(file.stat().st_mode) & _READABLE_BY_OTHERS:
+        return
+    in_file = dict(_leaves(_read_settings_file(file)))
+    secrets = [name for name, value in _leaves(settings.model_dump()) if name in in_file and _is_secret(value)]
+    if secrets:
+        raise UsageError(
+            f"others may read this file, and it holds secrets: {', '.join(secrets)}",
+            where=SETTINGS_FILE,
+            fix=f"chmod 600 {SETTINGS_FILE}, or put them into {', '.join(map(_variable, secrets))}",
+        )
+
+
+def _is_secret(value: Any) -> bool:
+    return bool(value) if isinstance(value, SecretStr) else bool(_PASSWORD_IN_URL.search(str(value)))
+
+
+def _refuse_unknown_variables() -> None:
+    known = set(map(_variable, _names()))
+    if unknown := sorted(_environment().keys() - known):
+        raise UsageError(
+            f"there is no setting for {', '.join(unknown)}",
+            where="environment",
+            fix=f"the variables that exist: {', '.join(sorted(known))}",
+        )

@@ -1,0 +1,218 @@
+"""CSV and TSV files as people and programs save them, read a row at a time.
+
+The format is RFC 4180 with LF or CRLF: a cell in quotes may hold delimiters, line breaks and doubled quotes. The
+encoding is UTF-8, UTF-8 with BOM, or CP949 (Korean Excel), decided per file from a leading sample.
+
+A row that does not keep to the format becomes a `BrokenRow`, and reading resumes at the nearest later line that
+starts a row. So a quote that never closes costs one row, not the rest of the file.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from scoring.errors import InputError
+from tasks.files.discovery import readable
+
+LARGEST_CELL = 8 * 1024 * 1024
+LONGEST_LINE = 64 * 1024 * 1024
+_SAMPLE_BYTES = 1024 * 1024
+
+# The csv module keeps this limit for the whole process. It is what stops an unclosed quote from taking a whole file
+# into memory.
+csv.field_size_limit(LARGEST_CELL)
+
+
+class TextRow(NamedTuple):
+    """One row with as many cells as the header.
+
+    `line` is the physical line it starts on (the first line of the file is 1). Bytes that are no text in the file's
+    encoding stand in the cells as lone surrogates: encoding such a cell fails.
+    """
+
+    line: int
+    cells: list[str]
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds nothing at all, as the rows that Excel leaves below a table (`,,,,`): then it is none."""
+        return not any(map(str.strip, self.cells))
+
+
+class BrokenRow(NamedTuple):
+    """Lines from `line` on, of which no row could be made.
+
+    `code` is English, `reason` Korean: what is wrong and which lines are lost, without any content of the row.
+    """
+
+    line: int
+    code: str
+    reason: str
+
+
+class DelimitedText:
+    """One delimited file: its encoding and header at once, its rows as a stream in bounded memory.
+
+    `columns` are the header cells without BOM and surrounding blanks; a name may occur twice, what that means is the
+    caller's.
+
+    Raises:
+        InputError: the file cannot be opened, is empty, or its header cannot be read.
+    """
+
+    def __init__(self, path: Path, delimiter: str = ",") -> None:
+        self.path = path
+        self.delimiter = delimiter
+        with readable(path), path.open("rb") as file:
+            self.encoding = _encoding_of(file.read(_SAMPLE_BYTES))
+            file.seek(0)
+            header = _Records(file, self).header()
+        self.columns = tuple(cell.strip("\ufeff \t\r\n") for cell in header)
+
+    def rows(self) -> Iterator[TextRow | BrokenRow]:
+        """The rows below the header in file order; blank lines are none."""
+        with self.path.open("rb") as file:
+            records = _Records(file, self)
+            records.header()
+            yield from records.rows(width=len(self.columns))
+
+
+def _encoding_of(sample: bytes) -> str:
+    """`utf-8` or `cp949`, by the lines that are not plain ASCII, of which a few may be damaged."""
+    lines = sample.split(b"\n")
+    if len(sample) == _SAMPLE_BYTES and len(lines) > 1:
+        lines.pop()
+    telling = [line for line in lines if not line.isascii()]
+    as_utf8 = sum(_decodes(line, "utf-8") for line in telling)
+    as_cp949 = sum(_decodes(line, "cp949") for line in telling)
+    return "cp949" if 2 * as_utf8 < len(telling) and as_cp949 > as_utf8 else "utf-8"
+
+
+def _decodes(line: bytes, encoding: str) -> bool:
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _Lines:
+    """The decoded lines of a file; those taken since `taken` was cleared can be given back."""
+
+    def __init__(self, file: BinaryIO, text: DelimitedText) -> None:
+        self.number = 0
+        self.taken: list[bytes] = []
+        self._given_back: list[bytes] = []
+        self._text = text
+        self._raw = iter(partial(file.readline, LONGEST_LINE), b"")
+        if file.read(3) != b"\xef\xbb\xbf":
+            file.seek(0)
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        raw = self._given_back.pop() if self._given_back else next(self._raw)
+        self.number += 1
+        self.taken.append(raw)
+        if len(raw) == LONGEST_LINE:
+            raise InputError(
+                f"line {self.number} is longer than {LONGEST_LINE:,} bytes: expected delimited text",
+                where=str(self._text.path),
+                fix="check that it is a table, and export it again",
+            )
+        return raw.decode(self._text.encoding, "surrogateescape")
+
+    def give_back(self, *, keep: int) -> None:
+        """All lines taken but the first `keep`."""
+        self.number -= len(self.taken) - keep
+        self._given_back.extend(reversed(self.taken[keep:]))
+
+
+class _Records:
+    """The records of an open file, in order, whole or broken."""
+
+    def __init__(self, file: BinaryIO, text: DelimitedText) -> None:
+        self._path = text.path
+        self._lines = _Lines(file, text)
+        # Not strict, the module would repair a broken quote by guessing, and glue rows together.
+        self._reader = csv.reader(self._lines, delimiter=text.delimiter, strict=True)
+
+    def header(self) -> list[str]:
+        cells: list[str] | csv.Error | None = []
+        while cells == []:
+            cells = self._next()
+        if cells is None:
+            raise InputError(
+                "the file is empty: expected a header line",
+                where=str(self._path),
+                fix="export the table again, with its column names in the first line",
+            )
+        if isinstance(cells, csv.Error) or not _encodable(cells):
+            found = f"broken quotes ({cells})" if isinstance(cells, csv.Error) else "bytes that are neither"
+            raise InputError(
+                f"the header line cannot be read: expected delimited text in UTF-8 or CP949, found {found}",
+                where=str(self._path),
+                fix="save the table as CSV in UTF-8",
+            )
+        return cells
+
+    def rows(self, width: int) -> Iterator[TextRow | BrokenRow]:
+        while True:
+            line = self._lines.number + 1
+            cells = self._next()
+            if cells is None:
+                return
+            if isinstance(cells, list) and len(cells) == width:
+                yield TextRow(line, cells)
+            elif cells != []:
+                yield self._broken(line, cells, width)
+
+    def _next(self) -> list[str] | csv.Error | None:
+        """The next record's cells (none: a blank line), or why it has none, or None at the end."""
+        self._lines.taken.clear()
+        try:
+            return next(self._reader)
+        except StopIteration:
+            return None
+        except csv.Error as error:
+            return error
+
+    def _broken(self, line: int, found: list[str] | csv.Error, width: int) -> BrokenRow:
+        """Passes over the broken record from `line` up to where the next row starts.
+
+        That is the next line that starts a whole row. After broken quotes it may also be a line that breaks quotes
+        anew: what stands between is the rest of a text whose lines came apart, and no rows of their own.
+        """
+        lines = self._lines
+        reached = lines.number
+        lines.give_back(keep=1)
+        apart = isinstance(found, csv.Error)
+        while apart or lines.number < reached:
+            cells = self._next()
+            if cells is None:
+                break
+            starts_row = apart if isinstance(cells, csv.Error) else len(cells) == width
+            lines.give_back(keep=0 if starts_row else 1)
+            if starts_row:
+                break
+        if isinstance(found, csv.Error):
+            code = "broken_quotes"
+            what = f"따옴표가 맞지 않아 {reached}번째 줄까지 이어 읽다가 멈췄습니다(csv: {found})"
+        else:
+            code = "wrong_field_count"
+            what = f"칸이 {len(found)}개입니다(머리글은 {width}개)"
+        lost = f"{line}번째 줄" if lines.number == line else f"{line}~{lines.number}번째 줄"
+        return BrokenRow(line, code, f"{what}. {lost}을 버리고 그다음 줄부터 다시 읽었습니다.")
+
+
+def _encodable(cells: list[str]) -> bool:
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

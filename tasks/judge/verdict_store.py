@@ -1,0 +1,187 @@
+"""What was asked and answered, in the state database: paid for once, there for good.
+
+Three tables: `verdicts`, one row a question; `judge_limits`, how much of an endpoint's limits is left, shared by all
+processes; `judge_batches`, the batches that somebody waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from scoring.judging.requests import VerdictStatus
+from tasks.state.database import StateDatabase
+
+_T = TypeVar("_T")
+_KEYS_PER_QUERY = 500
+_FINAL = (VerdictStatus.OK, VerdictStatus.REFUSED)
+_ADDED_UP = ("tokens_in", "tokens_cached", "tokens_out", "usd", "attempts")
+
+_metadata = sa.MetaData()
+_verdicts = sa.Table(
+    "verdicts",
+    _metadata,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("rubric", sa.String, nullable=False),
+    sa.Column("rubric_version", sa.String, nullable=False),
+    sa.Column("prompt_version", sa.String, nullable=False),
+    sa.Column("model_asked", sa.String, nullable=False),
+    sa.Column("model_answered", sa.String, nullable=False),
+    sa.Column("input_hash", sa.String(64), nullable=False),
+    sa.Column("status", sa.String, nullable=False),
+    sa.Column("answer", sa.JSON, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("tokens_in", sa.Integer, nullable=False),
+    sa.Column("tokens_cached", sa.Integer, nullable=False),
+    sa.Column("tokens_out", sa.Integer, nullable=False),
+    sa.Column("usd", sa.Float),
+    sa.Column("latency_s", sa.Float),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.current_timestamp()),
+)
+_limits = sa.Table(
+    "judge_limits",
+    _metadata,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("state", sa.JSON, nullable=False),
+)
+_batches = sa.Table(
+    "judge_batches",
+    _metadata,
+    sa.Column("token", sa.String, primary_key=True),
+    sa.Column("endpoint", sa.String, nullable=False),
+    sa.Column("batch_id", sa.String),
+    sa.Column("keys", sa.JSON, nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.current_timestamp()),
+)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of one question, and what it has cost over all attempts. One row a store key.
+
+    `answer` is empty unless the status is `ok`; `usd` is None where the price is unknown, `latency_s` (of the call
+    that answered) where nothing answered. `from_store` marks what this run did not have to ask.
+    """
+
+    key: str
+    kind: str
+    rubric: str
+    rubric_version: str
+    prompt_version: str
+    model_asked: str
+    input_hash: str
+    status: VerdictStatus
+    model_answered: str = ""
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    usd: float | None = None
+    latency_s: float | None = None
+    attempts: int = 0
+    from_store: bool = False
+
+
+@dataclass(frozen=True)
+class WaitingBatch:
+    """A batch that was sent; `batch_id` is empty if the sender died before it heard the id."""
+
+    token: str
+    batch_id: str
+    keys: Sequence[str]
+
+
+class VerdictStore:
+    """The judge's part of the state database. Every method is one transaction and may raise StorageError."""
+
+    def __init__(self, url: str) -> None:
+        self._database = StateDatabase(url, _metadata)
+        insert: Any = sqlite.insert if self._database.is_sqlite else postgresql.insert
+        self._first_limit = insert(_limits).on_conflict_do_nothing()
+        self._upsert = insert(_verdicts)
+        replaced = {name: self._upsert.excluded[name] for name in _verdicts.c.keys() if name != "key"}  # noqa: SIM118
+        added = {name: sa.func.coalesce(_verdicts.c[name], 0) + replaced[name] for name in _ADDED_UP}
+        self._upsert = self._upsert.on_conflict_do_update(index_elements=["key"], set_=replaced | added)
+
+    def found(self, keys: Collection[str]) -> dict[str, Judgement]:
+        """The judgements that are final, by key. An invalid answer is none: its question is asked again."""
+        wanted, found = list(keys), {}
+        columns = [_verdicts.c[part.name] for part in fields(Judgement) if part.name != "from_store"]
+        with self._database.transaction() as connection:
+            for start in range(0, len(wanted), _KEYS_PER_QUERY):
+                some = wanted[start : start + _KEYS_PER_QUERY]
+                query = sa.select(*columns).where(_verdicts.c.key.in_(some), _verdicts.c.status.in_(_FINAL))
+                for row in connection.execute(query).mappings():
+                    found[row["key"]] = Judgement(**{**row, "status": VerdictStatus(row["status"])}, from_store=True)
+        return found
+
+    def save(self, judgements: Sequence[Judgement]) -> None:
+        """Keeps judgements. What a question has cost before is added to what it costs now."""
+        with self._database.transaction() as connection:
+            self._save(connection, judgements)
+
+    def forget(self, before: datetime, *, dry_run: bool) -> int:
+        """Removes the verdicts that are older; returns how many. A question that is asked again is paid for again."""
+        old = _verdicts.c.created_at < before
+        with self._database.transaction() as connection:
+            if not dry_run:
+                return connection.execute(sa.delete(_verdicts).where(old)).rowcount
+            return int(connection.execute(sa.select(sa.func.count()).where(old)).scalar_one())
+
+    def exchange(self, name: str, step: Callable[[Mapping[str, Any]], tuple[Mapping[str, Any], _T]]) -> _T:
+        """Replaces the state `name` of a limit by what `step` makes of it, while nobody else can; `{}` at first."""
+        row = _limits.c.name == name
+        with self._database.transaction() as connection:
+            connection.execute(self._first_limit, {"name": name, "state": {}})
+            state, result = step(
+                connection.execute(sa.select(_limits.c.state).where(row).with_for_update()).scalar_one()
+            )
+            connection.execute(sa.update(_limits).where(row).values(state=dict(state)))
+        return result
+
+    def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> None:
+        """Notes that a batch is about to be sent."""
+        with self._database.transaction() as connection:
+            connection.execute(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
+
+    def name_batch(self, token: str, batch_id: str) -> None:
+        """Notes the id that the endpoint gave a batch."""
+        with self._database.transaction() as connection:
+            connection.execute(sa.update(_batches).where(_batches.c.token == token).values(batch_id=batch_id))
+
+    def waiting_batches(self, endpoint: str) -> list[WaitingBatch]:
+        """The batches of an endpoint that nobody has fetched yet, oldest first."""
+        query = sa.select(_batches).where(_batches.c.endpoint == endpoint).order_by(_batches.c.created_at)
+        with self._database.transaction() as connection:
+            return [
+                WaitingBatch(row["token"], row["batch_id"] or "", row["keys"])
+                for row in connection.execute(query).mappings()
+            ]
+
+    def close_batch(self, token: str, judgements: Sequence[Judgement], of_others: Sequence[str]) -> None:
+        """Keeps what a batch has brought and forgets it, but for the keys that somebody else will fetch."""
+        row = _batches.c.token == token
+        with self._database.transaction() as connection:
+            self._save(connection, judgements)
+            if of_others:
+                connection.execute(sa.update(_batches).where(row).values(keys=list(of_others)))
+            else:
+                connection.execute(sa.delete(_batches).where(row))
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._database.close()
+
+    def _save(self, connection: sa.Connection, judgements: Sequence[Judgement]) -> None:
+        if not judgements:
+            return
+        rows = [{name: value for name, value in asdict(one).items() if name != "from_store"} for one in judgements]
+        connection.execute(self._upsert, rows)

@@ -1,0 +1,95 @@
+"""The folder that `aqb score` writes for chat rows: tables, `summary.json` and `report.md`.
+
+Source: SPEC 4.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scoring.chat.kpis import ALL_TENANTS
+from tasks.chat.local_engine import ScoredRows
+from tasks.chat.queries import findings_in
+from tasks.chat.sources import FileIdentity
+from tasks.chat.tables import REJECTED_SCHEMA
+from tasks.files.atomic import write_parquet, write_text
+from tasks.reports.markdown.monitoring import monitoring_report
+
+
+def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIdentity, ...]) -> dict[str, Any]:
+    """Writes the six files and returns the summary. Each file is replaced atomically, the summary last."""
+    rubric = outcome.rubric
+    write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
+    write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
+    kpis, crosstab = outcome.kpis(), outcome.crosstab()
+    write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [kpis])
+    write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [crosstab])
+    rejected = (
+        frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
+        for frame in outcome.rejected_frames()
+    )
+    write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
+    scores = pl.scan_parquet(folder / "scores.parquet")
+    report = monitoring_report(outcome, _period_title(kpis), kpis, crosstab, findings_in(scores))
+    write_text(folder / "report.md", report.markdown())
+    summary = _summary(outcome, inputs, report.period, scores)
+    write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+    return summary
+
+
+def _summary(
+    outcome: ScoredRows, inputs: tuple[FileIdentity, ...], period: Mapping[str, Any], scores: pl.LazyFrame
+) -> dict[str, Any]:
+    scored = outcome.counts.scored
+    means = {
+        name: {"mean": period[f"mean_{name}"], "n": scored} for name in ("q_score", "a_score", "i_score", "final_score")
+    }
+    return {
+        "rubric": outcome.rubric.id,
+        "rubric_version": outcome.rubric.version,
+        "inputs": [
+            {"name": file.name, "sha256": file.sha256, "rows": outcome.rows_by_file[file.name]} for file in inputs
+        ],
+        "counts": vars(outcome.counts),
+        "rounds": {},
+        "set": means,
+        "kpis": {
+            kpi.name: {
+                "value": period[kpi.name],
+                "target": kpi.target.value,
+                "met": period[f"{kpi.name}_met"],
+                "n": scored,
+            }
+            for kpi in outcome.rubric.quotients
+            if kpi.target
+        },
+        "distributions": {
+            column: {row[column] or "none": row["count"] for row in _counts(scores, column)}
+            for column in ("final_grade", "q_tier", "a_grade", "failure_type", "alert_level", "question_category")
+        },
+        "data_quality": {
+            "excluded": dict(sorted(outcome.excluded_by_reason.items())),
+            "rejected": dict(sorted(outcome.rejected_by_code.items())),
+            "naive_timestamps": outcome.naive_timestamps,
+            "failed_files": [{"name": failure.file, "error": str(failure.error)} for failure in outcome.failures],
+        },
+        "judge": {"questions": 0, "cached": 0, "tokens": 0, "cost": 0, "by_status": {}},
+    }
+
+
+def _counts(scores: pl.LazyFrame, column: str) -> list[dict[str, Any]]:
+    """How many rows each value of a column has, most first."""
+    counted = scores.group_by(column).agg(pl.len().alias("count"))
+    return counted.sort(["count", column], descending=[True, False]).collect().to_dicts()
+
+
+def _period_title(kpis: pl.DataFrame) -> str:
+    days = kpis.filter(pl.col("tenant_id") == ALL_TENANTS)["score_date"].to_list()
+    if not days:
+        return "채점한 행 없음"
+    return str(days[0]) if days[0] == days[-1] else f"{days[0]} ~ {days[-1]}"

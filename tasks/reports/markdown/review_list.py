@@ -1,0 +1,104 @@
+"""The queries of a test run that a person should look at: a CSV beside the report, and what a message says of it.
+
+The list holds the texts as they were asked: whoever reviews has to read them, and the report and the workbook in the
+same folder hold them too. Messages leave the folder and are masked. Source: seed 000, 4.2; SPEC 3.3, 7, 8.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scoring.alerting.review_messages import ReviewedQuery, ReviewedRun
+from scoring.catalog import rubric_of
+from scoring.judging.requests import VerdictStatus
+from scoring.markdown import score_text
+from scoring.testruns.rubric import Metric, RunRubric
+from tasks.files.atomic import write_text
+from tasks.files.excel_csv import excel_csv
+
+REVIEW_LIST = "review.csv"
+_WORST = 5
+
+Row = Mapping[str, Any]
+
+
+def has_review_list(rubric: RunRubric) -> bool:
+    """Whether a rubric flags queries at all."""
+    return any(column.name == "manual_review_reasons" for column in rubric.query_columns)
+
+
+def write_review_list(path: Path, rubric: RunRubric, queries: Iterable[pl.DataFrame]) -> None:
+    """Writes the flagged queries, worst total first: what to look at, why, and the scores with their reasons.
+
+    UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the run, in pieces.
+    """
+    header = ["질의 id", "질의", "에이전트", "까닭", "종합 점수"]
+    header += [cell for one in _shown_metrics(rubric) for cell in (f"{one.title} 점수", f"{one.title} 근거")]
+    write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(queries))]))
+
+
+def reviewed_run(folder: Path, summary: Mapping[str, Any], run_id: str, report_url: str = "") -> ReviewedRun | None:
+    """What a message says of a scored run, out of its folder; None for chat rows."""
+    rubric = rubric_of(summary["rubric"])
+    if not isinstance(rubric, RunRubric):
+        return None
+    queries = pl.read_parquet(folder / "queries.parquet")
+    flagged = _flagged([queries]) if has_review_list(rubric) else []
+    codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
+    (read,) = summary["inputs"]
+    return ReviewedRun(
+        name=Path(read["name"]).name,
+        input_sha256=read["sha256"],
+        rubric=rubric.id,
+        rubric_version=summary["rubric_version"],
+        rubric_title=rubric.title,
+        agent_types=tuple(sorted(set(queries["agent_type"].drop_nulls()))),
+        rows_in=summary["counts"]["rows_in"],
+        rejected=summary["counts"]["rejected"],
+        queries=queries.height,
+        flagged=len(flagged),
+        reasons=tuple((rubric.code_titles[code], count) for code, count in codes.most_common()),
+        worst=tuple(
+            ReviewedQuery(row["query_id"], row["query_text"], row["weighted_total"], _reasons(row, rubric))
+            for row in flagged[:_WORST]
+        ),
+        over_budget=summary["judge"]["by_status"].get(VerdictStatus.OVER_BUDGET, 0),
+        review_list=str(folder / REVIEW_LIST),
+        report=str(folder / "report.md"),
+        run_id=run_id,
+        report_url=report_url,
+    )
+
+
+def _flagged(queries: Iterable[pl.DataFrame]) -> list[Row]:
+    """The rows that need a look, worst total first; one without a total knows nothing good of its query."""
+    found = [row for frame in queries for row in frame.iter_rows(named=True) if row["manual_review_reasons"]]
+    return sorted(found, key=lambda row: (row["weighted_total"] or 0.0, row["query_id"]))
+
+
+def _reasons(row: Row, rubric: RunRubric) -> tuple[str, ...]:
+    return tuple(rubric.code_titles[code] for code in row["manual_review_reasons"])
+
+
+def _shown_metrics(rubric: RunRubric) -> list[Metric]:
+    """The metrics that a query has a score for."""
+    columns = {column.name for column in rubric.query_columns}
+    return [metric for metric in rubric.metrics if f"{metric.name}_score" in columns]
+
+
+def _cells(row: Row, rubric: RunRubric) -> list[str]:
+    reasons, total = " / ".join(_reasons(row, rubric)), _score(row["weighted_total"])
+    cells = [row["query_id"], row["query_text"] or "", row["agent_type"] or "", reasons, total]
+    for metric in _shown_metrics(rubric):
+        cells += [_score(row[f"{metric.name}_score"]), row.get(f"{metric.name}_reason") or ""]
+    return cells
+
+
+def _score(points: float | None) -> str:
+    """Nothing where a score is not known: a dash would make the column one of texts."""
+    return "" if points is None else score_text(points)

@@ -1,0 +1,123 @@
+"""The folder that `aqb score` writes for a test run: tables, `summary.json`, `report.md`, `scores.xlsx`, `review.csv`.
+
+Source: SPEC 4.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.chat.tables import REJECTED_SCHEMA
+from tasks.files.atomic import write_parquet, write_text
+from tasks.files.gc_pause import without_cycle_search
+from tasks.judge.client import Judged
+from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
+from tasks.reports.markdown.run_input import input_section, judge_section, rejected_by_code, trust_section
+from tasks.reports.xlsx.run_tabs import write_run_workbook
+from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
+from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.tables import (
+    queries_schema,
+    query_frames,
+    rejected_frame,
+    score_frames,
+    scores_schema,
+)
+
+_ROWS_AT_ONCE = 10_000
+
+
+def write_run_folder(
+    folder: Path, scored: ScoredRun, source: Path, judged: Judged | None = None, untrusted: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
+
+    `source` is the file that was scored, `judged` what the judge said of it, `untrusted` the metrics that people's
+    labels do not bear out. The same file, rubric, verdicts and doubts give the same bytes, but for what the judge has
+    cost this time.
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    plan = scored.plan
+    with without_cycle_search():
+        write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), score_frames(scored))
+        write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), query_frames(scored))
+    write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
+    scores, queries = _frames(folder / "scores.parquet"), _frames(folder / "queries.parquet")
+    write_run_workbook(folder / "scores.xlsx", scored, source, scores, queries)
+    if has_review_list(plan.rubric):
+        write_review_list(folder / REVIEW_LIST, plan.rubric, _frames(folder / "queries.parquet"))
+    if plan.rubric.query_json:
+        write_text(folder / "scores.json", _json_list(map(plan.rubric.query_json, scored.queries)))
+    if judged:
+        write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
+    summary = run_summary(scored, judged)
+    report = plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options)
+    doubts = trust_section(untrusted, plan.rubric)
+    sections = [report.rstrip(), doubts, judge_section(summary["judge"]) if judged else "", input_section(plan.run)]
+    write_text(folder / "report.md", "\n\n".join(filter(None, sections)))
+    write_text(folder / "summary.json", _json(summary))
+    return summary
+
+
+def run_summary(scored: ScoredRun, judged: Judged | None = None) -> dict[str, Any]:
+    """What stands in `summary.json`."""
+    plan, summary = scored.plan, scored.summary
+    run = plan.run
+    return {
+        "rubric": plan.rubric.id,
+        "rubric_version": plan.rubric_version,
+        "options": dict(plan.options),
+        "inputs": [{"name": run.identity.name, "sha256": run.identity.sha256, "rows": run.counts.rows_in}],
+        "counts": vars(run.counts) | {"queries": len(run.queries)},
+        "rounds": summary.rounds,
+        "set": summary.set,
+        "distributions": summary.distributions,
+        "data_quality": {
+            **summary.data_quality,
+            "rejected": rejected_by_code(run),
+            "excluded": {"not_run": len(run.excluded_lines)} if run.excluded_lines else {},
+            "notes": dict(run.notes),
+        },
+        "judge": judged.summary() if judged else _nobody_asked(scored.questions),
+        **summary.extra,
+    }
+
+
+def _nobody_asked(questions: Mapping[str, int]) -> dict[str, Any]:
+    """The `judge` part without a judge: what would have been asked, and that nothing was paid."""
+    return {
+        "questions": sum(questions.values()),
+        "cached": 0,
+        "tokens": 0,
+        "cost": 0,
+        "by_status": dict(questions),
+    }
+
+
+def _frames(path: Path) -> Iterator[pl.DataFrame]:
+    """A table that was just written, in pieces: as a whole it would be there twice."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_ROWS_AT_ONCE):
+            yield pl.DataFrame(pa.Table.from_batches([batch]))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _json_list(values: Iterable[Any]) -> Iterator[str]:
+    """What `_json` makes of a list, item by item: of a whole run it takes as much memory as everything else."""
+    before = "["
+    for value in values:
+        yield before + "\n  " + _json(value).rstrip("\n").replace("\n", "\n  ")
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"

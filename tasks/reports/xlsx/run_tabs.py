@@ -1,0 +1,127 @@
+"""The tabs of `scores.xlsx`: the input of a text file, executions, queries, summary, column names, refused rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.testruns.detection import header_names
+from scoring.testruns.summaries import score_counts
+from tasks.files.csv_reader import BrokenRow
+from tasks.reports.xlsx.sheet_xml import Column, Tab
+from tasks.reports.xlsx.workbook import write_workbook
+from tasks.testruns.files.reader import text_table
+from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.tables import queries_schema, scores_schema
+
+_EXECUTIONS = "실행별 점수"
+_QUERIES = "문항별 점수"
+_POINTS = ("5", "4", "3", "2", "1", "0", "null")
+_SUMMARY_COLUMNS = (
+    *(Column("구분"), Column("지표"), Column("평균", "score"), Column("n", "number")),
+    *(Column("모름" if points == "null" else f"{points}점", "number") for points in _POINTS),
+)
+_MEANING_COLUMNS = (Column("탭"), Column("열"), Column("뜻", "long"))
+
+
+def write_run_workbook(
+    path: Path, scored: ScoredRun, source: Path, scores: Iterable[pl.DataFrame], queries: Iterable[pl.DataFrame]
+) -> None:
+    """Writes the tabs to `path`, behind the sheets of `source` where that is a workbook.
+
+    `scores` and `queries` are the tables of the run, in pieces.
+    """
+    schemas = {_EXECUTIONS: scores_schema(scored.plan.rubric), _QUERIES: queries_schema(scored.plan.rubric)}
+    tabs = [
+        Tab(_EXECUTIONS, _columns(schemas[_EXECUTIONS]), _rows(scores)),
+        Tab(_QUERIES, _columns(schemas[_QUERIES]), _rows(queries)),
+        Tab("점수 요약", _SUMMARY_COLUMNS, list(_summary_rows(scored)), _notes(scored)),
+        Tab("열 설명", _MEANING_COLUMNS, list(_meanings(schemas))),
+    ]
+    if scored.plan.run.rejects:
+        refused = ([row.file, row.line, row.column, row.code, row.reason] for row in scored.plan.run.rejects)
+        tabs.append(Tab("거부한 행", [Column(title) for title in ("파일", "줄", "열", "코드", "까닭")], refused))
+    if source.suffix.lower() == ".xlsx":
+        write_workbook(path, tabs, source)
+    else:
+        write_workbook(path, [_input_tab(source), *tabs])
+
+
+def _input_tab(source: Path) -> Tab:
+    """The rows of a text file, all as text. A row that could not be read shows why."""
+    text = text_table(source)
+    rows = ([row.reason] if isinstance(row, BrokenRow) else row.cells for row in text.rows())
+    return Tab("입력", [Column(name or "(이름 없음)") for name in header_names(text.columns)], rows)
+
+
+def _columns(schema: pa.Schema) -> list[Column]:
+    return [Column(each.name, _kind(each.name, each.type)) for each in schema]
+
+
+def _kind(name: str, data_type: pa.DataType) -> str:
+    if name.endswith("_score") or name == "weighted_total":
+        return "score"
+    if pa.types.is_floating(data_type) and name.endswith("_s"):
+        return "seconds"
+    if pa.types.is_primitive(data_type):
+        return "number"
+    return "long" if name.endswith(("_reason", "_reasons", "query_text", "failed_checks")) else "text"
+
+
+def _meanings(schemas: Mapping[str, pa.Schema]) -> Iterator[Sequence[str]]:
+    """A row per column of the score tabs, whose names are those of the tables: what it holds, in Korean."""
+    for title, schema in schemas.items():
+        for each in schema:
+            yield title, each.name, (each.metadata or {}).get(b"description", b"").decode()
+
+
+def _rows(frames: Iterable[pl.DataFrame]) -> Iterator[Sequence[Any]]:
+    for frame in frames:
+        yield from frame.iter_rows()
+
+
+def _summary_rows(scored: ScoredRun) -> Iterator[list[Any]]:
+    """A row per metric for the set and for each round; counts of the set are those of its rounds together."""
+    titles = {metric.name: metric.title for metric in scored.plan.rubric.metrics}
+    summary = scored.summary
+    for name, values in summary.set.items():
+        if isinstance(values, Mapping):
+            spread = [by_metric[name] for by_metric in summary.distributions.values() if name in by_metric]
+            yield ["세트", titles.get(name, name), values.get("mean"), values.get("n"), *_counts(spread)]
+    for round_, means in summary.rounds.items():
+        for name, values in means.items():
+            if isinstance(values, Mapping):
+                spread = [summary.distributions.get(round_, {}).get(name, {})]
+                yield [round_, titles.get(name, name), values.get("mean"), values.get("n"), *_counts(spread)]
+
+
+def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
+    if not any(spread):
+        return [None] * len(_POINTS)
+    totals = dict.fromkeys(_POINTS, 0)
+    for distribution in spread:
+        for points, count in score_counts(distribution):
+            totals[points] += count
+    return list(totals.values())
+
+
+def _notes(scored: ScoredRun) -> list[tuple[str, str]]:
+    run, plan = scored.plan.run, scored.plan
+    counts = run.counts
+    notes = [
+        ("파일", run.name),
+        ("SHA-256", run.identity.sha256),
+        ("루브릭", f"{plan.rubric.id} ({plan.rubric.title}), 버전 {plan.rubric_version}"),
+        (
+            "행",
+            f"읽음 {counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}",
+        ),
+        ("문항, 실행", f"문항 {len(run.queries):,}개, 실행 {counts.executions:,}회"),
+    ]
+    if unanswered := scored.questions.get("no_judge"):
+        notes.append(("판정 모델 없음", f"질문 {unanswered:,}건의 점수를 비워 둠(no_judge)"))
+    return notes

@@ -1,0 +1,258 @@
+"""Score tabs in a copy of somebody's workbook, whose own parts stay as they are, byte for byte.
+
+The tabs are added to the package itself: a program that loads and saves a workbook loses charts, pictures, saved
+values of formulas and formats that it does not know. Only the lists of sheets, parts and cell formats grow.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from posixpath import basename, dirname, join, normpath
+from xml.dom.minidom import Document, Element, parseString
+from xml.parsers.expat import ExpatError
+
+from scoring.errors import InputError
+from tasks.files.atomic import replacing
+from tasks.reports.xlsx.sheet_xml import Tab, sheet_xml
+
+LONGEST_NAME = 31
+_TYPES = "[Content_Types].xml"
+_MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+_SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_PIECES_AT_ONCE = 100
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+_FONTS = (
+    '<font><b/><sz val="11"/><color rgb="FFFFFFFF"/><name val="맑은 고딕"/></font>',
+    '<font><b/><sz val="11"/><name val="맑은 고딕"/></font>',
+)
+_FILLS = (
+    '<fill><patternFill patternType="solid"><fgColor rgb="FF2F4B7C"/><bgColor indexed="64"/></patternFill></fill>',
+)
+_TOP = '<alignment vertical="top"/>'
+# In the order of `Style`; {white}, {bold} and {dark} become the places of the fonts and the fill above.
+_FORMATS = (
+    '<xf numFmtId="0" fontId="{white}" fillId="{dark}" borderId="0" xfId="0" applyFont="1" applyFill="1" '
+    'applyAlignment="1"><alignment vertical="center"/></xf>',
+    f'<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">{_TOP}</xf>',
+    '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">'
+    '<alignment vertical="top" wrapText="1"/></xf>',
+    f'<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1" applyNumberFormat="1" '
+    f'applyAlignment="1">{_TOP}</xf>',
+    '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">'
+    '<alignment horizontal="center" vertical="top"/></xf>',
+    '<xf numFmtId="2" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
+    '<alignment horizontal="center" vertical="top"/></xf>',
+    f'<xf numFmtId="0" fontId="{{bold}}" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1">{_TOP}</xf>',
+)
+_STYLES = (
+    f'{_XML}<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="맑은 고딕"/></font></fonts>'
+    '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>'
+    '</fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>'
+    '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>'
+    '<cellXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/></cellXfs>'
+    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
+)
+# A workbook without sheets, which only its tabs make a whole one.
+_EMPTY = {
+    _TYPES: f'{_XML}<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" '
+    f'ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{_SHEET_TYPE}.sheet.main+xml"/>'
+    f'<Override PartName="/xl/styles.xml" ContentType="{_SHEET_TYPE}.styles+xml"/></Types>',
+    "_rels/.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
+    f'Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><bookViews><workbookView/></bookViews>'
+    "<sheets/></workbook>",
+    "xl/_rels/workbook.xml.rels": f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="rId1" '
+    f'Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
+    "xl/styles.xml": _STYLES,
+}
+
+
+def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) -> None:
+    """Writes the sheets of the workbook `source` (none without it) and `tabs` behind them to `path`, atomically.
+
+    The same input gives the same bytes.
+
+    Raises:
+        InputError: `source` cannot be extended: its list of sheets or formats is not what a workbook has.
+        StorageError: `path` cannot be written.
+    """
+    with replacing(path) as unfinished, zipfile.ZipFile(source or _empty_workbook()) as package:
+        try:
+            grown = _Grown(package, tabs)
+        except (ExpatError, KeyError, IndexError, ValueError, StopIteration, zipfile.BadZipFile) as error:
+            raise InputError(
+                f"no score tabs can be added to this workbook: {error!r}",
+                where=str(source),
+                fix="open it in Excel and save it as .xlsx again, or score it as CSV",
+            ) from error
+        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as written:
+            for entry in package.infolist():
+                with package.open(entry) as old, written.open(_entry(entry.filename), "w", force_zip64=True) as new:
+                    if entry.filename in grown.parts:
+                        new.write(grown.parts[entry.filename])
+                        continue
+                    while chunk := old.read(1 << 20):
+                        new.write(chunk)
+            for name, tab in zip(grown.sheet_parts, tabs, strict=True):
+                with written.open(_entry(name), "w", force_zip64=True) as new:
+                    pieces = sheet_xml(tab, grown.namespace, grown.first_style)
+                    while text := "".join(islice(pieces, _PIECES_AT_ONCE)):
+                        new.write(text.encode())
+
+
+class _Grown:
+    """The parts of a package that change when sheets are added, and what the new sheets must know.
+
+    `parts`: name -> new content; `sheet_parts`: names of the new sheets; `namespace` of the workbook's own XML;
+    `first_style`: place of the first added cell format.
+    """
+
+    def __init__(self, package: zipfile.ZipFile, tabs: Sequence[Tab]) -> None:
+        self._package = package
+        self.parts: dict[str, bytes] = {}
+        book_name = _target(_root(self._parse("_rels/.rels")), "/officeDocument", "")
+        relations_name = join(dirname(book_name), "_rels", basename(book_name) + ".rels")
+        relations, book, types = map(self._parse, (relations_name, book_name, _TYPES))
+        self.namespace = str(_root(book).namespaceURI)
+        styles_name = _target(_root(relations), "/styles", dirname(book_name))
+        styles = self._parse(styles_name)
+        self.first_style = _add_formats(_root(styles))
+        self.sheet_parts = _add_sheets(
+            relations, book, types, [tab.name for tab in tabs], package.namelist(), book_name
+        )
+        for name, document in (
+            (relations_name, relations),
+            (book_name, book),
+            (_TYPES, types),
+            (styles_name, styles),
+        ):
+            self.parts[name] = document.toxml(encoding="UTF-8")
+
+    def _parse(self, name: str) -> Document:
+        # Sizes are bounded before a workbook is opened, and expat refuses entities that multiply.
+        return parseString(self._package.read(name))  # noqa: S318
+
+
+def _add_sheets(
+    relations: Document, book: Document, types: Document, titles: Sequence[str], taken: Sequence[str], book_name: str
+) -> list[str]:
+    """Enters new sheets into the three lists that know of every sheet; returns the names of their parts."""
+    sheets = _child(_root(book), "sheets")
+    present = _elements(sheets)
+    names = {sheet.getAttribute("name").casefold() for sheet in present}
+    next_id = max((int(sheet.getAttribute("sheetId")) for sheet in present), default=0) + 1
+    strict = "purl.oclc.org" in str(_root(book).namespaceURI)
+    office = "http://purl.oclc.org/ooxml/officeDocument/relationships" if strict else _OFFICE
+    parts = []
+    for number, title in enumerate(titles):
+        part = next(name for name in _part_names(dirname(book_name), number) if name not in taken and name not in parts)
+        parts.append(part)
+        relation_id = f"aqb{number + 1}"
+        while any(relation.getAttribute("Id") == relation_id for relation in _elements(_root(relations))):
+            relation_id += "x"
+        _add(_root(relations), "Relationship", Id=relation_id, Type=f"{office}/worksheet", Target=f"/{part}")
+        _add(_root(types), "Override", PartName=f"/{part}", ContentType=f"{_SHEET_TYPE}.worksheet+xml")
+        sheet = _add(sheets, "sheet", name=_free_name(title, names), sheetId=str(next_id + number))
+        sheet.setAttribute("xmlns:r", office)
+        sheet.setAttribute("r:id", relation_id)
+    return parts
+
+
+def _add_formats(style_sheet: Element) -> int:
+    """Adds the fonts, fills and cell formats of the tabs; returns the place of the first format."""
+    white = _append(_child(style_sheet, "fonts"), _FONTS)
+    dark = _append(_child(style_sheet, "fills"), _FILLS)
+    formats = [each.format(white=white, bold=white + 1, dark=dark) for each in _FORMATS]
+    return _append(_child(style_sheet, "cellXfs"), formats)
+
+
+def _append(parent: Element, texts: Sequence[str]) -> int:
+    """Adds elements given as XML without a namespace in the one of their parent; returns the place of the first."""
+    first = len(_elements(parent))
+    for text in texts:
+        _adopt(parent, _root(parseString(text)))  # noqa: S318 - our own constants
+    parent.setAttribute("count", str(first + len(texts)))
+    return first
+
+
+def _adopt(parent: Element, foreign: Element) -> None:
+    attributes = {name: foreign.getAttribute(name) for name in foreign.attributes.keys()}  # noqa: SIM118 - no dict
+    adopted = _add(parent, foreign.tagName, **attributes)
+    for child in _elements(foreign):
+        _adopt(adopted, child)
+
+
+def _add(parent: Element, local_name: str, **attributes: str) -> Element:
+    """A new child in the namespace of its parent, with the prefix that this document uses."""
+    prefix = f"{parent.prefix}:" if parent.prefix else ""
+    child = Document().createElementNS(parent.namespaceURI, prefix + local_name)
+    for name, value in attributes.items():
+        child.setAttribute(name, value)
+    parent.appendChild(child)
+    return child
+
+
+def _free_name(title: str, taken: set[str]) -> str:
+    """`title`, numbered when the workbook has a sheet of that name. `taken` gets it too."""
+    name, number = title[:LONGEST_NAME], 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{title[: LONGEST_NAME - 5]} ({number})"
+    taken.add(name.casefold())
+    return name
+
+
+def _part_names(folder: str, number: int) -> Iterator[str]:
+    """Names of parts that nobody else uses, the plainest first."""
+    stem = join(folder, "worksheets", f"aqb{number + 1}")
+    yield f"{stem}.xml"
+    attempt = 1
+    while True:
+        attempt += 1
+        yield f"{stem}_{attempt}.xml"
+
+
+def _target(relations: Element, kind: str, folder: str) -> str:
+    """The part that the first relation of a kind leads to."""
+    relation = next(each for each in _elements(relations) if each.getAttribute("Type").endswith(kind))
+    target = relation.getAttribute("Target")
+    return target.lstrip("/") if target.startswith("/") else normpath(join(folder, target))
+
+
+def _child(parent: Element, local_name: str) -> Element:
+    return next(child for child in _elements(parent) if child.localName == local_name)
+
+
+def _elements(parent: Element) -> list[Element]:
+    return [node for node in parent.childNodes if isinstance(node, Element)]
+
+
+def _root(document: Document) -> Element:
+    root = document.documentElement
+    if root is None:
+        raise ValueError("a part has no root element")
+    return root
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """A member with a fixed date: the same workbook has the same bytes whenever it is written."""
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def _empty_workbook() -> BytesIO:
+    package = BytesIO()
+    with zipfile.ZipFile(package, "w") as written:
+        for name, text in _EMPTY.items():
+            written.writestr(_entry(name), text)
+    return package

@@ -1,0 +1,104 @@
+"""Labels of people, from a CSV or TSV file: a row per judged item.
+
+An item of a test run is a file, a query, a round ('' for a metric of the whole query) and a metric; one of chat rows is
+a `row_id` and a grade. Several people may label one item, each once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.errors import InputError
+from tasks.files.atomic import write_text
+from tasks.files.csv_reader import BrokenRow
+from tasks.files.excel_csv import no_formula
+from tasks.testruns.files.reader import text_table
+
+COLUMNS = ("file", "query_id", "round", "row_id", "metric", "label", "reviewer", "note")
+_REQUIRED = ("metric", "label")
+_SHOWN_PROBLEMS = 5
+
+
+@dataclass(frozen=True)
+class Label:
+    """What one person said of one item; `label` as written. Either `row_id` is given or `query_id`, '' elsewhere."""
+
+    metric: str
+    label: str
+    file: str = ""
+    query_id: str = ""
+    round: str = ""
+    row_id: str = ""
+    reviewer: str = ""
+    note: str = ""
+    line: int = 0
+
+
+def read_labels(path: Path) -> list[Label]:
+    """The labels of a file in its order. Rows with an empty `label` are not labelled yet and left out.
+
+    Raises:
+        InputError: no such file, no table, a column is missing, a row names no item, or a person labels an item twice.
+    """
+    if path.suffix.lower() == ".xlsx":
+        raise InputError(
+            "a workbook is no file of labels",
+            where=str(path),
+            fix="`aqb review import` makes one of a review workbook; else save it as CSV in UTF-8",
+        )
+    table = text_table(path)
+    if missing := [name for name in _REQUIRED if name not in table.columns]:
+        raise InputError(
+            f"columns are missing: {', '.join(missing)}",
+            where=str(path),
+            fix=f"a file of labels has the columns {', '.join(COLUMNS)}; `aqb review import` writes one",
+        )
+    labels: dict[tuple[str, ...], Label] = {}
+    problems = []
+    for row in table.rows():
+        if isinstance(row, BrokenRow):
+            problems.append((row.line, row.reason))
+            continue
+        cells = {name: cell.strip() for name, cell in zip(table.columns, row.cells, strict=True) if name in COLUMNS}
+        if not cells["label"]:
+            continue
+        label = Label(**cells, line=row.line)
+        item = (label.file, label.query_id, label.round, label.row_id, label.metric, label.reviewer)
+        if bool(label.query_id) == bool(label.row_id):
+            problems.append((row.line, "either query_id or row_id must be given"))
+        elif item in labels:
+            problems.append((row.line, f"the same item as in line {labels[item].line}, by the same reviewer"))
+        else:
+            labels[item] = label
+    refuse(problems, path)
+    return list(labels.values())
+
+
+def refuse(problems: Sequence[tuple[int, str]], path: Path) -> None:
+    """Raises InputError for labels that mean nothing: a figure over the others would look as good as a whole one."""
+    if problems:
+        shown = "; ".join(f"line {line}: {problem}" for line, problem in sorted(problems)[:_SHOWN_PROBLEMS])
+        more = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
+        raise InputError(shown + more, where=str(path), fix="correct these labels, or take them out")
+
+
+def write_labels(path: Path, labels: Iterable[Label]) -> None:
+    """Writes a file that `read_labels` reads, in UTF-8 with the mark by which Excel knows it.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(_row(label) for label in labels)
+    write_text(path, "\ufeff" + text.getvalue())
+
+
+def _row(label: Label) -> Mapping[str, str]:
+    """A note is free text, which a spreadsheet must not take for a formula."""
+    return vars(label) | {"note": no_formula(label.note)}

@@ -1,0 +1,141 @@
+"""Labels beside the scores of the same items: from folders of scored test runs, or from the warehouse's chat rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scoring.errors import UsageError
+from scoring.rubrics.ola_monitoring import RUBRIC
+from scoring.rubrics.ola_monitoring.thresholds import GRADE_SCALES
+from scoring.stats.agreement import Pair
+from tasks.chat.queries import SCORES
+from tasks.review.labels import Label, refuse
+from tasks.testruns.read_folder import ScoredFolder
+from tasks.warehouse import Warehouse
+
+_MAX_POINTS = 5
+_GRADE_TITLES = {one.name: one.title for one in RUBRIC.definitions if one.name in GRADE_SCALES}
+_RowKey = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labels beside scores, of which rubric, and what people call its metrics. Items without a score are left out."""
+
+    pairs: list[Pair]
+    rubric: str
+    rubric_version: str
+    titles: Mapping[str, str]
+
+
+def labelled_runs(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: Path) -> Labelled:
+    """The labels of test runs beside their scores; `path` is where the labels stand.
+
+    Raises:
+        InputError: a label names no item or no metric of these runs, or is no number of points.
+        UsageError: the runs were scored by different rubrics or versions, or two of them have the same file.
+    """
+    versions = {(run.rubric.id, run.version) for run in runs}
+    if len(versions) > 1:
+        raise UsageError(
+            "these runs were scored by different rubrics or versions", fix="give runs of one rubric and version"
+        )
+    by_file = {run.file: _Items(run) for run in runs}
+    if len(by_file) < len(runs):
+        raise UsageError("two of these runs are of the same file", fix="give each run once")
+    pairs, problems = [], []
+    for label in labels:
+        try:
+            pair = _run_pair(label, by_file)
+        except _LabelError as problem:
+            problems.append((label.line, str(problem)))
+        else:
+            pairs += [pair] if pair else []
+    refuse(problems, path)
+    return Labelled(pairs, runs[0].rubric.id, runs[0].version, runs[0].titles)
+
+
+def labelled_rows(labels: Sequence[Label], warehouse: Warehouse, path: Path) -> Labelled:
+    """The labels of chat rows beside their grades, both as places on the scale, 0 for the worst.
+
+    Raises:
+        InputError: a label names no scored row or no grade.
+    """
+    rows = _rows({label.row_id for label in labels}, warehouse)
+    pairs, problems = [], []
+    for label in labels:
+        scale = GRADE_SCALES.get(label.metric)
+        row = rows.get(label.row_id)
+        if scale is None:
+            problems.append((label.line, f"no metric '{label.metric}'; there are {', '.join(GRADE_SCALES)}"))
+        elif label.label not in scale:
+            problems.append((label.line, f"'{label.label}' is no {label.metric}; use {', '.join(scale)}"))
+        elif row is None:
+            problems.append((label.line, f"no scored row '{label.row_id}'"))
+        else:
+            session = row["session_id"] or label.row_id
+            score, given = scale.index(row[label.metric]), scale.index(label.label)
+            pairs.append(Pair(label.metric, row["tenant_id"], session, score, given))
+    refuse(problems, path)
+    versions = {row["rubric_version"] for row in rows.values()}
+    return Labelled(pairs, RUBRIC.id, ", ".join(sorted(versions)), _GRADE_TITLES)
+
+
+class _LabelError(Exception):
+    """What is wrong with a label: what it names is not there, or it is no number of points."""
+
+
+class _Items:
+    """The scores of one run by (query, round), those of whole queries at round ''."""
+
+    def __init__(self, run: ScoredFolder) -> None:
+        self._metrics = {metric.name: metric for metric in run.rubric.metrics}
+        rows = run.scores.iter_rows(named=True)
+        self._rows: dict[_RowKey, Mapping[str, Any]] = {(row["query_id"], row["round"]): row for row in rows}
+        self._rows |= {(row["query_id"], ""): row for row in run.queries.iter_rows(named=True)}
+
+    def row(self, label: Label) -> Mapping[str, Any]:
+        """The row of the item that a label names."""
+        metric = self._metrics.get(label.metric)
+        if metric is None:
+            raise _LabelError(f"no metric '{label.metric}'; there are {', '.join(self._metrics)}")
+        if label.round and not metric.per_execution:
+            raise _LabelError(f"{label.metric} is one score of the whole query: leave its round empty")
+        row = self._rows.get((label.query_id, label.round))
+        if row is None:
+            place = f" in round {label.round}" if label.round else ""
+            raise _LabelError(f"no query '{label.query_id}'{place}")
+        return row
+
+
+def _run_pair(label: Label, by_file: Mapping[str, _Items]) -> Pair | None:
+    items = by_file.get(label.file) if label.file or len(by_file) > 1 else next(iter(by_file.values()))
+    if items is None:
+        raise _LabelError(f"no run of the file '{label.file}'; there are {', '.join(by_file)}")
+    row = items.row(label)
+    score, points = row[f"{label.metric}_score"], _points(label.label)
+    return None if score is None else Pair(label.metric, row["agent_type"], (label.file, label.query_id), score, points)
+
+
+def _points(label: str) -> float:
+    try:
+        points = float(label)
+    except ValueError:
+        points = -1
+    if not 0 <= points <= _MAX_POINTS:
+        raise _LabelError(f"'{label}' is no number of points from 0 to {_MAX_POINTS}")
+    return points
+
+
+def _rows(row_ids: Iterable[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
+    scores = warehouse.read(SCORES, schema=RUBRIC.scores_schema)
+    if scores is None:
+        return {}
+    wanted = scores.filter(pl.col("row_id").is_in(list(row_ids)))
+    rows = wanted.select("row_id", "session_id", "tenant_id", "rubric_version", *GRADE_SCALES).collect()
+    return {row["row_id"]: row for row in rows.iter_rows(named=True)}

@@ -1,0 +1,1 @@
+"""The state database: ledger of runs, leases, erased sessions."""

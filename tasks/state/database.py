@@ -1,0 +1,121 @@
+"""The state database, SQLite or PostgreSQL, for work that several processes do at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.schema import CreateColumn
+
+from scoring.errors import StorageError, UsageError
+from tasks.config.secrets import shown_url
+
+_LOCK_WAIT_S = 30
+_SCHEMA_LOCK = 7_240_117  # any number that nobody else locks in that database
+
+
+class UtcDateTime(sa.TypeDecorator[datetime]):
+    """An instant; SQLite keeps no zone, so it goes in and comes out as UTC."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
+class StateDatabase:
+    """Transactions on the database at a SQLAlchemy URL; the tables of `metadata` are made on first use.
+
+    A table that an earlier version made gets the columns that it lacks; these must be nullable.
+
+    A transaction on SQLite holds the write lock from its start, so that two processes never meet half-way.
+
+    Raises:
+        UsageError: no such kind of database.
+        StorageError: the database cannot be reached, read or written; every method may find that out.
+    """
+
+    def __init__(self, url: str, metadata: sa.MetaData) -> None:
+        self._shown_url = shown_url(url)
+        try:
+            parsed = sa.make_url(url)
+            self._engine = sa.create_engine(parsed)
+        except ModuleNotFoundError as error:
+            raise _unusable(f"the driver {error.name} is not installed") from error
+        except sa.exc.ArgumentError as error:
+            raise _unusable(str(error)) from error
+        except ValueError:
+            raise _unusable("its port is no number") from None
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            sa.event.listen(self._engine, "connect", _durable_and_shared)
+            sa.event.listen(self._engine, "begin", _begin_immediate)
+            if parsed.database and not parsed.database.startswith("file:"):  # SQLite reads that as an address
+                self._make_folder(Path(parsed.database).parent)
+        with self.transaction() as connection:
+            if not self.is_sqlite:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+            metadata.create_all(connection)
+            _add_missing_columns(connection, metadata)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """A connection whose changes are committed at the end of the block, and taken back if it fails."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.DBAPIError as error:
+            raise self._refused(error.orig) from error
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._engine.dispose()
+
+    def _make_folder(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, reason: BaseException | None) -> StorageError:
+        return StorageError(
+            f"the state database cannot be used: {reason}",
+            where=self._shown_url,
+            fix="check state_url, and that the database or its folder can be written",
+        )
+
+
+def _add_missing_columns(connection: sa.Connection, metadata: sa.MetaData) -> None:
+    inspector, dialect = sa.inspect(connection), connection.dialect
+    for table in metadata.sorted_tables:
+        present = {column["name"] for column in inspector.get_columns(table.name)}
+        name = dialect.identifier_preparer.format_table(table)
+        for column in table.columns:
+            if column.name not in present:
+                declared = CreateColumn(column).compile(dialect=dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared}")
+
+
+def _durable_and_shared(connection: Any, record: object) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_immediate` says
+    for pragma in (f"busy_timeout={_LOCK_WAIT_S * 1000}", "journal_mode=WAL", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediate(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _unusable(reason: str) -> UsageError:
+    return UsageError(
+        f"state_url is no database URL that can be used: {reason}",
+        fix="for example sqlite:///data/state.db or postgresql+psycopg://user@host/database",
+    )

@@ -1,0 +1,41 @@
+"""The register of erased sessions: their hashes in the state database."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from scoring.chat.erasure import session_hash
+from tasks.state.database import StateDatabase, UtcDateTime
+
+_metadata = sa.MetaData()
+_erased = sa.Table(
+    "erased_sessions",
+    _metadata,
+    sa.Column("session_hash", sa.String(64), primary_key=True),
+    sa.Column("erased_at", UtcDateTime, nullable=False),
+)
+
+
+def erased_sessions(state_url: str) -> frozenset[str]:
+    """The hashes of all erased sessions.
+
+    Raises:
+        StorageError: the state database cannot be read.
+    """
+    with closing(StateDatabase(state_url, _metadata)) as database, database.transaction() as connection:
+        return frozenset(connection.execute(sa.select(_erased.c.session_hash)).scalars())
+
+
+def remember_erased(state_url: str, session_id: str, now: datetime) -> None:
+    """Makes every later run leave this session out. Once is enough.
+
+    Raises:
+        StorageError: the state database cannot be written.
+    """
+    found = session_hash(session_id)
+    with closing(StateDatabase(state_url, _metadata)) as database, database.transaction() as connection:
+        if not connection.execute(sa.select(_erased).where(_erased.c.session_hash == found)).first():
+            connection.execute(sa.insert(_erased).values(session_hash=found, erased_at=now))

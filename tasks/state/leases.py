@@ -1,0 +1,159 @@
+"""Who works on what: names that one owner at a time may hold, also on several machines.
+
+A folder warehouse has the kernel's file locks, which end with their owner. Elsewhere a name is a row of the state
+database that its owner renews from a thread; when the owner dies, the row runs out and the next one takes it over.
+A run holds its own id in the same way, so that others can tell a run that works from one that died.
+Times are those of the database, so that the clocks of the machines need not agree.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from scoring.errors import StorageError
+from tasks.state.database import StateDatabase
+from tasks.warehouse import Warehouse
+from tasks.warehouse.folder import FolderWarehouse
+
+LEASE_S = 60.0
+_RENEWALS_PER_LEASE = 4
+_LONGEST_NAP_S = 1.0
+
+_metadata = sa.MetaData()
+_leases = sa.Table(
+    "leases",
+    _metadata,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("owner", sa.String, nullable=False),
+    sa.Column("ends_at", sa.Float, nullable=False),  # seconds since 1970
+)
+
+
+class Leases:
+    """Names in the database at a SQLAlchemy URL, each held for `lease_s` after its last renewal.
+
+    Raises:
+        UsageError: no such kind of database.
+        StorageError: the database cannot be reached, read or written; every method may find that out.
+    """
+
+    def __init__(self, url: str, lease_s: float = LEASE_S) -> None:
+        self._database = StateDatabase(url, _metadata)
+        self._lease_s = lease_s
+        if self._database.is_sqlite:
+            self._now: Any = (sa.func.julianday("now") - 2440587.5) * 86400.0
+            self._insert: Any = sqlite.insert(_leases)
+        else:
+            self._now = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float)
+            self._insert = postgresql.insert(_leases)
+
+    @contextmanager
+    def held(self, name: str, wait_s: float | None = None) -> Iterator[None]:
+        """Holds a name and renews it until the block ends; waits for its holder at most `wait_s`.
+
+        By default that is long enough for a holder that died: its lease is taken over when it has run out.
+
+        Raises:
+            StorageError: the holder is alive and still works; or, at the end, the name was lost on the way.
+        """
+        owner, ended = uuid.uuid4().hex, threading.Event()
+        self._take(name, owner, self._lease_s + _LONGEST_NAP_S if wait_s is None else wait_s)
+        renewing = threading.Thread(target=self._renew, args=(name, owner, ended), daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            renewing.join()
+            kept = self._give_back(name, owner)
+        if not kept:
+            raise StorageError(
+                f"somebody else took over '{name}' while this run could not renew its lease",
+                where="state database",
+                fix="run it again: what the two wrote may be mixed",
+            )
+
+    def alive(self, names: Collection[str]) -> set[str]:
+        """Those of the names that are held."""
+        query = sa.select(_leases.c.name).where(_leases.c.name.in_(list(names)), _leases.c.ends_at > self._now)
+        with self._database.transaction() as connection:
+            return set(connection.execute(query).scalars())
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._database.close()
+
+    def _take(self, name: str, owner: str, wait_s: float) -> None:
+        waited, nap_s = 0.0, 0.01
+        while not self._taken(name, owner):
+            if waited >= wait_s:
+                raise StorageError(
+                    f"another run is working on '{name}'",
+                    where="state database",
+                    fix="wait for it to end, then run again",
+                )
+            threading.Event().wait(nap_s)
+            waited, nap_s = waited + nap_s, min(2 * nap_s, _LONGEST_NAP_S)
+
+    def _taken(self, name: str, owner: str) -> bool:
+        values = {"owner": owner, "ends_at": self._now + self._lease_s}
+        take = self._insert.values(name=name, **values).on_conflict_do_update(
+            index_elements=["name"], set_=values, where=_leases.c.ends_at <= self._now
+        )
+        with self._database.transaction() as connection:
+            connection.execute(take)
+            holder = connection.execute(sa.select(_leases.c.owner).where(_leases.c.name == name)).scalar_one()
+        return bool(holder == owner)
+
+    def _renew(self, name: str, owner: str, ended: threading.Event) -> None:
+        mine = (_leases.c.name == name) & (_leases.c.owner == owner)
+        renew = sa.update(_leases).where(mine).values(ends_at=self._now + self._lease_s)
+        while not ended.wait(self._lease_s / _RENEWALS_PER_LEASE):
+            try:
+                with self._database.transaction() as connection:
+                    connection.execute(renew)
+            except StorageError:
+                continue  # a database that is away for a moment; the lease outlives some missed renewals
+
+    def _give_back(self, name: str, owner: str) -> bool:
+        mine = (_leases.c.name == name) & (_leases.c.owner == owner)
+        with self._database.transaction() as connection:
+            return bool(connection.execute(sa.delete(_leases).where(mine)).rowcount)
+
+
+@contextmanager
+def working_alone(warehouse: Warehouse, state_url: str, name: str) -> Iterator[Path]:
+    """The staging folder of `name`, for one run at a time on all machines that share the warehouse.
+
+    Raises:
+        StorageError: another run of that name is still working.
+    """
+    if isinstance(warehouse, FolderWarehouse):
+        with warehouse.staging(name) as folder:
+            yield folder
+        return
+    with closing(Leases(state_url)) as leases, leases.held(name), warehouse.staging(name) as folder:
+        yield folder
+
+
+@contextmanager
+def in_turn(warehouse: Warehouse, state_url: str, name: str, wait_s: float | None = None) -> Iterator[None]:
+    """For a few moments nobody else does what is called `name`; the others wait, for a lease at most `wait_s`.
+
+    Raises:
+        StorageError: whoever holds the lease does not come to an end.
+    """
+    if isinstance(warehouse, FolderWarehouse):
+        with warehouse.turn(name):
+            yield
+        return
+    with closing(Leases(state_url)) as leases, leases.held(name, wait_s):
+        yield

@@ -1,0 +1,1 @@
+"""Test runs: their files, scoring, judging, tables and the inbox."""

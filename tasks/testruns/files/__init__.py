@@ -1,0 +1,15 @@
+"""Test runs from CSV, TSV and XLSX: rows of either layout become executions, or rejects with their reasons.
+
+files        a file -> RunFile; which rubric scores it
+columns      a header -> which cell says what, in the long and in the wide layout
+rows         one row -> its executions; the first thing that is wrong with it rejects the row
+runs         what was read: packed executions by query, and what became of every row
+workbooks    XLSX sheets as rows of text, guarded against what is no workbook and against zip bombs
+"""
+
+from __future__ import annotations
+
+from tasks.testruns.files.reader import RUN_FILE_ENDINGS, headers_of, read_run_file
+from tasks.testruns.files.runs import PackedExecution, RowCounts, RunFile
+
+__all__ = ["RUN_FILE_ENDINGS", "PackedExecution", "RowCounts", "RunFile", "headers_of", "read_run_file"]

@@ -1,0 +1,56 @@
+"""The inbox of test runs: which files are new and have arrived whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from scoring.errors import InputError
+from tasks.files.discovery import FileIdentity, files_in, identity_of
+from tasks.testruns.files import RUN_FILE_ENDINGS
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """What lies in an inbox: `new` files, those of a `known` content, and `arriving` ones, left for the next run.
+
+    `unreadable` says of each file that cannot be opened why.
+    """
+
+    new: tuple[FileIdentity, ...]
+    known: tuple[Path, ...]
+    arriving: tuple[Path, ...]
+    unreadable: tuple[str, ...] = ()
+
+
+def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: float) -> Inbox:
+    """The files of an inbox; a folder that is not there holds none.
+
+    `known` are the SHA-256 of files that were scored already; two new files of one content are one. A file is arriving
+    while it is younger than `quiet_s` seconds or changes as it is being read; one that is gone when it is looked at
+    was never there. Hidden files, lock files (`~$`) and names that start with `_` are nobody's.
+
+    Raises:
+        InputError: the folder cannot be listed.
+    """
+    new: dict[str, FileIdentity] = {}
+    seen, arriving, unreadable = [], [], []
+    rested = (now - timedelta(seconds=quiet_s)).timestamp()
+    for path in files_in(folder, RUN_FILE_ENDINGS):
+        try:
+            before, identity, after = path.stat(), identity_of(path), path.stat()
+        except FileNotFoundError:
+            continue
+        except InputError as error:
+            if path.exists():
+                unreadable.append(str(error))
+            continue
+        if after.st_mtime > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+            arriving.append(path)
+        elif identity.sha256 in known or identity.sha256 in new:
+            seen.append(path)
+        else:
+            new[identity.sha256] = identity
+    return Inbox(tuple(new.values()), tuple(seen), tuple(arriving), tuple(unreadable))

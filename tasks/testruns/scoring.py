@@ -1,0 +1,143 @@
+"""A test run is scored query by query: so only one query's parsed JSON is in memory.
+
+With a judge there are two passes: `judge_requests` says what to ask, whoever asks it hands the verdicts to
+`score_run`. Without one the verdicts are empty, and what only a judge can tell is NULL.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from scoring.catalog import rubric_of, rubrics
+from scoring.errors import UsageError
+from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
+from scoring.testruns import detection
+from scoring.testruns.executions import AgentType
+from scoring.testruns.rubric import Options, RunRubric, RunSummary, ScoredQuery
+from tasks.files.gc_pause import without_cycle_search
+from tasks.testruns.files import PackedExecution, RunFile
+
+
+@dataclass(frozen=True)
+class RunChoices:
+    """What a person chose: rubric id and agent type ('' lets the file tell), options as written."""
+
+    rubric: str = ""
+    agent_type: str = ""
+    options: Options | None = None
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """A run and how it will be scored: the rubric, all its options, the agent of rows that name none."""
+
+    run: RunFile
+    rubric: RunRubric
+    options: Options
+    agent_type: AgentType | None
+
+    @property
+    def rubric_version(self) -> str:
+        """The version with the options that differ from their defaults."""
+        return self.rubric.version_with(self.options)
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """A scored run. Executions hold their outline only: no raw JSON, no answer.
+
+    `questions` counts what a judge was or would have been asked, each question once, by the status of its verdict.
+    """
+
+    plan: RunPlan
+    queries: tuple[ScoredQuery, ...]
+    summary: RunSummary
+    questions: Mapping[str, int]
+
+
+def plan_of(run: RunFile, choices: RunChoices, settings_options: Mapping[str, Options]) -> RunPlan:
+    """How the run is scored: what was chosen, else what its name and header tell, options above settings.
+
+    Raises:
+        UsageError: the file does not tell its rubric or the agent that the rubric must know, or a choice is wrong.
+    """
+    known = tuple(rubrics())
+    rubric = rubric_of(detection.rubric_of(run.facts, option=choices.rubric, known=known))
+    if not isinstance(rubric, RunRubric):
+        raise UsageError(
+            f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"
+        )
+    agent_type = detection.agent_type_of(
+        run.facts, option=choices.agent_type, has_expected_filters=run.has_expected_filters
+    )
+    named = (packed.outline.agent_type for executions in run.queries.values() for packed in executions)
+    if rubric.needs_agent_type and agent_type is None and not all(named):
+        raise detection.unknown_agent_type(run.name)
+    given = {**settings_options.get(rubric.id, {}), **(choices.options or {})}
+    return RunPlan(run, rubric, rubric.chosen(given), agent_type)
+
+
+def judge_requests(plan: RunPlan) -> Iterator[JudgeRequest]:
+    """What a judge should be asked about the run, each question once."""
+    asked: set[str] = set()
+    for executions in plan.run.queries.values():
+        unpacked = [packed.unpacked() for packed in _ordered(executions, plan)]
+        for request in plan.rubric.requests(unpacked, plan.options):
+            if request.key not in asked:
+                asked.add(request.key)
+                yield request
+
+
+@without_cycle_search()
+def score_run(plan: RunPlan, verdicts: Verdicts) -> ScoredRun:
+    """Scores every query and sums up; questions without a verdict leave their scores NULL."""
+    queries = []
+    asked = _Asked(verdicts)
+    for executions in plan.run.queries.values():
+        ordered = _ordered(executions, plan)
+        query = plan.rubric.score_query([packed.unpacked() for packed in ordered], plan.options, asked)
+        # The long texts took part in nothing but scoring, and a run holds a hundred thousand of them.
+        pairs = zip(query.executions, ordered, strict=True)
+        outlined = tuple(replace(scored, execution=packed.outline) for scored, packed in pairs)
+        queries.append(replace(query, executions=outlined))
+    return ScoredRun(
+        plan=plan,
+        queries=tuple(queries),
+        summary=plan.rubric.summarise(queries, plan.options),
+        questions=dict(sorted(Counter(asked.statuses.values()).items())),
+    )
+
+
+class _Asked(Mapping[str, Verdict]):
+    """Verdicts that note which of them scoring asks for: `statuses` by the key of the question.
+
+    Listing the questions beforehand would read every execution a second time.
+    """
+
+    def __init__(self, verdicts: Verdicts) -> None:
+        self.statuses: dict[str, str] = {}
+        self._verdicts = verdicts
+
+    def __getitem__(self, key: str) -> Verdict:
+        verdict = self._verdicts.get(key, NO_JUDGE)
+        self.statuses[key] = verdict.status.value
+        return verdict
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._verdicts)
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
+
+
+def _ordered(executions: Iterable[PackedExecution], plan: RunPlan) -> list[PackedExecution]:
+    """The executions of one query in the order of rounds, all with an agent type where one is known."""
+    known = (
+        packed
+        if packed.outline.agent_type
+        else replace(packed, outline=replace(packed.outline, agent_type=plan.agent_type))
+        for packed in executions
+    )
+    return sorted(known, key=lambda packed: (packed.outline.round, packed.outline.run_id))

@@ -1,0 +1,131 @@
+"""The tables of a scored run: a row per execution, a row per query, a row per refused row.
+
+Source: SPEC 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.rules.arrow_types import field
+from scoring.testruns.rubric import RunRubric, ScoredExecution
+from scoring.testruns.summaries import as_float
+from tasks.chat.tables import REJECTED_SCHEMA
+from tasks.files.atomic import empty_frame
+from tasks.testruns.files import RunFile
+from tasks.testruns.scoring import ScoredRun
+
+_ROWS_PER_FRAME = 10_000
+
+EXECUTION_FIELDS = (
+    field("run_id", pa.string(), "Run ID"),
+    field("item_id", pa.string(), "Item ID"),
+    field("query_id", pa.string(), "문항 ID"),
+    field("round", pa.string(), "방/반복"),
+    field("query_text", pa.string(), "질의"),
+    field("agent_type", pa.string(), "move | plan | applicant_management"),
+    field("failed", pa.bool_(), "오류로 끝났는가"),
+    field("latency_s", pa.float64(), "응답 시간(초)"),
+    field("latency_class", pa.string(), "SINGLE | MULTI"),
+    field("tool_calls", pa.int64(), "도구 호출 수"),
+    field("ttft_s", pa.float64(), "첫 글자가 보이기까지의 시간(초)"),
+)
+RUBRIC_FIELDS = (
+    field("rubric", pa.string(), "루브릭 id"),
+    field("rubric_version", pa.string(), "루브릭 버전과 바꾼 옵션"),
+)
+
+
+def scores_schema(rubric: RunRubric) -> pa.Schema:
+    """The columns of `scores.parquet`."""
+    metrics = [
+        each
+        for metric in rubric.metrics
+        if metric.per_execution
+        for each in (
+            field(f"{metric.name}_score", pa.float64(), f"{metric.title} (0~5)"),
+            field(f"{metric.name}_reason", pa.string(), f"{metric.title} 판단 근거"),
+        )
+    ]
+    return pa.schema([*EXECUTION_FIELDS, *metrics, *rubric.own_columns, *RUBRIC_FIELDS])
+
+
+def queries_schema(rubric: RunRubric) -> pa.Schema:
+    """The columns of `queries.parquet`: those of the rubric, then which rubric it was."""
+    named = {column.name for column in rubric.query_columns}
+    return pa.schema([*rubric.query_columns, *(column for column in RUBRIC_FIELDS if column.name not in named)])
+
+
+def score_frames(scored: ScoredRun) -> Iterator[pl.DataFrame]:
+    """A row per execution in the columns of `scores_schema`: queries as in the file, their executions by round."""
+    rubric = scored.plan.rubric
+    metrics = [metric.name for metric in rubric.metrics if metric.per_execution]
+    executions = (execution for query in scored.queries for execution in query.executions)
+    rows = (
+        {**execution_values(execution), **_metric_values(execution, metrics), **execution.own}
+        for execution in executions
+    )
+    return _frames(scored, scores_schema(rubric), rows)
+
+
+def query_frames(scored: ScoredRun) -> Iterator[pl.DataFrame]:
+    """A row per query in the columns of `queries_schema`."""
+    rubric = scored.plan.rubric
+    return _frames(scored, queries_schema(rubric), map(rubric.query_row, scored.queries))
+
+
+def rejected_frame(run: RunFile, rubric_id: str) -> pl.DataFrame:
+    """The refused rows in the columns of `REJECTED_SCHEMA`, in the order of reading, without a day."""
+    rows = [{**vars(reject), "score_date": None, "rubric": rubric_id} for reject in run.rejects]
+    return pl.DataFrame(rows, schema=empty_frame(REJECTED_SCHEMA).schema)
+
+
+def execution_values(scored: ScoredExecution) -> dict[str, Any]:
+    """The columns of `EXECUTION_FIELDS`; texts that the file does not give are NULL."""
+    execution = scored.execution
+    return {
+        "run_id": execution.run_id or None,
+        "item_id": execution.item_id or None,
+        "query_id": execution.query_id,
+        "round": str(execution.round),
+        "query_text": execution.query_text or None,
+        "agent_type": execution.agent_type and execution.agent_type.value,
+        "failed": scored.failed,
+        "latency_s": scored.latency_s,
+        "latency_class": scored.latency_class.value,
+        "tool_calls": execution.tool_call_count,
+        "ttft_s": execution.ttft_s,
+    }
+
+
+def table_value(value: object) -> Any:
+    """A value of a rubric as a table holds it: exact numbers as floats."""
+    return float(value) if type(value) is Fraction else value
+
+
+def _metric_values(scored: ScoredExecution, metrics: Iterable[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in metrics:
+        score = scored.scores[name]
+        values[f"{name}_score"] = as_float(score.points)
+        values[f"{name}_reason"] = score.reason or None
+    return values
+
+
+def _frames(scored: ScoredRun, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame]:
+    """Frames of at most `_ROWS_PER_FRAME` rows, which say their rubric and version."""
+    types = empty_frame(schema).schema
+    identity = {"rubric": scored.plan.rubric.id, "rubric_version": scored.plan.rubric_version}
+    waiting = iter(rows)
+    while chunk := list(islice(waiting, _ROWS_PER_FRAME)):
+        columns = {
+            name: [identity[name]] * len(chunk) if name in identity else [table_value(row[name]) for row in chunk]
+            for name in types
+        }
+        yield pl.DataFrame(columns, schema=types)

@@ -1,0 +1,95 @@
+"""The `agreements` table of the warehouse: what people's labels said of each metric, the newest day counting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.rules.arrow_types import field
+from scoring.stats.agreement import ALL_AGENTS, Agreement
+from tasks.files.atomic import empty_frame
+from tasks.warehouse import Warehouse
+
+AGREEMENTS = "agreements"
+AGREEMENTS_SCHEMA = pa.schema(
+    [
+        field("score_date", pa.date32(), "라벨과 비교한 날"),
+        field("metric", pa.string(), "지표"),
+        field("agent_type", pa.string(), "에이전트 유형(대화 기록은 테넌트). '*'는 전체"),
+        field("n", pa.int64(), "라벨 수"),
+        field("clusters", pa.int64(), "라벨이 있는 질의(세션) 수"),
+        field("exact", pa.int64(), "점수와 같은 라벨 수"),
+        field("adjacent", pa.int64(), "1점(한 등급) 이내인 라벨 수"),
+        field("bias", pa.float64(), "점수 − 라벨의 평균"),
+        field("linear_kappa", pa.float64(), "선형 가중 카파. 계산할 수 없으면 NULL"),
+        field("linear_low", pa.float64(), "그 95% 구간의 하한"),
+        field("linear_high", pa.float64(), "그 95% 구간의 상한"),
+        field("quadratic_kappa", pa.float64(), "이차 가중 카파"),
+        field("quadratic_low", pa.float64(), "그 95% 구간의 하한"),
+        field("quadratic_high", pa.float64(), "그 95% 구간의 상한"),
+        field("trusted", pa.bool_(), "그날의 설정(agreement.trusted_from)으로 믿을 수 있는지"),
+        field("rubric", pa.string(), "루브릭 id"),
+        field("rubric_version", pa.string(), "루브릭 버전"),
+    ]
+)
+
+
+def write_agreements(
+    warehouse: Warehouse,
+    day: date,
+    rubric: str,
+    rubric_version: str,
+    found: Sequence[Agreement],
+    trusted_from: float,
+) -> None:
+    """Replaces what that day knows of a rubric; `trusted_from` is what a metric has to reach.
+
+    Raises:
+        StorageError: the warehouse cannot be written.
+    """
+    identity = {"score_date": day, "rubric": rubric, "rubric_version": rubric_version}
+    rows = [_row(one, trusted_from) | identity for one in found]
+    frame = pl.DataFrame(rows, schema=empty_frame(AGREEMENTS_SCHEMA).schema)
+    warehouse.replace_day(AGREEMENTS, day, AGREEMENTS_SCHEMA, [frame], only={"rubric": rubric})
+
+
+def untrusted_metrics(warehouse: Warehouse, rubric: str) -> tuple[str, ...]:
+    """The metrics of a rubric that people's newest labels do not bear out, in the order of the table.
+
+    A metric that nobody has labelled is not among them: nothing is known of it.
+    """
+    rows = warehouse.read(AGREEMENTS, schema=AGREEMENTS_SCHEMA)
+    if rows is None:
+        return ()
+    newest = (
+        rows.filter(pl.col("rubric") == rubric, pl.col("agent_type") == ALL_AGENTS)
+        .sort("score_date", maintain_order=True)
+        .group_by("metric", maintain_order=True)
+        .last()
+        .collect()
+    )
+    return tuple(newest.filter(~pl.col("trusted"))["metric"])
+
+
+def _row(one: Agreement, trusted_from: float) -> dict[str, Any]:
+    linear, quadratic = one.linear.interval, one.quadratic.interval
+    return {
+        "metric": one.metric,
+        "agent_type": one.agent_type,
+        "n": one.n,
+        "clusters": one.clusters,
+        "exact": one.exact,
+        "adjacent": one.adjacent,
+        "bias": one.bias,
+        "linear_kappa": one.linear.value,
+        "linear_low": linear and linear.low,
+        "linear_high": linear and linear.high,
+        "quadratic_kappa": one.quadratic.value,
+        "quadratic_low": quadratic and quadratic.low,
+        "quadratic_high": quadratic and quadratic.high,
+        "trusted": one.trusted(trusted_from),
+    }

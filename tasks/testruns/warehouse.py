@@ -1,0 +1,151 @@
+"""The test-run tables of a warehouse: the same columns for every rubric, so that a new one changes no table.
+
+Scores stand in a list of (metric, score, missing, reason); what only one rubric knows is JSON. A run is identified by
+the content of its file and the rubric: writing it again replaces its rows and no other run's.
+
+Source: SPEC 6.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from itertools import islice
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.rules.arrow_types import field
+from scoring.testruns.rubric import Score
+from scoring.testruns.summaries import as_float
+from tasks.chat.tables import REJECTED, REJECTED_SCHEMA
+from tasks.files.atomic import empty_frame
+from tasks.judge.client import Judged
+from tasks.reports.testrun_folder import run_summary
+from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
+from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
+from tasks.warehouse import Warehouse
+
+SCORES, QUERIES, SUMMARIES = "test_run_scores", "test_run_queries", "test_run_summaries"
+JUDGEMENTS = "judgements"
+_ROWS_PER_FRAME = 10_000
+
+_RUN_FIELDS = (
+    field("score_date", pa.date32(), "채점한 날"),
+    field("input_name", pa.string(), "입력 파일 이름"),
+    field("input_sha256", pa.string(), "입력 파일 내용의 SHA-256"),
+)
+_SCORE = pa.struct(
+    [
+        field("metric", pa.string(), "지표"),
+        field("score", pa.float64(), "0~5. 알 수 없으면 NULL"),
+        field("missing", pa.string(), "NULL인 까닭의 코드"),
+        field("reason", pa.string(), "판단 근거"),
+    ]
+)
+_SCORE_LIST = field("scores", pa.list_(_SCORE), "지표별 점수")
+SCORES_SCHEMA = pa.schema(
+    [*_RUN_FIELDS, *EXECUTION_FIELDS, _SCORE_LIST, field("own", pa.string(), "루브릭 고유의 값(JSON)"), *RUBRIC_FIELDS]
+)
+QUERIES_SCHEMA = pa.schema(
+    [
+        *_RUN_FIELDS,
+        field("query_id", pa.string(), "문항 ID"),
+        field("query_text", pa.string(), "질의"),
+        field("agent_type", pa.string(), "move | plan | applicant_management"),
+        _SCORE_LIST,
+        field("columns", pa.string(), "queries.parquet의 그 문항 행(JSON)"),
+        *RUBRIC_FIELDS,
+    ]
+)
+SUMMARIES_SCHEMA = pa.schema(
+    [
+        *_RUN_FIELDS,
+        *(field(name, pa.int64(), title) for name, title in (
+            ("rows_in", "읽은 행 = scored + excluded + rejected"),
+            ("scored", "채점한 행"),
+            ("excluded", "제외한 행"),
+            ("rejected", "거부한 행"),
+            ("executions", "채점한 실행"),
+            ("queries", "문항"),
+        )),
+        field("summary", pa.string(), "summary.json"),
+        *RUBRIC_FIELDS,
+    ]
+)  # fmt: skip
+
+
+DAY_JUDGEMENTS_SCHEMA = pa.schema([*_RUN_FIELDS, *JUDGEMENTS_SCHEMA])
+RUBRIC_NAMES = ("rubric", "rubric_version")
+
+
+def write_test_run(warehouse: Warehouse, day: date, scored: ScoredRun, judged: Judged | None = None) -> None:
+    """Replaces this run among the runs of a day, the summary last."""
+    run, rubric = scored.plan.run, scored.plan.rubric
+    mine = {"rubric": rubric.id, "input_sha256": run.identity.sha256}
+    identity = {
+        "score_date": day,
+        "input_name": run.name,
+        "input_sha256": run.identity.sha256,
+        "rubric": rubric.id,
+        "rubric_version": scored.plan.rubric_version,
+    }
+    for table, schema, rows in (
+        (SCORES, SCORES_SCHEMA, _execution_rows(scored)),
+        (QUERIES, QUERIES_SCHEMA, _query_rows(scored)),
+    ):
+        warehouse.replace_day(table, day, schema, _frames(schema, rows, identity), only=mine)
+    rejected = rejected_frame(run, rubric.id).with_columns(score_date=pl.lit(day))
+    refused = {"rubric": rubric.id, "file": run.identity.name}
+    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, [rejected], only=refused)
+    if judged:
+        asked = judgement_frame(judged.judgements).with_columns(
+            pl.lit(value).alias(name) for name, value in identity.items() if name not in RUBRIC_NAMES
+        )
+        warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
+    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(run_summary(scored, judged))}
+    warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, _frames(SUMMARIES_SCHEMA, [summary], identity), only=mine)
+
+
+def _execution_rows(scored: ScoredRun) -> Iterator[dict[str, Any]]:
+    for query in scored.queries:
+        for execution in query.executions:
+            yield {
+                **execution_values(execution),
+                "scores": _score_list(execution.scores),
+                "own": _json(execution.own),
+            }
+
+
+def _query_rows(scored: ScoredRun) -> Iterator[dict[str, Any]]:
+    for query in scored.queries:
+        yield {
+            "query_id": query.query_id,
+            "query_text": query.query_text or None,
+            "agent_type": query.agent_type and query.agent_type.value,
+            "scores": _score_list(query.scores),
+            "columns": _json(scored.plan.rubric.query_row(query)),
+        }
+
+
+def _score_list(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
+    return [
+        {"metric": name, "score": as_float(score.points), "missing": score.missing or None, "reason": score.reason}
+        for name, score in scores.items()
+    ]
+
+
+def _frames(
+    schema: pa.Schema, rows: Iterable[Mapping[str, Any]], identity: Mapping[str, Any]
+) -> Iterator[pl.DataFrame]:
+    types = empty_frame(schema).schema
+    waiting = iter(rows)
+    while chunk := list(islice(waiting, _ROWS_PER_FRAME)):
+        yield pl.DataFrame([{**row, **identity} for row in chunk], schema=types)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, default=table_value)

@@ -1,0 +1,1 @@
+"""A warehouse in BigQuery: client, tables, errors."""

@@ -1,0 +1,146 @@
+"""Arrow schemas as BigQuery tables: types, descriptions, partitions; what of a table may change, and what not."""
+# ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+import pyarrow as pa
+from google.cloud.bigquery import ArrayQueryParameter, SchemaField, Table, TimePartitioning
+from pyarrow import types
+
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.shrinkage import TENANT_MIN_ROWS
+from scoring.errors import UsageError
+from tasks.config.addresses import TableName
+from tasks.warehouse.bigquery.client import APP_LABEL
+
+DAY_COLUMN = "score_date"
+_CLUSTERED_BY = ("tenant_id", "agent_type")
+_TYPES = (
+    (types.is_string, "STRING", pl.String()),
+    (types.is_int64, "INTEGER", pl.Int64()),
+    (types.is_float64, "FLOAT", pl.Float64()),
+    (types.is_boolean, "BOOLEAN", pl.Boolean()),
+    (types.is_date32, "DATE", pl.Date()),
+    (types.is_timestamp, "TIMESTAMP", pl.Datetime("us", "UTC")),
+)
+
+
+def new_table(name: TableName, schema: pa.Schema) -> Table:
+    """A table in days for rows of this schema, clustered by tenant or agent where it has them."""
+    table = Table(str(name), schema=[_field(field) for field in schema])
+    table.time_partitioning = TimePartitioning(field=DAY_COLUMN)
+    table.clustering_fields = [column for column in _CLUSTERED_BY if column in schema.names] or None
+    table.labels = dict(APP_LABEL)
+    return table
+
+
+def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None:
+    """The schema of a table with the columns that it lacks, or with newer descriptions; None when it has them all.
+
+    Columns that only the table has stay: new rows have NULL there.
+
+    Raises:
+        UsageError: the table is not in days, or a column has another type, which no table can change.
+    """
+    name = f"{table.project}.{table.dataset_id}.{table.table_id}"
+    partitioning = table.time_partitioning
+    if partitioning is None or partitioning.field != DAY_COLUMN:
+        raise UsageError(
+            f"the table is not partitioned by {DAY_COLUMN}",
+            where=name,
+            fix="rename it; a new one is made by the next run",
+        )
+    wanted = {field.name: _field(field) for field in schema}
+    present = {field.name: field for field in table.schema}
+    changed = [
+        f"{column} is {_shown(present[column])}, to be written as {_shown(field)}"
+        for column, field in wanted.items()
+        if column in present and _shape(present[column]) != _shape(field)
+    ]
+    if changed:
+        raise UsageError(
+            f"columns of another type: {'; '.join(changed)}",
+            where=name,
+            fix="rename these columns (ALTER TABLE ... RENAME COLUMN) or the table: the next run makes new ones",
+        )
+    described = {column: field for column, field in wanted.items() if field.description}
+    extended = [described.get(column, field) for column, field in present.items()]
+    extended += [field for column, field in wanted.items() if column not in present]
+    return extended if extended != list(table.schema) else None
+
+
+def polars_schema(fields: Sequence[SchemaField]) -> dict[str, pl.DataType]:
+    """The columns of a table that this version knows the type of, as Polars reads them."""
+    found = {field.name: _polars_type(field) for field in fields}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _field(field: pa.Field) -> SchemaField:
+    """An Arrow field; its description stands in its metadata."""
+    described = field.metadata or {}
+    kind, repeated = field.type, types.is_list(field.type)
+    if repeated:
+        kind = kind.value_type
+    inner = [_field(kind.field(position)) for position in range(kind.num_fields)] if types.is_struct(kind) else []
+    return SchemaField(
+        field.name,
+        "RECORD" if inner else _name_of(kind),
+        mode="REPEATED" if repeated else "NULLABLE",
+        fields=inner,
+        **({"description": described[b"description"].decode()} if b"description" in described else {}),
+    )
+
+
+def _name_of(kind: pa.DataType) -> str:
+    for is_kind, name, _ in _TYPES:
+        if is_kind(kind):
+            return name
+    raise TypeError(f"no BigQuery type for {kind}")
+
+
+def _polars_type(field: SchemaField) -> pl.DataType | None:
+    if field.field_type == "RECORD":
+        inner = polars_schema(field.fields)
+        kind: pl.DataType | None = pl.Struct(inner) if len(inner) == len(field.fields) else None
+    else:
+        kind = next((dtype for _, name, dtype in _TYPES if name == field.field_type), None)
+    return pl.List(kind) if kind is not None and field.mode == "REPEATED" else kind
+
+
+def _shape(field: SchemaField) -> tuple[str, bool, frozenset[object]]:
+    """What makes two columns the same for those who write them."""
+    inner = frozenset((one.name, _shape(one)) for one in field.fields)
+    return field.field_type, field.mode == "REPEATED", inner
+
+
+def _shown(field: SchemaField) -> str:
+    return f"ARRAY<{field.field_type}>" if field.mode == "REPEATED" else str(field.field_type)
+
+
+def small_enough(name: TableName, most: Mapping[str | None, int]) -> tuple[str, list[ArrayQueryParameter]]:
+    """A condition of a MERGE with its parameters: no tenant of @day, nor all of them (`*`), has more rows than `most`.
+
+    Of a tenant that is not named there are fewer than `TENANT_MIN_ROWS`.
+    """
+    tenant = "IFNULL(CONCAT('=', tenant_id), '-')"  # no tenant can be taken for none, or for all
+    condition = (
+        " AND NOT EXISTS (\n"
+        f"  SELECT had.tenant FROM (\n"
+        f"    SELECT {tenant} AS tenant, COUNT(*) AS row_count FROM {name.quoted}\n"
+        f"    WHERE {DAY_COLUMN} = @day GROUP BY tenant\n"
+        f"    UNION ALL SELECT '*', COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} = @day\n"
+        "  ) AS had LEFT JOIN (\n"
+        "    SELECT tenant, @most_rows[OFFSET(place)] AS row_count\n"
+        "    FROM UNNEST(@most_tenants) AS tenant WITH OFFSET place\n"
+        "  ) AS most USING (tenant)\n"
+        f"  WHERE had.row_count > IFNULL(most.row_count, 0) AND (tenant = '*' OR had.row_count >= {TENANT_MIN_ROWS})\n"
+        ")"
+    )
+    names = [ALL_TENANTS if one == ALL_TENANTS else "-" if one is None else f"={one}" for one in most]
+    return condition, [
+        ArrayQueryParameter("most_tenants", "STRING", names),
+        ArrayQueryParameter("most_rows", "INT64", list(most.values())),
+    ]

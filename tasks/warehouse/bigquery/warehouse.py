@@ -1,0 +1,325 @@
+"""A warehouse in a BigQuery dataset: one table per kind, partitioned by day."""
+# ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
+
+import polars as pl
+import pyarrow as pa
+from google.api_core.exceptions import NotFound, PreconditionFailed
+from google.cloud.bigquery import (
+    ArrayQueryParameter,
+    Client,
+    LoadJobConfig,
+    ParquetOptions,
+    QueryJob,
+    ScalarQueryParameter,
+    Table,
+)
+from polars.io.plugins import register_io_source
+
+from scoring.errors import AqbError, StorageError
+from tasks.config.addresses import DatasetName, TableName, dataset_of
+from tasks.files.atomic import parquet_into
+from tasks.warehouse.bigquery.client import (
+    REQUEST_TIMEOUT_S,
+    QueryParameter,
+    job_id_prefix,
+    labels_of,
+    open_client,
+    result_pages,
+    retry_of,
+    run_query,
+)
+from tasks.warehouse.bigquery.errors import as_aqb_errors
+from tasks.warehouse.bigquery.tables import DAY_COLUMN, extended_schema, new_table, polars_schema, small_enough
+from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.shape import shaped
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+_UPLOAD_RETRIES = 6
+_EXPIRING = "OPTIONS (expiration_timestamp = TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL 1 DAY))"
+
+
+class BigQueryWarehouse:
+    """Score tables in `bigquery://project/dataset`, which must exist; tables are made when they are first written.
+
+    A day is loaded into a table of its own and takes the old day's place in one MERGE: readers see the old day or the
+    new one, whatever dies when. What a killed run leaves expires within a day. Lists that are NULL become empty.
+
+    Raises (all methods):
+        InputError: there is no such dataset.
+        UsageError: no permission or credentials, or a table that cannot hold the columns.
+        StorageError: BigQuery is busy or out of reach, or a load came short; the old day is still there.
+    """
+
+    def __init__(self, url: str, settings: Settings, labels: Mapping[str, str] | None = None) -> None:
+        self.url = url
+        self.dataset = dataset_of(url)
+        self._settings = settings
+        self._labels = dict(labels or {})
+
+    def replace_day(
+        self,
+        table: str,
+        day: date,
+        schema: pa.Schema,
+        frames: Iterable[pl.DataFrame],
+        only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
+    ) -> int:
+        """Replaces one day of a table; returns the number of rows that the day then has.
+
+        Writers of the same day need no lock: each MERGE replaces what the one before it has left, and looks itself
+        whether that is more than `most`.
+        """
+        target = self.table(table)
+        with self._scratch_file() as file:
+            rows = parquet_into(file, schema, frames)
+            with as_aqb_errors(str(target)):
+                self._prepare(target, schema)
+                if not rows:
+                    nothing = f"(SELECT * FROM {target.quoted} WHERE FALSE)"
+                    self._merge(target, nothing, day, schema.names, only or {}, most=most)
+                else:
+                    with self._staging_table(target) as staged:
+                        self._load(file, staged, rows)
+                        self._merge(target, staged.quoted, day, schema.names, only or {}, most=most)
+        return self._rows_of(target, day) if only else rows
+
+    def replace_day_by(
+        self,
+        table: str,
+        day: date,
+        schema: pa.Schema,
+        query: str,
+        parameters: Sequence[QueryParameter] = (),
+        only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
+    ) -> int:
+        """The same by the rows of a query over this dataset, which may use @day; returns how many they are."""
+        target = self.table(table)
+        with as_aqb_errors(str(target)):
+            self._prepare(target, schema)
+            merged = self._merge(target, f"(\n{query}\n)", day, schema.names, only or {}, parameters, most)
+        if merged.dml_stats is None:
+            raise AssertionError("BigQuery counts what a MERGE inserts")
+        return merged.dml_stats.inserted_row_count
+
+    def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
+        """The rows of a query as a table that nobody else knows. `remove` it, or it expires within a day."""
+        kept = self.table(f"{table}_staging_{uuid.uuid4().hex}")
+        self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {_EXPIRING} AS\n{query}", parameters, "stage", self.dataset)
+        return kept
+
+    def remove(self, kept: TableName) -> None:
+        """Drops a table that was kept; if that fails too, it expires."""
+        with suppress(AqbError), as_aqb_errors():
+            self._client.delete_table(str(kept), not_found_ok=True, retry=retry_of(self._settings))
+
+    def ask(self, query: str, day: date) -> list[dict[str, Any]]:
+        """The few and small rows of a query over this dataset, which may use @day."""
+        job = self._query(query, [ScalarQueryParameter("day", "DATE", day)], "ask", self.dataset)
+        return [row for page in result_pages(job, self._settings, self.url) for row in page.to_pylist()]
+
+    def read(
+        self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
+    ) -> pl.LazyFrame | None:
+        """The rows of these days, in no order; None when there is no such table. Only columns in use are queried.
+
+        With `schema` in its columns, NULL where the table has none, else in all columns of the table.
+        """
+        source = self.table(table)
+        found = self._found(source)
+        if found is None:
+            return None
+        present = polars_schema(found.schema)
+
+        def frames(
+            columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            chosen = columns or list(present)
+            where = f" WHERE {DAY_COLUMN} IN UNNEST(@days)" if days is not None else ""
+            bound = [ArrayQueryParameter("days", "DATE", list(days))] if days is not None else []
+            end = f" LIMIT {limit}" if limit is not None else ""
+            job = self._query(f"SELECT {_list(chosen)} FROM {source.quoted}{where}{end}", bound, "read", source)
+            types = pl.Schema({name: present[name] for name in chosen})
+            for page in result_pages(job, self._settings, str(source)):
+                frame = pl.DataFrame(page).cast(types)
+                yield frame if predicate is None else frame.filter(predicate)
+
+        rows = register_io_source(frames, schema=present)
+        return rows if schema is None else shaped(rows, schema)
+
+    def columns(self, table: str) -> set[str]:
+        """The columns that a table has now; none where there is no such table."""
+        found = self._found(self.table(table))
+        return set() if found is None else {field.name for field in found.schema}
+
+    def days(self, table: str) -> list[date]:
+        """The days of which a table has rows, earliest first."""
+        source = self.table(table)
+        if self._found(source) is None:
+            return []
+        sql = f"SELECT DISTINCT {DAY_COLUMN} FROM {source.quoted} WHERE {DAY_COLUMN} IS NOT NULL ORDER BY 1"
+        job = self._query(sql, [], "days", source)
+        return [day for page in result_pages(job, self._settings, str(source)) for day in page.column(0).to_pylist()]
+
+    def staging(self, name: str) -> AbstractContextManager[Path]:
+        """A folder of this machine (`bigquery.scratch`); whoever needs to be alone everywhere holds a lease besides."""
+        return FolderWarehouse(self._scratch).staging(name)
+
+    def table(self, name: str) -> TableName:
+        """The full name of one of our tables."""
+        return TableName(self.dataset.project, self.dataset.dataset, name)
+
+    @cached_property
+    def _client(self) -> Client:
+        return open_client(self._settings, self.dataset.project)
+
+    @property
+    def _scratch(self) -> Path:
+        return Path(self._settings.bigquery.scratch)
+
+    @contextmanager
+    def _scratch_file(self) -> Iterator[IO[bytes]]:
+        """A file without a name, which nobody else can open and which goes when the process does."""
+        try:
+            self._scratch.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=self._scratch) as file:
+                yield file
+        except OSError as error:
+            raise StorageError(
+                f"cannot write: {error.strerror or error}",
+                where=str(self._scratch),
+                fix="check free space and permissions, then run again",
+            ) from error
+
+    def _found(self, name: TableName) -> Table | None:
+        with as_aqb_errors(str(name)):
+            try:
+                return self._client.get_table(str(name), retry=retry_of(self._settings), timeout=REQUEST_TIMEOUT_S)
+            except NotFound as error:
+                if "Not found: Dataset" in error.message:
+                    raise
+                return None
+
+    def _prepare(self, name: TableName, schema: pa.Schema) -> None:
+        """Makes the table, or adds what it lacks. Another writer may be doing the same."""
+        retry = retry_of(self._settings)
+        while True:
+            table = self._found(name) or self._client.create_table(
+                new_table(name, schema), exists_ok=True, retry=retry, timeout=REQUEST_TIMEOUT_S
+            )
+            extended = extended_schema(table, schema)
+            if extended is None:
+                return
+            table.schema = extended
+            with suppress(PreconditionFailed):  # somebody else has changed it meanwhile: look again
+                self._client.update_table(table, ["schema"], retry=retry, timeout=REQUEST_TIMEOUT_S)
+
+    @contextmanager
+    def _staging_table(self, target: TableName) -> Iterator[TableName]:
+        """An empty table like `target` that nobody else knows, removed at the end; if that fails too, it expires."""
+        staged = self.table(f"{target.table}_staging_{uuid.uuid4().hex}")
+        self._query(f"CREATE OR REPLACE TABLE {staged.quoted} LIKE {target.quoted} {_EXPIRING}", [], "stage", target)
+        try:
+            yield staged
+        finally:
+            self.remove(staged)
+
+    def _load(self, file: IO[bytes], staged: TableName, rows: int) -> None:
+        parquet = ParquetOptions()  # type: ignore[no-untyped-call]
+        parquet.enable_list_inference = True
+        job = self._client.load_table_from_file(
+            file,
+            str(staged),
+            rewind=True,
+            num_retries=_UPLOAD_RETRIES,
+            job_id_prefix=job_id_prefix(self._labels, "load"),
+            job_config=LoadJobConfig(
+                source_format="PARQUET",
+                parquet_options=parquet,
+                write_disposition="WRITE_EMPTY",
+                labels=labels_of(self._labels | {"step": "load"}),
+            ),
+        )
+        job.result(retry=retry_of(self._settings))
+        if job.output_rows != rows:
+            raise StorageError(
+                f"of {rows} rows {job.output_rows} were loaded; the day is as it was",
+                where=str(staged),
+                fix="run again",
+            )
+
+    def _merge(
+        self,
+        target: TableName,
+        rows: str,
+        day: date,
+        columns: Sequence[str],
+        only: Mapping[str, str],
+        parameters: Sequence[QueryParameter] = (),
+        most: Mapping[str | None, int] | None = None,
+    ) -> QueryJob:
+        """Puts `rows` (a table or a query in brackets, which may use @day) into the place of the day."""
+        old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(only))
+        allowed, limits = ("", []) if most is None else small_enough(target, most)
+        merged = self._query(
+            f"MERGE {target.quoted} AS old USING {rows} AS new ON FALSE\n"
+            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} = @day{old}{allowed} THEN DELETE\n"
+            f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({_list(columns)}) VALUES ({_list(columns)})",
+            [
+                ScalarQueryParameter("day", "DATE", day),
+                *(ScalarQueryParameter(f"only_{place}", "STRING", value) for place, value in enumerate(only.values())),
+                *parameters,
+                *limits,
+            ],
+            "merge",
+            target,
+        )
+        if most is not None:
+            self._refuse_grown(merged, target, day)
+        return merged
+
+    def _refuse_grown(self, merged: QueryJob, target: TableName, day: date) -> None:
+        """Nothing deleted and nothing inserted where there are rows: the statement found more than it may replace."""
+        touched = merged.dml_stats and (merged.dml_stats.deleted_row_count + merged.dml_stats.inserted_row_count)
+        if not touched and self._rows_of(target, day):
+            raise StorageError(
+                f"{day} has got more rows while it was scored; it stays as it is",
+                where=str(target),
+                fix="run the day again",
+            )
+
+    def _rows_of(self, name: TableName, day: date) -> int:
+        sql = f"SELECT COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} = @day"
+        job = self._query(sql, [ScalarQueryParameter("day", "DATE", day)], "count", name)
+        return int(next(result_pages(job, self._settings, str(name))).column(0)[0].as_py())
+
+    def _query(
+        self, sql: str, parameters: Sequence[QueryParameter], step: str, name: TableName | DatasetName
+    ) -> QueryJob:
+        return run_query(
+            self._client,
+            sql,
+            parameters=parameters,
+            labels=self._labels | {"step": step},
+            job_id_prefix=job_id_prefix(self._labels, step),
+            settings=self._settings,
+            where=str(name),
+        )
+
+
+def _list(columns: Iterable[str]) -> str:
+    return ", ".join(f"`{column}`" for column in columns)
