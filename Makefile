@@ -52,7 +52,7 @@ audit: setup
 
 # Pages that are generated from the code; `make test` fails where one is stale.
 docs: setup
-	.venv/bin/python -m flows.documents
+	.venv/bin/python -m docs.generators.documents
 
 # Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
 lock: setup

@@ -125,7 +125,7 @@ def _environment(source: Path, folder: str, server: Server | None = None) -> dic
 @contextmanager
 def prefect_server(home: Path) -> Iterator[Server]:
     """A Prefect server of its own, up and migrated."""
-    from flows.prefect_home import prepare_prefect
+    from flows.runtime.prefect_env import prepare_prefect
 
     os.environ["PREFECT_HOME"] = str(home)
     prepare_prefect(home)

@@ -70,6 +70,6 @@ class _Absent(MetaPathFinder, Loader):
 
 if __name__ == "__main__":
     sys.meta_path.insert(0, _Absent())
-    from flows.cli import main
+    from flows.cli.app import main
 
     main()

@@ -19,13 +19,13 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.alerting import tell_kept, tell_untold
-from flows.clock import today
-from flows.hooks import tell_of_end
-from flows.logs import warn
-from flows.report import site_after
-from flows.run_parameters import GivenSettings, settings_of_flow
-from flows.tried_day import TriedDay, failure_text, try_day
+from flows.runtime.clock import today
+from flows.runtime.logs import warn
+from flows.runtime.run_parameters import GivenSettings, settings_of_flow
+from flows.steps.alerts import tell_kept, tell_untold
+from flows.steps.failure_hooks import tell_of_end
+from flows.steps.site import site_after
+from flows.steps.tried_day import TriedDay, failure_text, try_day
 from scoring.errors import AqbError
 from tasks.chat.day_plan import backfill_plan, portions
 from tasks.chat.multi_day_cache import DaySpool

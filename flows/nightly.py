@@ -16,15 +16,15 @@ from zoneinfo import ZoneInfo
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.alerting import STILL_NEWS, tell_days, tell_kept, tell_untold
-from flows.clock import begun, today
-from flows.day import DayOutcome
-from flows.hooks import tell_of_end
-from flows.logs import warn
-from flows.report import SiteOutcome, site_after
-from flows.run_parameters import GivenSettings, settings_of_flow
+from flows.runtime.clock import begun, today
+from flows.runtime.logs import warn
+from flows.runtime.run_parameters import GivenSettings, settings_of_flow
+from flows.steps.alerts import STILL_NEWS, tell_days, tell_kept, tell_untold
+from flows.steps.day import DayOutcome
+from flows.steps.failure_hooks import tell_of_end
+from flows.steps.site import SiteOutcome, site_after
+from flows.steps.tried_day import TriedDay, failure_text, try_day
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
-from flows.tried_day import TriedDay, failure_text, try_day
 from scoring.errors import AqbError
 from tasks.chat.day_plan import EarlierDays, earlier_days
 from tasks.config.settings import Settings

@@ -17,16 +17,16 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.alerting import STILL_NEWS, deliver_waiting, tell_test_run
-from flows.clock import now, today
-from flows.hooks import tell_of_end
-from flows.logs import warn
-from flows.recording import publish_runs, reason_of, recorded
-from flows.report import site_after
-from flows.run_parameters import GivenSettings, settings_of_flow
-from flows.score_runs import safe_name
-from flows.steps import step
-from flows.telemetry import tell_judgements
+from flows.cli.score_runs import safe_name
+from flows.runtime.clock import now, today
+from flows.runtime.logs import warn
+from flows.runtime.run_parameters import GivenSettings, settings_of_flow
+from flows.runtime.run_recorder import publish_runs, reason_of, recorded
+from flows.runtime.task_policy import step
+from flows.runtime.telemetry import tell_judgements
+from flows.steps.alerts import STILL_NEWS, deliver_waiting, tell_test_run
+from flows.steps.failure_hooks import tell_of_end
+from flows.steps.site import site_after
 from scoring.errors import AqbError, InputError
 from tasks.config.settings import Settings
 from tasks.files.discovery import FileIdentity

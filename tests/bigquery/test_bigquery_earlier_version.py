@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from google.cloud.bigquery import Client, LoadJobConfig
 
-from flows.alerting import preview
 from flows.backfill import backfill
 from flows.nightly import nightly
+from flows.steps.alerts import preview
 from scoring import catalog
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.config.settings import MonitoringSettings, Settings

@@ -56,7 +56,7 @@ def started(work: Work) -> ForkServerProcess:
 def _do(work: Work) -> None:
     from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-    from flows import day
+    from flows.steps import day
     from tasks.config.settings import Settings
 
     os.chdir(work.folder)
@@ -94,7 +94,7 @@ def _run(work: Work, settings: Settings) -> None:
 
     from flows.backfill import backfill
     from flows.nightly import nightly
-    from flows.prefect_home import PrefectGoneError, leave_at_once, reaching_prefect
+    from flows.runtime.prefect_env import PrefectGoneError, leave_at_once, reaching_prefect
     from scoring.errors import AqbError
 
     try:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows.cli import main
+from flows.cli.app import main
 from tests.fakes.slack_server import TOKEN, FakeSlack
 from tests.fakes.website import serving_pages
 

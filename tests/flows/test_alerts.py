@@ -15,10 +15,10 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from pydantic import SecretStr
 
-from flows.alerting import Saying, announce, announce_days, news_of
 from flows.backfill import backfill
-from flows.day import score_day
 from flows.nightly import NightlyOutcome, nightly
+from flows.steps.alerts import Saying, announce, announce_days, news_of
+from flows.steps.day import score_day
 from flows.test_runs import score_inbox
 from scoring.alerting.failure_messages import quiet_message
 from scoring.alerting.routing import RouteFilter

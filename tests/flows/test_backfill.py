@@ -13,8 +13,8 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 
 from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
-from flows.day import score_day
 from flows.nightly import nightly
+from flows.steps.day import score_day
 from scoring.days import days_between
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.leases import Leases

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.main import get_command
 
-from flows.cli import app
+from flows.cli.app import app
 from scoring.catalog import rubrics
 from tests.flows.conftest import Command
 from tests.tasks.made_rows import DAY, best, plain, refused, write_rows

@@ -10,8 +10,8 @@ import pytest
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelled, Cancelling, Crashed, Failed
 
-from flows.hooks import tell_of_end, tell_without_flow
 from flows.nightly import nightly
+from flows.steps.failure_hooks import tell_of_end, tell_without_flow
 from scoring.errors import UsageError
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import progress as shown
-from flows.progress import progress
+from flows.cli import progress as shown
+from flows.cli.progress import progress
 from tasks.samples import SAMPLE_PATH
 
 AQB = Path(sys.executable).with_name("aqb")

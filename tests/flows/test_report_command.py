@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prefect import flow
 
-from flows.report import SiteOutcome, site_after
+from flows.steps.site import SiteOutcome, site_after
 from tasks.config.settings import Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.flows.conftest import Command

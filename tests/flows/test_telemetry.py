@@ -20,9 +20,9 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from datetime import date
-from flows.logs import configure_logs
-from flows.recording import recorded
-from flows.telemetry import tell_judgements
+from flows.runtime.logs import configure_logs
+from flows.runtime.run_recorder import recorded
+from flows.runtime.telemetry import tell_judgements
 from scoring.judging.requests import VerdictStatus
 from tasks.judge.verdict_store import Judgement
 from tasks.state.run_ledger import RunLedger

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from flows.documents import ROOT, documents
-from flows.reference import settings_page
+from docs.generators.documents import ROOT, documents
+from docs.generators.reference import settings_page
 
 
 def test_no_generated_page_is_stale() -> None:

@@ -310,7 +310,7 @@ from pathlib import Path
 
 import polars as pl
 
-from flows.score import score_to_folder
+from flows.cli.score_files import score_to_folder
 from tasks.config.settings import Settings
 
 settings = Settings(monitoring={"keep_text": "none"})

@@ -1,0 +1,34 @@
+"""Pages generated from the code, so that they cannot disagree with it: `make docs` writes them, a test compares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docs.generators.reference import commands_page, settings_page, tables_page
+from scoring.catalog import folders, rubrics
+from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric_readme import row_rubric_readme
+from tasks.files.atomic import write_text
+
+ROOT = Path(__file__).parents[2]
+
+
+def documents() -> dict[Path, str]:
+    """Every generated page by its path in the project."""
+    reference = ROOT / "docs" / "reference"
+    readmes = {
+        ROOT / "scoring" / "rubrics" / folders()[rubric_id] / "README.md": (
+            row_rubric_readme(rubric) if isinstance(rubric, RowRubric) else rubric.readme()
+        )
+        for rubric_id, rubric in rubrics().items()
+    }
+    return readmes | {
+        reference / "settings.md": settings_page(),
+        reference / "tables.md": tables_page(),
+        reference / "commands.md": commands_page(),
+    }
+
+
+if __name__ == "__main__":
+    for path, text in documents().items():
+        write_text(path, text)

@@ -1,0 +1,137 @@
+"""Reference pages, generated from the code: every setting, every column of every table, every command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, get_args
+
+import pyarrow as pa
+from pydantic import BaseModel, SecretStr
+from pydantic_core import PydanticUndefined
+from typer.main import get_command
+
+from flows.cli.app import app
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from tasks.chat import tables as monitoring_tables
+from tasks.config.settings import Settings
+from tasks.state.run_ledger import RUNS_SCHEMA
+from tasks.testruns import warehouse as run_warehouse
+from tasks.testruns.trusted_metrics import AGREEMENTS, AGREEMENTS_SCHEMA
+
+_GENERATED = "Generated from the code by `make docs`."
+
+
+def settings_page() -> str:
+    """Every setting: its name in `aqb.toml`, its variable, its default, what it does."""
+    rows = []
+    for name, default, meaning in _settings(Settings, ""):
+        variable = "–" if "[]" in name else f"`AQB_{name.upper().replace('.', '__')}`"
+        rows.append((f"`{name}`", variable, default, _one_line(meaning)))
+    return f"""# Settings
+
+{_GENERATED}
+From `aqb.toml` in the folder where `aqb` runs, then the environment, then options of a command; the later one wins.
+`aqb doctor` shows what is in force and where it came from. A name with `[]` stands in a list of tables, such as
+`[[judge.prices]]`.
+
+{_table(("setting", "variable", "default", "what it does"), rows)}
+"""
+
+
+def tables_page() -> str:
+    """Every column of every table of the warehouse."""
+    sections = []
+    for name, grain, schema in _tables():
+        rows = [
+            (f"`{field.name}`", f"`{field.type}`", _one_line((field.metadata or {}).get(b"description", b"").decode()))
+            for field in schema
+        ]
+        sections.append(f"## {name}\n\n{grain}\n\n{_table(('column', 'type', 'what'), rows)}\n")
+    return f"""# Tables
+
+{_GENERATED}
+The tables of the warehouse: Parquet files `<table>/<day>.parquet` in a folder, or BigQuery tables partitioned by
+`score_date`. Any column may be NULL where nothing is known.
+
+""" + "\n".join(sections)
+
+
+def commands_page() -> str:
+    """The help of every command."""
+    helps = [f"## {path}\n\n```text\n{text}\n```\n" for path, text in _helps(get_command(app), "aqb")]
+    return f"""# Commands
+
+{_GENERATED}
+Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings.
+
+""" + "\n".join(helps)
+
+
+def _settings(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
+    for name, field in section.model_fields.items():
+        inner = _section_of(field.annotation)
+        default = field.get_default(call_default_factory=True, validated_data={})
+        if inner and isinstance(default, BaseModel):
+            yield from _settings(inner, f"{prefix}{name}.")
+        elif inner:
+            yield from _settings(inner, f"{prefix}{name}[].")
+        else:
+            yield f"{prefix}{name}", _default(default), field.description or ""
+
+
+def _section_of(annotation: Any) -> type[BaseModel] | None:
+    """The section that a setting is, or is a list of."""
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
+def _default(value: Any) -> str:
+    if value is PydanticUndefined:
+        return "required"
+    if isinstance(value, SecretStr):
+        return "not set"
+    if value in (None, "", (), [], {}):
+        return "empty"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value}`"
+
+
+def _tables() -> list[tuple[str, str, pa.Schema]]:
+    rubric = row_rubric(MONITORING_RUBRIC)
+    days, runs = monitoring_tables, run_warehouse
+    return [
+        (days.SCORES, "A row per scored chat turn.", rubric.scores_schema),
+        (days.EXCLUDED, "A row per chat turn without a question or an answer.", rubric.excluded_schema),
+        (days.KPIS, "A row per day and tenant, and one for all tenants (`*`).", rubric.kpis_schema),
+        (days.CROSSTAB, "A row per day, question tier and answer grade.", rubric.crosstab_schema),
+        (days.ALERTS, "A row per day, rule and tenant that people should hear of.", days.ALERTS_SCHEMA),
+        (days.REJECTED, "A row per input row that could not be read.", days.REJECTED_SCHEMA),
+        (runs.SCORES, "A row per execution of a test run.", runs.SCORES_SCHEMA),
+        (runs.QUERIES, "A row per query of a test run.", runs.QUERIES_SCHEMA),
+        (runs.SUMMARIES, "A row per test run.", runs.SUMMARIES_SCHEMA),
+        (runs.JUDGEMENTS, "A row per question put to the judge.", runs.DAY_JUDGEMENTS_SCHEMA),
+        (AGREEMENTS, "A row per day, metric and agent type that people have labelled.", AGREEMENTS_SCHEMA),
+        (days.RUNS, "A row per run.", RUNS_SCHEMA),
+    ]
+
+
+def _helps(command: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The help of a command and of those below it, as a terminal of 100 columns shows it."""
+    inner = getattr(command, "commands", {})
+    if not inner or command.invoke_without_command:
+        context = command.make_context(path, [], resilient_parsing=True, terminal_width=100, max_content_width=100)
+        yield path, command.get_help(context).rstrip()
+    for name, one in inner.items():
+        yield from _helps(one, f"{path} {name}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

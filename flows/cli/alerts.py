@@ -1,0 +1,105 @@
+"""`aqb alerts`: what people are told, sent, shown and previewed."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.terminal import Json, day_option, print_json
+from scoring.errors import UsageError
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+_DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
+
+
+def alerts(
+    day: Annotated[datetime | None, day_option("--date", "Also tell what is new of this day.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
+    preview: Annotated[
+        str, typer.Option(help="Print what each route would have had in so many past days.", metavar="30d")
+    ] = "",
+    pending: Annotated[bool, typer.Option("--pending", help="List what waits and what was given up.")] = False,
+    revive: Annotated[bool, typer.Option("--revive", help="Try again what was given up.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Send the messages that wait for Slack, such as those that quiet hours have held; show or preview messages.
+
+    Example: aqb alerts --date 2026-02-13 --dry-run
+    """
+    from flows.runtime.prefect_env import prepare_prefect
+    from tasks.config.settings import load_settings
+
+    if bool(preview) + pending + (bool(day) or dry_run) + revive > 1:
+        raise UsageError("--date, --preview, --pending and --revive exclude each other", fix="give one of them")
+    settings = load_settings()
+    prepare_prefect(Path(settings.reports).parent / ".prefect")
+    chosen = day.date() if day else None
+    if preview:
+        _preview(settings, preview, as_json=as_json)
+    elif pending:
+        _pending(settings, as_json=as_json)
+    elif dry_run:
+        _dry_run(settings, chosen, as_json=as_json)
+    else:
+        _send(settings, chosen, revived=revive, as_json=as_json)
+
+
+def _preview(settings: Settings, period: str, *, as_json: bool) -> None:
+    from flows.cli.alert_text import preview_dict, preview_text
+    from flows.steps.alerts import preview
+
+    if not (match := _DAYS.fullmatch(period)):
+        raise UsageError(f"'{period}' is no number of days", where="--preview", fix="for example --preview 30d")
+    found = preview(settings, int(match.group(1)))
+    if as_json:
+        print_json(preview_dict(found))
+    else:
+        typer.echo(preview_text(found))
+
+
+def _pending(settings: Settings, *, as_json: bool) -> None:
+    from flows.cli.alert_text import letter_dict, letters_text
+    from flows.steps.alerts import letters
+
+    waiting, dead = letters(settings)
+    if as_json:
+        print_json({"waiting": list(map(letter_dict, waiting)), "dead": list(map(letter_dict, dead))})
+    else:
+        typer.echo(letters_text(waiting, dead, settings.time_zone))
+
+
+def _dry_run(settings: Settings, day: date | None, *, as_json: bool) -> None:
+    from flows.cli.alert_text import message_dict, message_text
+    from flows.steps.alerts import would_send
+
+    if day is None:
+        raise UsageError("--dry-run needs a day", fix="give --date; `aqb alerts --pending` lists what waits")
+    found = would_send(settings, [day])
+    if as_json:
+        print_json([message_dict(route, message) for route, message in found])
+    else:
+        shown = [message_text(route, message) for route, message in found]
+        typer.echo("\n\n".join(shown) if shown else f"nothing new to tell of {day}")
+
+
+def _send(settings: Settings, day: date | None, *, revived: bool, as_json: bool) -> None:
+    from flows.cli.alert_text import told_text
+    from flows.steps.alerts import announce, announce_days, revive
+
+    if revived:
+        revive(settings)
+    told = announce_days(settings, [day]) if day else announce(settings, [])
+    if as_json:
+        print_json(vars(told))
+    else:
+        typer.echo(told_text(told))
+    for problem in told.problems:
+        typer.echo(f"warning: {problem}", err=True)
+    if told.problems:
+        raise typer.Exit(1)

@@ -1,0 +1,89 @@
+"""The command `aqb`: what people and cron call.
+
+Exit codes: 0 done; 1 done, but something was rejected or failed, and it says what; 2 wrong usage or settings.
+Heavy libraries are imported where a command needs them, so that `aqb --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import sys
+
+import typer
+
+from flows.cli import (
+    agreement,
+    alerts,
+    backfill,
+    compare,
+    doctor,
+    files,
+    ledger,
+    report,
+    retention,
+    rows,
+    rules,
+    runs,
+    serve,
+    thresholds,
+)
+from flows.cli.terminal import complain
+from flows.runtime.prefect_env import PrefectGoneError, leave_at_once
+from scoring.errors import AqbError, StorageError, UsageError
+
+app = typer.Typer(
+    name="aqb",
+    help="Scores AI agents: chatbot production rows and agent test runs, by rule and by judge.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(files.score)
+app.command()(runs.nightly)
+app.command()(backfill.backfill)
+app.command()(runs.test_runs)
+app.command()(serve.serve)
+app.command()(runs.demo)
+app.command()(alerts.alerts)
+app.command()(report.report)
+app.command()(compare.compare)
+app.command()(thresholds.thresholds)
+app.command()(agreement.agreement)
+app.add_typer(agreement.review_app, name="review")
+app.command()(rows.rows)
+app.command()(rows.golden)
+app.command()(rules.sql)
+app.add_typer(rules.rubrics_app, name="rubrics")
+app.add_typer(ledger.runs_app, name="runs")
+app.command()(retention.prune)
+app.command()(retention.erase)
+app.command()(doctor.doctor)
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Runs the command line; an error that a person can act on is a line or two, never a traceback."""
+    gc.set_threshold(50_000)  # looking through libraries and rules, which stay, for garbage takes a tenth of a second
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal without Hangul shows escapes
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            typer.echo("stopped: nothing is half written, verdicts are kept; run the same command again", err=True)
+        raise
+    except PrefectGoneError as error:
+        leave_at_once(error)
+    except UsageError as error:
+        complain(error)
+        sys.exit(2)
+    except AqbError as error:
+        complain(error)
+        sys.exit(1)
+    except OSError as error:  # a permission, a disk: nothing that a traceback would explain
+        where = str(error.filename or "")
+        complain(StorageError(error.strerror or str(error), where=where, fix="check that it may be read and written"))
+        sys.exit(1)

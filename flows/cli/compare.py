@@ -1,0 +1,53 @@
+"""`aqb compare`: two scored test runs, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.terminal import Json
+from scoring.errors import UsageError
+
+_ENDINGS = (".md", ".html", ".json")
+
+
+def compare(
+    base: Annotated[Path, typer.Argument(help="The folder of the run to compare with.", metavar="BASE")],
+    candidate: Annotated[Path, typer.Argument(help="The folder of the run to judge.", metavar="CANDIDATE")],
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(help="End with exit code 1 where this holds; also .low and .high.", metavar="CONDITION"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the comparison to this .md, .html or .json file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two folders that `aqb score` wrote, query by query, with intervals.
+
+    Example: aqb compare out/base out/candidate --fail-if "accuracy < -0.1" --out comparison.html
+    """
+    from scoring.stats.comparison import compare_runs, conditions
+    from tasks.files.atomic import write_text
+    from tasks.reports.markdown.comparison import comparison_json, comparison_markdown, comparison_page
+    from tasks.testruns.read_folder import read_scored_folder
+
+    if out and out.suffix not in _ENDINGS:
+        raise UsageError(f"'{out}' has no ending that says its format", fix=f"end it in one of: {', '.join(_ENDINGS)}")
+    before, after = read_scored_folder(base), read_scored_folder(candidate)
+    required = conditions(fail_if or [], list(before.titles))
+    compared = compare_runs(before.run_scores(), after.run_scores(), before.titles)
+    failures = [failure for condition in required if (failure := condition.failure(compared))]
+    if out:
+        render = {".md": comparison_markdown, ".html": comparison_page, ".json": comparison_json}[out.suffix]
+        write_text(out, render(compared, failures))
+    if as_json:
+        typer.echo(comparison_json(compared, failures), nl=False)
+    elif out:
+        typer.echo(f"{compared.paired} queries compared: {out}")
+    else:
+        typer.echo(comparison_markdown(compared, failures), nl=False)
+    for failure in failures:
+        typer.echo(f"failed: {failure}", err=True)
+    if failures:
+        raise typer.Exit(1)

@@ -1,0 +1,49 @@
+"""Asking the judge with people watching."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from flows.cli.progress import progress
+from flows.runtime.telemetry import tell_judgements
+from tasks.config.settings import Settings
+from tasks.judge.budget import Budget
+from tasks.judge.client import Estimate, Judged, Progress, ask, estimate
+from tasks.judge.verdict_store import VerdictStore
+from tasks.testruns.judging import questions_of
+from tasks.testruns.scoring import RunPlan
+
+
+def judged_run(plan: RunPlan, settings: Settings, budget: Budget) -> Judged:
+    """The verdicts on a run. What was paid for before is not asked again."""
+    with closing(VerdictStore(settings.state_url)) as store, progress(f"judge {plan.run.name}", "questions") as show:
+        judged = ask(
+            questions_of(plan),
+            settings.judge,
+            store,
+            budget=budget,
+            progress=lambda now: show(now.done, now.total, _spent(now)),
+        )
+    tell_judgements(judged.judgements)
+    return judged
+
+
+def estimated_run(plan: RunPlan, settings: Settings) -> Estimate:
+    """What judging a run would take. Nothing is asked."""
+    with closing(VerdictStore(settings.state_url)) as store:
+        return estimate(questions_of(plan), settings.judge, store)
+
+
+def estimate_text(name: str, found: Estimate) -> str:
+    """The estimate of one run on one line."""
+    cached = f"{found.from_store / found.questions:.0%}" if found.questions else "-"
+    price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
+    duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"
+    return (
+        f"{name}: {found.questions:,} questions ({cached} already answered), about {found.tokens_in:,} tokens in and "
+        f"{found.tokens_out:,} out, price {price}, time {duration}"
+    )
+
+
+def _spent(progress: Progress) -> str:
+    return "" if progress.usd is None else f"{progress.usd:.4f} USD"

@@ -1,0 +1,124 @@
+"""The outcome of a nightly run as people and programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from flows.cli.score_text import no_judge_text
+from flows.nightly import NightlyOutcome
+from flows.steps.tried_day import TriedDay
+from flows.test_runs import InboxOutcome
+from scoring.alerting.facts import KPI_RULE
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.markdown import percent, score_text
+from tasks.config.settings import Settings
+
+
+def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
+    """Counts, KPIs, alerts, and where tables and report are."""
+    earlier = [f"{one.day}: {one.why}, {_fate(one)}" for one in outcome.earlier]
+    if outcome.own.kept:
+        return "\n".join(["", *earlier, f"{outcome.own.day}: {outcome.own.kept}", f"tables: {settings.warehouse}"])
+    scored = outcome.scored
+    counts, kpis = scored.counts, scored.kpis
+    lines = [
+        "",
+        *earlier,
+        f"{scored.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
+        f" + rejected {counts.rejected:,}",
+    ]
+    scales = {kpi.name: kpi.scale for kpi in row_rubric(MONITORING_RUBRIC).quotients if kpi.target}
+    for name, scale in scales.items():
+        value, met = kpis[name], kpis[f"{name}_met"]
+        shown = "no rows" if value is None else _figure(value, scale)
+        verdict = {True: "met", False: "missed", None: "-"}[met]
+        lines.append(f"  {name:<22} {shown:>8}   target {_figure(kpis[f'{name}_target'], scale, 0)}: {verdict}")
+    facts = [fact for fact in scored.alerts if fact.tenant_id == ALL_TENANTS]
+    if facts:
+        lines.append("alerts:")
+    for fact in facts:
+        if fact.count is not None:
+            count = f"{fact.count:,} of {fact.rows:,}"
+        else:
+            scale = scales[fact.rule.removeprefix(KPI_RULE)]
+            count = f"{_figure(fact.value, scale)} (target {_figure(fact.limit, scale, 0)})"
+        usual = f", usually {', '.join(map(str, fact.usual))}" if fact.usual else ""
+        lines.append(f"  {fact.level:<9} {fact.rule:<26} {count}{usual}")
+    lines += [f"tables: {settings.warehouse}", f"report: {scored.report}"]
+    if outcome.site.path:
+        lines.append(f"site: {outcome.site.path}")
+    return "\n".join(lines)
+
+
+def _fate(one: TriedDay) -> str:
+    """What became of an earlier day."""
+    if one.kept:
+        return "kept as it was"
+    return "scored" if one.complete else "not complete"
+
+
+def _figure(value: float | None, scale: int, digits: int = 1) -> str:
+    """A rate (scale 1) as a percentage, a mean as points, rounded as reports round them."""
+    return percent(value, digits) if scale == 1 else score_text(value, digits)
+
+
+def inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
+    """The scored test runs with their means and reports, and how many files were left alone.
+
+    `asked` says whether the judge was to be asked: that there was none is then said.
+    """
+    lines = [f"test runs: {len(inbox.scored)} scored, {len(inbox.failures)} failed, {inbox.known} scored before"]
+    for run in inbox.scored:
+        means = (
+            f"{name} {value['mean']:.2f}"
+            for name, value in run.summary["set"].items()
+            if isinstance(value, Mapping) and value.get("mean") is not None
+        )
+        lines.append(
+            f"  {run.name} ({run.summary['rubric']}): {', '.join(means)}\n    report: {run.folder / 'report.md'}"
+        )
+    unanswered = sum(run.summary["judge"]["by_status"].get("no_judge", 0) for run in inbox.scored)
+    if unanswered and asked:
+        lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
+    if inbox.arriving:
+        lines.append(f"  still arriving, left for the next run: {', '.join(inbox.arriving)}")
+    return "\n".join(lines)
+
+
+def inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "scored": [{"name": run.name, "folder": str(run.folder), "summary": run.summary} for run in inbox.scored],
+        "failures": list(inbox.failures),
+        "known": inbox.known,
+        "arriving": list(inbox.arriving),
+    }
+
+
+def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
+    """The same for programs."""
+    scored = outcome.own.outcome
+    return {
+        "run_id": scored and scored.run_id,
+        "day": str(outcome.own.day),
+        "kept": outcome.own.kept and str(outcome.own.kept),
+        "counts": scored and asdict(scored.counts),
+        "kpis": scored and scored.kpis,
+        "alerts": [asdict(fact) for fact in scored.alerts] if scored else [],
+        "report": scored and str(scored.report),
+        "site": str(outcome.site.path) if outcome.site.path else None,
+        "earlier": [
+            {
+                "day": str(one.day),
+                "why": one.why,
+                "kept": one.kept is not None,
+                "counts": one.outcome and asdict(one.outcome.counts),
+            }
+            for one in outcome.earlier
+        ],
+        "problems": list(outcome.problems),
+        "test_runs": inbox_dict(outcome.test_runs) if outcome.test_runs else None,
+    }

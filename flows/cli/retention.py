@@ -1,0 +1,71 @@
+"""`aqb prune`, `aqb erase`: what is taken away, by age or for one session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from flows.cli.terminal import Json, print_json
+from scoring.errors import UsageError
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be taken away.")]
+
+_OUT_OF_REACH = (
+    "out of reach: the source (a session that is there stays there), files written by `aqb score` and `aqb golden`, "
+    "backups, messages that Slack has taken"
+)
+
+
+def prune(
+    older_than: Annotated[str, typer.Option(help="Age in days, of what is taken away.", metavar="DAYSd")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Take away texts, judgements and messages of old days, and leftovers of killed runs. Scores and KPIs stay.
+
+    Example: aqb prune --older-than 400d --dry-run
+    """
+    from flows.runtime.clock import now, today
+    from tasks import retention
+    from tasks.config.settings import load_settings
+
+    if not (days := re.fullmatch("([1-9][0-9]{0,4})d", older_than)):
+        raise UsageError(f"'{older_than}' is no age in days", where="--older-than", fix="for example 400d")
+    settings = load_settings()
+    before = today(settings.time_zone) - timedelta(days=int(days[1]))
+    found = retention.prune(settings, before, now(), dry_run=dry_run)
+    _show(found, f"older than {before}", dry_run=dry_run, as_json=as_json)
+
+
+def erase(
+    session: Annotated[str, typer.Option(help="The session's id, as the source has it.", metavar="ID")],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Take a session's texts and id out of every table, report and message, and out of every later run.
+
+    Example: aqb erase --session 3f2a91 --dry-run
+    """
+    from flows.runtime.clock import now
+    from tasks import retention
+    from tasks.config.settings import load_settings
+
+    if not session:
+        raise UsageError("the session id is empty", where="--session", fix="give it as the source has it")
+    found = retention.erase(load_settings(), session, now(), dry_run=dry_run)
+    _show(found, "of the session", dry_run=dry_run, as_json=as_json)
+    if not as_json:
+        typer.echo(_OUT_OF_REACH)
+
+
+def _show(found: Mapping[str, int], what: str, *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"dry_run": dry_run, "counts": found})
+        return
+    typer.echo(f"{'would take away' if dry_run else 'taken away'}, {what}:")
+    for place, count in found.items():
+        typer.echo(f"  {place:<28} {count:,}")

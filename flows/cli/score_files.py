@@ -1,0 +1,152 @@
+"""`aqb score`: files into a folder, without Prefect, a server or a database."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.cli.progress import Show, progress, show_nobody
+from flows.cli.scored_file import ScoredFile
+from scoring.catalog import MONITORING_RUBRIC, row_rubric, rubric_of
+from scoring.chat.rubric import RowRubric
+from scoring.days import Window
+from scoring.errors import InputError, StorageError, UsageError
+from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles, FileFailure, RowBatch
+from tasks.config.settings import Settings
+from tasks.files.discovery import matching_files
+from tasks.reports.chat_folder import write_score_folder
+from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
+from tasks.testruns.scoring import RunChoices
+
+if TYPE_CHECKING:
+    from tasks.judge.client import Estimate
+
+_CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
+
+
+def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
+    """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
+
+    A run that cannot be scored does not stop the others; the error of a single one is raised.
+
+    Raises:
+        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options for chat rows.
+        InputError: an input matches nothing.
+        StorageError: `out` cannot be written.
+    """
+    files = _files(inputs, choices, out)
+    if _are_chat_rows(files, choices.rubric):
+        with progress("score", "rows") as show:
+            summary = score_to_folder(inputs, choices.rubric or MONITORING_RUBRIC, out, settings, show)
+        return [ScoredFile("", out, summary)]
+    from flows.cli.score_runs import score_test_runs  # with the judge and its database: a second that chat rows save
+
+    return score_test_runs(files, choices, out, settings)
+
+
+def estimate_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings: Settings) -> dict[str, Estimate]:
+    """What judging each test run would take, by the file's name; chat rows are never judged. Nothing is written.
+
+    Raises:
+        UsageError: a wrong choice, or a budget without a price.
+        InputError: an input matches nothing, or a file cannot be read.
+    """
+    files = _files(inputs, choices, out)
+    if _are_chat_rows(files, choices.rubric):
+        raise UsageError(
+            "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
+        )
+    from flows.cli.score_runs import estimate_test_runs
+
+    return estimate_test_runs(files, choices, settings)
+
+
+def score_to_folder(
+    inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings, show: Show = show_nobody
+) -> dict[str, Any]:
+    """Scores all chat rows of the inputs and writes tables, summary and report to `out`; returns the summary.
+
+    `show` is told how many rows were read.
+
+    Raises:
+        UsageError: no such rubric.
+        InputError: an input matches nothing.
+        StorageError: `out` cannot be written.
+    """
+    rubric = row_rubric(rubric_id)
+    source = _WatchedFiles(inputs, out, show)
+    staging = out / ".staging"
+    try:
+        shutil.rmtree(staging, ignore_errors=True)
+        outcome = score_chat_rows(
+            source,
+            rubric,
+            time_zone=settings.time_zone,
+            window=None,
+            staging=staging,
+            keep_text=settings.monitoring.keep_text,
+        )
+        return write_score_folder(out, outcome, source.fingerprint())
+    except OSError as error:
+        raise StorageError(
+            f"cannot write: {error.strerror or error}", where=str(out), fix="choose another --out folder"
+        ) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+class _WatchedFiles(ChatRowFiles):
+    """Files whose rows are counted before the eyes of people."""
+
+    def __init__(self, inputs: Sequence[str], out: Path, show: Show) -> None:
+        super().__init__(inputs, out)
+        self._show = show
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
+        """The same batches."""
+        rows = 0
+        for batch in super().batches(window):
+            rows += batch.rows_in if isinstance(batch, RowBatch) else 0
+            yield batch
+            del batch  # before the next one is read
+            self._show(rows, None, "")
+
+
+def _files(inputs: Sequence[str], choices: RunChoices, out: Path) -> tuple[Path, ...]:
+    """The files to score, when the choices fit them; what an earlier call wrote to `out` is none of them."""
+    agent_type_of(FileFacts("", ()), option=choices.agent_type)
+    files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS), out)
+    if any(Path(given).is_dir() and Path(given).resolve() == out.resolve() for given in inputs):
+        raise UsageError(
+            "the scores would be written among the files that they are made of, and read as such the next time",
+            where=str(out),
+            fix=f"choose another --out folder, such as {out / 'scores'}",
+        )
+    if (choices.options or choices.agent_type) and _are_chat_rows(files, choices.rubric):
+        raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
+    return files
+
+
+def _are_chat_rows(files: Sequence[Path], rubric_id: str) -> bool:
+    if rubric_id:
+        return isinstance(rubric_of(rubric_id), RowRubric)
+    chat = [path for path in files if _is_chat_file(path)]
+    if chat and len(chat) < len(files):
+        raise UsageError(
+            f"chat rows and test runs in one call: {chat[0].name} holds chat rows",
+            fix="score them in two calls, into two folders",
+        )
+    return bool(chat)
+
+
+def _is_chat_file(path: Path) -> bool:
+    if path.suffix.lower() in _CHAT_ENDINGS:
+        return True
+    try:
+        return layout_of(headers_of(path)) is Layout.CHAT
+    except InputError:
+        return False  # whoever reads it next says what is wrong with it

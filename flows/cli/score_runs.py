@@ -1,0 +1,74 @@
+"""Test runs of files into folders, with the judge where it is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from flows.cli.judge_progress import estimated_run, judged_run
+from flows.cli.scored_file import ScoredFile
+from scoring.errors import InputError, UsageError
+from tasks.config.settings import Settings
+from tasks.judge.budget import Budget
+from tasks.judge.client import Estimate
+from tasks.reports.testrun_folder import write_run_folder
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, plan_of, score_run
+
+_UNSAFE = re.compile(r"[^\w.()-]+")
+
+
+def score_test_runs(files: Sequence[Path], choices: RunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
+    """Scores a single run into `out`, several into sub-folders of it; one that fails does not stop the others.
+
+    Raises:
+        UsageError, InputError: why a single run cannot be scored.
+        StorageError: `out` cannot be written.
+    """
+    budget = Budget(settings.judge) if settings.judge.enabled else None
+    if len(files) == 1:
+        return [ScoredFile(files[0].name, out, _score_test_run(files[0], choices, out, settings, budget))]
+    return [_scored(path, choices, folder, settings, budget) for path, folder in _folders(files, out).items()]
+
+
+def estimate_test_runs(files: Sequence[Path], choices: RunChoices, settings: Settings) -> dict[str, Estimate]:
+    """What judging each run would take, by the file's name. Nothing is written."""
+    return {
+        path.name: estimated_run(plan_of(read_run_file(path), choices, settings.rubric_options), settings)
+        for path in files
+    }
+
+
+def _scored(path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None) -> ScoredFile:
+    try:
+        return ScoredFile(path.name, folder, _score_test_run(path, choices, folder, settings, budget))
+    except (InputError, UsageError) as error:
+        return ScoredFile(path.name, folder, error=error)
+
+
+def _score_test_run(
+    path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None
+) -> dict[str, Any]:
+    """Scores one run into a folder; with a budget, the judge is asked within it."""
+    plan = plan_of(read_run_file(path), choices, settings.rubric_options)
+    judged = judged_run(plan, settings, budget) if budget else None
+    return write_run_folder(folder, score_run(plan, judged.verdicts if judged else {}), path, judged)
+
+
+def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:
+    """A folder for each file: its name, with a hash of its path where two files have the same."""
+    names = {path: safe_name(path.stem) for path in files}
+    taken = [name.casefold() for name in names.values()]
+    return {
+        path: out
+        / (name if taken.count(name.casefold()) == 1 else f"{name}-{sha256(str(path).encode()).hexdigest()[:8]}")
+        for path, name in names.items()
+    }
+
+
+def safe_name(name: str) -> str:
+    """A file's name as a folder's name, on every system."""
+    return _UNSAFE.sub("_", name).strip("._ ")[:80] or "run"

@@ -1,0 +1,79 @@
+"""What `aqb score` says: counts and figures of each input, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flows.cli.scored_file import ScoredFile
+
+
+def score_text(scored: ScoredFile, *, asked: bool) -> str:
+    """Counts, KPIs or means, and where the files are; one line for an input that could not be scored.
+
+    `asked` says whether the judge was to be asked: without an endpoint it was not.
+    """
+    if scored.summary is None:
+        return f"{scored.name}: not scored"
+    counts = scored.summary["counts"]
+    lines = [
+        f"{scored.name + ': ' if scored.name else ''}{scored.summary['rubric']} {scored.summary['rubric_version']}, "
+        f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
+        f" + rejected {counts['rejected']:,}"
+    ]
+    if "kpis" in scored.summary:
+        lines += [_kpi_line(name, kpi) for name, kpi in scored.summary["kpis"].items()]
+    else:
+        lines += [
+            _mean_line(name, value) for name, value in scored.summary["set"].items() if isinstance(value, Mapping)
+        ]
+        if unanswered := scored.summary["judge"]["by_status"].get("no_judge"):
+            lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
+    lines.append(f"  report: {scored.folder / 'report.md'}")
+    return "\n".join(lines)
+
+
+def no_judge_text(unanswered: int, *, asked: bool) -> str:
+    """That nobody was asked, and what it takes to ask; `asked` says whether somebody wanted to."""
+    ask = (
+        "there is nobody to ask: set OPENAI_API_KEY or judge.base_url"
+        if asked
+        else "--judge asks one (OPENAI_API_KEY or judge.base_url)"
+    )
+    return f"no judge: what {unanswered:,} questions would tell is NULL; {ask}"
+
+
+def score_errors(scored: Sequence[ScoredFile]) -> list[str]:
+    """A line for each thing that went wrong."""
+    lines = []
+    for one in scored:
+        if one.error:
+            lines.append(f"error: {one.error}")
+        if one.summary is None:
+            continue
+        lines += [f"error: {failure['error']}" for failure in one.summary["data_quality"].get("failed_files", [])]
+        statuses = one.summary["judge"]["by_status"]
+        if unanswered := {name: count for name, count in statuses.items() if name not in ("ok", "no_judge")}:
+            counts = ", ".join(f"{count:,} {name}" for name, count in unanswered.items())
+            lines.append(f"questions without a verdict: {counts}; their queries are marked for manual review")
+        if rejected := one.summary["counts"]["rejected"]:
+            lines.append(f"{rejected} rows rejected: {one.folder / 'rejected.parquet'} says which and why")
+    return lines
+
+
+def failed(scored: Sequence[ScoredFile]) -> bool:
+    """Whether something was rejected or failed."""
+    return bool(score_errors(scored))
+
+
+def _kpi_line(name: str, kpi: Mapping[str, Any]) -> str:
+    met = {True: "yes", False: "no", None: "-"}[kpi["met"]]
+    return f"  {name}: {_number(kpi['value'], 'no rows')} (target {kpi['target']}, met: {met})"
+
+
+def _mean_line(name: str, value: Mapping[str, Any]) -> str:
+    return f"  {name}: {_number(value.get('mean'), 'not known')} (n {value.get('n', '-')})"
+
+
+def _number(value: float | None, without: str) -> str:
+    return without if value is None else f"{value:.4g}"

@@ -1,0 +1,52 @@
+"""`aqb thresholds`: whether the data still says what the thresholds were drawn from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.cli.terminal import FirstDay, Json, LastDay, print_json
+from scoring.errors import UsageError
+
+
+def thresholds(
+    first: FirstDay,
+    last: LastDay,
+    out: Annotated[Path | None, typer.Option(help="Write the report to this markdown file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rebuild the evidence behind the thresholds from scored chat rows. It never changes a threshold.
+
+    Example: aqb thresholds --from 2026-02-01 --to 2026-02-19
+    """
+    from scoring.days import days_between
+    from scoring.rubrics.ola_monitoring import RUBRIC
+    from scoring.rubrics.ola_monitoring.evidence import threshold_evidence
+    from tasks.chat.queries import SCORES
+    from tasks.config.settings import load_settings
+    from tasks.files.atomic import write_text
+    from tasks.reports.markdown.threshold_evidence import evidence_dict, evidence_markdown
+    from tasks.warehouse import open_warehouse
+
+    if last < first:
+        raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
+    settings = load_settings()
+    warehouse = open_warehouse(settings.warehouse, settings)
+    rows = warehouse.read(SCORES, days_between(first.date(), last.date()), RUBRIC.scores_schema)
+    if rows is None:
+        raise UsageError(
+            f"no scored rows from {first:%Y-%m-%d} to {last:%Y-%m-%d}",
+            where=warehouse.url,
+            fix="score these days first: aqb nightly --date D",
+        )
+    evidence = threshold_evidence(rows)
+    text = evidence_markdown(evidence, f"{first:%Y-%m-%d} ~ {last:%Y-%m-%d}")
+    if out:
+        write_text(out, text)
+        typer.echo(f"{evidence.rows} rows: {out}", err=as_json)
+    if as_json:
+        print_json(evidence_dict(evidence))
+    elif not out:
+        typer.echo(text, nl=False)

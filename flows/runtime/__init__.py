@@ -1,0 +1,1 @@
+"""What every flow runs in: Prefect's environment, recorder of runs, logs, telemetry, clock, schedules."""

@@ -1,0 +1,138 @@
+"""A run on its way into the ledger: from its start, step by step, to its end, however it ends."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+from flows.runtime.clock import now
+from flows.runtime.logs import lines_of_run
+from flows.runtime.telemetry import measure_run, run_attributes, span
+from scoring.errors import AqbError
+from tasks.chat.tables import RUNS
+from tasks.state.leases import Leases, in_turn
+from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
+from tasks.warehouse import Warehouse
+
+_LOG = logging.getLogger(__name__)
+
+
+class Recording:
+    """A run that goes on. Every step and what is found on the way is in the ledger before the next step begins."""
+
+    def __init__(self, ledger: RunLedger, run: Run) -> None:
+        self.run = run
+        self._ledger = ledger
+        self._steps = 0
+        ledger.save(run)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[dict[str, int]]:
+        """Keeps one step; what the block puts into the dictionary becomes its counts."""
+        self._steps += 1
+        counts: dict[str, int] = {}
+        going = RunStep(self.run.run_id, self._steps, name, now(), counts=counts)
+        self._ledger.save_step(going)
+        try:
+            with span(name) as attributes:
+                yield counts
+                attributes.update({f"aqb.{part}": count for part, count in counts.items()})
+        except BaseException as error:
+            error.add_note(f"step {name}")
+            self._end_step(going, "failed")
+            raise
+        self._end_step(going, "completed")
+
+    def _end_step(self, step: RunStep, outcome: str) -> None:
+        ended = now()
+        self._ledger.save_step(replace(step, finished_at=ended, outcome=outcome))
+        seconds = (ended - step.started_at).total_seconds()
+        _LOG.info("%s %s: %s in %.2f s", step.step, self.run.score_date, outcome, seconds)
+
+    def note(self, **found: Any) -> None:
+        """What has become known of the run; it is kept when the run ends."""
+        self.run = replace(self.run, **found)
+
+    def ends(self, outcome: str, **found: Any) -> Run:
+        """The run as the ledger will keep it when its block ends."""
+        self.run = replace(self.run, finished_at=now(), outcome=outcome, **found)
+        return self.run
+
+    def keep(self) -> None:
+        """The last entry."""
+        self._ledger.save(self.run)
+        measure_run(self.run)
+        _LOG.info(
+            "%s %s: %s, %s rows in, %s scored, %s excluded, %s rejected",
+            *(self.run.kind, self.run.score_date, self.run.outcome),
+            *(self.run.rows_in, self.run.scored, self.run.excluded, self.run.rejected),
+        )
+
+
+@contextmanager
+def recorded(
+    ledger: RunLedger,
+    state_url: str,
+    kind: str,
+    day: date,
+    *,
+    rubric: str = "",
+    rubric_version: str = "",
+    inputs: list[dict[str, Any]] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Iterator[Recording]:
+    """Keeps a run as long as the block lasts, and holds its id, so that others can tell whether it is alive.
+
+    The block says how the run ends (`ends`), unless it fails.
+    """
+    run = Run(
+        run_id=uuid.uuid4().hex,
+        kind=kind,
+        score_date=day,
+        rubric=rubric,
+        rubric_version=rubric_version,
+        code_version=version("aqb"),
+        started_at=now(),
+        inputs=inputs or [],
+        parameters=parameters,
+    )
+    with (
+        closing(Leases(state_url)) as leases,
+        leases.held(run.run_id, wait_s=0),
+        lines_of_run(run.run_id),
+        span(f"run {kind}") as attributes,
+    ):
+        recording = Recording(ledger, run)
+        try:
+            yield recording
+        except BaseException as error:
+            if recording.run.outcome == "running":
+                recording.ends("failed", message=reason_of(error))
+            raise
+        finally:
+            recording.keep()
+            attributes.update(run_attributes(recording.run))
+
+
+def reason_of(error: BaseException) -> str:
+    """Why something failed, fit to be kept: what other libraries say may quote a cell, so that only its kind is."""
+    return f"{type(error).__name__}: {error}" if isinstance(error, AqbError) else f"{type(error).__name__}: see the log"
+
+
+def publish_runs(warehouse: Warehouse, ledger: RunLedger, state_url: str, day: date, ending: Run | None = None) -> None:
+    """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be, unless they stand there.
+
+    Read and written by one run at a time: the table is never older than what an earlier writer has put there.
+    """
+    with in_turn(warehouse, state_url, RUNS):
+        runs, published = ledger.frame_of_day(day, ending), warehouse.read(RUNS, [day])
+        told_apart = runs.select("run_id", "outcome").rows()
+        known = [] if published is None else published.select("run_id", "outcome").collect().rows()
+        if sorted(told_apart) != sorted(known):
+            warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [runs])

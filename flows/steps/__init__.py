@@ -1,0 +1,1 @@
+"""What a flow is composed of: the day, the site, alerts, failure hooks, subscriptions."""

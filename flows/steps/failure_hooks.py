@@ -1,0 +1,167 @@
+"""What Prefect calls when a flow run fails, crashes or is cancelled: people are told, whatever the settings are like.
+
+Hooks may run in another process than the flow, and after the very things that they need have broken. Where the settings
+cannot be read, the default webhook is told; where the state database cannot be used, Slack is told without it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+from prefect import Flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterId,
+    TaskRunFilter,
+    TaskRunFilterState,
+    TaskRunFilterStateType,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.sorting import TaskRunSort
+from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
+
+from flows.runtime.clock import now
+from flows.steps.alerts import Saying, announce
+from flows.steps.subscriptions import subscriptions
+from scoring.alerting.failure_messages import EndedFlow, FlowState, failure_message
+from scoring.alerting.messages import Message
+from scoring.alerting.routing import RouteFilter
+from scoring.errors import AqbError, StorageError, UsageError
+from tasks.alerts.outbox import Letter
+from tasks.alerts.slack.mentions import with_mention
+from tasks.config.settings import Settings, load_settings
+from tasks.state.run_ledger import INTRADAY
+
+_STATES: dict[StateType, FlowState] = {
+    StateType.FAILED: "failed",
+    StateType.CRASHED: "crashed",
+    StateType.CANCELLING: "cancelled",
+    StateType.CANCELLED: "cancelled",
+}
+
+
+def tell_of_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Tells who hears of the pipeline that a flow run did not complete; once for each run and state."""
+    error, reason = _error(state)
+    if error == "KeyboardInterrupt":
+        return  # whoever pressed Ctrl-C knows
+    given = flow_run.parameters
+    _tell(
+        EndedFlow(
+            flow=flow.name,
+            run_name=flow_run.name,
+            run_id=str(flow_run.id),
+            state=_STATES[state.type],
+            error=error,
+            reason=reason,
+            step=_failed_step(flow_run),
+            tries=max(1, flow_run.run_count),
+            max_tries=(flow.retries or 0) + 1,
+            rerun=_rerun(flow.name, given),
+        ),
+        _settings_of(given.get("settings")),
+    )
+
+
+def tell_without_flow(command: str, error: AqbError, settings: Settings | None = None) -> None:
+    """Tells of an error that no flow is left to tell of; once a day, command and error.
+
+    Without settings, which may be what is wrong, the default webhook hears it.
+    """
+    name, kind = f"aqb {command}", type(error).__name__
+    run_id = f"{command}-{kind}-{now():%Y-%m-%d}"
+    _tell(EndedFlow(command, name, run_id, "failed", kind, str(error), None, 1, 1, name), settings or _defaults())
+
+
+def _tell(ended: EndedFlow, settings: Settings) -> None:
+    messages = failure_message(ended)
+
+    def to(route: RouteFilter, _: set[str]) -> list[Message]:
+        return [one for one in messages if route.hears_pipeline(one.level)]
+
+    try:
+        announce(settings, [Saying("", to)])
+    except (StorageError, UsageError):  # the state database, or its address, may be what the run died of
+        for one in subscriptions(settings.alerts):
+            for message in to(one.filter, set()) if one.post else []:
+                assert one.post
+                one.post.post(_letter(one.name, with_mention(message, one.destination.mention)), None)
+
+
+def _letter(route: str, message: Message) -> Letter:
+    """A message that no outbox holds."""
+    return Letter(
+        id=0,
+        route=route,
+        kind=message.kind,
+        level=message.level,
+        thread="",
+        text=message.text,
+        blocks=message.blocks,
+        created_at=now(),
+    )
+
+
+def _error(state: State[Any]) -> tuple[str, str]:
+    """The class of what ended a run, and what it says: all of an error for people, of others the first line.
+
+    Another process has only what the state says of it, and so has a run that is being cancelled: it has no result yet.
+    """
+    try:
+        error = state.result(raise_on_failure=False)
+    except (MissingResult, UnfinishedRun):
+        error = None
+    if isinstance(error, AqbError):
+        return type(error).__name__, str(error)
+    if isinstance(error, BaseException):
+        return type(error).__name__, (str(error).splitlines() or [""])[0]
+    return state.name or str(state.type), ((state.message or "").splitlines() or [""])[0]
+
+
+def _settings_of(given: Any) -> Settings:
+    """The settings of a run: those it was given, as far as Prefect keeps them, else those of its folder."""
+    if isinstance(given, Settings):
+        return given
+    options = {name: given[name] for name in ("alerts", "reports", "state_url", "time_zone")} if given else {}
+    try:
+        return load_settings(**options)
+    except UsageError:
+        return _defaults()
+
+
+def _defaults() -> Settings:
+    """What is left when the settings are broken: the default webhook and the default state database."""
+    defaults = Settings.model_construct()
+    return defaults.model_copy(update={"state_url": os.environ.get("AQB_STATE_URL", defaults.state_url)})
+
+
+def _failed_step(flow_run: FlowRun) -> str | None:
+    """The task run that failed first; None outside of one, or where Prefect cannot be asked any more."""
+    failed = TaskRunFilterStateType(any_=[StateType.FAILED, StateType.CRASHED])
+    try:
+        with get_client(sync_client=True) as client:
+            steps = client.read_task_runs(
+                flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[flow_run.id])),
+                task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=failed)),
+                sort=TaskRunSort.END_TIME_DESC,
+                limit=200,
+            )
+    except (httpx.HTTPError, PrefectException):
+        return None
+    return steps[-1].name if steps else None
+
+
+def _rerun(flow: str, given: Mapping[str, Any]) -> str:
+    """The command that does a run once more."""
+    if flow == "backfill":
+        options = "".join(f" --{name}" for name in ("force", "alerts") if given.get(name))
+        return f"aqb backfill --from {given['first']} --to {given['last']}{options}"
+    if flow == "nightly":
+        if given.get("kind") == INTRADAY:
+            return "aqb nightly --intraday"
+        return f"aqb nightly --date {given['day']}" if given.get("day") else "aqb nightly"
+    return f"aqb {flow}"

@@ -1,0 +1,58 @@
+"""The report site as a step of a run: built from the warehouse, linked from Prefect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect.artifacts import create_link_artifact
+from prefect.client.schemas.objects import State
+
+from flows.runtime.task_policy import step
+from tasks.alerts.day_digest import Reports
+from tasks.config.settings import Settings
+from tasks.reports.site.build import build_pages
+from tasks.state.leases import in_turn
+from tasks.warehouse import open_warehouse
+
+_LONGEST_BUILD_S = 900.0
+
+
+@dataclass(frozen=True)
+class SiteOutcome:
+    """The first page of the site, or what kept it from being built."""
+
+    path: Path | None
+    problems: tuple[str, ...] = ()
+
+
+@step("site", run_name="site", timeout_s=1800)
+def build_site(settings: Settings) -> Path:
+    """Builds the site beside the reports and shows where it is as Prefect artifacts.
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    warehouse = open_warehouse(settings.warehouse, settings)
+    # Whoever reads the tables later writes the pages later.
+    with in_turn(warehouse, settings.state_url, "site", _LONGEST_BUILD_S):
+        built = build_pages(warehouse, Path(settings.reports), settings.time_zone)
+    _link(settings, built.path, "report-site", "품질 현황")
+    if built.last_day_page:
+        _link(settings, built.last_day_page, "report-last-day", "마지막으로 채점한 날")
+    return built.path
+
+
+def site_after(settings: Settings) -> SiteOutcome:
+    """Builds the site at the end of a run. What fails here must not fail the run: the tables are written."""
+    state: State[Path] = build_site(settings, return_state=True)
+    result = state.result(raise_on_failure=False)
+    if isinstance(result, Path):
+        return SiteOutcome(result)
+    return SiteOutcome(None, (f"the report site could not be built: {type(result).__name__}: {result}",))
+
+
+def _link(settings: Settings, page: Path, key: str, text: str) -> None:
+    """Where people find a page: at the served address, else on this machine."""
+    served = Reports(Path(settings.reports), settings.alerts.reports_url).address(page)
+    create_link_artifact(key=key, link=served or page.resolve().as_uri(), link_text=text)
