@@ -27,7 +27,7 @@ test-bigquery: setup
 # What takes an hour: processes killed at random moments, a thousand times, and deliveries two hundred times.
 soak: setup
 	$(MAKE) --jobs=2 --output-sync=target kills-nightly kills-backfill
-	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/slack/test_slack_kills.py
+	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/alerts/test_slack_kills.py
 
 kills-nightly kills-backfill: kills-%:
 	FAULT_KILLS=1000 .venv/bin/python -m pytest -s tests/faults/test_kills.py -k $*

@@ -32,11 +32,11 @@ from tasks.config.settings import Settings
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tests.bigquery.conftest import Emulator
+from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.cases.ola_monitoring.adversarial import FIXED, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
 from tests.fakes.bigquery_proxy import Proxy, proxy_to
 from tests.fakes.googlesql import CHAT_ROWS
-from tests.tasks.made_rows import DAY, best, plain, refused
 
 TABLES = ("monitoring_scores", "monitoring_excluded", "monitoring_kpis", "monitoring_crosstab", "rejected", "alerts")
 SEOUL = "Asia/Seoul"

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, ConsoleMessage, Dialog, expect, sync_pl
 from playwright.sync_api import Page as Tab
 
 from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, refused
+from tests.builders.site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
 from tests.samples.chat_rows import generate_chat_rows
-from tests.tasks.made_rows import DAY, refused
-from tests.tasks.made_site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from html import escape
 
 from scoring.alerting.block_kit import Block, Inline
-from tests.scoring.alerting.made_messages import MADE
+from tests.builders.alert_messages import MADE
 
 STYLE = """
 body { margin: 0; padding: 16px 20px; width: 700px; background: #fff; color: #1d1c1d;

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from tasks.state.run_ledger import RunLedger
+from tests.builders.chat_rows import DAY
 from tests.fakes.cuttable_proxy import CuttableProxy
 from tests.faults.processes import SAID
 from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, results, world_in
-from tests.tasks.made_rows import DAY
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.chat_rows import DAY
 from tests.faults.processes import CHANGES
 from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, outcomes, results, world_in
-from tests.tasks.made_rows import DAY
 
 KILLS = int(os.environ.get("FAULT_KILLS", "2"))
 SEED = int(os.environ.get("FAULT_SEED", "7"))

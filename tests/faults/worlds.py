@@ -16,10 +16,10 @@ from typing import Any
 import polars as pl
 
 from tasks.state.run_ledger import RunLedger
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import FakeSlack
 from tests.faults.processes import Work, started
-from tests.tasks.made_rows import DAY, best, plain, refused, write_rows
 
 BACKFILL, NIGHTLY = "backfill", "nightly"
 SAMPLE = Path("tasks/samples/inbox/resume_agent_sample.xlsx").resolve()

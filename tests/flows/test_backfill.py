@@ -20,8 +20,8 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import BACKFILL, Run, RunLedger, RunStep
 from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.flows.conftest import Command
-from tests.tasks.made_rows import DAY, best, plain, refused, write_rows
 
 A_DAY = 24 * 60
 LAST = DAY + timedelta(days=3)

@@ -17,9 +17,9 @@ from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.reports.markdown.monitoring import monitoring_report
 from tasks.state.run_ledger import RunLedger
+from tests.builders.chat_rows import DAY, plain, write_rows
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
-from tests.tasks.made_rows import DAY, plain, write_rows
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 A_DAY = 24 * 60

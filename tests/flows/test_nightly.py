@@ -20,8 +20,8 @@ from scoring.errors import InputError, StorageError, UsageError
 from tasks.config.settings import InboxSettings, MonitoringSettings, Settings, load_settings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
-from tests.tasks.made_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
-from tests.tasks.made_runs import LONG_HEADER, long_row, write_csv
+from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
+from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")

@@ -15,8 +15,8 @@ from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from tasks.config.settings import InboxSettings, Settings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import open_warehouse
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
 from tests.flows.conftest import Command
-from tests.tasks.made_runs import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
 
 DAY, NEXT_DAY = date(2026, 3, 12), date(2026, 3, 13)
 TABLES = ("test_run_scores", "test_run_queries", "test_run_summaries")

@@ -31,7 +31,7 @@ from tasks.retention import ERASED_CELL, erase, prune
 from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
-from tests.tasks.made_rows import DAY, RUBRIC, best, plain, refused, write_rows
+from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET, SECRET_ANSWER = (

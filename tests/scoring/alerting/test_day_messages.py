@@ -18,8 +18,8 @@ from scoring.alerting.readable import readable
 from scoring.alerting.routing import RouteFilter
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.scoring.alerting.made_days import FIRST_DAY, KpiRow, context, days_of_facts, kpi_row, met
-from tests.scoring.alerting.made_messages import MADE
+from tests.builders.alert_days import FIRST_DAY, KpiRow, context, days_of_facts, kpi_row, met
+from tests.builders.alert_messages import MADE
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines
 
 SNAPSHOTS = Path(__file__).parents[2] / "cases" / "alerting"

@@ -8,7 +8,7 @@ import pytest
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident, incidents
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.scoring.alerting.made_days import FIRST_DAY, counted, days_of_facts, kpi_row, met
+from tests.builders.alert_days import FIRST_DAY, counted, days_of_facts, kpi_row, met
 
 Facts = dict[date, list[AlertFact]]
 

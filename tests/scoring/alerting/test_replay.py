@@ -11,7 +11,7 @@ from scoring.alerting.facts import AlertFact
 from scoring.alerting.replay import ReplayedMessage, replay
 from scoring.alerting.routing import RouteFilter
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.scoring.alerting.made_days import (
+from tests.builders.alert_days import (
     FIRST_DAY,
     RATES,
     KpiRow,

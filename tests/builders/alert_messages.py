@@ -1,0 +1,70 @@
+"""A digest and a page of an invented day, for snapshots and pictures."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.incidents import incidents
+from scoring.alerting.messages import Example, Message
+from scoring.alerting.routing import RouteFilter
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import FIRST_DAY, KpiRow, context, days_of_facts, kpi_row
+
+_DAYS = 12
+_WEEK = ([29, 31, 27, 30, 22, 19, 28], [6, 5, 7, 6, 4, 3, 6], [8, 7, 9, 8, 6, 5, 8], [3, 2, 3, 4, 2, 3, 3])
+_RULES = ("answer_failed", "final_failed", "weak_answer", "very_short_answer")
+_TEXTS = (
+    (
+        "모란재중공업 686973 배당 일정 알려줘",
+        "법률상 투자 자문에 해당하는 내용은 답변드릴 수 없습니다.",
+        "거절: 투자 자문(법률)",
+        12.5,
+    ),
+    (
+        "어제 거래량이 가장 많이 늘어난 종목 5개",
+        "죄송합니다. 질문을 이해하지 못했습니다.",
+        "질문을 이해하지 못함",
+        15.0,
+    ),
+    ("가온뜰로보틱스 최근 실적과 목표주가, 연락은 010-1234-5678", "", "답변이 너무 짧음", 16.3),
+    ("코스닥 반도체 장비주 비교해줘", "주식과 관련된 질문만 답변드릴 수 있습니다.", "거절: 주식 범위 밖", 17.5),
+    ("새솔미식품 3분기 매출", "금융 서비스 범위를 벗어난 질문입니다.", "거절: 금융 범위 밖", 18.8),
+)
+
+
+def _usual_day(number: int) -> dict[str, int]:
+    return {rule: counts[number % 7] for rule, counts in zip(_RULES, _WEEK, strict=True)}
+
+
+def _message(kind: str, last: dict[str, int], report_url: str = "") -> Message:
+    """The message of that kind about a day like the others but for the rules of `last`."""
+    rows: list[Sequence[KpiRow]] = []
+    for number in range(_DAYS):
+        row = kpi_row(_usual_day(number) | (last if number == _DAYS - 1 else {}))
+        rows.append([row, row | {"tenant_id": "t1"}])
+    day = FIRST_DAY + timedelta(_DAYS - 1)
+    facts = days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
+    ids = {row_id: hashlib.sha256(row_id.encode()).hexdigest()[:32] for fact in facts[day] for row_id in fact.row_ids}
+    examples = {row_id: Example(shown, *_TEXTS[int(row_id[-1])]) for row_id, shown in ids.items()}
+    about = context(rows[-1][0], examples, report=f"data/reports/monitoring-{day}.md", report_url=report_url)
+    found = day_messages(RouteFilter(), day, incidents(day, facts[day], facts, RUBRIC), about)
+    (message,) = (one for one in found if one.kind == kind)
+    return message
+
+
+def digest() -> Message:
+    """A Warning that rose, a rule that is new, the rest as usual."""
+    return _message(
+        "digest", {"very_short_answer": 11, "llm_blocked": 2}, "https://aqb.example.com/monitoring-2026-03-13.html"
+    )
+
+
+def page() -> Message:
+    """A Critical rule that tripled."""
+    return _message("page", {"answer_failed": 94, "final_failed": 7})
+
+
+MADE: dict[str, Callable[[], Message]] = {"digest": digest, "page": page}

@@ -1,0 +1,124 @@
+"""Warehouses made by hand or from the samples, and what a built site says: for tests of the report site."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scoring.chat.rubric import RowRubric
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_alerts, write_scored_day
+from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, plan_of, score_run
+from tasks.testruns.warehouse import write_test_run
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import RUBRIC, write_rows
+
+SAMPLE_RUNS = sorted(Path("tasks/samples/inbox").resolve().iterdir())
+
+
+def write_day(
+    warehouse: FolderWarehouse, day: date, rows: Iterable[Mapping[str, Any]], rubric: RowRubric = RUBRIC
+) -> None:
+    """Scores rows as those of one day, one a minute from noon on."""
+    noon = datetime.combine(day, time(3), UTC)
+    timed = [{**row, "timestamp": (noon + timedelta(minutes=n)).isoformat()} for n, row in enumerate(rows)]
+    with TemporaryDirectory() as folder:
+        source = write_rows(Path(folder) / "rows.jsonl", timed)
+        outcome = score_chat_rows(
+            ChatRowFiles([source]),
+            rubric,
+            time_zone="Asia/Seoul",
+            window=None,
+            staging=Path(folder) / "staging",
+            keep_text="flagged",
+        )
+        write_scored_day(warehouse, day, outcome)
+        write_alerts(warehouse, day, rubric, outcome.counts.rejected)
+
+
+def of_version(version: str) -> RowRubric:
+    """The rubric under another version."""
+    return replace(RUBRIC, version=version)
+
+
+def write_run(warehouse: FolderWarehouse, path: Path, day: date, rubric: str = "") -> None:
+    """Scores one test-run file without a judge."""
+    plan = plan_of(read_run_file(path), RunChoices(rubric=rubric), {})
+    write_test_run(warehouse, day, score_run(plan, {}))
+
+
+def build(warehouse: FolderWarehouse, folder: Path, span: int = SPAN_DAYS) -> BuiltSite:
+    """The site in `folder`."""
+    return build_pages(warehouse, folder, "Asia/Seoul", span)
+
+
+@dataclass
+class Page(HTMLParser):
+    """A page as a browser reads it: its text, its elements by name, and what stands in each script."""
+
+    path: Path
+    text: str = ""
+    title: str = ""
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
+    styles: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._open: list[str] = []
+        self.source = self.path.read_text(encoding="utf-8")
+        self.feed(self.source)
+        self.text = " ".join(self.text.split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._open.append(tag)
+        {"script": self.scripts, "style": self.styles}.get(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._open:
+            del self._open[len(self._open) - 1 - self._open[::-1].index(tag) :]
+
+    def handle_data(self, data: str) -> None:
+        inside = self._open[-1] if self._open else ""
+        if inside == "script":
+            self.scripts[-1] += data
+        elif inside == "style":
+            self.styles[-1] += data
+        else:
+            self.title += data if inside == "title" else ""
+            self.text += data + " "
+
+    def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        """The attributes of every element of that name that has these."""
+        wanted = {name.replace("_", "-"): value for name, value in attributes.items()}
+        return [found for name, found in self.elements if name == tag and wanted.items() <= found.items()]
+
+    @property
+    def charts(self) -> dict[str, Any]:
+        """The data of the charts."""
+        return dict(json.loads(self.scripts[0]))
+
+    @property
+    def ids(self) -> set[str]:
+        """Every anchor of the page."""
+        return {found["id"] for _, found in self.elements if found.get("id")}  # type: ignore[misc]
+
+
+def page(folder: Path, name: str = "index.html") -> Page:
+    """One page of a built site."""
+    return Page(folder / name)
+
+
+def pages(folder: Path) -> dict[str, Page]:
+    """Every page by its name."""
+    return {path.relative_to(folder).as_posix(): Page(path) for path in sorted(folder.rglob("*.html"))}

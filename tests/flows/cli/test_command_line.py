@@ -1,0 +1,367 @@
+"""`aqb` as people and cron call it: what it prints, what it answers, how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.main import get_command
+
+from flows.cli.app import app
+from scoring.catalog import rubrics
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.flows.conftest import Command
+
+
+def verbs_of(command: Any, *names: str) -> list[tuple[str, ...]]:
+    """Every command as it is typed, those of groups after their group."""
+    below = [verb for name, one in getattr(command, "commands", {}).items() for verb in verbs_of(one, *names, name)]
+    return ([names] if names else []) + below
+
+
+VERBS = verbs_of(get_command(app))
+
+
+@pytest.fixture
+def source(folder: Path) -> Path:
+    """Three scored rows and an excluded one at the place where settings look for them."""
+    return write_rows(
+        folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1), plain(2, llm_response=None), plain(24 * 60)]
+    )
+
+
+# --- Help ----------------------------------------------------------------------------------------------------------
+
+
+def test_help_names_every_verb_and_starts_at_once(installed_aqb: Command) -> None:
+    shown = installed_aqb("--help")
+    assert (shown.exit_code, shown.err) == (0, "")
+    names = {names[0] for names in VERBS}
+    assert names >= {"score", "nightly", "demo", "rows", "golden", "sql", "rubrics", "doctor"}
+    assert [name for name in names if f"\n  {name}" not in shown.out] == []
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_explains_itself_with_an_example(aqb: Command, verb: tuple[str, ...]) -> None:
+    shown = aqb(*verb, "--help")
+    assert shown.exit_code == 0
+    assert f"Example: aqb {' '.join(verb)}" in shown.out
+
+
+# --- Exit codes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Usage"),
+        (("scor",), "No such command"),
+        (("score",), "Missing argument"),
+        (("score", "a.csv"), "Missing option '--out'"),
+        (("score", "a.csv", "--out", "out", "--rubrik", "x"), "No such option"),
+        (("nightly", "--date", "yesterday"), "'--date'"),
+        (("nightly", "--date", "2026-02-30"), "'--date'"),
+        (("nightly", "--date", "2026-02-13", "--intraday"), "exclude each other"),
+        (("golden", "--from", "2026-02-14", "--to", "2026-02-13"), "swap the two days"),
+        (("golden", "--from", "2026-02-14"), "Missing option '--to'"),
+        (("rows",), "Missing argument"),
+        (("sql", "--dialect", "oracle"), "bigquery"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_is_wrong(aqb: Command, arguments: tuple[str, ...], said: str) -> None:
+    ended = aqb(*arguments)
+    assert ended.exit_code == 2
+    assert said in ended.err + (ended.out if not arguments else "")
+
+
+def test_a_wrong_rubric_ends_with_2_and_lists_those_that_exist(aqb: Command, source: Path) -> None:
+    ended = aqb("score", source, "--rubric", "ola", "--out", "out")
+    assert ended.exit_code == 2
+    assert "no rubric 'ola'" in ended.err
+    assert [rubric for rubric in rubrics() if rubric not in ended.err] == []
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("verb", [("doctor",), ("score", "a.csv", "--out", "out"), ("nightly",), ("sql",)])
+def test_wrong_settings_end_with_2_before_anything_is_done(
+    aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("AQB_TIME_ZONE", "Mars/Base")
+    ended = aqb(*verb)
+    assert ended.exit_code == 2
+    assert ended.err.startswith("error: ")
+    assert "Mars/Base" in ended.err
+    assert list(folder.iterdir()) == []
+
+
+def test_a_file_that_does_not_exist_ends_with_1_and_its_name(aqb: Command) -> None:
+    ended = aqb("score", "nowhere.csv", "--out", "out")
+    assert ended.exit_code == 1
+    assert ended.err.startswith("error: nowhere.csv: ")
+    assert not Path("out").exists()
+
+
+# --- aqb score -----------------------------------------------------------------------------------------------------
+
+
+def test_scoring_a_file_says_the_counts_and_where_the_results_are(installed_aqb: Command, source: Path) -> None:
+    ended = installed_aqb("score", str(source), "--rubric", "ola-monitoring", "--out", "out")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "rows in 4 = scored 3 + excluded 1 + rejected 0" in ended.out
+    assert "out/report.md" in ended.out
+    assert pl.read_parquet(source.parents[2] / "out" / "scores.parquet").height == 3
+    assert not (source.parents[2] / "out" / ".staging").exists()
+
+
+def test_json_is_the_summary_and_nothing_else(aqb: Command, source: Path) -> None:
+    ended = aqb("score", source, "--out", "out", "--json")
+    assert json.loads(ended.out) == json.loads(Path("out/summary.json").read_text("utf-8"))
+
+
+def test_rejected_rows_end_with_1_and_where_they_stand(aqb: Command, folder: Path) -> None:
+    rows = write_rows(folder / "rows.jsonl", [best(0), plain(1, output_tokens=-1)])
+    ended = aqb("score", rows, "--out", "out")
+    assert ended.exit_code == 1
+    assert "rows in 2 = scored 1 + excluded 0 + rejected 1" in ended.out
+    assert "1 rows rejected: out/rejected.parquet says which and why" in ended.err
+
+
+def test_a_broken_file_ends_with_1_and_the_others_are_scored(aqb: Command, source: Path) -> None:
+    (source.parent / "b.parquet").write_bytes(b"PAR1 and no more")
+    ended = aqb("score", "data/chat_rows", "--out", "out")
+    assert ended.exit_code == 1
+    assert "error: data/chat_rows/b.parquet: " in ended.err
+    assert "scored 3" in ended.out
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
+def test_nothing_but_a_broken_file_ends_with_1_and_an_empty_report(aqb: Command, folder: Path, content: bytes) -> None:
+    (folder / "rows.parquet").write_bytes(content)
+    ended = aqb("score", "rows.parquet", "--out", "out")
+    assert ended.exit_code == 1
+    assert "error: rows.parquet: " in ended.err
+    assert "rows in 0" in ended.out
+    assert pl.read_parquet("out/scores.parquet").is_empty()
+
+
+def test_a_file_without_rows_is_scored_as_such(aqb: Command, folder: Path) -> None:
+    (folder / "rows.csv").write_text("user_input,llm_response,input_tokens,output_tokens,timestamp\n")
+    ended = aqb("score", "rows.csv", "--out", "out")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "failure_rate: no" in ended.out  # no rows: neither 0 nor met
+
+
+@pytest.mark.parametrize("out", ["data/chat_rows/out", "data/chat_rows/out/again"])
+def test_what_was_written_within_the_input_is_not_read_the_next_time(aqb: Command, source: Path, out: str) -> None:
+    first, second = (aqb("score", "data/chat_rows", "--out", out, "--json") for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert json.loads(second.out) == json.loads(first.out)
+
+
+def test_scores_do_not_go_among_the_files_that_they_are_made_of(aqb: Command, source: Path) -> None:
+    ended = aqb("score", "data/chat_rows", "--out", "./data/chat_rows/")
+    assert ended.exit_code == 2
+    assert "choose another --out folder, such as data/chat_rows/scores" in ended.err
+    assert list(source.parent.iterdir()) == [source]
+
+
+def test_a_file_in_the_place_of_the_folder_ends_with_1(aqb: Command, source: Path) -> None:
+    ended = aqb("score", source, "--out", source)
+    assert ended.exit_code == 1
+    assert "choose another --out folder" in ended.err
+
+
+# --- aqb rows, aqb golden ------------------------------------------------------------------------------------------
+
+
+def row_ids(aqb: Command, source: Path) -> list[str]:
+    aqb("score", source, "--out", "scored")
+    return list(pl.read_parquet("scored/scores.parquet")["row_id"])
+
+
+def test_rows_are_shown_with_every_rule_and_missing_ones_named(aqb: Command, source: Path) -> None:
+    star, failed, _ = row_ids(aqb, source)
+    ended = aqb("rows", failed, "nothing", star)
+    assert ended.exit_code == 1
+    assert ended.err == "not in the source: nothing\n"
+    assert ended.out.index(f"행 {failed}") < ended.out.index(f"행 {star}")
+    assert "종합 97.5점 = 등급 ★ (우수 · Golden Set 편입 후보)" in ended.out
+    assert "실패 유형: refused_advice" in ended.out
+    assert "고정 템플릿 거절" in ended.out
+
+
+def test_rows_tell_people_the_local_time_and_programs_utc(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    star = row_ids(aqb, source)[0]
+    assert f"행 {star}   2026-02-13 12:00:00 Asia/Seoul   테넌트" in aqb("rows", star).out
+    monkeypatch.setenv("AQB_TIME_ZONE", "America/New_York")
+    assert f"행 {star}   2026-02-12 22:00:00 America/New_York   테넌트" in aqb("rows", star).out
+    (row,) = json.loads(aqb("rows", star, "--json").out)
+    assert row["timestamp"] == "2026-02-13 03:00:00+00:00"
+
+
+def test_rows_as_json_hold_the_points_of_every_rule(aqb: Command, source: Path) -> None:
+    star = row_ids(aqb, source)[0]
+    ended = aqb("rows", star, "--source", source, "--json")
+    assert ended.exit_code == 0
+    (row,) = json.loads(ended.out)
+    assert (row["row_id"], row["q_score"], row["a_score"], row["final_grade"]) == (star, 100, 100, "STAR")
+    points = [finding["points"] for finding in row["findings"] if finding["column"] == "a_structure"]
+    assert sum(points) == row["a_structure"] == 25
+
+
+def test_a_row_that_may_be_in_a_broken_file_says_so(aqb: Command, source: Path) -> None:
+    (source.parent / "b.parquet").write_bytes(b"")
+    ended = aqb("rows", "nothing")
+    assert ended.exit_code == 1
+    assert "b.parquet" in ended.err
+
+
+def test_golden_lists_star_rows_of_the_days_only(aqb: Command, source: Path) -> None:
+    star = row_ids(aqb, source)[0]
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", "2026-02-14")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert [line.split()[0] for line in ended.out.splitlines()] == [star, "1"]
+    assert aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14").out == "0 candidates\n"
+
+
+def test_golden_as_json_and_as_a_file_for_excel(aqb: Command, source: Path) -> None:
+    days = ("--from", DAY.isoformat(), "--to", DAY.isoformat(), "--source", source)
+    (candidate,) = json.loads(aqb("golden", *days, "--json").out)
+    assert candidate["final_score"] == 97.5
+    assert candidate["llm_response"].startswith("## 하늘전자")
+    ended = aqb("golden", *days, "--out", "golden.csv")
+    assert (ended.exit_code, ended.out) == (0, "1 candidates: golden.csv\n")
+    assert Path("golden.csv").read_bytes().startswith(b"\xef\xbb\xbfrow_id,")
+    (written,) = pl.read_csv("golden.csv", try_parse_dates=False).to_dicts()
+    assert written["user_input"] == candidate["user_input"]
+    assert (candidate["timestamp"][:19], written["timestamp"]) == ("2026-02-13 03:00:00", "2026-02-13 12:00:00+09:00")
+    aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14", "--out", "golden.csv")
+    assert pl.read_csv("golden.csv").is_empty()
+
+
+def test_golden_from_a_source_with_a_broken_file_is_incomplete_and_says_so(aqb: Command, source: Path) -> None:
+    (source.parent / "b.parquet").write_bytes(b"")
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat())
+    assert ended.exit_code == 1
+    assert "1 candidates" in ended.out
+    assert "b.parquet" in ended.err
+
+
+def test_a_golden_file_that_cannot_be_written_ends_with_1(aqb: Command, source: Path) -> None:
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat(), "--out", source / "golden.csv")
+    assert ended.exit_code == 1
+    assert "cannot write" in ended.err
+
+
+# --- aqb sql, aqb rubrics ------------------------------------------------------------------------------------------
+
+
+def test_sql_prints_one_query_over_the_production_view(aqb: Command) -> None:
+    ended = aqb("sql")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "`finola-global.ola_monitoring.view_ola_monitoring`" in ended.out
+    assert "final_grade" in ended.out
+
+
+def test_sql_takes_one_day_of_the_configured_zone(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    seoul = aqb("sql", "--date", DAY.isoformat(), "--source", "project-1.data_set.table").out
+    assert "FROM `project-1.data_set.table`" in seoul
+    assert "2026-02-12 15:00:00+00" in seoul
+    assert "2026-02-13 15:00:00+00" in seoul
+    monkeypatch.setenv("AQB_TIME_ZONE", "UTC")
+    assert "2026-02-13 00:00:00+00" in aqb("sql", "--date", DAY.isoformat()).out
+
+
+def test_sql_takes_the_names_of_an_exported_table(aqb: Command, folder: Path) -> None:
+    (folder / "aqb.toml").write_text('[bigquery]\nprefix = "jsonPayload."\ncolumns.user_input = "question"\n', "utf-8")
+    query = aqb("sql", "--date", DAY.isoformat()).out
+    for part in (
+        "jsonPayload.question AS user_input",
+        "jsonPayload.tenant_id AS tenant_id",
+        "WHERE jsonPayload.timestamp",
+    ):
+        assert part in query
+
+
+@pytest.mark.parametrize(
+    "name", ["t", "a.b; DROP TABLE c", "a.b` WHERE TRUE --", "a.b\n", "a.b.c.d", "", "(SELECT 1)", "가.나"]
+)
+def test_sql_refuses_what_is_no_table_name(aqb: Command, name: str) -> None:
+    ended = aqb("sql", "--source", name)
+    assert ended.exit_code == 2
+    assert "is no table name" in ended.err
+    assert ended.out == ""
+
+
+def test_rubrics_are_listed_for_people_and_programs(aqb: Command) -> None:
+    listed = json.loads(aqb("rubrics", "--json").out)
+    assert [rubric["id"] for rubric in listed] == list(rubrics())
+    assert all(rubric["version"] and rubric["title"] for rubric in listed)
+    assert f"ola-monitoring (version {rubrics()['ola-monitoring'].version})" in aqb("rubrics").out
+
+
+# --- aqb nightly ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, source: Path) -> None:
+    ended = aqb("nightly", "--date", DAY.isoformat())
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert f"{DAY}: rows in 3 = scored 2 + excluded 1 + rejected 0" in ended.out
+    assert "failure_rate              50.0%   target 3%: missed" in ended.out
+    assert "critical  answer_failed" in ended.out
+    assert f"report: data/reports/monitoring-{DAY}.md" in ended.out
+    assert ended.out.splitlines()[-1] == "site: data/reports/index.html"
+    assert Path(f"data/warehouse/monitoring_scores/{DAY}.parquet").exists()
+    again = aqb("nightly", "--date", DAY.isoformat(), "--json")
+    assert json.loads(again.out)["counts"] == {"rows_in": 3, "scored": 2, "excluded": 1, "rejected": 0}
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_nightly_rounds_rates_as_the_report_does(aqb: Command, source: Path) -> None:
+    write_rows(source, [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))])
+    shown = aqb("nightly", "--date", DAY.isoformat()).out  # 9 of 80 are 11.25 %
+    assert "failure_rate              11.3%   target 3%: missed" in shown
+    assert "kpi_failure_rate           11.3% (target 3%)" in shown
+    assert "실패율 | 11.3%" in Path(f"data/reports/monitoring-{DAY}.md").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_nightly_with_a_broken_file_ends_with_1_and_its_name(aqb: Command, source: Path) -> None:
+    (source.parent / "b.parquet").write_bytes(b"PAR1 and no more")
+    ended = aqb("nightly", "--date", DAY.isoformat())
+    assert ended.exit_code == 1
+    assert "scored 2" in ended.out
+    assert "data/chat_rows/b.parquet" in ended.err
+    assert "error: 1 of 2 files could not be read" in ended.err
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_nightly_of_a_day_without_rows_ends_with_0_and_an_alert(aqb: Command, source: Path) -> None:
+    ended = aqb("nightly", "--date", "2026-01-01")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "rows in 0" in ended.out
+    assert "critical  no_rows" in ended.out
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_intraday_scores_today_so_far(aqb: Command, source: Path) -> None:
+    ended = aqb("nightly", "--intraday", "--json")
+    assert ended.exit_code == 0
+    day = json.loads(ended.out)["day"]
+    assert "잠정" in Path(f"data/reports/monitoring-{day}.md").read_text("utf-8")
+
+
+def test_nightly_from_a_missing_source_tells_it_once_without_a_traceback(
+    installed_aqb: Command, prefect_server: str
+) -> None:
+    ended = installed_aqb("nightly", "--date", DAY.isoformat(), PREFECT_API_URL=prefect_server)
+    assert ended.exit_code == 1
+    assert ended.err.startswith("error: data/chat_rows: nothing to read")
+    assert "Traceback" not in ended.err
+    assert ended.err.count("nothing to read") == 1

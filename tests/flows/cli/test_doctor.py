@@ -1,0 +1,263 @@
+"""`aqb doctor`: what it looks at, what it says of it, and that no secret is among that."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.builders.chat_rows import best, plain, refused, write_rows
+from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
+from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
+from tests.flows.conftest import Command
+
+KEY = "sk-5ecret"
+PASSWORD = "hunter2"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on this machine is asked directly."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def source(folder: Path) -> Path:
+    """Rows at the place where settings look for them."""
+    return write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1), plain(2)])
+
+
+@pytest.fixture
+def refusing_port() -> Iterator[int]:
+    """A port at which nobody answers."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        yield nobody.getsockname()[1]
+
+
+def checks(aqb: Command) -> dict[str, str]:
+    """What doctor says of each thing, `NOT ` before what is not as it should be."""
+    ended = aqb("doctor", "--json")
+    found = json.loads(ended.out)["checks"]
+    assert ended.exit_code == (0 if all(one["ok"] for one in found) else 1)
+    return {one["name"]: ("" if one["ok"] else "NOT ") + one["seen"] for one in found}
+
+
+def test_doctor_is_content_when_a_run_could_start(aqb: Command, source: Path) -> None:
+    ended = aqb("doctor")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "NOT" not in ended.out
+    assert "ok   source: 1 files" in ended.out
+
+
+def test_doctor_ends_with_1_when_the_source_is_missing(aqb: Command) -> None:
+    ended = aqb("doctor", "--json")
+    assert ended.exit_code == 1
+    checks = {check["name"]: check["ok"] for check in json.loads(ended.out)["checks"]}
+    assert [name for name, ok in checks.items() if not ok] == ["source"]
+    assert {"warehouse", "state database"} <= set(checks)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://aqb:hunter2@db.example:port/aqb",
+        "postgresql//aqb:hunter2@db.example/aqb",
+        "nosuch://aqb:hunter2@db.example/aqb",
+        "nosuch:///aqb?host=db.example&password=hunter2",
+    ],
+)
+def test_doctor_shows_no_password_and_says_what_is_wrong_with_the_database(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("AQB_STATE_URL", url)
+    ended = aqb("doctor")
+    assert ended.exit_code == 1
+    assert "hunter2" not in ended.out + ended.err
+    assert "NOT  state database: state_url is no database URL" in ended.out
+
+
+def test_doctor_says_where_each_setting_came_from(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("aqb.toml").write_text('reports = "r"\n')
+    monkeypatch.setenv("AQB_MONITORING__KEEP_TEXT", "all")
+    settings = {row["name"]: row for row in json.loads(aqb("doctor", "--json").out)["settings"]}
+    assert settings["reports"] == {"name": "reports", "value": "r", "origin": "aqb.toml"}
+    assert settings["monitoring.keep_text"]["origin"] == "AQB_MONITORING__KEEP_TEXT"
+    assert settings["time_zone"]["origin"] == "default"
+
+
+# --- Secrets -------------------------------------------------------------------------------------------------------
+
+
+def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    urls = {
+        "STATE_URL": f"sqlite:///file:data/state.db?uri=true&token={PASSWORD}",
+        "JUDGE__BASE_URL": f"https://aqb:{PASSWORD}@judge.example/v1",
+        "ALERTS__API_URL": f"https://aqb:{PASSWORD}@slack.example/api/",
+        "BIGQUERY__ENDPOINT": f"http://aqb:{PASSWORD}@127.0.0.1:9050",
+        "BIGQUERY__STORAGE_ENDPOINT": f"aqb:{PASSWORD}@127.0.0.1:9060",
+    }
+    for name, url in urls.items():
+        monkeypatch.setenv(f"AQB_{name}", url)
+    shown = aqb("doctor")
+    assert shown.exit_code == 0
+    assert "https://aqb:***@judge.example/v1   (AQB_JUDGE__BASE_URL)" in shown.out
+    assert PASSWORD not in shown.out + shown.err + aqb("doctor", "--json").out
+
+
+# --- What a run may need -------------------------------------------------------------------------------------------
+
+
+def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    seen = checks(aqb)
+    assert list(seen) == ["source", "warehouse", "state database", "inbox"]
+    assert seen["inbox"] == "not there, so there are no test runs to score"
+
+
+def test_the_inbox_is_a_folder_that_can_be_read(aqb: Command, source: Path, folder: Path) -> None:
+    inbox = folder / "data" / "inbox"
+    inbox.mkdir()
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row()])
+    assert checks(aqb)["inbox"] == "1 files"
+
+
+def test_a_file_in_the_place_of_the_inbox_is_told(aqb: Command, source: Path, folder: Path) -> None:
+    (folder / "data" / "inbox").touch()
+    assert checks(aqb)["inbox"].startswith("NOT data/inbox: is no folder")
+
+
+# --- The judge -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judge_settings(monkeypatch: pytest.MonkeyPatch, source: Path) -> pytest.MonkeyPatch:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("AQB_JUDGE__MODEL", "judge-1")
+    return monkeypatch
+
+
+@pytest.mark.parametrize(("model", "listed"), [("judge-1", "among"), ("judge-2", "not among")])
+def test_a_judge_that_answers_lists_its_models_and_is_asked_no_question(
+    aqb: Command, judge_settings: pytest.MonkeyPatch, model: str, listed: str
+) -> None:
+    with FakeOpenAI(Behaviour(api_key=KEY, model=model)) as server:
+        judge_settings.setenv("OPENAI_BASE_URL", server.url)
+        assert checks(aqb)["judge"] == f"{server.url} answers; judge-1 is {listed} its 1 models"
+        assert server.asked.total() == 0
+
+
+def test_a_judge_behind_a_password_is_reached_and_the_password_is_not_shown(
+    aqb: Command, judge_settings: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI() as server:
+        judge_settings.setenv("AQB_JUDGE__BASE_URL", server.url.replace("://", f"://aqb:{PASSWORD}@"))
+        seen = checks(aqb)["judge"]
+    assert seen.startswith(f"{server.url.replace('://', '://aqb:***@')} answers")
+
+
+def test_a_wrong_key_is_told_and_not_shown(aqb: Command, judge_settings: pytest.MonkeyPatch) -> None:
+    with FakeOpenAI(Behaviour(api_key="another")) as server:  # quotes the key in its 401
+        judge_settings.setenv("OPENAI_BASE_URL", server.url)
+        shown = aqb("doctor")
+    assert shown.exit_code == 1
+    assert f"NOT  judge: {server.url}: the judge answers with status 401\n  -> check OPENAI_API_KEY" in shown.out
+    assert KEY not in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("404", "status 404\n  -> check judge.base_url or OPENAI_BASE_URL: most end in /v1"),
+        ("403", "status 403\n  -> check what the key may do"),
+        ("503", "status 503\n  -> ask whoever runs it, or try again later"),
+        ("web-page", "this is no judge: it lists no models, as a web page does\n  -> check judge.base_url"),
+    ],
+)
+def test_an_address_that_is_no_judge_is_told(
+    aqb: Command, judge_settings: pytest.MonkeyPatch, website: str, path: str, said: str
+) -> None:
+    judge_settings.setenv("AQB_JUDGE__BASE_URL", f"{website}/{path}")
+    shown = aqb("doctor")
+    assert shown.exit_code == 1
+    assert f"NOT  judge: {website}/{path}: " in shown.out
+    assert said in shown.out
+    assert KEY not in shown.out + shown.err
+
+
+def test_a_judge_that_is_not_there_is_told(
+    aqb: Command, judge_settings: pytest.MonkeyPatch, refusing_port: int
+) -> None:
+    judge_settings.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{refusing_port}/v1")
+    assert "the judge cannot be reached: [Errno 111] Connection refused" in checks(aqb)["judge"]
+
+
+def test_a_judge_that_is_switched_on_needs_a_key_or_an_address(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AQB_JUDGE__ENABLED", "true")
+    assert checks(aqb)["judge"].startswith("NOT judge: there is nobody to ask\n  -> set OPENAI_API_KEY")
+
+
+# --- Slack and Prefect ---------------------------------------------------------------------------------------------
+
+
+def test_each_route_has_its_secret_or_is_told_to_lack_it_and_nothing_is_sent(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("aqb.toml").write_text(
+        "".join(
+            f'[[alerts.route]]\nname = "{name}"\n{secret}\n'
+            for name, secret in {
+                "qa": 'webhook_env = "HOOK_QA"',
+                "ops": 'webhook_env = "HOOK_OPS"',
+                "dev": 'webhook_env = "HOOK_DEV"',
+                "bot": f'bot_token_env = "BOT"\nchannel = "{CHANNEL}"',
+                "no-bot": f'bot_token_env = "HOOK_QA"\nchannel = "{CHANNEL}"',
+            }.items()
+        )
+    )
+    with FakeSlack() as slack:
+        monkeypatch.setenv("HOOK_QA", slack.webhook())
+        monkeypatch.setenv("HOOK_OPS", "hooks.example/5ecret")
+        monkeypatch.setenv("BOT", TOKEN)
+        shown = aqb("doctor").out
+        found = {name: seen for name, seen in checks(aqb).items() if name.startswith("route")}
+        assert slack.requests == []
+    assert found == {
+        "route qa": "has its secret; nothing was sent",
+        "route ops": "NOT environment variable HOOK_OPS holds no address of a webhook",
+        "route dev": "NOT environment variable HOOK_DEV holds no address of a webhook",
+        "route bot": "has its secret; nothing was sent",
+        "route no-bot": "NOT environment variable HOOK_QA holds no bot token",
+    }
+    assert [secret for secret in (slack.webhook(), "5ecret", TOKEN) if secret in shown] == []
+
+
+def test_the_default_webhook_is_a_route_where_it_is_set(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", "hooks.example/5ecret")
+    assert checks(aqb)["route default"] == "NOT environment variable SLACK_WEBHOOK_URL holds no address of a webhook"
+
+
+def test_a_prefect_server_that_is_set_answers(installed_aqb: Command, source: Path, prefect_server: str) -> None:
+    shown = installed_aqb("doctor", PREFECT_API_URL=prefect_server)
+    assert (shown.exit_code, shown.err) == (0, "")
+    assert f"ok   Prefect: {prefect_server} answers" in shown.out
+
+
+def test_a_prefect_server_that_is_none_is_told_without_its_password(
+    installed_aqb: Command, source: Path, website: str, refusing_port: int
+) -> None:
+    Path("aqb.toml").write_text('[[alerts.route]]\nname = "qa"\nwebhook_secret_block = "slack-webhook-qa"\n')
+    for place in (f"127.0.0.1:{refusing_port}/api", f"{website.removeprefix('http://')}/404", "127.0.0.1:port/api"):
+        shown = installed_aqb("doctor", PREFECT_API_URL=f"http://aqb:{PASSWORD}@{place}")
+        assert (shown.exit_code, shown.err) == (1, "")
+        assert f"NOT  Prefect: http://aqb:***@{place}: the Prefect server cannot be reached: " in shown.out
+        assert "NOT  route" in shown.out
+        assert PASSWORD not in shown.out

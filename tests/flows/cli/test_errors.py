@@ -1,0 +1,279 @@
+"""What people do wrong, a case for each kind of error: it ends with a message that names the thing and says what to do.
+
+Kinds of error that stand beside what they belong to (wrong options of `aqb score`, refusals of BigQuery or Slack) are
+not here again.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tasks.chat.tables import write_alerts, write_scored_day
+from tasks.files.csv_reader import LONGEST_LINE
+from tasks.samples import SAMPLE_INBOX
+from tasks.warehouse import open_warehouse
+from tests.builders import chat_rows
+from tests.builders.scored_testruns import plan_row, scored_folder
+from tests.flows.conftest import AQB, Command, Finished
+
+ROOT = Path(__file__).parents[3]
+CHAT = "user_input,llm_response,timestamp,input_tokens,output_tokens\n질문,답,2026-02-13T00:00:00Z,1,1\n"
+LONG = "x" * 300
+DAILY = """deployments: [{entrypoint: flows.nightly.nightly, name: n, description: d, tags: [],
+  schedules: [{cron: daily, timezone: UTC}], concurrency_limit: {limit: 1}}]"""
+LISTED, EXPLAINED = "the settings that exist: ", "docs/reference/settings.md"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A command in a folder with these files and variables, how it ends, what is wrong, and what to do about it."""
+
+    command: str
+    exit_code: int
+    thing: str
+    fix: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def in_settings(text: str, thing: str, fix: str = EXPLAINED) -> Mistake:
+    return Mistake("sql", 2, thing, fix, {"aqb.toml": text})
+
+
+def in_variable(name: str, value: str, thing: str, fix: str = EXPLAINED) -> Mistake:
+    return Mistake("sql", 2, thing, fix, variables={name: value})
+
+
+MISTAKES = {
+    # --- Settings ---
+    "a wrong type": in_settings("warehouse = 5", "aqb.toml: settings are wrong: warehouse: "),
+    "a wrong route": in_settings('[[alerts.route]]\nname = "qa"', "alerts.route.0: give exactly one of webhook_env"),
+    "a wrong value beside a name that is none": in_settings("warehouse = 5\nreport = 1", "; report: ", LISTED),
+    "no number of seconds": in_settings("[test_runs]\nquiet_s = nan", "test_runs.quiet_s: "),
+    "a zone that is a folder": in_settings('time_zone = "Asia"', "'Asia' is no time zone", "such as Asia/Seoul"),
+    "a zone longer than a path": in_variable("AQB_TIME_ZONE", LONG, "is no time zone", "such as Asia/Seoul"),
+    "a zone in other bytes": in_variable("AQB_TIME_ZONE", "\udcc7\udcd1", "is no time zone", "such as Asia/Seoul"),
+    "an empty variable": in_variable("AQB_WAREHOUSE", "", "AQB_WAREHOUSE: settings are wrong: warehouse: "),
+    "a word for a number": in_variable("AQB_JUDGE__RPM", "many", "AQB_JUDGE__RPM: settings are wrong: judge.rpm: "),
+    "a part of a list": in_variable("AQB_JUDGE__PRICES", '[{"model": 1}]', "AQB_JUDGE__PRICES: settings are wrong: "),
+    "a list that is no JSON": in_variable("AQB_JUDGE__PRICES", "cheap", '"judge"', "write lists as JSON"),
+    "options of no rubric": in_settings("[rubric_options.plan]\na = 1", "there is no rubric 'plan'", "plan-agent"),
+    "no option of the rubric": in_settings(
+        "[rubric_options.plan-agent]\na = 1", "rubric_options.plan-agent: plan-agent has no option 'a'", "value_lookup"
+    ),
+    "a rubric without options": in_settings(
+        "[rubric_options.ola-monitoring]\na = 1", "ola-monitoring has no options", "leave them out"
+    ),
+    "a database without its driver": Mistake(
+        "runs", 2, "the driver MySQLdb is not installed", "postgresql+psycopg://", {}, {"AQB_STATE_URL": "mysql://host/a"}
+    ),
+    "a text for a database": Mistake(
+        "runs", 1, "data/state.db: the state database cannot be used", "check state_url", {"data/state.db": "no" * 99}
+    ),
+    "a place that the system refuses": Mistake(
+        "report", 1, f"{LONG}/test-runs/index.html: ", "check that it may be read", {}, {"AQB_REPORTS": LONG}
+    ),
+    "a file for Prefect's home": Mistake(
+        "alerts", 1, "a/b: Prefect's home folder cannot be made", "set PREFECT_HOME", {"a": ""}, {"PREFECT_HOME": "a/b"}
+    ),
+    "a damaged table": Mistake(
+        "report", 1, "monitoring_kpis/2026-02-13.parquet: this table file is damaged", "aqb backfill --from 2026-02-13",
+        {"data/warehouse/monitoring_kpis/2026-02-13.parquet": "no table"},
+    ),
+    "a source of another kind": Mistake(
+        "rows 0f", 2, "s3://b/c: chat rows are read from files", "bigquery://project.dataset.view",
+        {}, {"AQB_MONITORING__SOURCE": "s3://b/c"},
+    ),
+    # --- Files ---
+    "a path longer than any": Mistake(f"score {LONG}.csv --out o", 1, f"{LONG}.csv: cannot be read", "check the path"),
+    "a file that cannot be read": Mistake("score kept.csv --out o", 1, "kept.csv: cannot be read: ", "its permissions"),
+    "an empty file": Mistake("score a.csv --out o", 1, "a.csv: the file is empty", "export the table", {"a.csv": ""}),
+    "a picture": Mistake("score a.csv --out o", 1, "a.csv: no test run", "check the header", {"a.csv": "\x89PNG\r\n"}),
+    "an endless line": Mistake("score endless.csv --out o", 1, "endless.csv: line 1 is longer", "that it is a table"),
+    "no ending": Mistake("score rows --out o", 1, "rows: expected a name ending in", "save the table", {"rows": "a,b"}),
+    "chat rows for a judge": Mistake(
+        "score a.csv --out o --dry-run", 2, "nothing to ask a judge", "leave out --dry-run", {"a.csv": CHAT}
+    ),
+    "chat rows with options": Mistake(
+        "score a.csv --out o --agent-type move", 2, "chat rows take no --option", "leave them out", {"a.csv": CHAT}
+    ),
+    "chat rows for a rubric of runs": Mistake(
+        "score a.csv --out o --rubric plan-agent", 1, "a.csv: no test run", "check the header line", {"a.csv": CHAT}
+    ),
+    "labels in a workbook": Mistake("agreement l.xlsx", 1, "l.xlsx: a workbook is no file", "`aqb review import`"),
+    "labels in a folder": Mistake("agreement l.csv", 1, "l.csv: cannot be read: ", "check the path", {"l.csv/a": ""}),
+    "labels that nobody gave": Mistake(
+        "agreement l.csv", 2, "l.csv: no row has a label yet", "fill the column", {"l.csv": "metric,label\naccuracy,\n"}
+    ),
+    "labels of another ending": Mistake(
+        "review import r.xlsx --out l.txt", 2, "'l.txt' is no CSV file", "end its name in .csv"
+    ),
+    "a comparison of no format": Mistake("compare a b --out c.pdf", 2, "'c.pdf' has no ending", ".md, .html, .json"),
+    "another summary": Mistake(
+        "compare a a", 1, "a: no scored test run", "`aqb score", {"a/summary.json": '{"rubric": "plan-agent"}'}
+    ),
+    "schedules that are not there": Mistake("serve", 2, "deployments/prefect.yaml: no schedules", "--prefect-file"),
+    "a schedule that is none": Mistake(
+        "serve --prefect-file p.yaml", 2, 'p.yaml: no schedules can be read: ValueError: Invalid cron string: "daily"',
+        "correct it", {"p.yaml": DAILY},
+    ),
+    "a flow that is none": Mistake(
+        "serve --prefect-file p.yaml", 2, "No module named 'flows.weekly'", "correct it",
+        {"p.yaml": "deployments: [{entrypoint: flows.weekly.weekly}]"},
+    ),
+    # --- Days ---
+    "a night to come": Mistake("nightly --date 2999-01-01", 2, "2999-01-01 has not begun", "an earlier day"),
+    "its plan": Mistake("nightly --date 2999-01-01 --dry-run", 2, "2999-01-01 has not begun", "an earlier day"),
+    "the first day of all": Mistake("sql --date 0001-01-01", 2, "'--date'", "between 1970-01-01 and 9998-12-31"),
+    "the last day of all": Mistake(
+        "golden --from 2026-02-13 --to 9999-12-31", 2, "'--to'", "between 1970-01-01 and 9998-12-31"
+    ),
+    "more runs than there are numbers": Mistake(f"runs --last {10**20}", 2, "'--last'", "less than or equal to"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def odd_files(folder: Path) -> None:
+    """What no text can make: a file that is there and cannot be read, a line of 64 MB."""
+    (folder / "kept.csv").symlink_to("/proc/self/mem")
+    with (folder / "endless.csv").open("wb") as file:
+        file.truncate(LONGEST_LINE + 1)
+
+
+@pytest.mark.usefixtures("odd_files")
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_named_with_what_to_do(
+    aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, mistake: Mistake
+) -> None:
+    for name, text in mistake.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    for name, value in mistake.variables.items():
+        monkeypatch.setenv(name, value)
+    assert_told(aqb(*shlex.split(mistake.command)), mistake.exit_code, mistake.thing, mistake.fix)
+
+
+def assert_told(ended: Finished, exit_code: int, *said: str) -> None:
+    assert "Traceback" not in ended.out + ended.err
+    assert ended.exit_code == exit_code
+    assert [part for part in said if part not in ended.err] == []
+
+
+# --- What a text in a table cannot say -----------------------------------------------------------------------------
+
+
+def test_a_name_in_other_bytes_is_shown_by_them(aqb: Command, folder: Path) -> None:
+    (folder / os.fsdecode("한.csv".encode("cp949"))).write_text(CHAT)
+    assert_told(aqb("score", ".", "--out", "o"), 1, r"\xc7\xd1.csv: the bytes of this name are no UTF-8", "rename it")
+
+
+def test_a_table_of_other_columns_is_no_scored_run(aqb: Command, folder: Path) -> None:
+    scored_folder(folder / "run", [plan_row("Q1")])
+    pl.DataFrame({"query": ["Q1"]}).write_parquet(folder / "run" / "queries.parquet")
+    assert_told(aqb("compare", "run", "run"), 1, "run/queries.parquet: this table", "`aqb score")
+
+
+def test_runs_of_different_versions_have_no_common_agreement(aqb: Command, folder: Path) -> None:
+    (folder / "l.csv").write_text("file,query_id,round,metric,label\nplan_agent_made.csv,Q1,1/1,accuracy,5\n")
+    source = scored_folder(folder / "one", [plan_row("Q1")]).folder / "plan_agent_made.csv"
+    aqb("score", source, "--out", "two", "--option", "value_lookup=direct")
+    agreed = aqb("agreement", "l.csv", "--run", "one", "--run", "two")
+    assert_told(agreed, 2, "different rubrics or versions", "give runs of one rubric and version")
+
+
+def test_doctor_names_a_file_in_the_place_of_the_warehouse(aqb: Command, folder: Path) -> None:
+    (folder / "data").write_text("mine")
+    assert "NOT  warehouse: " in (seen := aqb("doctor").out)
+    assert "data/warehouse/monitoring_kpis: cannot be read: Not a directory\n  -> check the path" in seen
+
+
+def test_without_credentials_bigquery_says_which_to_get(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", "nowhere.json")
+    monkeypatch.setenv("AQB_WAREHOUSE", "bigquery://project/dataset")
+    assert_told(aqb("report"), 2, "no Google credentials", "`gcloud auth application-default login`")
+
+
+def test_a_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"OPENAI_BASE_URL": website, "OPENAI_API_KEY": "key", "AQB_JUDGE__MODE": "batch"}.items():
+        monkeypatch.setenv(name, value)
+    judged = aqb("score", SAMPLE_INBOX / "resume_agent_sample.xlsx", "--judge", "--out", "o")
+    assert_told(judged, 2, f"{website}: the judge refuses every question", "check judge.model", "judge.base_url")
+
+
+def test_a_webhook_that_is_no_address_is_told_by_its_name(
+    aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse, source = (
+        open_warehouse("data/warehouse"),
+        chat_rows.write_rows(folder / "a.jsonl", [chat_rows.refused(0)]),
+    )
+    outcome = chat_rows.scored(source, folder / "staging")
+    write_scored_day(warehouse, chat_rows.DAY, outcome)
+    write_alerts(warehouse, chat_rows.DAY, outcome.rubric, 0)
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", "hooks.slack.example/secret")
+    told = aqb("alerts", "--date", str(chat_rows.DAY))
+    assert_told(told, 1, "variable SLACK_WEBHOOK_URL holds no address of a webhook", "wait for the next run")
+    assert "secret" not in told.out + told.err
+
+
+# --- Prefect and the terminal: processes of their own --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "address"),
+    [
+        ("nightly --date 2026-02-13", "http://127.0.0.1:1/api"),
+        ("serve --prefect-file {root}/deployments/prefect.yaml", "localhost:4200/api"),
+    ],
+)
+def test_an_address_without_a_prefect_server_is_named(installed_aqb: Command, command: str, address: str) -> None:
+    ended = installed_aqb(*shlex.split(command.format(root=ROOT)), PREFECT_API_URL=address)
+    assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", "correct PREFECT_API_URL")
+
+
+def test_serving_needs_a_server(installed_aqb: Command) -> None:
+    ended = installed_aqb("serve", "--prefect-file", ROOT / "deployments" / "prefect.yaml")
+    assert_told(ended, 2, "no Prefect server", "`prefect server start`")
+
+
+def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
+    latin = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    shown = subprocess.run([AQB, "rubrics"], env=latin, capture_output=True, encoding="latin-1", check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert r"plan-agent (version 1): \uc2e4\ud589" in shown.stdout
+
+
+def test_output_that_nothing_takes_is_an_error_of_a_line(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run([AQB, "rubrics"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert_told(Finished(ended.returncode, "", ended.stderr), 1, "No space left on device", "check that it may be")
+
+
+# --- All of them ---------------------------------------------------------------------------------------------------
+
+_TELLS_FOR_OTHERS = {
+    "flows/steps/day.py": "it holds the errors of the files, each with what to do about it",
+}
+
+
+@pytest.mark.parametrize("part", ["tasks", "flows"])
+def test_every_error_that_is_raised_says_what_to_do(part: str) -> None:
+    silent = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in sorted((ROOT / part).rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if call.func.id in {"AqbError", "UsageError", "InputError", "StorageError"}
+        if "fix" not in {given.arg for given in call.keywords}
+        if str(path.relative_to(ROOT)) not in _TELLS_FOR_OTHERS
+    ]
+    assert silent == []

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from prefect import flow
+
+from flows.steps.site import SiteOutcome, site_after
+from tasks.config.settings import Settings
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, best, refused
+from tests.builders.site import write_day
+from tests.flows.conftest import Command
+
+
+def test_the_site_stands_beside_the_reports_unless_told_otherwise(aqb: Command, folder: Path) -> None:
+    write_day(FolderWarehouse(folder / "data" / "warehouse"), DAY, [best(), refused()])
+    first = aqb("report")
+    assert first.exit_code == 0
+    assert first.out.splitlines()[-1] == f"site: {Path('data/reports/index.html')}"
+    assert (folder / "data" / "reports" / "monitoring" / f"{DAY}.html").is_file()
+    elsewhere = aqb("report", "--out", "elsewhere", "--days", "1", "--json")
+    assert json.loads(elsewhere.out) == {"path": str(Path("elsewhere/index.html")), "pages": 3, "written": 3}
+    assert (folder / "elsewhere" / "index.html").is_file()
+
+
+def test_an_empty_warehouse_gives_a_page_that_says_so(aqb: Command, folder: Path) -> None:
+    assert aqb("report").exit_code == 0
+    assert "아직 채점한 날이 없습니다" in (folder / "data" / "reports" / "index.html").read_text(encoding="utf-8")
+
+
+def test_no_days_are_a_wrong_usage(aqb: Command) -> None:
+    assert aqb("report", "--days", "0").exit_code == 2
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> None:
+    settings = Settings(warehouse="nowhere://at/all", reports=str(tmp_path / "reports"))
+
+    @flow
+    def run() -> SiteOutcome:
+        return site_after(settings)
+
+    outcome = run()
+    assert outcome.path is None
+    assert outcome.problems[0].startswith("the report site could not be built: UsageError: ")

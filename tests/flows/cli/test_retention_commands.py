@@ -1,0 +1,67 @@
+"""`aqb prune` and `aqb erase` as people call them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from scoring.days import day_window
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_scored_day
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, refused, write_rows
+from tests.flows.conftest import Command
+
+SCORES = Path("data", "warehouse", "monitoring_scores", f"{DAY}.parquet")
+
+
+@pytest.fixture
+def scored(folder: Path) -> Path:
+    """A scored day of two sessions at the places of the default settings."""
+    outcome = score_chat_rows(
+        ChatRowFiles([write_rows(folder / "rows.jsonl", [refused(0), refused(1, session_id="s2")])]),
+        RUBRIC,
+        time_zone="Asia/Seoul",
+        window=day_window(DAY, "Asia/Seoul"),
+        staging=folder / "staging",
+        keep_text="flagged",
+    )
+    write_scored_day(FolderWarehouse(folder / "data" / "warehouse"), DAY, outcome)
+    return folder
+
+
+def test_a_session_is_erased_after_a_look_at_what_would_go(aqb: Command, scored: Path) -> None:
+    looked = aqb("erase", "--session", "s1", "--dry-run")
+    assert (looked.exit_code, looked.err) == (0, "")
+    assert "would take away, of the session:" in looked.out
+    assert pl.read_parquet(SCORES)["llm_response"].to_list() == [REFUSAL, REFUSAL]
+    done = aqb("erase", "--session", "s1", "--json")
+    assert json.loads(done.out)["counts"]["monitoring_scores: rows"] == 1
+    assert pl.read_parquet(SCORES)["llm_response"].to_list() == [None, REFUSAL]
+    assert "out of reach: the source" in aqb("erase", "--session", "s1").out
+
+
+def test_old_texts_are_pruned_by_their_age_in_days(aqb: Command, scored: Path) -> None:
+    young = aqb("prune", "--older-than", "36500d", "--json")
+    assert json.loads(young.out)["counts"].get("monitoring_scores: texts", 0) == 0
+    done = aqb("prune", "--older-than", "1d")
+    assert (done.exit_code, done.err) == (0, "")
+    assert "taken away, older than" in done.out
+    assert pl.read_parquet(SCORES)["llm_response"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("prune", "--older-than", age) for age in ("400", "0d", "-1d", "1y", "")]
+    + [("prune",), ("erase",), ("erase", "--session", "")],
+)
+def test_what_is_no_age_and_no_session_takes_nothing_away(
+    aqb: Command, scored: Path, arguments: tuple[str, ...]
+) -> None:
+    before = SCORES.read_bytes()
+    assert aqb(*arguments).exit_code == 2
+    assert SCORES.read_bytes() == before

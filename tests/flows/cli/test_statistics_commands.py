@@ -1,0 +1,192 @@
+"""`aqb compare`, `aqb thresholds`, `aqb agreement` and `aqb review`, as people and builds call them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from tasks.chat.tables import write_scored_day
+from tasks.review.review_workbook import SHEET
+from tasks.warehouse import open_warehouse
+from tests.builders import chat_rows
+from tests.builders.scored_testruns import plan_row, scored_folder
+from tests.flows.conftest import Command
+
+INJECTION = "<script>alert(1)</script></title><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def runs(folder: Path) -> Path:
+    """Forty queries: of the ten that passed in `base` all fail in `candidate`; Q39 is only in `base`."""
+    base = [plan_row(f"Q{place}", question=INJECTION) for place in range(40)]
+    candidate = [plan_row(f"Q{place}", passes=place >= 10, question=INJECTION) for place in range(39)]
+    scored_folder(folder / "base", base)
+    scored_folder(folder / "candidate", candidate)
+    return folder
+
+
+def test_a_comparison_without_a_condition_succeeds(runs: Path, aqb: Command) -> None:
+    finished = aqb("compare", "base", "candidate")
+    assert finished.exit_code == 0
+    assert "| 정확성 | 5.00 | 3.72 | −1.28 |" in finished.out
+    assert "나빠진 질의 (10개)" in finished.out
+    assert "기준에만 있어 비교하지 않은 질의 1개: Q39" in finished.out
+
+
+@pytest.mark.parametrize(
+    ("condition", "exit_code"),
+    [("accuracy < -0.1", 1), ("accuracy.high < -0.1", 1), ("accuracy < -2", 0), ("consistency < 0", 1)],
+)
+def test_a_condition_that_holds_fails_the_build(runs: Path, aqb: Command, condition: str, exit_code: int) -> None:
+    finished = aqb("compare", "base", "candidate", "--fail-if", "accuracy < -4.9", "--fail-if", condition)
+    assert finished.exit_code == exit_code
+    assert (f"failed: {condition}: " in finished.err) is bool(exit_code)
+
+
+def test_json_has_every_changed_query(runs: Path, aqb: Command) -> None:
+    document = json.loads(aqb("compare", "base", "candidate", "--json").out)
+    assert len(document["worse"]) == 10
+    assert document["metrics"]["accuracy"]["n"] == 39
+    assert document["metrics"]["accuracy"]["finding"] == "worse"
+    assert document["metrics"]["consistency"]["difference"] is None
+
+
+@pytest.mark.parametrize("ending", ["md", "html", "json"])
+def test_the_ending_of_the_file_says_its_format(runs: Path, aqb: Command, ending: str) -> None:
+    assert aqb("compare", "base", "candidate", "--out", f"c.{ending}").exit_code == 0
+    text = (runs / f"c.{ending}").read_text(encoding="utf-8")
+    assert text.startswith({"md": "# 테스트 비교", "html": "<!doctype html>", "json": "{"}[ending])
+
+
+def test_what_people_asked_stays_text_in_the_page(runs: Path, aqb: Command) -> None:
+    aqb("compare", "base", "candidate", "--out", "c.html")
+    page = (runs / "c.html").read_text(encoding="utf-8")
+    assert "alert(1)" in page
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert page.count("</title>") == 1
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    assert "default-src &#39;none&#39;" in policy[1]
+    assert "unsafe" not in policy[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (["base", "nowhere"], 1, "nowhere: no scored test run"),
+        (["base", "candidate", "--fail-if", "accurcy < 0"], 2, "use one of: intent, accuracy"),
+        (["base", "candidate", "--fail-if", "accuracy is bad"], 2, "is no condition"),
+        (["base", "candidate", "--out", "c.txt"], 2, ".md, .html, .json"),
+    ],
+)
+def test_a_wrong_comparison_says_what_to_do(
+    runs: Path, aqb: Command, arguments: list[str], exit_code: int, said: str
+) -> None:
+    finished = aqb("compare", *arguments)
+    assert finished.exit_code == exit_code
+    assert said in finished.err
+
+
+def test_chat_rows_have_no_queries_to_compare(runs: Path, aqb: Command) -> None:
+    chat_rows.write_rows(runs / "rows.jsonl", [chat_rows.plain()])
+    aqb("score", "rows.jsonl", "--out", "chats")
+    finished = aqb("compare", "chats", "base")
+    assert finished.exit_code == 2
+    assert "chat rows" in finished.err
+
+
+@pytest.fixture
+def scored_day(folder: Path) -> None:
+    rows = [chat_rows.refused(0), *(chat_rows.plain(minute) for minute in range(1, 5))]
+    source = chat_rows.write_rows(folder / "rows.jsonl", rows)
+    outcome = chat_rows.scored(source, folder / "staging")
+    write_scored_day(open_warehouse("data/warehouse"), chat_rows.DAY, outcome)
+
+
+@pytest.mark.usefixtures("scored_day")
+def test_thresholds_stand_beside_what_the_rows_say(folder: Path, aqb: Command) -> None:
+    finished = aqb("thresholds", "--from", "2026-02-13", "--to", "2026-02-14")
+    assert finished.exit_code == 0
+    assert "채점한 행 5건, 실패 1건 (20.0%, 95% 구간 3.6% – 62.4%)" in finished.out
+    assert "| 1 – 30 | 124 | 111 | 89.5% | 1 | 1 | 100.0% |" in finished.out
+    assert "판단할 만큼 행이 모이지 않았습니다" in finished.out
+
+
+@pytest.mark.usefixtures("scored_day")
+def test_thresholds_are_read_by_programs_too(folder: Path, aqb: Command) -> None:
+    finished = aqb("thresholds", "--from", "2026-02-13", "--to", "2026-02-13", "--json", "--out", "t.md")
+    document = json.loads(finished.out)
+    assert (document["rows"], document["failed"]) == (5, 1)
+    assert {one["verdict"] for one in document["thresholds"]} == {"too_few", "unknown"}
+    assert (folder / "t.md").read_text(encoding="utf-8").startswith("# 기준값 점검: 2026-02-13 ~ 2026-02-13")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [("2026-02-13", "2026-02-12", "swap the two days"), ("2026-02-13", "2026-02-14", "no scored rows from 2026-02-13")],
+)
+def test_thresholds_need_days_with_rows(aqb: Command, first: str, last: str, said: str) -> None:
+    finished = aqb("thresholds", "--from", first, "--to", last)
+    assert finished.exit_code == 2
+    assert said in finished.err
+
+
+@pytest.fixture
+def reviewed(runs: Path, aqb: Command) -> Callable[[int], Path]:
+    """Exports the review of `candidate`, gives every asked verdict these points, and imports it."""
+
+    def review(points: int) -> Path:
+        assert aqb("review", "export", "candidate", "--out", "review.xlsx", "--audit", "100%").exit_code == 0
+        book = openpyxl.load_workbook("review.xlsx")
+        for validation in book[SHEET].data_validations.dataValidation:
+            for cell in validation.sqref.ranges:
+                book[SHEET][cell.coord] = points
+        book.save("review.xlsx")
+        assert aqb("review", "import", "review.xlsx", "--out", "labels.csv", "--reviewer", "kim").exit_code == 0
+        return runs / "labels.csv"
+
+    return review
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_review_that_nobody_has_filled_makes_no_labels(aqb: Command, folder: Path) -> None:
+    assert aqb("review", "export", "candidate", "--out", "review.xlsx").exit_code == 0
+    finished = aqb("review", "import", "review.xlsx", "--out", "labels.csv")
+    assert finished.exit_code == 2
+    assert "no yellow cell is filled with points yet" in finished.err
+    assert not (folder / "labels.csv").exists()
+
+
+def test_a_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], aqb: Command) -> None:
+    labels = reviewed(5)
+    finished = aqb("agreement", labels, "--run", "candidate")
+    assert finished.exit_code == 0
+    assert "| 정확성 | 전체 | 39 | 39 | 74.4%" in finished.out
+    document = json.loads(aqb("agreement", labels, "--run", "candidate", "--json").out)
+    accuracy = next(one for one in document["metrics"] if one["metric"] == "accuracy")
+    assert (accuracy["n"], accuracy["exact"], accuracy["trusted"]) == (39, 29, False)
+    assert accuracy["confusion"] == [{"label": 5, "score": 0, "n": 10}, {"label": 5, "score": 5, "n": 29}]
+    assert open_warehouse("data/warehouse").read("agreements") is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (["review", "export", "candidate", "--out", "review.xls"], 2, "end its name in .xlsx"),
+        (["review", "export", "candidate", "--out", "r.xlsx", "--audit", "many"], 2, "for example --audit 5%"),
+        (["review", "import", "base/plan_agent_made.csv", "--out", "labels.csv"], 1, "no review workbook"),
+        (["review", "import", "missing.xlsx", "--out", "labels.csv"], 1, "missing.xlsx: cannot be read: No such file"),
+        (["agreement", "nowhere.csv"], 1, "nowhere.csv"),
+    ],
+)
+@pytest.mark.usefixtures("runs")
+def test_a_wrong_review_says_what_to_do(aqb: Command, arguments: list[str], exit_code: int, said: str) -> None:
+    finished = aqb(*arguments)
+    assert finished.exit_code == exit_code
+    assert said in finished.err

@@ -1,0 +1,246 @@
+"""`deployments/prefect.yaml` on a real Prefect server, with a real worker: what is planned, what runs, what fails."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+import yaml
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.responses import DeploymentResponse, FlowRunResponse
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Cancelling
+
+from flows.runtime.schedules import served_deployments
+from scoring.errors import UsageError
+from tasks.state.run_ledger import RunLedger
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.fakes.slack_server import FakeSlack
+from tests.flows.prefect_server import PREFECT
+
+pytestmark = pytest.mark.slow
+
+PREFECT_FILE = Path("deployments/prefect.yaml").resolve()
+FULL_NAMES = {"nightly": "nightly/nightly", "intraday": "nightly/intraday"} | {
+    name: f"{name}/{name}" for name in ("test-runs", "backfill")
+}
+DEADLINE_S = 60.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Service:
+    """A folder in which a worker runs what the schedules say, a client of the server, and where alerts arrive."""
+
+    folder: Path
+    client: SyncPrefectClient
+    slack: FakeSlack
+
+    def deployment(self, name: str) -> DeploymentResponse:
+        return self.client.read_deployment_by_name(FULL_NAMES[name])
+
+    def new_run(self, name: str, **parameters: Any) -> UUID:
+        """The id of a run of a deployment, which the worker will start."""
+        return self.client.create_flow_run_from_deployment(self.deployment(name).id, parameters=parameters).id
+
+    def ended(self, run_id: UUID) -> FlowRun:
+        """A run, read back when it has ended."""
+
+        def ended() -> FlowRun | None:
+            seen = self.client.read_flow_run(run_id)
+            return seen if seen.state and seen.state.is_final() else None
+
+        return eventually(ended, "the run ends")
+
+    def finished_run(self, name: str, **parameters: Any) -> FlowRun:
+        """A run of a deployment, read back when it has ended."""
+        return self.ended(self.new_run(name, **parameters))
+
+    def wait_for_step(self, run_id: UUID, name: str) -> None:
+        """Returns when a run works on the step of that name."""
+        steps = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
+
+        def begun() -> bool | None:
+            found = self.client.read_task_runs(flow_run_filter=steps)
+            return any(one.name == name and one.state and one.state.is_running() for one in found) or None
+
+        eventually(begun, f"the step '{name}' begins")
+
+
+def eventually(look: Callable[[], T | None], what: str) -> T:
+    """What `look` finds, as soon as it does."""
+    deadline = time.monotonic() + DEADLINE_S
+    while (found := look()) is None:
+        assert time.monotonic() < deadline, f"waited {DEADLINE_S:g} s in vain: {what}"
+        time.sleep(0.1)  # between two questions to another process
+    return found
+
+
+@contextmanager
+def running(command: list[str], log: Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process for as long as the block lasts; its log is shown when a test fails."""
+    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, **options) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            sys.stdout.write(log.read_text(encoding="utf-8", errors="replace"))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[Service]:
+    """As docs/operate.md says: a server, a work pool, the schedules deployed, a worker."""
+    place = tmp_path_factory.mktemp("service")
+    folder = place / "work"
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1)])
+    (folder / "aqb.toml").write_text("[monitoring]\nparallel_days = 1\n")
+    (place / "home").mkdir()
+    shutil.copy(prefect_database, place / "home" / "prefect.db")
+    port = free_port()
+    quiet = {name: value for name, value in os.environ.items() if "LOGGING_LEVEL" not in name}
+    env = quiet | {"PREFECT_HOME": str(place / "home"), "PREFECT_WORKER_QUERY_SECONDS": "0.5"}
+    url = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api"}
+
+    def prefect(*arguments: str | Path) -> None:
+        done = subprocess.run(
+            [PREFECT, "--no-prompt", *arguments], cwd=folder, env=env | url, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    start = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    with (
+        FakeSlack() as slack,
+        running(start, place / "server.log", env=env),
+        temporary_settings({PREFECT_API_URL: url["PREFECT_API_URL"]}),
+        get_client(sync_client=True) as client,
+    ):
+        eventually(lambda: True if client.api_healthcheck() is None else None, "the server answers")
+        prefect("work-pool", "create", "--type", "process", "aqb")
+        prefect("deploy", "--prefect-file", PREFECT_FILE, "--all")
+        worker = [str(PREFECT), "worker", "start", "--pool", "aqb"]
+        told = {"SLACK_WEBHOOK_URL": slack.webhook()}
+        with running(worker, place / "worker.log", env=env | url | told, cwd=folder):
+            yield Service(folder, client, slack)
+
+
+def test_a_run_that_was_deployed_completes_in_the_folder_of_the_settings(service: Service) -> None:
+    run = service.finished_run("nightly", day=str(DAY))
+    assert run.state is not None
+    assert run.state.is_completed(), run.state.message
+    assert (service.folder / "data" / "warehouse" / "monitoring_scores" / f"{DAY}.parquet").exists()
+    assert run.parameters == {"day": str(DAY)}
+
+
+def test_a_run_whose_source_is_gone_fails_and_says_so(service: Service) -> None:
+    source = service.folder / "data" / "chat_rows"
+    shutil.move(source, service.folder / "gone")
+    try:
+        run = service.finished_run("nightly", day=str(DAY))
+    finally:
+        shutil.move(service.folder / "gone", source)
+    assert run.state is not None
+    assert run.state.is_failed()
+    assert "nothing to read" in str(run.state.message)
+
+
+def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_warning(service: Service) -> None:
+    warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
+    with warehouse.turn("monitoring-alerts"):  # the run waits here, in the middle of its day
+        run_id = service.new_run("backfill", first=str(DAY), last=str(DAY), force=True)
+        service.wait_for_step(run_id, f"write {DAY}")
+        service.client.set_flow_run_state(run_id, Cancelling())
+        run = service.ended(run_id)
+    assert run.state is not None
+    assert run.state.is_cancelled(), run.state.message
+    (warning,) = [message for message in service.slack.posted if str(run_id) in message.shown]
+    assert f"Warning · backfill {DAY} to {DAY} 취소" in warning.text
+    assert f"aqb backfill --from {DAY} --to {DAY} --force" in warning.shown
+    with closing(RunLedger(f"sqlite:///{service.folder / 'data' / 'state.db'}")) as ledger:
+        assert ledger.latest_of_days(DAY, DAY)[DAY].outcome == "failed"  # so that the next run does the day again
+
+
+def test_the_coming_nights_are_planned_and_the_hours_are_not(service: Service) -> None:
+    def planned(name: str) -> list[FlowRunResponse]:
+        runs = service.client.get_scheduled_flow_runs_for_deployments([service.deployment(name).id])
+        return [run for run in runs if run.auto_scheduled]
+
+    nights = eventually(lambda: planned("nightly") or None, "the scheduler plans a night")
+    starts = [run.expected_start_time for run in nights if run.expected_start_time]
+    seoul = [start.astimezone(ZoneInfo("Asia/Seoul")) for start in starts]
+    assert {(start.hour, start.minute) for start in seoul} == {(1, 0)}
+    assert not planned("intraday")
+    assert not planned("backfill")
+
+
+def test_no_deployment_runs_twice_at_once(service: Service) -> None:
+    limits = {name: service.deployment(name).global_concurrency_limit for name in FULL_NAMES}
+    assert {name: limit and limit.limit for name, limit in limits.items()} == dict.fromkeys(FULL_NAMES, 1)
+
+
+def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -> None:
+    forms = {name: service.deployment(name).parameter_openapi_schema for name in FULL_NAMES}
+    asked = {name: set(form["properties"]) for name, form in forms.items() if form}
+    assert asked == {
+        "nightly": {"day", "kind"},
+        "intraday": {"day", "kind"},
+        "test-runs": {"day"},
+        "backfill": {"first", "last", "force", "alerts"},
+    }
+    explained = {
+        name: {part: bool(shown.get("description")) for part, shown in form["properties"].items()}
+        for name, form in forms.items()
+        if form
+    }
+    assert explained == {name: dict.fromkeys(parts, True) for name, parts in asked.items()}
+    assert forms["backfill"]
+    assert forms["backfill"]["required"] == ["first", "last"]
+    assert forms["backfill"]["properties"]["first"]["format"] == "date"
+
+
+def test_serving_needs_no_second_list_of_schedules(service: Service) -> None:
+    served = {deployment.name: deployment for deployment in served_deployments(PREFECT_FILE)}
+    assert set(served) == set(FULL_NAMES)
+    for name, mine in served.items():
+        deployed = service.deployment(name)
+        assert [(one.schedule, one.active) for one in mine.schedules or []] == [
+            (one.schedule, one.active) for one in deployed.schedules
+        ]
+        assert mine.parameters == deployed.parameters
+        assert mine.concurrency_options == deployed.concurrency_options
+        assert mine.entrypoint == deployed.entrypoint
+        assert mine.work_pool_name is None
+
+
+@pytest.mark.parametrize("text", [None, "", "deployments: 3", "a: [", yaml.safe_dump({"schedules": []})])
+def test_a_file_without_schedules_is_a_wrong_usage(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "prefect.yaml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UsageError, match="no schedules can be read"):
+        served_deployments(file)

@@ -1,0 +1,333 @@
+"""From a scored day to Slack: who is told what, once; what happens when Slack or the settings are broken."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from prefect import flow
+from prefect.blocks.system import Secret
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from pydantic import SecretStr
+
+from flows.backfill import backfill
+from flows.nightly import NightlyOutcome, nightly
+from flows.steps.alerts import Saying, announce, announce_days, news_of
+from flows.steps.day import score_day
+from flows.test_runs import score_inbox
+from scoring.alerting.failure_messages import quiet_message
+from scoring.alerting.routing import RouteFilter
+from scoring.days import day_window
+from tasks.alerts.outbox import Outbox
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_alerts, write_scored_day
+from tasks.config.alerts import AlertsSettings, Destination, Route
+from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
+from tasks.warehouse import open_warehouse
+from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
+from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
+from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
+from tests.flows.conftest import BOT, QA, Command
+
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
+NEXT_DAY = DAY + timedelta(days=1)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
+    """A source with a day of refusals and one without rows after it, and a route that hears everything."""
+    rows = [best(0), refused(1, user_input="010-1234-5678 로 전화 주세요"), plain(2, llm_response=None), plain(3)]
+    write_rows(tmp_path / "source" / "a.jsonl", rows)
+    return Settings(
+        warehouse=str(tmp_path / "warehouse"),
+        reports=str(tmp_path / "reports"),
+        state_url=f"sqlite:///{tmp_path / 'state.db'}",
+        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
+        test_runs=InboxSettings(inbox=str(tmp_path / "inbox"), quiet_s=0),
+        alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url),
+    )
+
+
+def with_routes(settings: Settings, *routes: Route, **alerts: Any) -> Settings:
+    changed = settings.alerts.model_copy(update={"route": routes, **alerts})
+    return settings.model_copy(update={"alerts": changed})
+
+
+def run(settings: Settings, day: date = DAY, kind: Literal["nightly", "intraday"] = "nightly") -> NightlyOutcome:
+    outcome: NightlyOutcome = nightly(settings, day, kind)
+    return outcome
+
+
+def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
+    assert run(settings).problems == ()
+    (digest,) = slack.posted
+    assert "2월 13일" in digest.text
+    assert "답변 실패" in digest.shown
+    run(settings)
+    assert len(slack.posted) == 1
+    assert slack.refused == []
+
+
+def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    @flow
+    def killed() -> None:
+        score_day(settings, DAY, "nightly")
+
+    killed()
+    assert slack.posted == []
+    run(settings, NEXT_DAY)
+    told = [message.text for message in slack.posted]
+    assert "2월 13일" in told[0]
+    run(settings, NEXT_DAY)
+    assert [message.text for message in slack.posted] == told
+
+
+def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlack) -> None:
+    run(settings)
+    assert "[전화번호] 로 전화 주세요" in slack.posted[0].shown
+    assert REFUSAL in slack.posted[0].shown
+    assert "1234" not in slack.posted[0].shown
+
+
+def test_a_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    slack.down = "server_error"
+    outcome = run(settings)
+    assert outcome.problems == ("alerts: route qa: HTTP 500 server_error; 1 messages wait for the next run",)
+    slack.down = None
+    run(settings, NEXT_DAY)
+    assert [text.partition(" ")[0] for text in slack.texts()] == ["🔴", "🔴"]
+    assert "행이 하나도 없음" in slack.texts()[1]
+
+
+def test_backfills_send_nothing_unless_asked(settings: Settings, slack: FakeSlack) -> None:
+    backfill(DAY, DAY, settings=settings)
+    assert slack.posted == []
+    backfill(DAY, DAY, force=True, alerts=True, settings=settings)
+    assert len(slack.posted) == 1
+
+
+def test_an_intraday_run_tells_no_digest(settings: Settings, slack: FakeSlack) -> None:
+    run(settings, kind="intraday")
+    assert slack.posted == []
+
+
+def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(settings: Settings, slack: FakeSlack) -> None:
+    inbox = Path(settings.test_runs.inbox)
+    inbox.mkdir()
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
+    score_inbox(settings, DAY)
+    (review,) = slack.posted
+    assert "수기 확인 1건" in review.text
+    assert "review.csv" in review.shown
+    score_inbox(settings, DAY)
+    assert len(slack.posted) == 1
+
+
+def test_a_test_run_of_which_nobody_was_told_is_told_by_the_next_look_into_the_inbox(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    inbox = Path(settings.test_runs.inbox)
+    inbox.mkdir()
+    write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
+    score_inbox(settings.model_copy(update={"alerts": AlertsSettings()}), DAY)
+    assert slack.posted == []
+    score_inbox(settings, NEXT_DAY)
+    assert ["수기 확인 1건" in review.text for review in slack.posted] == [True]
+
+
+def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: FakeSlack) -> None:
+    routed = with_routes(
+        settings,
+        Route(name="qa", webhook_env=QA),
+        Route(name="bot", bot_token_env=BOT, channel=CHANNEL),
+    )
+    slack.down = "no_such_webhook"
+    state: State[Any] = nightly(routed, DAY, return_state=True)
+    assert state.state_details.flow_run_id
+    with get_client(sync_client=True) as client:
+        kept = str(client.read_flow_run(state.state_details.flow_run_id)) + str(state)
+    assert QA in kept
+    assert "secret-of" not in kept
+    assert TOKEN not in kept
+
+
+def test_a_prefect_secret_block_may_hold_the_webhook(settings: Settings, slack: FakeSlack) -> None:
+    Secret(value=SecretStr(slack.webhook("block"))).save("slack-webhook-qa", overwrite=True)
+    blocks = with_routes(
+        settings,
+        Route(name="qa", webhook_secret_block="slack-webhook-qa"),
+        Route(name="other", webhook_secret_block="not-there"),
+    )
+    assert run(blocks).problems == (
+        "alerts: route other: Prefect Secret block not-there holds no address of a webhook;"
+        " 1 messages wait for the next run",
+    )
+    (digest,) = slack.posted
+    assert "block" in digest.place
+
+
+def scored(settings: Settings, *days: date) -> None:
+    """Scores days without telling anybody."""
+    warehouse = open_warehouse(settings.warehouse)
+    for day in days:
+        staging = Path(settings.warehouse).with_name(f"staging-{day}")
+        window = day_window(day, settings.time_zone)
+        outcome = score_chat_rows(
+            ChatRowFiles([settings.monitoring.source]),
+            RUBRIC,
+            time_zone=settings.time_zone,
+            window=window,
+            staging=staging,
+            keep_text="flagged",
+        )
+        write_scored_day(warehouse, day, outcome)
+        write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
+
+
+def test_every_subscriber_hears_what_it_asked_for_and_the_default_the_rest(
+    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored(settings, DAY)
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook("default"))
+    monkeypatch.setenv("SLACK_WEBHOOK_OPS", slack.webhook("ops"))
+    routed = with_routes(
+        settings,
+        Route(name="qa", webhook_env=QA, levels=("critical",)),
+        Route(name="ops", webhook_env="SLACK_WEBHOOK_OPS", levels=("critical",), mention="<!subteam^S1>"),
+        Route(name="other", bot_token_env=BOT, channel=CHANNEL, rubrics=("plan-agent",)),
+    )
+    announce_days(routed, [DAY])
+    assert [one.place.rpartition("-")[2] for one in slack.posted] == ["qa", "ops", "default"]
+    critical, same, rest = (one.shown for one in slack.posted)
+    assert "답변 실패" in critical
+    assert "목표 미달" not in critical
+    assert ('"usergroup_id": "S1"' in critical, '"usergroup_id": "S1"' in same) == (False, True)
+    assert "새로 볼 것" in rest
+    assert "목표 미달" in rest
+
+
+def test_quiet_hours_hold_warnings_and_let_critical_pass(settings: Settings, slack: FakeSlack) -> None:
+    scored(settings, DAY)
+    now = datetime.now(UTC)
+    hours = f"{now - timedelta(hours=2):%H:00}-{now + timedelta(hours=2):%H:00}"
+    quiet = with_routes(
+        settings.model_copy(update={"time_zone": "UTC"}),
+        Route(name="warnings", webhook_env=QA, levels=("warning",), quiet_hours=hours),
+        Route(name="all", webhook_env=QA, levels=("critical",), quiet_hours=hours),
+    )
+    told = announce_days(quiet, [DAY])
+    assert (len(told.sent), told.waiting, told.problems) == (1, 1, ())
+    loud = with_routes(quiet, *(one.model_copy(update={"quiet_hours": ""}) for one in quiet.alerts.route))
+    assert len(announce(loud, []).sent) == 1
+
+
+def test_messages_of_a_day_stand_in_one_thread_of_a_bot(settings: Settings, slack: FakeSlack) -> None:
+    scored(settings, DAY, NEXT_DAY)
+    bot = with_routes(settings, Route(name="bot", bot_token_env=BOT, channel=CHANNEL, levels=("critical",)))
+    announce_days(bot, [DAY, NEXT_DAY])
+    first, next_day = slack.posted
+    assert (first.thread_ts, next_day.thread_ts) == (None, None)
+    more = with_routes(bot, bot.alerts.route[0].model_copy(update={"levels": ()}))
+    announce_days(more, [DAY])
+    assert slack.posted[2].thread_ts == first.ts
+
+
+def test_a_dry_run_writes_and_sends_nothing(settings: Settings, slack: FakeSlack) -> None:
+    dry = with_routes(settings, *settings.alerts.route, dry_run=True)
+    scored(settings, DAY)
+    assert announce_days(dry, [DAY]).sent == ()
+    assert slack.posted == []
+    assert len(announce_days(settings, [DAY]).sent) == 1
+
+
+def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) -> None:
+    with closing(Outbox(settings.state_url)) as outbox:
+        outbox.put("qa", "", quiet_message(DAY, DAY, 1, 1), datetime.now(UTC) - timedelta(days=3))
+    assert "given up: it was never tried" in announce(settings, []).problems[0]
+    assert len(slack.posted) == 1
+    assert "까닭: 앞의 알림이 막혀 보내 보지 못함" in slack.posted[0].shown
+    assert "포기한 알림 1건" in slack.texts()[0]
+    assert announce(settings, []).sent == ()
+
+
+def test_a_route_without_its_secret_keeps_messages_and_is_named(
+    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(QA, "not-an-address-but-secret")
+    told = announce(settings, [Saying("", lambda route, keys: quiet_message(DAY, DAY, 1, 1))])
+    assert told.waiting == 1
+    assert told.problems == (
+        f"alerts: route qa: environment variable {QA} holds no address of a webhook; 1 messages wait for the next run",
+    )
+    monkeypatch.setenv(QA, slack.webhook())
+    assert len(announce(settings, []).sent) == 1
+
+
+def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
+    sunday = date(2026, 2, 15)
+    scored(settings, DAY)
+    with closing(Outbox(settings.state_url)) as outbox:  # the day's facts were told long ago
+        outbox.put("qa", "", news_of(settings, DAY).messages(RouteFilter(), set()), datetime(2026, 1, 1, tzinfo=UTC))
+        for letter in outbox.waiting():
+            outbox.sent(letter, datetime(2026, 1, 1, tzinfo=UTC), "")
+    write_rows(Path(settings.monitoring.source) / "b.jsonl", [refused(2 * 24 * 60), best(2 * 24 * 60)])
+    scored(settings, sunday)
+    weekly = with_routes(settings, *settings.alerts.route, all_quiet_weekly=True)
+    announce_days(weekly, [sunday])
+    announce_days(weekly, [sunday])
+    assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
+
+
+def test_the_command_shows_exactly_what_it_then_sends(
+    aqb: Command, folder: Path, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1)])
+    aqb("nightly", "--date", DAY)
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
+    shown = json.loads(aqb("alerts", "--date", DAY, "--dry-run", "--json").out)
+    assert slack.posted == []
+    readable = aqb("alerts", "--date", DAY, "--dry-run").out
+    assert "route default: digest, critical" in readable
+    assert "답변 실패" in readable
+    slack.down = "server_error"
+    down = aqb("alerts", "--date", DAY)
+    assert (down.exit_code, "HTTP 500" in down.err) == (1, True)
+    assert "1 messages wait, 0 were given up" in aqb("alerts", "--pending").out
+    slack.down = None
+    assert "1 messages sent, 0 waiting" in aqb("alerts").out
+    assert [{"text": one.text, "blocks": one.blocks} for one in slack.posted] == [shown[0]["payload"]]
+    assert "nothing new" in aqb("alerts", "--date", DAY, "--dry-run").out
+    assert "1 messages (1 digest)" in aqb("alerts", "--preview", "30d").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dry-run"], "needs a day"),
+        (["--preview", "month"], "no number of days"),
+        (["--pending", "--preview", "3d"], "exclude"),
+        (["--date", "2026-02-13"], "has not been scored"),
+        (["--preview", "3d"], "no day has been scored"),
+    ],
+)
+def test_wrong_uses_say_what_is_wrong(aqb: Command, slack: FakeSlack, arguments: list[str], said: str) -> None:
+    finished = aqb("alerts", *arguments)
+    assert finished.exit_code in (1, 2)
+    assert said in finished.err
+
+
+def test_settings_that_hold_a_secret_are_refused_without_repeating_it() -> None:
+    with pytest.raises(ValueError, match="name of an environment variable") as refused_setting:
+        Destination(webhook_env="https://hooks.example/secret")
+    assert all("hooks" not in error["msg"] for error in refused_setting.value.errors())  # type: ignore[attr-defined]

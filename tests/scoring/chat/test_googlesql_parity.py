@@ -1,0 +1,110 @@
+"""The local engine equals BigQuery's semantics: Google's own evaluator, on rows that invite engines to differ.
+
+The golden rows are among them, and get what the requirement says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.chat.sql_scores import chat_rows_query, scoring_query
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tasks.chat.local_engine import ScoredRows
+from tests.cases.ola_monitoring.adversarial import Row
+from tests.cases.ola_monitoring.all_golden import GOLDEN
+from tests.cases.ola_monitoring.golden import Golden
+from tests.fakes.googlesql import TABLE, answers
+
+pytestmark = pytest.mark.slow
+
+SEED_QUERY = Path(__file__).parents[2] / "cases" / "ola_monitoring" / "seed_query.sql"
+FEW_SESSIONS = ("tied", "-", None)  # equal keys have equal sessions
+SEED_ALERTS = ("answer_failed", "good_question_bad_answer", "llm_blocked", "weak_answer", "very_short_answer")
+SEED_BEGIN = datetime(2026, 1, 28, tzinfo=UTC)  # whatever the zone in which its WHERE begins on the 27th
+
+
+@pytest.mark.parametrize("column", RUBRIC.scores_schema.names)
+def test_the_pushdown_gives_the_same_column(column: str, local_scores: list[Row], googlesql_scores: list[Row]) -> None:
+    here = {row["row_id"]: row[column] for row in local_scores}
+    there = {row["row_id"]: row[column] for row in googlesql_scores}
+    assert here == there
+
+
+@pytest.fixture(scope="module")
+def googlesql_by_name(googlesql_scores: list[Row]) -> dict[str, Row]:
+    return {row["session_id"]: row for row in googlesql_scores}
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: ascii(golden.name))
+def test_a_golden_row_gets_what_the_requirement_says(golden: Golden, googlesql_by_name: dict[str, Row]) -> None:
+    row = googlesql_by_name[golden.name]
+    assert {column: row[column] for column in golden.expected} == golden.expected, golden.source
+
+
+def test_the_printed_query_gives_the_same_rows_in_the_same_order(
+    hostile_rows: list[Row], local_scores: list[Row]
+) -> None:
+    query = scoring_query(RUBRIC, chat_rows=chat_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged")
+    there = answers(query, [row for row in hostile_rows if row["session_id"] in FEW_SESSIONS])
+    assert len(there) > 50
+    assert there == [row for row in local_scores if row["session_id"] in FEW_SESSIONS]
+    assert list(there[0]) == RUBRIC.scores_schema.names
+
+
+def test_every_row_has_an_id_of_its_own(local_scores: list[Row]) -> None:
+    assert [row_id for row_id, count in Counter(row["row_id"] for row in local_scores).items() if count > 1] == []
+
+
+def test_hostile_rows_are_scored_excluded_or_rejected(local_outcome: ScoredRows, hostile_rows: list[Row]) -> None:
+    unusable = [row for row in hostile_rows if is_rejected(row)]
+    textless = [
+        row for row in hostile_rows if not is_rejected(row) and None in (row["user_input"], row["llm_response"])
+    ]
+    counts = local_outcome.counts
+    assert (counts.rows_in, counts.rejected, counts.excluded) == (len(hostile_rows), len(unusable), len(textless))
+    assert min(len(unusable), len(textless)) > 20
+
+
+def test_the_requirements_own_query_gives_the_same_points(local_scores: list[Row], seed_answers: list[Row]) -> None:
+    shared = [name for name in RUBRIC.scores_schema.names if name in seed_answers[0]]
+    assert {"q_specificity", "a_non_refusal", "q_tier", "i_score", "final_score", "answer_lines"} <= set(shared)
+    texts = ("user_input", "llm_response")  # the score table keeps them for flagged rows only
+    assert counted(local_scores, shared, texts) == counted(seed_answers, shared, texts)
+
+
+def test_the_requirements_alert_conditions_raise_the_same_rules(
+    local_scores: list[Row], seed_answers: list[Row]
+) -> None:
+    here = [row | {rule: rule in row["alert_rules"] for rule in SEED_ALERTS} for row in local_scores]
+    columns = ("timestamp", "session_id", "a_score", "q_score", *SEED_ALERTS)
+    assert counted(here, columns) == counted(seed_answers, columns)
+
+
+@pytest.fixture(scope="module")
+def seed_answers(hostile_rows: list[Row]) -> list[Row]:
+    """What the requirement's query says; it does not reject rows, so it is not shown those that we reject."""
+    found = answers(SEED_QUERY.read_text(encoding="utf-8"), [row for row in hostile_rows if not is_rejected(row)])
+    assert len(found) > 700
+    return [{name.lower(): value for name, value in row.items()} for row in found]
+
+
+def counted(rows: list[Row], columns: Sequence[str], but: Sequence[str] = ()) -> Counter[tuple[Any, ...]]:
+    """How often each combination occurs since the day on which the requirement's query begins. NaN is NULL."""
+    names = [name for name in columns if name not in but]
+    return Counter(
+        tuple(None if row[name] != row[name] else row[name] for name in names)
+        for row in rows
+        if row["timestamp"] >= SEED_BEGIN
+    )
+
+
+def is_rejected(row: Row) -> bool:
+    """SPEC 1.1: a missing timestamp, negative or infinite tokens."""
+    tokens = [row[name] for name in ("input_tokens", "output_tokens") if row[name] is not None]
+    return row["timestamp"] is None or any(number < 0 or number == float("inf") for number in tokens)

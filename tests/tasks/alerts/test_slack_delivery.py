@@ -1,0 +1,261 @@
+"""Delivery against a Slack that refuses, stumbles, hangs and is away: nothing lost, nothing twice without saying so."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import pytest
+
+from tasks.alerts.delivery import Delivered, deliver
+from tasks.alerts.outbox import LEASE, Letter, Outbox
+from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
+from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack, Fault
+from tests.tasks.alerts.conftest import NIGHT, Hands, message
+
+Send = Callable[..., Delivered]
+REPEATED = "다시 보냄"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """slack_sdk waits before it tries again, and its waits cannot be given from outside."""
+    for module in ("handler", "builtin_handlers"):
+        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time", SimpleNamespace(sleep=lambda seconds: None))
+
+
+@pytest.fixture
+def posts(slack: FakeSlack) -> dict[str, Post]:
+    return {"qa": WebhookPost(slack.webhook(), timeout_s=1), "bot": BotPost(TOKEN, CHANNEL, slack.api_url, timeout_s=1)}
+
+
+@pytest.fixture
+def send(outbox: Outbox, posts: dict[str, Post], hands: Hands) -> Send:
+    """One delivery, holding nothing back unless told."""
+
+    def run(held: Callable[[Letter], bool] = lambda letter: False) -> Delivered:
+        return deliver(outbox, posts, held, hands.clock)
+
+    return run
+
+
+def put(outbox: Outbox, *keys: str, route: str = "qa", thread: str = "") -> None:
+    outbox.put(route, thread, [message(key) for key in keys], NIGHT)
+
+
+def test_a_message_arrives_once_and_later_deliveries_send_nothing(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+    put(outbox, "a")
+    assert [letter.kind for letter in send().sent] == ["digest"]
+    assert send().sent == []
+    assert slack.texts() == ["소식 a"]
+    assert outbox.waiting() == []
+
+
+def test_messages_to_one_webhook_are_a_second_apart_and_other_places_do_not_wait(
+    outbox: Outbox, slack: FakeSlack, posts: dict[str, Post], send: Send, hands: Hands
+) -> None:
+    posts["same"] = WebhookPost(slack.webhook())
+    posts["other"] = WebhookPost(slack.webhook("other"))
+    put(outbox, "a", "b")
+    put(outbox, "c", route="same")
+    put(outbox, "d", route="other")
+    send()
+    assert slack.texts() == ["소식 a", "소식 b", "소식 c", "소식 d"]
+    assert hands.slept == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("fault", ["rate_limited", "server_error"])
+@pytest.mark.parametrize("route", ["qa", "bot"])
+def test_a_moment_of_trouble_is_waited_out(
+    outbox: Outbox, slack: FakeSlack, send: Send, route: str, fault: Fault
+) -> None:
+    slack.faults += [fault, fault]
+    put(outbox, "a", route=route)
+    assert len(send().sent) == 1
+    assert slack.texts() == ["소식 a"]
+    assert REPEATED not in slack.posted[0].shown
+    assert len(slack.requests) == 3
+
+
+@pytest.mark.parametrize("fault", ["rate_limited", "slow_rate_limit", "server_error", "hang", "drop"])
+@pytest.mark.parametrize("route", ["qa", "bot"])
+def test_a_slack_that_is_down_for_a_day_gets_everything_the_day_after(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands, route: str, fault: Fault
+) -> None:
+    put(outbox, "a", "b", route=route)
+    slack.down = fault
+    stopped = send().stopped
+    assert list(stopped) == [route]
+    assert [letter.attempts for letter in outbox.waiting()] == [1, 0]  # the second would have fared no better
+    slack.down = None
+    hands.pass_(days=1)
+    send()
+    assert slack.texts() == ["소식 a", "소식 b"]
+
+
+def test_a_connection_that_is_refused_waits_for_the_next_run(
+    outbox: Outbox, slack: FakeSlack, posts: dict[str, Post], send: Send
+) -> None:
+    there = posts["qa"]
+    posts["qa"] = WebhookPost("http://127.0.0.1:9/services/T/B/secret")
+    put(outbox, "a")
+    assert send().stopped == {"qa": "Slack cannot be reached"}
+    posts["qa"] = there
+    send()
+    assert slack.texts() == ["소식 a"]
+    assert REPEATED not in slack.posted[0].shown
+
+
+def test_a_wait_of_an_hour_is_left_to_the_next_run(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+    slack.faults.append("slow_rate_limit")
+    put(outbox, "a")
+    assert send().stopped == {"qa": "HTTP 429"}
+    assert len(slack.requests) == 1
+
+
+@pytest.mark.parametrize("fault", ["hang_after_posting", "drop_after_posting"])
+def test_a_webhook_message_that_may_have_arrived_says_so_when_it_comes_again(
+    outbox: Outbox, slack: FakeSlack, send: Send, fault: Fault
+) -> None:
+    slack.faults.append(fault)
+    put(outbox, "a")
+    assert "may have arrived" in send().stopped["qa"]
+    send()
+    assert [REPEATED in one.shown for one in slack.posted] == [False, True]
+    assert slack.refused == []
+    assert send().sent == []
+
+
+@pytest.mark.parametrize("thread", ["", "2026-02-13"])
+@pytest.mark.parametrize("fault", ["hang_after_posting", "drop_after_posting"])
+def test_a_bot_looks_whether_a_message_has_arrived_before_it_posts_it_again(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands, thread: str, fault: Fault
+) -> None:
+    put(outbox, "first", route="bot", thread=thread)
+    send()
+    slack.faults.append(fault)
+    put(outbox, "a", route="bot", thread=thread)
+    assert list(send().stopped) == ["bot"]
+    for number in range(5):  # what others have written meanwhile fills the first pages
+        slack.posted.append(type(slack.posted[0])(CHANNEL, f"{number}", [], f"{4_100_000_000 + number}.0", None))
+    hands.pass_(days=1)
+    assert [letter.ts for letter in send().sent] == [None]
+    assert slack.texts().count("소식 a") == 1
+    assert outbox.waiting() == []
+
+
+def test_a_bot_that_may_not_look_marks_what_it_posts_again(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+    slack.faults += ["drop_after_posting", "may_not_look"]
+    put(outbox, "a", route="bot")
+    send()
+    send()
+    assert [REPEATED in one.shown for one in slack.posted] == [False, True]
+
+
+def test_a_bot_posts_what_did_not_arrive_without_a_mark(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+    slack.faults.append("drop")
+    put(outbox, "a", route="bot")
+    send()
+    send()
+    assert [REPEATED in one.shown for one in slack.posted] == [False]
+
+
+@pytest.mark.parametrize("route", ["qa", "bot"])
+def test_an_invalid_payload_is_kept_aside_and_does_not_stop_the_others(
+    outbox: Outbox, slack: FakeSlack, send: Send, route: str
+) -> None:
+    slack.faults.append("invalid_payload")
+    put(outbox, "a", "b", route=route)
+    delivered = send()
+    assert [letter.text for letter in delivered.refused] == ["소식 a"]
+    assert slack.texts() == ["소식 b"]
+    assert [letter.last_error for letter in outbox.dead()] == ["invalid_payload" if route == "qa" else "invalid_blocks"]
+    assert send().sent == []
+
+
+@pytest.mark.parametrize(
+    ("route", "fault", "said"),
+    [("qa", "no_such_webhook", "HTTP 404 no_service"), ("bot", "not_in_channel", "not_in_channel")],
+)
+def test_what_a_person_can_mend_is_named_and_tried_again(
+    outbox: Outbox, slack: FakeSlack, send: Send, route: str, fault: Fault, said: str
+) -> None:
+    slack.faults.append(fault)
+    put(outbox, "a", route=route)
+    assert send().stopped == {route: said}
+    send()
+    assert slack.texts() == ["소식 a"]
+
+
+def test_after_three_days_a_message_is_a_dead_letter_until_somebody_revives_it(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
+) -> None:
+    slack.down = "server_error"
+    put(outbox, "a")
+    send()
+    hands.pass_(days=3, seconds=-1)
+    send()
+    assert outbox.dead() == []
+    hands.pass_(seconds=1)
+    slack.down = None
+    assert send().sent == []
+    assert [(letter.text, letter.last_error) for letter in outbox.dead()] == [("소식 a", "HTTP 500 server_error")]
+    put(outbox, "a")
+    assert outbox.waiting() == []  # a rerun does not bring it back
+    assert outbox.revive(hands.now) == 1
+    send()
+    assert slack.texts() == ["소식 a"]
+
+
+def test_the_first_message_of_a_thread_opens_it_and_only_critical_replies_show_in_the_channel(
+    outbox: Outbox, slack: FakeSlack, send: Send
+) -> None:
+    put(outbox, "a", "b", route="bot", thread="2026-02-13")
+    outbox.put("bot", "2026-02-13", [message("c", "critical")], NIGHT)
+    put(outbox, "d", route="bot", thread="2026-02-14")
+    send()
+    first = slack.posted[0].ts
+    assert [(one.thread_ts, one.broadcast) for one in slack.posted] == [
+        (None, False),
+        (first, False),
+        (first, True),
+        (None, False),
+    ]
+
+
+def test_what_is_held_waits_and_lets_the_others_pass(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
+    put(outbox, "a")
+    outbox.put("qa", "", [message("b", "critical")], NIGHT)
+    send(lambda letter: letter.level != "critical")
+    assert slack.texts() == ["소식 b"]
+    send()
+    assert slack.texts() == ["소식 b", "소식 a"]
+
+
+def test_a_letter_that_another_run_is_sending_is_left_alone_until_its_lease_ends(
+    outbox: Outbox, slack: FakeSlack, send: Send, hands: Hands
+) -> None:
+    put(outbox, "a", "b")
+    assert outbox.claim(outbox.waiting()[0], hands.now)
+    send()
+    assert slack.texts() == ["소식 b"]
+    hands.now += LEASE
+    send()
+    assert slack.texts() == ["소식 b", "소식 a"]
+    assert REPEATED in slack.posted[1].shown  # the other run may have sent it before it died
+
+
+def test_neither_logs_nor_errors_nor_reprs_hold_the_secret(
+    outbox: Outbox, slack: FakeSlack, send: Send, posts: dict[str, Post], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    put(outbox, "a")
+    put(outbox, "a", route="bot")
+    slack.faults += ["server_error", "drop"]
+    seen = str(send()) + str(posts) + str(outbox.waiting()) + caplog.text
+    slack.down = "no_such_webhook"
+    seen += str(send()) + str(outbox.waiting()) + caplog.text
+    assert urlsplit(slack.webhook()).path not in seen
+    assert "secret" not in seen

@@ -1,0 +1,177 @@
+"""Which days a backfill and a nightly run have to score, by the ledger and the rows of the source."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from scoring.days import day_window, days_between
+from scoring.errors import InputError, UsageError
+from tasks.chat.day_plan import EarlierDays, backfill_plan, day_parameters, earlier_days, portions
+from tasks.chat.fingerprint import source_contents
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import KPIS
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.state.run_ledger import Run, RunLedger
+from tasks.warehouse import open_warehouse
+from tests.builders.chat_rows import DAY, RUBRIC, plain, write_rows
+
+A_DAY = 24 * 60
+NEXT = DAY + timedelta(days=1)
+LAST = DAY + timedelta(days=4)
+FAR = date(2030, 1, 1)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """A source with one row on each of five days, and an empty ledger."""
+    write_rows(tmp_path / "rows.jsonl", [plain(number * A_DAY) for number in range(5)])
+    return Settings(
+        warehouse=str(tmp_path / "warehouse"),
+        state_url=f"sqlite:///{tmp_path}/state.db",
+        monitoring=MonitoringSettings(source=str(tmp_path / "rows.jsonl")),
+    )
+
+
+def done(settings: Settings, *days: date, **differently: object) -> None:
+    """Runs of these days, as they end after the rows of the source have been scored."""
+    with closing(RunLedger(settings.state_url)) as ledger:
+        for day in days:
+            found = source_contents(
+                ChatRowFiles([settings.monitoring.source]), day_window(day, settings.time_zone), settings.time_zone
+            )
+            run = Run(
+                run_id=f"{day} {len(ledger.of_day(day))}",
+                kind="nightly",
+                score_date=day,
+                rubric=RUBRIC.id,
+                rubric_version=RUBRIC.version,
+                code_version="0",
+                started_at=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=len(ledger.of_day(day))),
+                outcome="completed",
+                parameters=day_parameters(settings),
+                content=found.of(day).fingerprint,
+            )
+            ledger.save(replace(run, **differently))  # type: ignore[arg-type]
+            open_warehouse(settings.warehouse).replace_day(KPIS, day, RUBRIC.kpis_schema, [])
+
+
+def to_score(settings: Settings, *, force: bool = False) -> list[int]:
+    plan = backfill_plan(settings, DAY, LAST, FAR)
+    return [(planned.day - DAY).days for planned in plan.to_score(force=force)]
+
+
+def rewrite_row(settings: Settings, number: int) -> None:
+    rows = [plain(one * A_DAY, **({"output_tokens": 7.0} if one == number else {})) for one in range(5)]
+    write_rows(Path(settings.monitoring.source), rows)
+
+
+def test_days_that_were_scored_as_they_would_be_now_are_up_to_date(settings: Settings) -> None:
+    done(settings, DAY, LAST)
+    assert to_score(settings) == [1, 2, 3]
+    assert to_score(settings, force=True) == [0, 1, 2, 3, 4]
+    plan = backfill_plan(settings, DAY, LAST, FAR)
+    assert [planned.content.rows for planned in plan.days] == [1] * 5
+    assert plan.failures == ()
+
+
+@pytest.mark.parametrize(
+    "differently",
+    [
+        {"outcome": "failed"},
+        {"outcome": "running"},
+        {"kind": "intraday"},
+        {"rubric_version": "0"},
+        {"parameters": {"time_zone": "UTC"}},
+        {"parameters": None},
+        {"content": None},
+    ],
+    ids=str,
+)
+def test_a_day_whose_latest_run_was_another_is_to_be_scored(settings: Settings, differently: dict[str, object]) -> None:
+    done(settings, *days_between(DAY, LAST))
+    done(settings, NEXT, **differently)
+    assert to_score(settings) == [1]
+
+
+def test_a_test_run_of_the_same_day_says_nothing_about_its_chat_rows(settings: Settings) -> None:
+    done(settings, *days_between(DAY, LAST))
+    done(settings, NEXT, kind="test_run", outcome="failed")
+    assert to_score(settings) == []
+
+
+def test_changed_rows_and_lost_tables_are_scored_again(settings: Settings, tmp_path: Path) -> None:
+    done(settings, *days_between(DAY, LAST))
+    rewrite_row(settings, 3)
+    (tmp_path / "warehouse" / KPIS / f"{DAY}.parquet").unlink()
+    assert to_score(settings) == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "says"), [(NEXT, DAY, "swap"), (DAY, FAR, "not over"), (FAR, FAR, "not over")]
+)
+def test_days_that_are_no_range_or_not_over_are_refused(settings: Settings, first: date, last: date, says: str) -> None:
+    with pytest.raises(UsageError, match=says) as refused:
+        backfill_plan(settings, first, last, FAR)
+    assert refused.value.fix
+
+
+def test_a_plan_without_a_source_is_an_error(settings: Settings) -> None:
+    gone = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
+    with pytest.raises(InputError, match="nothing to read"):
+        backfill_plan(gone, DAY, LAST, FAR)
+
+
+def test_days_are_read_in_portions_by_their_bytes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = backfill_plan(settings, DAY, LAST, FAR).days
+    assert list(portions(days)) == [[planned.day for planned in days]]
+    monkeypatch.setattr("tasks.chat.day_plan.PORTION_BYTES", 2 * days[0].content.bytes)
+    assert [len(portion) for portion in portions(days)] == [2, 2, 1]
+    assert list(portions([])) == []
+
+
+# --- What a nightly run does before its own day ---------------------------------------------------------------------
+
+
+def test_the_first_night_has_nothing_to_catch_up(settings: Settings) -> None:
+    assert earlier_days(settings, LAST) == EarlierDays()
+
+
+def test_days_after_one_that_was_done_are_missing_until_they_are_done(settings: Settings) -> None:
+    done(settings, DAY)
+    assert earlier_days(settings, LAST).missing == tuple(days_between(NEXT, LAST - timedelta(days=1)))
+    done(settings, NEXT, outcome="failed")
+    done(settings, LAST - timedelta(days=1))
+    assert earlier_days(settings, LAST).missing == (NEXT, NEXT + timedelta(days=1))
+
+
+def test_late_rows_make_a_done_day_of_the_last_two_due_again(settings: Settings) -> None:
+    done(settings, *days_between(DAY, LAST - timedelta(days=1)))
+    assert earlier_days(settings, LAST) == EarlierDays()
+    rewrite_row(settings, 3)
+    assert earlier_days(settings, LAST).late == (DAY + timedelta(days=3),)
+    rewrite_row(settings, 1)  # further back than two days
+    assert earlier_days(settings, LAST).late == ()
+
+
+def test_how_far_a_night_looks_back_is_set(settings: Settings) -> None:
+    done(settings, *days_between(DAY, LAST - timedelta(days=1)))
+    rewrite_row(settings, 0)
+    far = settings.model_copy(update={"monitoring": settings.monitoring.model_copy(update={"lookback_days": 4})})
+    assert earlier_days(far, LAST).late == (DAY,)
+    near = settings.model_copy(
+        update={"monitoring": settings.monitoring.model_copy(update={"lookback_days": 0, "catch_up_days": 0})}
+    )
+    assert earlier_days(near, LAST) == EarlierDays()
+
+
+def test_a_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> None:
+    done(settings, DAY)
+    later = DAY + timedelta(days=20)
+    found = earlier_days(settings, later)
+    assert found.missing == tuple(days_between(DAY + timedelta(days=6), DAY + timedelta(days=19)))
+    assert found.out_of_reach == (NEXT, DAY + timedelta(days=5))

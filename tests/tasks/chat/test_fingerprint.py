@@ -1,0 +1,150 @@
+"""What a source holds of each day, and days that are read once for all of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from scoring.days import Window, day_window, days_between
+from tasks.chat.fingerprint import DayContent, SourceContents, source_contents
+from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.multi_day_cache import DaySpool
+from tasks.chat.sources import ChatRowFiles, ChatRowSource
+from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
+
+ZONE = "Asia/Seoul"
+DAYS = days_between(DAY, DAY + timedelta(days=2))
+A_DAY = 24 * 60
+
+
+def contents(*inputs: Path) -> SourceContents:
+    window = Window(day_window(DAYS[0], ZONE).start, day_window(DAYS[-1], ZONE).end)
+    return source_contents(ChatRowFiles(inputs), window, ZONE)
+
+
+def rows_of_three_days() -> list[dict[str, Any]]:
+    return [
+        best(0),
+        refused(1),
+        plain(2, llm_response=None),
+        plain(A_DAY),
+        plain(A_DAY),
+        best(2 * A_DAY, tenant_id=None),
+    ]
+
+
+def test_each_day_has_its_rows_and_the_bytes_of_their_texts(tmp_path: Path) -> None:
+    rows = [plain(0, user_input="가", llm_response="ab"), plain(A_DAY, user_input="", llm_response=None)]
+    found = contents(write_rows(tmp_path / "a.jsonl", rows))
+    assert [(found.of(day).rows, found.of(day).bytes) for day in DAYS] == [(1, 5), (1, 0), (0, 0)]
+    assert found.of(DAYS[2]) == DayContent()
+
+
+def test_order_and_files_of_the_rows_do_not_change_the_fingerprint(tmp_path: Path) -> None:
+    rows = rows_of_three_days()
+    whole = contents(write_rows(tmp_path / "a.jsonl", rows))
+    random.Random(1).shuffle(rows)
+    parts = [write_rows(tmp_path / "b" / f"{number}.jsonl", rows[number::2]) for number in range(2)]
+    assert contents(*parts).days == whole.days
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"user_input": "?"},
+        {"llm_response": None},
+        {"llm_response": ""},
+        {"input_tokens": None},
+        {"output_tokens": 421.0},
+        {"tenant_id": "t2"},
+        {"session_id": None},
+    ],
+    ids=str,
+)
+def test_whatever_scores_changes_the_fingerprint_of_its_day_alone(tmp_path: Path, change: dict[str, Any]) -> None:
+    before = contents(write_rows(tmp_path / "a.jsonl", [plain(0), plain(A_DAY)]))
+    after = contents(write_rows(tmp_path / "a.jsonl", [plain(0, **change), plain(A_DAY)]))
+    assert after.of(DAYS[0]).fingerprint != before.of(DAYS[0]).fingerprint
+    assert after.of(DAYS[1]) == before.of(DAYS[1])
+
+
+def test_rows_that_come_twice_count_twice(tmp_path: Path) -> None:
+    fingerprints = {
+        contents(write_rows(tmp_path / "a.jsonl", [plain(0)] * count)).of(DAY).fingerprint for count in (1, 2, 3)
+    }
+    assert len(fingerprints) == 3
+
+
+def test_a_day_scored_alone_finds_the_content_that_the_plan_finds(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [*rows_of_three_days(), plain(3, output_tokens=-1.0)])
+    for day in DAYS:
+        assert scored_alone(ChatRowFiles([path]), day, tmp_path / str(day)).content == contents(path).of(day)
+
+
+def test_a_file_that_cannot_be_read_is_named_beside_the_others(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a.jsonl", [plain(0)])
+    (tmp_path / "b.parquet").write_bytes(b"")
+    found = contents(tmp_path)
+    assert found.of(DAY).rows == 1
+    assert [failure.file for failure in found.failures] == [str(tmp_path / "b.parquet")]
+
+
+# --- Days that are read at once --------------------------------------------------------------------------------------
+
+
+def scored_alone(source: ChatRowSource, day: date, staging: Path) -> ScoredRows:
+    window = day_window(day, ZONE)
+    return score_chat_rows(source, RUBRIC, time_zone=ZONE, window=window, staging=staging, keep_text="all")
+
+
+def what_came_of(outcome: ScoredRows) -> list[object]:
+    frames: list[Iterator[pl.DataFrame]] = [
+        outcome.score_frames(),
+        outcome.excluded_frames(),
+        outcome.rejected_frames(),
+    ]
+    tables = [[row for frame in some for row in frame.iter_rows()] for some in frames]
+    facts = (outcome.counts, outcome.naive_timestamps, outcome.content, [one.file for one in outcome.failures])
+    return [*tables, *facts, outcome.kpis(DAYS).rows(), outcome.crosstab().rows()]
+
+
+NAIVE = {"timestamp": "2026-02-13 12:00:00"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        [],
+        [plain(4, timestamp=None)],
+        [plain(4, timestamp="yesterday")],
+        [plain(4, output_tokens="many")],
+        [plain(4, output_tokens=-1)],
+        [plain(4) | NAIVE],
+    ],
+    ids=["clean", "undated", "misdated", "unreadable", "refused", "naive"],
+)
+def test_days_read_at_once_are_the_days_read_alone(tmp_path: Path, odd: list[dict[str, Any]]) -> None:
+    source = tmp_path / "source"
+    write_rows(source / "a.jsonl", [*rows_of_three_days(), *odd])
+    write_rows(source / "b.jsonl", [plain(5) | NAIVE, plain(5) | NAIVE])
+    pl.DataFrame([plain(6), best(A_DAY)]).write_parquet(source / "c.parquet")
+    (source / "d.parquet").write_bytes(b"")
+    files = ChatRowFiles([source])
+    spool = DaySpool(files, DAYS, ZONE, tmp_path / "spool")
+    assert spool.of_day(DAY).fingerprint() == files.fingerprint()
+    for day in DAYS:
+        at_once = scored_alone(spool.of_day(day), day, tmp_path / f"{day} at once")
+        assert what_came_of(at_once) == what_came_of(scored_alone(files, day, tmp_path / f"{day} alone"))
+
+
+def test_clean_files_are_read_once_whatever_happens_to_them_then(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", rows_of_three_days())
+    spool = DaySpool(ChatRowFiles([path]), DAYS, ZONE, tmp_path / "spool")
+    path.unlink()
+    assert [scored_alone(spool.of_day(day), day, tmp_path / str(day)).counts.rows_in for day in DAYS] == [3, 2, 1]

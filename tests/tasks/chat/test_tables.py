@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from scoring.days import day_window
+from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import read_alerts, read_examples, write_alerts, write_day_report, write_scored_day
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
+
+MINUTES_A_DAY = 24 * 60
+Row = Mapping[str, Any]
+ScoreDay = Callable[[Sequence[Row], date], None]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    return FolderWarehouse(tmp_path / "warehouse")
+
+
+@pytest.fixture
+def score_day(tmp_path: Path, warehouse: FolderWarehouse) -> ScoreDay:
+    """Scores the rows of a day into every monitoring table of the warehouse, alerts and report included."""
+    runs = iter(range(1000))
+
+    def run(rows: Sequence[Row], day: date) -> None:
+        folder = tmp_path / f"run{next(runs)}"
+        outcome = score_chat_rows(
+            ChatRowFiles([write_rows(folder / "rows.jsonl", rows)]),
+            RUBRIC,
+            time_zone="Asia/Seoul",
+            window=day_window(day, "Asia/Seoul"),
+            staging=folder / "staging",
+            keep_text="flagged",
+        )
+        write_scored_day(warehouse, day, outcome)
+        write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
+        write_day_report(warehouse, day, outcome, tmp_path / "reports", str(day))
+
+    return run
+
+
+def table(warehouse: FolderWarehouse, name: str, day: date = DAY) -> pl.DataFrame:
+    found = warehouse.read(name, [day])
+    assert found is not None
+    return found.collect()
+
+
+def alert(warehouse: FolderWarehouse, rule: str, tenant: str | None = "*", day: date = DAY) -> dict[str, Any]:
+    alerts = table(warehouse, "alerts", day)
+    return alerts.filter(pl.col("rule") == rule, pl.col("tenant_id").eq_missing(pl.lit(tenant))).row(0, named=True)
+
+
+def test_a_scored_day_fills_every_table(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    score_day([best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1)], DAY)
+    assert table(warehouse, "monitoring_scores")["final_grade"].to_list() == ["STAR", "F"]
+    assert table(warehouse, "monitoring_excluded")["reason"].to_list() == ["llm_response_null"]
+    assert table(warehouse, "monitoring_kpis")["tenant_id"].to_list() == ["*", "t1"]
+    assert table(warehouse, "monitoring_crosstab")["cnt"].sum() == 2
+    rejected = table(warehouse, "rejected").row(0, named=True)
+    assert (rejected["line"], rejected["code"]) == (4, "negative_tokens")
+    for name in ("monitoring_scores", "monitoring_kpis", "monitoring_crosstab", "alerts"):
+        identity = table(warehouse, name).select("score_date", "rubric", "rubric_version").unique().rows()
+        assert identity == [(DAY, "ola-monitoring", RUBRIC.version)]
+    assert table(warehouse, "rejected").select("score_date", "rubric").rows() == [(DAY, "ola-monitoring")]
+
+
+def test_a_day_without_rows_is_known_as_such(warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path) -> None:
+    score_day([best(MINUTES_A_DAY)], DAY)
+    kpis = table(warehouse, "monitoring_kpis").row(0, named=True)
+    assert table(warehouse, "monitoring_kpis").height == 1
+    assert (kpis["tenant_id"], kpis["rows"], kpis["excluded"], kpis["critical_rows"]) == ("*", 0, 0, 0)
+    rates = ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_final_score", "excluded_rate")
+    assert [kpis[rate] for rate in rates] == [None] * 5
+    assert kpis["failure_rate_met"] is None
+    assert table(warehouse, "monitoring_scores").height == 0
+    assert table(warehouse, "alerts").select("rule", "level", "tenant_id", "count", "rows").rows() == [
+        ("no_rows", "critical", "*", 0, 0)
+    ]
+    assert (tmp_path / "reports" / f"monitoring-{DAY}.md").exists()
+
+
+def test_a_day_of_excluded_rows_only_has_rows(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    score_day([plain(0, llm_response=None)], DAY)
+    assert table(warehouse, "monitoring_kpis")["excluded_rate"].to_list() == [1.0, 1.0]
+    assert "no_rows" not in table(warehouse, "alerts")["rule"].to_list()
+
+
+def test_alerts_hold_each_rule_that_fired_with_its_level_and_share(
+    warehouse: FolderWarehouse, score_day: ScoreDay
+) -> None:
+    score_day([best(0), best(1), refused(2), plain(3, output_tokens=0, tenant_id="t2")], DAY)
+    alerts = table(warehouse, "alerts").filter(pl.col("tenant_id") == "*", pl.col("count").is_not_null())
+    assert alerts.select("rule", "level", "count", "rows").rows() == [
+        ("answer_failed", "critical", 1, 4),
+        ("llm_blocked", "critical", 1, 4),
+        ("final_failed", "critical", 1, 4),
+        ("weak_answer", "warning", 1, 4),
+        ("very_short_answer", "warning", 1, 4),
+    ]
+    assert alert(warehouse, "llm_blocked", "t2")["count"] == 1
+    assert table(warehouse, "alerts").filter(rule="llm_blocked", tenant_id="t1").is_empty()
+
+
+def test_a_kpi_that_misses_its_target_is_an_alert_with_value_and_target(
+    warehouse: FolderWarehouse, score_day: ScoreDay
+) -> None:
+    score_day([best(0), best(1), best(2), refused(3)], DAY)
+    missed = alert(warehouse, "kpi_failure_rate")
+    assert (missed["level"], missed["value"], missed["limit"], missed["count"]) == ("warning", 0.25, 0.03, None)
+    rules = set(table(warehouse, "alerts")["rule"])
+    assert {rule for rule in rules if rule.startswith("kpi_")} == {"kpi_answer_excellent_rate", "kpi_failure_rate"}
+
+
+def test_a_target_that_is_just_reached_is_no_alert(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    score_day([*(best(minute) for minute in range(97)), *(refused(minute) for minute in range(3))], DAY)
+    kpis = table(warehouse, "monitoring_kpis").row(0, named=True)
+    assert (kpis["failure_rate"], kpis["failure_rate_met"]) == (0.03, True)
+    assert table(warehouse, "alerts").filter(rule="kpi_failure_rate").is_empty()
+
+
+def test_usual_counts_are_those_of_the_last_seven_scored_days_latest_first(
+    warehouse: FolderWarehouse, score_day: ScoreDay
+) -> None:
+    # Nine earlier days with 1, 2, ... 9 refusals; one of the days between was never scored, and a later one was.
+    earlier = [DAY - timedelta(days=back) for back in (1, 2, 3, 5, 6, 7, 8, 9, 10)]
+    for count, day in zip(range(1, 10), earlier, strict=True):
+        start = (day - DAY).days * MINUTES_A_DAY
+        score_day([refused(start + minute) for minute in range(count)], day)
+    score_day([refused(MINUTES_A_DAY)] * 30, DAY + timedelta(days=1))
+    score_day([refused(0), refused(1)], DAY)
+    assert alert(warehouse, "answer_failed")["usual"] == [1, 2, 3, 4, 5, 6, 7]
+    assert alert(warehouse, "answer_failed", "t1")["usual"] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_examples_are_the_five_worst_rows_worst_first(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    longer = "죄송합니다. 저는 법률 자문을 드릴 수 없습니다. 코스피 70,000원 2026-02-13"
+    rows = [refused(minute, llm_response=longer if minute % 2 else "죄송합니다.") for minute in range(12)]
+    score_day(rows, DAY)
+    scores = table(warehouse, "monitoring_scores")
+    worst = scores.sort("final_score", "timestamp", "row_id")["row_id"].to_list()
+    assert scores["final_score"].n_unique() > 1
+    assert alert(warehouse, "answer_failed")["row_ids"] == worst[:5]
+
+
+def test_examples_belong_to_the_tenant(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    score_day([refused(0), refused(1, tenant_id=None), refused(2, tenant_id="t2")], DAY)
+    by_tenant = dict(table(warehouse, "monitoring_scores").select("tenant_id", "row_id").iter_rows())
+    for tenant in ("t1", "t2", None):
+        assert alert(warehouse, "final_failed", tenant)["row_ids"] == [by_tenant[tenant]]
+    assert len(alert(warehouse, "final_failed")["row_ids"]) == 3
+
+
+def test_rejected_rows_are_an_alert(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    score_day([best(0), plain(1, output_tokens=-1), plain(2, output_tokens=-1)], DAY)
+    assert alert(warehouse, "rows_rejected")["count"] == 2
+    assert alert(warehouse, "rows_rejected")["level"] == "warning"
+
+
+def excluded_rows(count: int, day: date = DAY) -> list[dict[str, Any]]:
+    """A hundred scored rows and `count` without an answer."""
+    start = (day - DAY).days * MINUTES_A_DAY
+    scored = [best(start + minute) for minute in range(100)]
+    return [*scored, *(plain(start + 100 + minute, llm_response=None) for minute in range(count))]
+
+
+@pytest.mark.parametrize(
+    ("usual", "count", "alerts"),
+    [
+        ([], 4, False),
+        ([], 5, True),
+        ([1, 1, 4], 5, True),
+        ([1, 1, 5], 5, False),  # not above the largest of the last days
+        ([3, 3, 3], 7, True),
+        ([3, 3, 3], 6, False),  # twice the count, but 6 of 106 is not twice 3 of 103: the rate decides (SPEC 1.4)
+        ([0, 0, 0], 4, False),
+    ],
+)
+def test_a_rise_of_excluded_rows_alerts_by_itself(
+    warehouse: FolderWarehouse, score_day: ScoreDay, usual: list[int], count: int, alerts: bool
+) -> None:
+    for back, usual_count in enumerate(usual, start=1):
+        day = DAY - timedelta(days=back)
+        score_day(excluded_rows(usual_count, day), day)
+    score_day(excluded_rows(count), DAY)
+    rising = table(warehouse, "alerts").filter(rule="excluded_rate_rising", tenant_id="*")
+    assert rising.height == alerts
+    if alerts:
+        fact = rising.row(0, named=True)
+        assert (fact["level"], fact["count"], fact["rows"]) == ("critical", count, count + 100)
+        assert fact["value"] == count / (count + 100)
+        assert fact["usual"] == usual
+
+
+def test_scoring_a_day_again_gives_the_same_bytes_in_every_table(
+    warehouse: FolderWarehouse, score_day: ScoreDay
+) -> None:
+    rows = [best(0), refused(1), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1), plain(4)]
+    score_day(excluded_rows(2, DAY - timedelta(days=1)), DAY - timedelta(days=1))
+    score_day(rows, DAY)
+
+    def contents() -> dict[str, bytes]:
+        files = sorted(warehouse.folder.rglob("*.parquet"))
+        return {str(path.relative_to(warehouse.folder)): path.read_bytes() for path in files}
+
+    first = contents()
+    before_rejected = table(warehouse, "rejected").drop("file")
+    score_day(rows, DAY)
+    second = contents()
+    assert len(first) == 12
+    # The rows were read from another file this time, which the rejected table names.
+    differing = {name for name in first if first[name] != second[name]}
+    assert differing == {f"rejected/{DAY}.parquet"}
+    assert table(warehouse, "rejected").drop("file").equals(before_rejected)
+
+
+def test_alert_facts_are_read_back_as_they_were_written(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    for number in range(4):
+        start = number * MINUTES_A_DAY
+        score_day([best(start)] if number == 1 else [best(start), refused(start + 1)], DAY + timedelta(number))
+    last = DAY + timedelta(2)
+    read = read_alerts(warehouse, last, days_before=5)
+    assert list(read) == [DAY, DAY + timedelta(1), last]
+    assert [fact for fact in read[DAY + timedelta(1)] if fact.rule == "answer_failed"] == []
+    failed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("answer_failed", "*"))
+    assert (failed.count, failed.rows, failed.usual) == (1, 2, (0, 1))
+    missed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("kpi_failure_rate", "*"))
+    assert (missed.value, missed.usual_values) == (0.5, (0.0, 0.5))
+    assert list(read_alerts(warehouse, last, days_before=1)) == [DAY + timedelta(1), last]
+
+
+def test_examples_are_the_rows_that_facts_point_to(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    score_day([best(0), refused(1)], DAY)
+    (row_id, *_) = alert(warehouse, "answer_failed")["row_ids"]
+    (example,) = read_examples(warehouse, DAY, {row_id, "unknown"}).values()
+    assert (example.row_id, example.failure) == (row_id, "거절: 투자 자문(법률)")
+    assert example.question
+    assert read_examples(warehouse, DAY + timedelta(1), {row_id}) == {}

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.errors import StorageError
+from tasks.files import atomic
+from tasks.files.atomic import ROWS_PER_GROUP, write_parquet, write_text
+
+SCHEMA = pa.schema([pa.field("number", pa.int64(), metadata={"description": "번호"}), ("text", pa.string())])
+KILLS = 4
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def rows(first: int, count: int) -> pl.DataFrame:
+    numbers = pl.int_range(first, first + count, eager=True)
+    return pl.DataFrame({"number": numbers, "text": numbers.cast(pl.String)})
+
+
+def test_rows_come_back_in_order_with_the_types_and_descriptions_of_the_schema(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "folder" / "t.parquet"
+    shuffled = rows(0, 3).select("text", "number").with_columns(pl.col("number").cast(pl.Int8))
+    assert write_parquet(path, SCHEMA, [shuffled, rows(3, 2)]) == 5
+    written = pq.read_table(path)
+    assert written.column("number").to_pylist() == [0, 1, 2, 3, 4]
+    assert written.schema.equals(SCHEMA)
+    assert written.schema.field("number").metadata[b"description"].decode() == "번호"
+
+
+def test_writers_of_one_file_wait_for_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    with ThreadPoolExecutor(8) as writers:
+        counts = list(writers.map(lambda count: write_parquet(path, SCHEMA, [rows(0, count)]), range(1, 61)))
+    assert counts == list(range(1, 61))
+    assert pq.read_table(path).column("number").to_pylist() in [list(range(count)) for count in counts]
+    assert names_in(tmp_path) == ["t.parquet"]
+
+
+def test_the_file_is_the_one_that_a_plain_arrow_table_makes(tmp_path: Path) -> None:
+    schema = pa.schema([*SCHEMA, pa.field("texts", pa.list_(pa.string()), metadata={"description": "목록"})])
+    frame = rows(0, 25).with_columns(texts=pl.concat_list("text", pl.lit("가나다라마바사아자차카타파하")))
+    write_parquet(tmp_path / "ours.parquet", schema, [frame])
+    pq.write_table(frame.to_arrow().cast(schema), tmp_path / "plain.parquet", compression="zstd")
+    assert (tmp_path / "ours.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
+
+
+def test_no_rows_still_make_a_table_with_its_columns(tmp_path: Path) -> None:
+    assert write_parquet(tmp_path / "t.parquet", SCHEMA, []) == 0
+    assert pl.read_parquet(tmp_path / "t.parquet").schema == {"number": pl.Int64, "text": pl.String}
+
+
+@given(cuts=st.lists(st.integers(0, 25), max_size=6).map(sorted))
+def test_the_bytes_do_not_depend_on_how_rows_are_cut_into_frames(
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[int]
+) -> None:
+    folder = tmp_path_factory.mktemp("bytes")
+    edges = [0, *cuts, 25]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(atomic, "ROWS_PER_GROUP", 10)
+        write_parquet(folder / "whole.parquet", SCHEMA, [rows(0, 25)])
+        write_parquet(
+            folder / "cut.parquet",
+            SCHEMA,
+            (rows(first, last - first) for first, last in pairwise(edges)),
+        )
+    assert (folder / "whole.parquet").read_bytes() == (folder / "cut.parquet").read_bytes()
+    metadata = pq.read_metadata(folder / "cut.parquet")
+    assert [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)] == [10, 10, 5]
+
+
+def test_row_groups_are_small_enough_to_read_one_at_a_time(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "t.parquet", SCHEMA, [rows(0, ROWS_PER_GROUP + 1)])
+    metadata = pq.read_metadata(tmp_path / "t.parquet")
+    assert [metadata.row_group(group).num_rows for group in range(2)] == [ROWS_PER_GROUP, 1]
+
+
+def test_a_source_that_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_parquet(path, SCHEMA, [rows(0, 3)])
+
+    def failing() -> Iterator[pl.DataFrame]:
+        yield rows(100, ROWS_PER_GROUP)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_parquet(path, SCHEMA, failing())
+    assert pl.read_parquet(path)["number"].to_list() == [0, 1, 2]
+    assert names_in(tmp_path) == ["t.parquet"]
+
+
+def test_text_is_utf8_with_unix_line_ends_and_replaces_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "report.md"
+    write_text(path, "옛 글\n")
+    write_text(path, "새 글\n둘째 줄\n")
+    assert path.read_bytes() == "새 글\n둘째 줄\n".encode()
+    assert names_in(path.parent) == ["report.md"]
+
+
+def test_a_file_in_the_place_of_a_folder_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StorageError, match="cannot write") as refused:
+        write_text(tmp_path / "file" / "report.md", "text")
+    assert refused.value.where == str(tmp_path / "file" / "report.md")
+    assert refused.value.fix
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_in_the_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").mkdir()
+    with pytest.raises(StorageError, match="cannot write"):
+        write_parquet(tmp_path / "t.parquet", SCHEMA, [rows(0, 3)])
+    assert names_in(tmp_path) == ["t.parquet"]
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    """A small disk of its own, where the machine lets us."""
+    folder.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip(f"this machine mounts no disk for tests: {made.stderr.decode().strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is Linux's")
+def test_a_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with mounted(disk, "size=128k"):
+        path = disk / "t.parquet"
+        write_parquet(path, SCHEMA, [rows(0, 3)])
+        with pytest.raises(StorageError, match="No space left") as refused:
+            write_parquet(path, SCHEMA, [rows(0, 100_000)])
+        assert "as it was before" in refused.value.fix
+        assert pl.read_parquet(path)["number"].to_list() == [0, 1, 2]
+        assert names_in(disk) == ["t.parquet"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is Linux's")
+def test_a_read_only_disk_is_a_clear_error(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with mounted(disk, "size=128k"):
+        write_text(disk / "report.md", "old")
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with pytest.raises(StorageError, match="Read-only"):
+            write_text(disk / "report.md", "new")
+        assert (disk / "report.md").read_text() == "old"
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+import polars as pl, pyarrow as pa
+from scoring.errors import StorageError
+from tasks.files.atomic import write_parquet
+
+path, schema = Path(sys.argv[1]), pa.schema([("number", pa.int64())])
+write_parquet(path, schema, [pl.DataFrame({"number": [1, 2, 3]})])
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    hard_to_compress = pl.Series("number", range(500_000)).hash().reinterpret(signed=True)
+    write_parquet(path, schema, [hard_to_compress.to_frame()])
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_file_size_limit_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    run = subprocess.run(
+        [sys.executable, "-c", LIMITED, path], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]
+    )
+    assert "cannot write: File too large" in run.stdout
+    assert pl.read_parquet(path)["number"].to_list() == [1, 2, 3]
+    assert names_in(tmp_path) == ["t.parquet"]
+
+
+REPLACING = """
+import sys
+from itertools import count
+from pathlib import Path
+import polars as pl, pyarrow as pa
+from tasks.files.atomic import write_parquet
+
+schema = pa.schema([("number", pa.int64())])
+print("ready", flush=True)
+for number in count(int(sys.argv[2])):
+    write_parquet(Path(sys.argv[1]), schema, [pl.DataFrame({"number": [number] * 30_000})])
+"""
+
+
+@pytest.mark.slow
+def test_a_writer_killed_at_any_time_leaves_a_whole_file_to_readers(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    schema = pa.schema([("number", pa.int64())])
+    write_parquet(path, schema, [pl.DataFrame({"number": [-1] * 30_000})])
+    for kill in range(1, KILLS + 1):
+        first = kill * 1_000_000
+        with subprocess.Popen(
+            [sys.executable, "-c", REPLACING, path, str(first)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]
+        ) as writer:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"ready\n"
+            # Reads while it writes, and kills it after another number of files each time.
+            while writer.poll() is None and whole_number(path) < first + 3 * kill:
+                pass
+            writer.send_signal(signal.SIGKILL)
+        assert writer.returncode == -signal.SIGKILL  # it did not fail by itself
+        assert whole_number(path) >= first + 3 * kill
+    write_parquet(path, schema, [pl.DataFrame({"number": [7] * 30_000})])
+    assert whole_number(path) == 7
+    assert names_in(tmp_path) == ["t.parquet"]  # what the killed ones left beside it is gone
+
+
+def whole_number(path: Path) -> int:
+    """The one number that all rows of a whole file hold."""
+    numbers = pl.read_parquet(path)["number"]
+    assert (numbers.len(), numbers.n_unique()) == (30_000, 1)
+    return int(numbers[0])

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.markdown import cell
+from tasks.chat.sources import ChatRowFiles
+from tasks.reports.chat_folder import write_score_folder
+from tasks.reports.markdown.monitoring import kpi_lines
+from tests.builders.chat_rows import RUBRIC, best, plain, refused, scored, write_rows
+
+HOSTILE = "a | b\r\n\n| c |\n# d\u2028<script>alert(1)</script> ![x](http://y) `z` **w** &lt; ~~u~~ \\| <!--"
+
+
+def report(tmp_path: Path, *rows: dict[str, object]) -> str:
+    source = write_rows(tmp_path / "rows.jsonl", rows)
+    write_score_folder(tmp_path / "out", scored(source, tmp_path / "staging"), ChatRowFiles([source]).fingerprint())
+    return (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+def table_below(markdown: str, heading: str) -> list[list[str]]:
+    """The cells of the first table below a heading; bars that are escaped belong to their cell."""
+    lines = markdown.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0].split("\n")
+    return [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines if line.startswith("|")]
+
+
+def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) -> None:
+    text = report(tmp_path, best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1))
+    assert text.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-13\n\n## 핵심 지표\n\n")
+    assert "행 4건 = 채점 2 + 제외 1 + 거부 1." in text
+    assert [[cell.strip() for cell in line] for line in table_below(text, "핵심 지표")] == [
+        ["지표", "값", "목표", "달성", "n"],
+        ["---"] * 5,
+        ["답변 우수율", "50.0%", "≥ 90%", "아니요", "2"],
+        ["실패율", "50.0%", "≤ 3%", "아니요", "2"],
+        ["GOLD MINE 비율", "0.0%", "≤ 1%", "예", "2"],
+        ["평균 Final Score", "53.8점", "≥ 65점", "아니요", "2"],
+    ]
+    assert "- 제외 — 답변이 NULL: 1건" in text
+    assert "- 거부 — negative_tokens: 1건" in text
+
+
+def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Path) -> None:
+    text = report(
+        tmp_path,
+        refused(0),
+        refused(1, llm_response="죄송합니다. 저는 금융 상품을 추천하지 않습니다."),
+        refused(2, llm_response="죄송합니다. 저는 주식 이야기만 합니다."),
+        refused(3, llm_response="질문의 범위가 너무 넓어 답할 수 없습니다."),
+        refused(4, llm_response="입력하신 내용을 정확히 이해하지 못했습니다."),
+        refused(5, llm_response="네" * 60, output_tokens=0),
+        refused(6, llm_response="네"),
+    )
+    failures = table_below(text, "실패 유형")[2:]
+    codes = {"refused_advice", "refused_domain", "refused_scope", "too_broad", "not_understood", "blocked", "too_short"}
+    assert {line[1].strip() for line in failures} == codes
+    titles = [line[0] for line in failures] + [line[2] for line in table_below(text, "알림")[2:]]
+    assert [title for title in titles if not re.search("[가-힣]", title)] == []
+
+
+def test_a_mean_is_rounded_half_away_from_zero() -> None:
+    kpis = {name: value for kpi in RUBRIC.quotients for name, value in ((kpi.name, 0.0625), (f"{kpi.name}_met", None))}
+    lines = kpi_lines(RUBRIC, {**kpis, "mean_final_score": 62.25, "rows": 4})
+    assert "| 평균 Final Score | 62.3점 |" in lines
+    assert "| 실패율 | 6.3% |" in lines
+
+
+def test_days_stand_side_by_side_when_there_are_several(tmp_path: Path) -> None:
+    text = report(tmp_path, best(0), best(24 * 60), refused(24 * 60))
+    assert text.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-13 ~ 2026-02-14\n")
+    assert "### 날짜별" in text
+    assert "| 2026-02-14 | 2 | 0 | 50.0% | 50.0% |" in text
+
+
+def test_tenants_stand_side_by_side_on_a_single_day(tmp_path: Path) -> None:
+    text = report(tmp_path, best(0), best(1, tenant_id="t_2"), refused(2, tenant_id=None))
+    assert "### 테넌트별" in text
+    assert "| t_2 | 1 | 0 | 100.0% | 0.0% |" in text
+    assert "| (없음) | 1 | 0 | 0.0% | 100.0% |" in text
+
+
+def test_texts_of_people_cannot_break_the_report(tmp_path: Path) -> None:
+    text = report(tmp_path, refused(user_input=HOSTILE, tenant_id=HOSTILE), refused(1))
+    worst = table_below(text, "점수가 가장 낮은 행")
+    assert {len(line) for line in worst} == {7}
+    assert len(worst) == 4
+    unescaped = re.sub(r"\\.", "", text)
+    assert set(unescaped).isdisjoint("<>[]~")
+    assert "alert(1)" in unescaped  # it is shown, as text
+
+
+def test_the_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> None:
+    text = report(tmp_path, best(0), *(refused(minute) for minute in range(1, 22)))
+    worst = table_below(text, "점수가 가장 낮은 행")[2:]
+    scores = [float(line[1]) for line in worst]
+    assert len(worst) == 20
+    assert scores == sorted(scores)
+    assert "STAR" not in text
+
+
+def test_the_first_twenty_rejected_rows_are_listed_with_place_and_reason_and_no_text(tmp_path: Path) -> None:
+    rejected = (plain(minute, timestamp="soon", user_input=f"비밀 {minute}") for minute in range(1, 23))
+    text = report(tmp_path, plain(0), *rejected)
+    listed = [[cell.strip() for cell in line] for line in table_below(text, "데이터 상태")]
+    assert listed[0] == ["파일", "줄", "열", "거부한 까닭"]
+    assert [(line[0].endswith("rows.jsonl"), *line[1:3]) for line in listed[2:]] == [
+        (True, str(number), "timestamp") for number in range(2, 22)
+    ]
+    assert all(re.search("[가-힣]", line[3]) for line in listed[2:])
+    assert "그 밖에 거부한 2건은" in text
+    assert "비밀" not in text
+
+
+def test_a_report_without_rejected_rows_lists_none(tmp_path: Path) -> None:
+    assert "거부한 까닭" not in report(tmp_path, plain(0))
+
+
+def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
+    text = report(tmp_path)
+    assert "채점한 행 없음" in text
+    assert "채점한 행이 없습니다." in text
+    assert "실패 유형에 해당하는 행이 없습니다." in text
+
+
+@given(st.text())
+def test_a_cell_is_one_line_in_which_nothing_means_anything_to_markdown(text: str) -> None:
+    shown = cell(text)
+    assert len(shown.splitlines()) <= 1
+    assert set(re.sub(r"\\.", "", shown)).isdisjoint("|<>`*[]~#&")
+    assert re.sub(r"\\(.)", r"\1", shown).split() == text.split()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [("refused_advice", "refused_advice"), ("_a_", r"\_a\_"), (None, "–"), (0, "0"), ("", "")]
+)
+def test_cells_of_codes_and_missing_values(value: object, shown: str) -> None:
+    assert cell(value) == shown

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.alerting.readable import readable
+from scoring.alerting.review_messages import ReviewedRun, review_message
+from scoring.alerting.routing import RouteFilter
+from tasks.reports.markdown.review_list import REVIEW_LIST, reviewed_run
+from tasks.reports.testrun_folder import write_run_folder
+from tasks.testruns.files import read_run_file
+from tasks.testruns.scoring import RunChoices, plan_of, score_run
+from tests.builders.testruns import WIDE_HEADER, raw, wide_row, write_csv
+
+GOOD = {"1차 답변 raw": raw("총 10명입니다."), "1차 답변": "총 10명입니다.", "1차 답변 시간(초)": "3"}
+FAILED = {"1차 답변 raw": "", "1차 답변": "", "1차 응답 상태": "실패"}
+
+
+def scored_folder(tmp_path: Path, rows: list[list[str]], rubric: str = "aqb-1.2") -> tuple[Path, dict[str, Any]]:
+    path = write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, *rows])
+    scored = score_run(plan_of(read_run_file(path), RunChoices(rubric=rubric), {}), {})
+    return tmp_path / "out", write_run_folder(tmp_path / "out", scored, path)
+
+
+def review_list(folder: Path) -> list[dict[str, str]]:
+    text = (folder / REVIEW_LIST).read_text("utf-8")
+    assert text.startswith("\ufeff"), "Korean Excel takes a file without it for CP949"
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+
+
+def reviewed(folder: Path, summary: dict[str, Any]) -> ReviewedRun:
+    run = reviewed_run(folder, summary, "0f3a")
+    assert run is not None
+    return run
+
+
+def test_flagged_queries_are_listed_with_reasons_and_scores_worst_first(tmp_path: Path) -> None:
+    folder, _ = scored_folder(tmp_path, [wide_row("A2", **GOOD), wide_row("A1", **FAILED), wide_row("A3", **GOOD)])
+    listed = review_list(folder)
+    assert listed[0]["질의 id"] == "A1"
+    assert float(listed[0]["종합 점수"]) == min(float(row["종합 점수"]) for row in listed)
+    assert "에러 또는 빈 응답 있음" in listed[0]["까닭"]
+    assert listed[0]["안정성 점수"] == "2.50"
+    assert listed[0]["안정성 근거"]
+
+
+def test_a_score_that_is_not_known_is_an_empty_cell(tmp_path: Path) -> None:
+    folder, _ = scored_folder(tmp_path, [wide_row("A1", **FAILED)])
+    (row,) = review_list(folder)
+    assert row["일관성 점수"] == ""
+
+
+@pytest.mark.parametrize("text", ['=HYPERLINK("x")', "+1", "-1", "@SUM(A1)", "  =1"])
+def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
+    folder, _ = scored_folder(tmp_path, [wide_row("A1", 질의=text, **FAILED)])
+    (row,) = review_list(folder)
+    assert row["질의"].startswith("'")
+
+
+def test_a_run_without_flags_has_an_empty_list_and_no_message(tmp_path: Path) -> None:
+    folder, summary = scored_folder(tmp_path, [wide_row("A1", **FAILED)], "recruit-agent")
+    assert review_list(folder) == []
+    assert review_message(RouteFilter(), reviewed(folder, summary)) == []
+
+
+def test_a_rubric_that_flags_nothing_has_no_list_and_no_message(tmp_path: Path) -> None:
+    folder, summary = scored_folder(tmp_path, [wide_row("A1", **FAILED)], "plan-agent")
+    assert not (folder / REVIEW_LIST).exists()
+    assert review_message(RouteFilter(), reviewed(folder, summary)) == []
+
+
+@pytest.mark.parametrize("rubric", ["plan-agent", "recruit-agent", "aqb-1.2"])
+def test_rejected_rows_are_told_whatever_the_rubric(tmp_path: Path, rubric: str) -> None:
+    rows = [wide_row("A1", **GOOD), *(wide_row(name, **GOOD | {"1차 답변 시간(초)": "빠름"}) for name in ("A2", "A3"))]
+    folder, summary = scored_folder(tmp_path, rows, rubric)
+    run = reviewed(folder, summary)
+    assert (run.rows_in, run.rejected, run.queries) == (3, 2, 1)
+    (message,) = review_message(RouteFilter(), run)
+    assert "행 3건 중 2건을 읽지 못해 채점하지 않았습니다." in readable(message.blocks)
+
+
+def test_a_message_can_be_made_of_the_folder(tmp_path: Path) -> None:
+    folder, summary = scored_folder(tmp_path, [wide_row("A1", 질의="연락처 010-1234-5678", **FAILED)])
+    run = reviewed(folder, summary)
+    assert (run.name, run.rubric, run.queries, run.flagged) == ("resume_agent_1.csv", "aqb-1.2", 1, 1)
+    assert run.agent_types == ("applicant_management",)
+    assert ("에러 또는 빈 응답 있음", 1) in run.reasons
+    (message,) = review_message(RouteFilter(), run)
+    text = readable(message.blocks)
+    assert "[전화번호]" in text
+    assert "010-1234" not in text
+    assert str(folder / REVIEW_LIST) in text
+    assert "010-1234" in (folder / REVIEW_LIST).read_text("utf-8"), "whoever reviews has to read it"

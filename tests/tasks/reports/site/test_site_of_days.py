@@ -1,0 +1,270 @@
+"""What the pages of chat rows say, and that they say it whatever the rows hold."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import polars as pl
+import pytest
+
+from scoring.stats.intervals import wilson_interval
+from tasks.chat.tables import RUNS
+from tasks.files.atomic import empty_frame
+from tasks.state.run_ledger import RUNS_SCHEMA
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import BEST_QUESTION, DAY, best, plain, refused
+from tests.builders.site import Page, build, of_version, page, pages, write_day
+
+DAY_PAGE = f"monitoring/{DAY}.html"
+HOSTILE = '</title></script><script>alert(1)</script><img src=x onerror="alert(2)">'
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    """An empty one."""
+    return FolderWarehouse(tmp_path / "warehouse")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Where the site goes."""
+    return tmp_path / "site"
+
+
+def segments(found: Page, kpi: str = "failure_rate") -> dict[str, int]:
+    """Day -> the part of the line that it stands on."""
+    return {point["day"]: point["segment"] for point in found.charts[f"trend-{kpi}"]["points"]}
+
+
+def test_the_first_page_gives_each_kpi_with_target_interval_and_n(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best()] * 30 + [refused()] * 10)
+    build(warehouse, site)
+    text = page(site).text
+    interval = wilson_interval(10, 40)
+    assert interval is not None
+    assert f"{interval.low * 100:.1f}~{interval.high * 100:.1f}%" in text
+    card = text[text.index("실패율 25.0%") :]
+    for fact in ("목표 3% 이하", "n 40", "목표 미달"):
+        assert fact in card[:200], fact
+
+
+def test_the_mean_is_as_sure_as_its_sessions_are_many(warehouse: FolderWarehouse, site: Path) -> None:
+    rows = [best(), refused()] * 20
+    write_day(warehouse, DAY, [row | {"session_id": f"s{n}"} for n, row in enumerate(rows)])
+    write_day(warehouse, DAY + timedelta(days=1), [row | {"session_id": f"s{n % 2}"} for n, row in enumerate(rows)])
+    build(warehouse, site)
+    many, few = page(site).charts["trend-mean_final_score"]["points"]
+    assert many["value"] == few["value"]
+    assert few["high"] - few["low"] > many["high"] - many["low"]
+
+
+def test_every_chart_has_its_table_and_its_words(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best(), refused()])
+    build(warehouse, site)
+    for found in pages(site).values():
+        places = [attributes for _, attributes in found.elements if "data-chart" in attributes]
+        assert {place["data-chart"] for place in places} == set(found.charts)
+        assert all(place["aria-label"] and place["role"] == "img" for place in places)
+        drawn_in_cards = [place for place in places if place["data-chart"].startswith("kpi-")]  # type: ignore[union-attr]
+        assert len(found.all("details", **{"class": "figures-of"})) == len(places) - len(drawn_in_cards)
+
+
+def test_a_cell_of_the_heat_map_leads_to_its_rows(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best()] * 3 + [refused()] * 2 + [plain()])
+    build(warehouse, site)
+    first, of_day = page(site), page(site, DAY_PAGE)
+    cells = [a["href"] or "" for a in first.all("a") if "?tier=" in (a["href"] or "")]
+    assert len(cells) == 3
+    for href in cells:
+        parts = urlsplit(href)
+        assert (parts.path, parts.fragment) == (DAY_PAGE, "rows")
+        wanted = parse_qs(parts.query)
+        assert of_day.all("li", data_tier=wanted["tier"][0], data_grade=wanted["grade"][0])
+    assert {"rows", "row-list"} <= of_day.ids
+
+
+def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [refused()])
+    build(warehouse, site)
+    text = page(site, DAY_PAGE).text
+    assert "답변 점수 0점" in text
+    assert "고정 템플릿 거절" in text
+    assert "+5 한글이 절반 이상" in text
+    assert "거절: 투자 자문(법률)" in text
+
+
+def test_a_row_without_texts_shows_its_points_alone(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [plain()])
+    build(warehouse, site)
+    text = page(site, DAY_PAGE).text
+    assert "질문을 보관하지 않은 행" in text
+    assert "한글이 절반 이상" not in text
+    assert "형식 적정성 10" in text
+
+
+def test_rows_of_an_older_rubric_are_not_explained_by_the_rules_of_today(
+    warehouse: FolderWarehouse, site: Path
+) -> None:
+    write_day(warehouse, DAY, [refused()], of_version("0"))
+    build(warehouse, site)
+    text = page(site, DAY_PAGE).text
+    assert "살까" in text
+    assert "고정 템플릿 거절" not in text
+
+
+def test_personal_data_is_masked_on_every_page(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [refused(user_input="010-1234-5678로 전화해줘 hong@example.com")])
+    build(warehouse, site)
+    for found in pages(site).values():
+        assert "1234-5678" not in found.source
+        assert "hong@" not in found.source
+    assert "[전화번호]" in page(site, DAY_PAGE).text
+
+
+def test_texts_that_look_like_code_stay_texts(warehouse: FolderWarehouse, site: Path) -> None:
+    calm = [refused(user_input="살까", tenant_id="t1"), best()]
+    write_day(warehouse, DAY, calm)
+    build(warehouse, site)
+    expected = {name: [tag for tag, _ in found.elements] for name, found in pages(site).items()}
+    hostile = refused(user_input=HOSTILE, llm_response=f"죄송합니다. {HOSTILE}", tenant_id=HOSTILE)
+    write_day(warehouse, DAY, [hostile | {"output_tokens": 20.0}, best(tenant_id=HOSTILE)])
+    build(warehouse, site)
+    for name, found in pages(site).items():
+        tags = [tag for tag, _ in found.elements]
+        assert tags.count("script") == expected[name].count("script")
+        assert "img" not in tags
+        assert "alert" not in found.title
+        assert all("onerror" not in attributes for _, attributes in found.elements)
+    assert HOSTILE in page(site, DAY_PAGE).text
+
+
+def test_a_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehouse, site: Path) -> None:
+    days = [DAY + timedelta(days=n) for n in range(4)]
+    for day, version in zip(days, ("1", "1", "2", "2"), strict=True):
+        write_day(warehouse, day, [best(), refused()], of_version(version))
+    build(warehouse, site)
+    found = page(site)
+    first, second, third, fourth = segments(found).values()
+    assert first == second != third == fourth
+    assert found.charts["trend-failure_rate"]["changes"] == [{"day": str(days[2]), "label": "루브릭 1 → 2"}]
+    assert f"{days[2]}: 루브릭 1 → 2" in found.text
+
+
+def test_the_usual_is_that_of_the_same_rubric_version(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [refused()] * 4, of_version("0"))
+    write_day(warehouse, DAY + timedelta(days=1), [best()] * 4, of_version("1"))
+    write_day(warehouse, DAY + timedelta(days=2), [best(), refused()] * 2, of_version("1"))
+    build(warehouse, site)
+    card = page(site).text
+    card = card[card.index("실패율 50.0%") :]
+    assert "평소(7일 중앙값) 0.0%" in card[:200]
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_day_without_rows_or_without_a_run_leaves_a_gap(warehouse: FolderWarehouse, site: Path, empty: bool) -> None:
+    days = [DAY, DAY + timedelta(days=1), DAY + timedelta(days=2)]
+    for day in (days[0], days[2]):
+        write_day(warehouse, day, [best()])
+    if empty:
+        write_day(warehouse, days[1], [plain(llm_response=None)])
+    build(warehouse, site)
+    found = page(site)
+    assert list(segments(found)) == [str(days[0]), str(days[2])]
+    before, after = segments(found).values()
+    assert before != after
+    assert (site / f"monitoring/{days[1]}.html").exists() == empty
+
+
+def test_a_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [plain(llm_response=None)])
+    build(warehouse, site)
+    text = page(site).text
+    assert "값 없음" in text
+    assert "1행 가운데 0행을 채점하고 1행을 제외했습니다" in text
+    assert "0.0%" not in text[: text.index("날짜별 핵심 지표")].replace("0.0% (0.0%)", "")
+
+
+def test_without_any_day_the_site_says_so(warehouse: FolderWarehouse, site: Path) -> None:
+    built = build(warehouse, site)
+    assert built.pages == 2
+    assert built.last_day_page is None
+    assert "아직 채점한 날이 없습니다" in page(site).text
+
+
+def test_alerts_lead_to_their_examples(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [refused()] * 3 + [best()])
+    build(warehouse, site)
+    of_day = page(site, DAY_PAGE)
+    targets = [a["href"][1:] for a in of_day.all("a") if (a["href"] or "").startswith("#row-")]  # type: ignore[index]
+    assert targets
+    assert set(targets) <= of_day.ids
+
+
+def test_a_provisional_day_is_marked(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best()])
+    run = {"run_id": "r", "kind": "intraday", "score_date": DAY, "outcome": "completed"}
+    frame = pl.DataFrame([run], schema_overrides=dict(empty_frame(RUNS_SCHEMA).schema))
+    frame = pl.concat([empty_frame(RUNS_SCHEMA), frame], how="diagonal")
+    warehouse.replace_day(RUNS, DAY, RUNS_SCHEMA, [frame])
+    build(warehouse, site)
+    assert "잠정" in page(site).text
+    warehouse.replace_day(RUNS, DAY, RUNS_SCHEMA, [frame.with_columns(kind=pl.lit("nightly"))])
+    build(warehouse, site)
+    assert "잠정" not in page(site).text
+
+
+def test_the_span_counts_calendar_days_and_older_pages_stay(warehouse: FolderWarehouse, site: Path) -> None:
+    for offset in (0, 5, 6):
+        write_day(warehouse, DAY + timedelta(days=offset), [best()])
+    build(warehouse, site)
+    build(warehouse, site, span=2)
+    assert list(segments(page(site))) == [str(DAY + timedelta(days=5)), str(DAY + timedelta(days=6))]
+    assert (site / DAY_PAGE).exists()
+    assert str(DAY) not in page(site, f"monitoring/{DAY + timedelta(days=5)}.html").text
+
+
+def test_nothing_changed_gives_the_same_bytes_and_writes_nothing(warehouse: FolderWarehouse, site: Path) -> None:
+    for offset in range(2):
+        write_day(warehouse, DAY + timedelta(days=offset), [best(), refused(), plain(tenant_id=None)])
+    first = build(warehouse, site)
+    before = {name: found.source for name, found in pages(site).items()}
+    again = build(warehouse, site)
+    elsewhere = build(warehouse, site.with_name("elsewhere"))
+    assert (first.written, again.written, elsewhere.written) == (first.pages, 0, first.pages)
+    assert {name: found.source for name, found in pages(site.with_name("elsewhere")).items()} == before
+
+
+def test_a_changed_day_rewrites_its_page_and_the_first(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best()])
+    write_day(warehouse, DAY + timedelta(days=1), [best()])
+    build(warehouse, site)
+    write_day(warehouse, DAY + timedelta(days=1), [best(), refused()])
+    assert build(warehouse, site).written == 2
+
+
+def test_the_scores_of_a_pruned_day_are_not_needed(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best(), refused()])
+    warehouse.path("monitoring_scores", DAY).unlink()
+    build(warehouse, site)
+    assert "50.0%" in page(site).text
+    assert "점수표가 없거나" in page(site, DAY_PAGE).text
+
+
+def test_the_best_question_is_not_quoted_because_it_was_not_kept(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [best()])
+    build(warehouse, site)
+    assert all(BEST_QUESTION not in found.source for found in pages(site).values())
+
+
+def test_links_between_days_follow_the_calendar(warehouse: FolderWarehouse, site: Path) -> None:
+    days = [date(2026, 2, 27), date(2026, 2, 28), date(2026, 3, 2)]
+    for day in days:
+        write_day(warehouse, day, [best()])
+    build(warehouse, site)
+    middle = page(site, f"monitoring/{days[1]}.html")
+    assert [a["href"] for a in middle.all("a", rel="prev") + middle.all("a", rel="next")] == [
+        f"{days[0]}.html",
+        f"{days[2]}.html",
+    ]

@@ -1,0 +1,174 @@
+"""What the pages of test runs say."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from tasks.reports.site.test_run_tables import executions_of, read_test_runs
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
+from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_run
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, toy_rubric, wide_row, write_csv
+
+HOSTILE = "</title></script><script>alert(1)</script>"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    """An empty one."""
+    return FolderWarehouse(tmp_path / "warehouse")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Where the site goes."""
+    return tmp_path / "site"
+
+
+def run_page(site: Path, beginning: str) -> Page:
+    (path,) = (site / "test-runs").glob(f"{beginning}*.html")
+    return Page(path)
+
+
+def test_a_run_shows_what_its_summary_holds(warehouse: FolderWarehouse, site: Path) -> None:
+    for path in SAMPLE_RUNS:
+        write_run(warehouse, path, DAY)
+    build(warehouse, site)
+    (run,) = [run for run in read_test_runs(warehouse, 60) if run.name.startswith("resume")]
+    found = run_page(site, "resume")
+    summary = run.summary
+    accuracy = summary["set"]["accuracy"]["mean"]
+    assert f"정확성 {accuracy:.2f}" in found.text
+    for row in found.charts["rounds"]["set"]:
+        assert row["mean"] in [figures.get("mean") for figures in summary["set"].values()]
+    assert "판정 모델을 쓰지 않음 27" in found.text
+    assert "에러 또는 빈 응답 있음" in found.text
+    assert "TTFT 1초 이하인 응답 (지원자 관리) 45.5% 29.8~62.0% 15 / 33 90% 이상 목표 미달" in found.text
+    assert "2 / 3 95% 이상 표본 30건 미만" in found.text
+
+
+def test_slow_filters_are_no_failures(warehouse: FolderWarehouse, site: Path) -> None:
+    (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("resume"))
+    write_run(warehouse, path, DAY)
+    build(warehouse, site)
+    text = run_page(site, "resume").text
+    headings = ["가장 느린 필터 조합 필터 조합별 평균 응답 시간", "가장 많이 실패한 것"]
+    slowest, failed = (text.index(heading) for heading in headings)
+    assert slowest < failed
+    assert "평균 응답 시간" not in text[failed : text.index("수기 확인 대상")]
+
+
+def test_times_stand_in_the_bands_that_scored_them(warehouse: FolderWarehouse, site: Path) -> None:
+    (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("plan"))
+    write_run(warehouse, path, DAY)
+    build(warehouse, site)
+    (run,) = read_test_runs(warehouse, 60)
+    (chart,) = (chart for chart in run_page(site, "plan").charts.values() if chart["kind"] == "latency")
+    assert (chart["cuts"], chart["points"]) == ([5, 8, 10, 15, 20], [5, 4, 3, 2, 1, 0])
+    for row in executions_of(warehouse, run):
+        if row["latency_s"] is not None and row["scores"]["speed"]["score"] is not None:
+            band = sum(row["latency_s"] > cut for cut in chart["cuts"])
+            assert chart["points"][band] == row["scores"]["speed"]["score"]
+
+
+def test_what_fails_most_stands_first(warehouse: FolderWarehouse, site: Path) -> None:
+    (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("plan"))
+    write_run(warehouse, path, DAY)
+    build(warehouse, site)
+    text = run_page(site, "plan").text
+    assert text.index("multiSelectAllowYn 3 / 9") < text.index("assistantMessage 2 / 9")
+
+
+def test_a_mean_of_equal_scores_claims_no_certainty(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
+    rows = [LONG_HEADER, *(long_row(f"Q{n}", "1/1", 기대결과="@check formType=SELECT") for n in range(4))]
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", rows), DAY)
+    build(warehouse, site)
+    (accuracy,) = (row for row in run_page(site, "plan").charts["rounds"]["set"] if row["metric"] == "정확성")
+    assert (accuracy["mean"], accuracy["low"], accuracy["high"]) == (0.0, None, None)
+
+
+def test_a_query_to_review_is_linked_where_the_page_shows_it(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    failed = {"1차 답변 raw": "", "1차 답변": "", "1차 응답 상태": "실패"}
+    rows = [WIDE_HEADER, *(wide_row(f"A{n}", **failed) for n in range(502))]
+    write_run(warehouse, write_csv(tmp_path / "resume_agent_x.csv", rows), DAY)
+    build(warehouse, site)
+    found = run_page(site, "resume")
+    links = [unquote(a["href"] or "") for a in found.all("a") if (a["href"] or "").startswith("#query-")]
+    assert "수기 확인 대상 502개" in found.text
+    assert [link for link in links if link.removeprefix("#") not in found.ids] == []
+    assert len(links) == 500
+
+
+def test_the_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: Path) -> None:
+    for path in SAMPLE_RUNS:
+        write_run(warehouse, path, DAY)
+    build(warehouse, site)
+    for name, folder in (("test-runs/index.html", site / "test-runs"), ("index.html", site)):
+        links = [unquote(a["href"] or "") for a in page(site, name).all("a") if "_sample-" in (a["href"] or "")]
+        assert len(links) == 3
+        assert all((folder / link).is_file() for link in links)
+
+
+def test_a_file_scored_again_counts_once_with_its_last_day(warehouse: FolderWarehouse, site: Path) -> None:
+    for offset in range(2):
+        write_run(warehouse, SAMPLE_RUNS[0], DAY + timedelta(days=offset))
+    build(warehouse, site)
+    (run,) = read_test_runs(warehouse, 60)
+    assert run.day == DAY + timedelta(days=1)
+    assert len(list((site / "test-runs").glob("*_sample*.html"))) == 1
+
+
+def test_report_and_workbook_are_linked_where_they_lie_beside_the_page(warehouse: FolderWarehouse, site: Path) -> None:
+    write_run(warehouse, SAMPLE_RUNS[0], DAY)
+    (run,) = read_test_runs(warehouse, 60)
+    build(warehouse, site)
+    assert "점수 워크북" not in run_page(site, "plan").text
+    folder = site / "test-runs" / f"plan 이름-{run.folder}"
+    folder.mkdir()
+    (folder / "scores.xlsx").touch()
+    build(warehouse, site)
+    (link,) = (a for a in run_page(site, "plan").all("a") if (a["href"] or "").endswith(".xlsx"))
+    assert (site / "test-runs" / unquote(link["href"] or "")).is_file()
+
+
+def test_texts_of_a_run_that_look_like_code_stay_texts(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
+    rows = [
+        LONG_HEADER,
+        long_row(HOSTILE, "1/1", 질의=f"{HOSTILE} 010-1234-5678", 오류=HOSTILE, 기대결과="@check formType=SELECT"),
+    ]
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_<b>한글.csv", rows), DAY)
+    build(warehouse, site)
+    found = run_page(site, "plan")
+    assert found.path.name.startswith("plan_agent__b_한글-")
+    assert len(found.scripts) == 5  # data, filter, two of the library, our charts
+    assert "alert" not in found.title
+    assert HOSTILE in found.text
+    assert all("1234-5678" not in each.source for each in pages(site).values())
+
+
+def test_a_rubric_that_nobody_has_told_the_site_of_has_its_page(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    path = write_csv(tmp_path / "any.csv", [LONG_HEADER, long_row(), long_row("Q2", **{"Raw JSON": raw("짧다")})])
+    with pytest.MonkeyPatch.context() as patch, toy_rubric(tmp_path, patch):
+        write_run(warehouse, path, DAY, "toy")
+        build(warehouse, site)
+        known = run_page(site, "any").text
+        assert "길이 2.50" in known
+    build(warehouse, site)  # the rubric is gone, its scores are not
+    assert "length 2.50" in run_page(site, "any").text
+
+
+def test_the_summary_of_a_page_is_that_of_the_warehouse(warehouse: FolderWarehouse) -> None:
+    write_run(warehouse, SAMPLE_RUNS[0], DAY)
+    (run,) = read_test_runs(warehouse, 60)
+    stored = warehouse.read("test_run_summaries")
+    assert stored is not None
+    assert run.summary == json.loads(stored.collect()["summary"][0])

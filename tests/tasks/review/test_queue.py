@@ -1,0 +1,149 @@
+"""The review workbook: what is in it, what is not, and the way back."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from scoring.errors import InputError, UsageError
+from tasks.review.queue import Review, review_items, share_of
+from tasks.review.review_workbook import SHEET, read_review_workbook, write_review_workbook
+from tasks.testruns.read_folder import ScoredFolder
+from tests.builders.scored_testruns import plan_row, scored_folder
+
+FORMULA = '=HYPERLINK("https://example.com","눌러 보세요")'
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> ScoredFolder:
+    """Q0 failed in its second round, 99 queries passed; Q1 was asked a formula."""
+    rows = [plan_row(f"Q{place}", question=FORMULA if place == 1 else "평가기간 바꿔줘") for place in range(100)]
+    return scored_folder(tmp_path_factory.mktemp("run"), [*rows, plan_row("Q0", "2/1", passes=False)])
+
+
+def queries(review: Review) -> list[str]:
+    return list(dict.fromkeys(item.query_id for item in review.items))
+
+
+def test_without_an_audit_only_flagged_queries_are_reviewed(run: ScoredFolder) -> None:
+    review = review_items(run, Fraction(0))
+    assert (queries(review), review.flagged, review.audited) == (["Q0"], 1, 0)
+    assert [(item.round, item.metrics) for item in review.items] == [
+        ("1/1", ("intent", "accuracy")),
+        ("2/1", ("intent", "accuracy")),
+        ("", ("consistency",)),
+    ]
+
+
+def test_an_audit_takes_about_its_share_of_the_others_and_always_the_same(run: ScoredFolder) -> None:
+    review = review_items(run, Fraction(20, 100))
+    assert 10 <= review.audited <= 30
+    assert queries(review) == queries(review_items(run, Fraction(20, 100)))
+    assert set(queries(review)) < set(queries(review_items(run, Fraction(40, 100))))
+    assert review_items(run, Fraction(1)).audited == 99
+
+
+def test_flagged_queries_do_not_stand_first(run: ScoredFolder) -> None:
+    assert queries(review_items(run, Fraction(1)))[0] != "Q0"
+
+
+def test_another_run_draws_other_queries(run: ScoredFolder, tmp_path: Path) -> None:
+    other = scored_folder(tmp_path, [plan_row(f"Q{place}", question="다시 물음") for place in range(100)])
+    assert queries(review_items(other, Fraction(1, 5))) != queries(review_items(run, Fraction(1, 5)))
+
+
+def test_the_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, tmp_path: Path) -> None:
+    write_review_workbook(tmp_path / "review.xlsx", run, review_items(run, Fraction(1)).items)
+    sheet = openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET]
+    header = [cell.value for cell in sheet[1]]
+    assert header[:3] == ["파일", "Query ID", "방/반복"]
+    assert header[-4:] == ["의도 충족 [intent]", "정확성 [accuracy]", "일관성 [consistency]", "메모"]
+    first = dict(zip(header, (cell.value for cell in sheet[2]), strict=True))
+    assert first["답변"] == "평가기간을 바꿀 수 있어요."
+    assert first["정확성 [accuracy]"] is None
+    texts = {str(cell.value) for row in sheet.iter_rows() for cell in row}
+    assert not any("점수" in text or "통과" in text for text in texts)
+
+
+def test_verdicts_have_a_drop_down_and_no_cell_is_a_formula(run: ScoredFolder, tmp_path: Path) -> None:
+    write_review_workbook(tmp_path / "review.xlsx", run, review_items(run, Fraction(1)).items)
+    sheet = openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET]
+    assert {validation.formula1 for validation in sheet.data_validations.dataValidation} == {'"5,4,3,2,1,0,판단 불가"'}
+    assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n", "inlineStr"}
+    assert FORMULA in {cell.value for row in sheet.iter_rows() for cell in row}
+
+
+def test_the_same_run_gives_the_same_workbook(run: ScoredFolder, tmp_path: Path) -> None:
+    for name in ("one.xlsx", "two.xlsx"):
+        write_review_workbook(tmp_path / name, run, review_items(run, Fraction(0)).items)
+    assert (tmp_path / "one.xlsx").read_bytes() == (tmp_path / "two.xlsx").read_bytes()
+
+
+def filled(run: ScoredFolder, path: Path, **cells: object) -> Path:
+    """The review of the flagged query, with these cells filled in: `H2=5`."""
+    write_review_workbook(path, run, review_items(run, Fraction(0)).items)
+    book = openpyxl.load_workbook(path)
+    for cell, value in cells.items():
+        book[SHEET][cell] = value
+    book.save(path)
+    return path
+
+
+def test_a_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
+    path = filled(run, tmp_path / "review.xlsx", H2=5, I2="4", I3="판단 불가", J4=0, K2=" =메모")
+    labels = read_review_workbook(path, "kim")
+    assert [(one.query_id, one.round, one.metric, one.label, one.reviewer) for one in labels] == [
+        ("Q0", "1/1", "intent", "5", "kim"),
+        ("Q0", "1/1", "accuracy", "4", "kim"),
+        ("Q0", "", "consistency", "0", "kim"),
+    ]
+    assert {one.file for one in labels} == {run.file}
+    assert labels[0].note == " =메모"
+
+
+def test_a_verdict_that_is_none_is_named_with_its_row(run: ScoredFolder, tmp_path: Path) -> None:
+    path = filled(run, tmp_path / "review.xlsx", H3="좋음")
+    with pytest.raises(InputError, match=r"row 3: '좋음' is no verdict \(intent\)"):
+        read_review_workbook(path, "")
+
+
+@pytest.mark.parametrize("cells", [{}, {"H2": "판단 불가", "K2": "메모"}])
+def test_a_workbook_without_a_verdict_says_that_nothing_is_filled_in(
+    run: ScoredFolder, tmp_path: Path, cells: dict[str, object]
+) -> None:
+    path = filled(run, tmp_path / "review.xlsx", **cells)
+    with pytest.raises(UsageError, match=r"no yellow cell is filled with points yet\n  -> choose 0 to 5"):
+        read_review_workbook(path, "")
+
+
+def test_a_workbook_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing\.xlsx: cannot be read: No such file"):
+        read_review_workbook(tmp_path / "missing.xlsx", "")
+
+
+@pytest.mark.parametrize("content", [b"", b"no workbook"])
+def test_what_is_no_review_workbook_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "review.xlsx").write_bytes(content)
+    with pytest.raises(InputError, match="no review workbook"):
+        read_review_workbook(tmp_path / "review.xlsx", "")
+
+
+def test_a_header_that_was_changed_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="columns are missing"):
+        read_review_workbook(filled(run, tmp_path / "review.xlsx", B1="질문"), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("5%", "1/20"), ("0.05", "1/20"), ("0", "0"), ("100%", "1"), (" 2.5% ", "1/40")]
+)
+def test_a_share_is_written_as_people_write_it(text: str, share: str) -> None:
+    assert share_of(text) == Fraction(share)
+
+
+@pytest.mark.parametrize("text", ["", "5", "-5%", "101%", "five", "5%%"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is no share"):
+        share_of(text)

@@ -1,0 +1,223 @@
+"""Test runs read from CSV, TSV and XLSX in both layouts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.errors import InputError
+from scoring.testruns.detection import Layout
+from scoring.testruns.executions import AgentType, Execution, LatencyClass
+from tasks.testruns.files import RunFile, read_run_file
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
+
+
+def executions(run: RunFile) -> list[Execution]:
+    return [packed.unpacked() for packs in run.queries.values() for packed in packs]
+
+
+def codes(run: RunFile) -> list[tuple[int | None, str | None, str]]:
+    return [(reject.line, reject.column, reject.code) for reject in run.rejects]
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "delimiter"),
+    [
+        ("run.csv", "utf-8", ","), ("run.csv", "utf-8-sig", ","), ("run.csv", "cp949", ","),
+        ("run.tsv", "utf-8", "\t"), ("run.TSV", "cp949", "\t"),
+    ],
+)  # fmt: skip
+def test_the_long_layout_is_read_in_every_encoding(tmp_path: Path, name: str, encoding: str, delimiter: str) -> None:
+    message = raw("두 줄로\n말합니다, 그렇죠")
+    rows = [LONG_HEADER, long_row(**{"Raw JSON": message, "LLM 점수": "4"}), long_row(round_=" 2 / 1 ")]
+    run = read_run_file(write_csv(tmp_path / name, rows, encoding=encoding, delimiter=delimiter))
+    first, second = executions(run)
+    assert (run.layout, run.counts.rows_in, run.counts.scored, run.counts.executions) == (Layout.LONG, 2, 2, 2)
+    assert (first.raw_json, first.query_text, first.recorded_score) == (message, "평가기간 바꿔줘", 4.0)
+    assert [str(first.round), str(second.round)] == ["1/1", "2/1"]
+
+
+def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
+    row = wide_row(**{"2차 답변": "13명", "2차 응답 상태": "에러", "비고": "느림", "기대 필터": "보훈"})
+    run = read_run_file(write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, row]))
+    first, second = executions(run)
+    assert (run.layout, run.counts.rows_in, run.counts.executions) == (Layout.WIDE, 1, 2)
+    assert [(str(one.round), one.answer_text, one.answer_time_s, one.status) for one in (first, second)] == [
+        ("1/1", "12명", 7.6, ""),
+        ("2/1", "13명", None, "에러"),
+    ]
+    assert first.carried == {"비고": "느림"}
+    assert {first.agent_type, second.agent_type} == {AgentType.APPLICANT_MANAGEMENT}
+    assert run.has_expected_filters
+
+
+@pytest.mark.parametrize("blank", ["", " ", "nan", "None", "-"])
+def test_a_round_whose_cells_are_all_missing_was_not_run(tmp_path: Path, blank: str) -> None:
+    run = read_run_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(**{"2차 답변": blank})]))
+    assert [str(one.round) for one in executions(run)] == ["1/1"]
+
+
+def test_a_row_without_any_round_is_excluded(tmp_path: Path) -> None:
+    nothing = wide_row("A2", **{"1차 답변": "", "1차 답변 시간(초)": "-", "2차 답변": ""})
+    run = read_run_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(), nothing]))
+    assert (run.counts.rows_in, run.counts.scored, run.counts.excluded) == (2, 1, 1)
+    assert run.excluded_lines == (3,)
+
+
+@pytest.mark.parametrize(("header", "rounds"), [(WIDE_HEADER, ["1/2", "2/2"]), (WIDE_HEADER[:8], ["2/1"])])
+def test_the_turn_column_counts_repeats_or_rooms(tmp_path: Path, header: list[str], rounds: list[str]) -> None:
+    row = [*wide_row()[: len(header)], "2회차"]
+    run = read_run_file(write_csv(tmp_path / "r.csv", [[*header, "회차"], row]))
+    assert [str(one.round) for one in executions(run)] == rounds
+
+
+def test_the_first_alias_with_a_value_counts(tmp_path: Path) -> None:
+    header = [
+        "질의ID",
+        "질의",
+        "기대 필터/열",
+        "기대 필터",
+        "검증 API 결과",
+        "에이전트 유형",
+        "도구 호출 수",
+        "ttft(초)",
+        "1차 답변",
+    ]
+    row = ["A1", "몇 명?", "-", "보훈", "12", "지원자 관리 에이전트", "2", "0.8", "12명"]
+    (one,) = executions(read_run_file(write_csv(tmp_path / "r.csv", [header, row])))
+    assert (one.expected_filters, one.ground_truth, one.tool_call_count, one.ttft_s) == ("보훈", "12", 2, 0.8)
+    assert one.agent_type is AgentType.APPLICANT_MANAGEMENT
+
+
+def test_an_unnumbered_opinion_is_carried_and_not_used(tmp_path: Path) -> None:
+    header = [*WIDE_HEADER, "감지된 필터", "정확도 점수"]
+    (one, _) = executions(read_run_file(write_csv(tmp_path / "r.csv", [header, [*wide_row(), "보훈", "5"]])))
+    assert (one.detected_filters, one.carried) == ("", {"감지된 필터": "보훈", "정확도 점수": "5"})
+
+
+def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> None:
+    header = [*LONG_HEADER, "latencyClass", "LLM 평가기준", "응답", "Item ID 2"]
+    row = [*long_row(latency_ms="5300", 오류="시간 초과"), "multi", '{"accuracyChecks": []}', "네", "덤"]
+    run = read_run_file(write_csv(tmp_path / "r.csv", [header, row]))
+    (one,) = executions(run)
+    assert (one.latency_ms, one.latency_class, one.error, one.answer_text) == (
+        5300.0,
+        LatencyClass.MULTI,
+        "시간 초과",
+        "네",
+    )
+    assert run.facts.has_accuracy_checks
+    assert one.carried == {"Item ID 2": "덤"}
+
+
+@pytest.mark.parametrize("written", ["1", "a/b", "", "1/", "0/1", "2026-01-01 00:00:00", "01월 01일", "1-Jan"])
+def test_a_round_that_is_none_rejects_its_row_alone(tmp_path: Path, written: str) -> None:
+    run = read_run_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(round_=written), long_row()]))
+    assert codes(run) == [(2, "방/반복", "bad_round")]
+    assert (run.counts.scored, run.counts.rejected) == (1, 1)
+    assert ("날짜" in run.rejects[0].reason) == (written in ("2026-01-01 00:00:00", "01월 01일", "1-Jan"))
+
+
+def test_a_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path) -> None:
+    rows = [LONG_HEADER, long_row(), long_row(round_="1 / 1"), long_row(**{"Run ID": "other"}), long_row(round_="1/2")]
+    run = read_run_file(write_csv(tmp_path / "r.csv", rows))
+    assert codes(run) == [(3, "방/반복", "duplicate_execution")]
+    assert run.counts.scored == 3
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"), [("latency_ms", "빠름"), ("latency_ms", "-5"), ("Query ID", ""), ("Query ID", "nan")]
+)
+def test_a_cell_of_the_wrong_type_rejects_its_row(tmp_path: Path, column: str, cell: str) -> None:
+    run = read_run_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{column: cell}), long_row("Q2")]))
+    (reject,) = run.rejects
+    assert (reject.line, reject.column, reject.file) == (2, column, str(tmp_path / "r.csv"))
+    assert run.counts.scored == 1
+
+
+def test_a_wide_row_is_rejected_with_all_its_rounds(tmp_path: Path) -> None:
+    rows = [WIDE_HEADER, wide_row(**{"2차 답변 시간(초)": "스무 초"}), wide_row("A2")]
+    run = read_run_file(write_csv(tmp_path / "r.csv", rows))
+    assert codes(run) == [(2, "2차 답변 시간(초)", "not_a_number")]
+    assert (run.counts.rows_in, run.counts.scored, run.counts.executions) == (2, 1, 2)
+
+
+def test_words_that_mean_nothing_are_noted_and_cost_no_row(tmp_path: Path) -> None:
+    header = [*LONG_HEADER, "latencyClass", "agent_type"]
+    row = [*long_row(**{"LLM 점수": "좋음"}), "FAST", "챗봇"]
+    run = read_run_file(write_csv(tmp_path / "plan_agent_1.csv", [header, row]))
+    (one,) = executions(run)
+    assert run.notes == {"unknown_agent_type": 1, "unknown_latency_class": 1, "unknown_recorded_score": 1}
+    assert (one.agent_type, one.latency_class, one.recorded_score) == (AgentType.PLAN, None, None)
+
+
+def test_broken_bytes_reject_their_row_with_the_column(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(질의="@@"), long_row("Q2")])
+    path.write_bytes(path.read_bytes().replace(b"@@", b"\xff\xfe"))
+    run = read_run_file(path)
+    assert codes(run) == [(2, "질의", "broken_encoding")]
+    assert run.counts.scored == 1
+
+
+def test_a_row_with_too_few_cells_is_rejected_and_a_blank_one_is_none(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "r.csv", [LONG_HEADER, ["R", "I"], [""] * len(LONG_HEADER), long_row()])
+    run = read_run_file(path)
+    assert codes(run) == [(2, None, "wrong_field_count")]
+    assert run.counts.rows_in == 2
+
+
+def test_five_megabytes_fit_in_a_cell(tmp_path: Path) -> None:
+    large = raw("x" * 5_000_000)
+    (one,) = executions(read_run_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{"Raw JSON": large})])))
+    assert one.raw_json == large
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ([name for name in LONG_HEADER if name != "Raw JSON"], "required columns are missing: Raw JSON"),
+        ([name for name in LONG_HEADER if name != "방/반복"], "required columns are missing: 방/반복"),
+        (WIDE_HEADER[1:], "required columns are missing: ID or query_id"),
+        (["이름", "나이"], "no test run: .* found 이름, 나이"),
+        ([*LONG_HEADER, "Query ID"], "more than once: Query ID"),
+        ([*WIDE_HEADER, "1차 답변"], "more than once: 1차 답변"),
+        (["user_input", "llm_response", "timestamp"], "found chat rows"),
+    ],
+)
+def test_a_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path, header: list[str], says: str) -> None:
+    path = write_csv(tmp_path / "r.csv", [header])
+    with pytest.raises(InputError, match=says) as refused:
+        read_run_file(path)
+    assert refused.value.where == str(path)
+
+
+def test_unknown_columns_of_one_name_are_carried_apart(tmp_path: Path) -> None:
+    header = [*LONG_HEADER, "비고", "비고", ""]
+    (one,) = executions(read_run_file(write_csv(tmp_path / "r.csv", [header, [*long_row(), "가", "나", "다"]])))
+    assert one.carried == {"비고 (열 11)": "가", "비고 (열 12)": "나", "(열 13)": "다"}
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.xlsx", "r.parquet", "r"])
+def test_an_empty_file_or_one_of_another_kind_is_an_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(InputError, match=r"empty|ending in") as refused:
+        read_run_file(tmp_path / name)
+    assert name in refused.value.where
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        read_run_file(tmp_path / "none.csv")
+
+
+@given(st.lists(st.sampled_from(["1/1", "2/1", "3/2", "1", "", "x"]), max_size=12))
+def test_every_row_is_scored_or_rejected(tmp_path_factory: pytest.TempPathFactory, rounds: list[str]) -> None:
+    path = write_csv(
+        tmp_path_factory.mktemp("run") / "r.csv", [LONG_HEADER, *(long_row(round_=each) for each in rounds)]
+    )
+    counts = read_run_file(path).counts
+    good = {each for each in rounds if "/" in each}
+    assert (counts.rows_in, counts.scored, counts.rejected) == (len(rounds), len(good), len(rounds) - len(good))

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from scoring.errors import StorageError, UsageError
+from tasks.warehouse import open_warehouse
+from tasks.warehouse.folder import FolderWarehouse
+
+SCHEMA = pa.schema([("score_date", pa.date32()), ("number", pa.int64())])
+FRIDAY, SATURDAY, SUNDAY = date(2026, 2, 13), date(2026, 2, 14), date(2026, 2, 15)
+
+
+def day_rows(day: date, *numbers: int) -> list[pl.DataFrame]:
+    return [pl.DataFrame({"score_date": [day] * len(numbers), "number": list(numbers)})]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    """Two days of the table `scores`."""
+    made = FolderWarehouse(tmp_path / "warehouse")
+    made.replace_day("scores", SATURDAY, SCHEMA, day_rows(SATURDAY, 3, 4))
+    made.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 1, 2))
+    return made
+
+
+def numbers_in(warehouse: FolderWarehouse, days: list[date] | None = None) -> list[int]:
+    found = warehouse.read("scores", days)
+    return [] if found is None else found.collect()["number"].to_list()
+
+
+def test_replacing_a_day_touches_that_day_of_that_table_only(warehouse: FolderWarehouse) -> None:
+    warehouse.replace_day("kpis", FRIDAY, SCHEMA, day_rows(FRIDAY, 9))
+    saturday, kpis = warehouse.path("scores", SATURDAY), warehouse.path("kpis", FRIDAY)
+    before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in (saturday, kpis)]
+    assert warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 7)) == 1
+    assert numbers_in(warehouse) == [7, 3, 4]
+    assert [(path.read_bytes(), path.stat().st_mtime_ns) for path in (saturday, kpis)] == before
+
+
+def test_days_are_read_earliest_first_whatever_order_was_asked(warehouse: FolderWarehouse) -> None:
+    assert warehouse.days("scores") == [FRIDAY, SATURDAY]
+    assert numbers_in(warehouse) == [1, 2, 3, 4]
+    assert numbers_in(warehouse, [SATURDAY, FRIDAY]) == [1, 2, 3, 4]
+    assert numbers_in(warehouse, [SATURDAY, SUNDAY]) == [3, 4]
+
+
+def test_a_day_or_table_that_is_not_there_reads_as_none(warehouse: FolderWarehouse) -> None:
+    assert warehouse.read("scores", [SUNDAY]) is None
+    assert warehouse.read("nothing") is None
+    assert warehouse.days("nothing") == []
+
+
+def test_a_day_without_rows_is_a_day(warehouse: FolderWarehouse) -> None:
+    warehouse.replace_day("scores", SUNDAY, SCHEMA, [])
+    assert warehouse.days("scores") == [FRIDAY, SATURDAY, SUNDAY]
+    assert numbers_in(warehouse, [SUNDAY]) == []
+    assert numbers_in(warehouse) == [1, 2, 3, 4]
+
+
+def test_files_that_are_no_days_are_left_alone(warehouse: FolderWarehouse) -> None:
+    folder = warehouse.folder / "scores"
+    for name in ("notes.txt", "2026-02-30.parquet", "backup.parquet", ".2026-02-15.parquet.unfinished", "2026.parquet"):
+        (folder / name).write_text("not ours")
+    assert warehouse.days("scores") == [FRIDAY, SATURDAY]
+    assert numbers_in(warehouse) == [1, 2, 3, 4]
+
+
+def test_a_damaged_file_is_named_with_the_command_that_makes_it_anew(warehouse: FolderWarehouse) -> None:
+    path = warehouse.path("scores", SATURDAY)
+    path.write_bytes(path.read_bytes()[:-9])
+    for read in (
+        lambda: warehouse.read("scores"),
+        lambda: warehouse.replace_day("scores", SATURDAY, SCHEMA, day_rows(SATURDAY, 7), only={"number": "7"}),
+    ):
+        with pytest.raises(StorageError) as damaged:
+            read()
+        assert damaged.value.where == str(path)
+        assert f"aqb backfill --from {SATURDAY} --to {SATURDAY} --force" in damaged.value.fix
+    assert numbers_in(warehouse, [FRIDAY]) == [1, 2]
+
+
+def test_a_file_in_place_of_the_warehouse_is_not_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "warehouse").write_text("a file")
+    with pytest.raises(StorageError, match="cannot be read"):
+        FolderWarehouse(tmp_path / "warehouse").days("scores")
+
+
+def test_staging_is_an_empty_place_that_is_gone_afterwards(warehouse: FolderWarehouse) -> None:
+    with warehouse.staging("run") as staging:
+        assert not staging.exists()
+        staging.mkdir()
+        (staging / "rows.arrow").write_text("rows")
+    assert not staging.exists()
+
+
+def test_staging_is_gone_after_a_failure_too(warehouse: FolderWarehouse) -> None:
+    with pytest.raises(ZeroDivisionError), warehouse.staging("run") as staging:
+        staging.mkdir()
+        raise ZeroDivisionError
+    assert not staging.exists()
+    with warehouse.staging("run"):
+        pass
+
+
+def test_a_second_run_of_the_same_name_is_refused_while_the_first_works(warehouse: FolderWarehouse) -> None:
+    with warehouse.staging("monitoring-2026-02-13") as staging:
+        staging.mkdir()
+        with (
+            pytest.raises(StorageError, match="another run is working on 'monitoring-2026-02-13'") as refused,
+            FolderWarehouse(warehouse.folder).staging("monitoring-2026-02-13"),
+        ):
+            pass
+        assert staging.exists()  # the refused one did not clear away what the first works on
+        with warehouse.staging("monitoring-2026-02-14"):
+            pass
+    assert "wait for it to end" in refused.value.fix
+    assert refused.value.where == str(warehouse.folder)
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from tasks.warehouse.folder import FolderWarehouse
+
+with FolderWarehouse(Path(sys.argv[1])).staging("run") as staging:
+    staging.mkdir()
+    (staging / "rows.arrow").write_text("half")
+    print("holding", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_another_process_is_refused_and_a_killed_one_leaves_neither_lock_nor_rows(warehouse: FolderWarehouse) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, warehouse.folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"holding\n"
+        with pytest.raises(StorageError, match="another run"), warehouse.staging("run"):
+            pass
+        other.send_signal(signal.SIGKILL)
+    with warehouse.staging("run") as staging:
+        assert not staging.exists()
+
+
+def test_what_runs_leave_behind_is_no_table(warehouse: FolderWarehouse) -> None:
+    with warehouse.staging("run"):
+        pass
+    assert [path.name for path in warehouse.folder.iterdir() if not path.name.startswith(".")] == ["scores"]
+
+
+def test_a_warehouse_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    warehouse = open_warehouse(str(tmp_path / "file"))
+    with pytest.raises(StorageError, match="cannot write") as refused, warehouse.staging("run"):
+        pass
+    assert refused.value.where == str(tmp_path / "file")
+    with pytest.raises(StorageError, match="cannot write"):
+        warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, 1))
+
+
+def test_a_warehouse_of_an_unknown_kind_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="s3://bucket/scores") as refused:
+        open_warehouse("s3://bucket/scores")
+    assert "folder" in refused.value.fix
+
+
+def test_a_part_of_a_day_is_replaced_and_the_order_of_writers_leaves_no_trace(tmp_path: Path) -> None:
+    schema = pa.schema([("run", pa.string()), ("number", pa.int64())])
+    files = []
+    for name, order in (("one", "abcb"), ("other", "cba")):
+        warehouse = FolderWarehouse(tmp_path / name)
+        for run in order:
+            rows = pl.DataFrame({"run": [run] * 2, "number": [2, 1]})
+            warehouse.replace_day("runs", FRIDAY, schema, [rows], only={"run": run})
+        files.append(warehouse.path("runs", FRIDAY))
+    assert pl.read_parquet(files[0]).rows() == [(run, number) for run in "abc" for number in (2, 1)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_days_of_other_versions_read_in_the_columns_that_are_asked_for(warehouse: FolderWarehouse) -> None:
+    wider = pa.schema([("score_date", pa.date32()), ("number", pa.float64()), ("rules", pa.list_(pa.string()))])
+    today = pl.DataFrame({"score_date": [SUNDAY], "number": [0.5], "rules": [["a"]]})
+    warehouse.replace_day("scores", SUNDAY, wider, [today])
+    asked = pa.schema([("rules", pa.list_(pa.string())), ("number", pa.float64()), ("added", pa.int64())])
+    found = warehouse.read("scores", schema=asked)
+    assert found is not None
+    assert found.collect().rows() == [(None, n, None) for n in (1.0, 2.0, 3.0, 4.0)] + [(["a"], 0.5, None)]
+    assert found.select("added").collect().rows() == [(None,)] * 5
+    old = warehouse.read("scores", [FRIDAY], asked)
+    assert old is not None
+    assert old.collect().schema == found.collect_schema()
+    everything = warehouse.read("scores")
+    assert everything is not None
+    assert everything.collect()["number"].to_list() == [1.0, 2.0, 3.0, 4.0, 0.5]
+
+
+def test_a_part_of_a_day_that_another_version_wrote_is_replaced_too(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path)
+    before = pa.schema([("run", pa.string()), ("dropped", pa.int64())])
+    after = pa.schema([("run", pa.string()), ("added", pa.int64())])
+    warehouse.replace_day("runs", FRIDAY, before, [pl.DataFrame({"run": ["a"], "dropped": [1]})], only={"run": "a"})
+    warehouse.replace_day("runs", FRIDAY, after, [pl.DataFrame({"run": ["b"], "added": [2]})], only={"run": "b"})
+    assert pl.read_parquet(warehouse.path("runs", FRIDAY)).rows() == [("a", None), ("b", 2)]
