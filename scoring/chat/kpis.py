@@ -13,7 +13,9 @@ from functools import cache
 from typing import Literal
 
 import polars as pl
+import pyarrow as pa
 
+from scoring.rules.arrow_types import field
 from scoring.rules.expressions import Expression
 from scoring.rules.polars_backend import to_polars
 
@@ -176,3 +178,19 @@ def _rounded(numerator: pl.Expr, denominator: pl.Expr, digits: int) -> pl.Expr:
     scale = 10**digits
     shifted: pl.Expr = (numerator * (2 * scale) + denominator) // (denominator * 2)
     return (shifted / pl.lit(scale)).round(digits)
+
+
+def quotient_fields(quotients: Sequence[Quotient]) -> list[pa.Field]:
+    """Up to three columns per quotient: its value, its target and whether that is met."""
+    fields = []
+    for quotient in quotients:
+        fields.append(field(quotient.name, pa.float64(), f"{quotient.title} ({quotient.source})"))
+        if quotient.target:
+            fields.append(field(f"{quotient.name}_target", pa.float64(), f"{quotient.title} 목표"))
+            fields.append(field(f"{quotient.name}_met", pa.bool_(), f"{quotient.title} 목표 달성 여부"))
+    return fields
+
+
+def measure_fields(measures: Sequence[Measure]) -> list[pa.Field]:
+    """A whole-number column per measure."""
+    return [field(measure.name, pa.int64(), measure.title) for measure in measures]

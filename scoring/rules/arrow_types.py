@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from scoring.chat.kpis import Measure, Quotient
 from scoring.errors import RuleError
 from scoring.rules.expressions import (
     Case,
@@ -37,22 +36,6 @@ def definition_fields(definitions: Sequence[Definition]) -> list[pa.Field]:
         field(definition.name, arrow_type(definition.expression), f"{definition.title} ({definition.source})")
         for definition in definitions
     ]
-
-
-def quotient_fields(quotients: Sequence[Quotient]) -> list[pa.Field]:
-    """Up to three columns per quotient: its value, its target and whether that is met."""
-    fields = []
-    for quotient in quotients:
-        fields.append(field(quotient.name, pa.float64(), f"{quotient.title} ({quotient.source})"))
-        if quotient.target:
-            fields.append(field(f"{quotient.name}_target", pa.float64(), f"{quotient.title} 목표"))
-            fields.append(field(f"{quotient.name}_met", pa.bool_(), f"{quotient.title} 목표 달성 여부"))
-    return fields
-
-
-def measure_fields(measures: Sequence[Measure]) -> list[pa.Field]:
-    """A whole-number column per measure."""
-    return [field(measure.name, pa.int64(), measure.title) for measure in measures]
 
 
 def arrow_type(expression: Expression) -> pa.DataType:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from scoring.chat.kpis import measure_fields, quotient_fields
 from scoring.rubrics.ola_monitoring import kpis, outcome
-from scoring.rules.arrow_types import TIMESTAMP, definition_fields, field, measure_fields, quotient_fields
+from scoring.rules.arrow_types import TIMESTAMP, definition_fields, field
 
 _SCORE_DATE = field("score_date", pa.date32(), "설정한 시간대의 날짜")
 _TENANT = field("tenant_id", pa.string(), "테넌트")
