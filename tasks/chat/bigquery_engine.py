@@ -35,11 +35,11 @@ from scoring.chat.sql_tables import (
 from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.rules.expressions import Column, Compare, Value
-from tasks.chat.fingerprint import DayContent
 from tasks.chat.local_engine import Counts
 from tasks.chat.sources import FileFailure
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.sources.bigquery_columns import UNREADABLE
+from tasks.chat.sources.content import DayContent
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, REJECTED, REJECTED_SCHEMA, SCORES
 from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse

@@ -20,8 +20,9 @@ from scoring.chat.shrinkage import Loss, RowCounts
 from scoring.days import Window, day_window, days_between
 from scoring.errors import AqbError, UsageError
 from tasks.chat.day_guard import NOT_SCORED, day_guards, losses_text
-from tasks.chat.fingerprint import DayContent, SourceContents, source_contents
+from tasks.chat.fingerprint import SourceContents, source_contents
 from tasks.chat.sources import FileFailure, open_source
+from tasks.chat.sources.content import DayContent
 from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
 from tasks.state.erased_sessions import erased_sessions

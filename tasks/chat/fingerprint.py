@@ -7,41 +7,19 @@ belong to no day and are left out.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
-from typing import Protocol, runtime_checkable
 
 import polars as pl
 
 from scoring.chat.row_ids import TEXTS
 from scoring.days import Window
 from tasks.chat.sources import ChatRowSource, FileFailure
+from tasks.chat.sources.content import DayContent, TellsContents
 
 _SEED = 7
-HASH_LIMIT = 1 << 64
 _CONTENT = (*TEXTS, "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
-
-
-@dataclass(frozen=True)
-class DayContent:
-    """Readable rows, the bytes of their two texts, the sum of their hashes, and the rows of each tenant."""
-
-    rows: int = 0
-    bytes: int = 0
-    hash_sum: int = 0
-    tenants: Mapping[str | None, int] = field(default_factory=dict)
-
-    @property
-    def fingerprint(self) -> str:
-        """As the ledger keeps it."""
-        return f"{self.rows}-{self.hash_sum:016x}"
-
-    def __add__(self, other: DayContent) -> DayContent:
-        hash_sum = (self.hash_sum + other.hash_sum) % HASH_LIMIT
-        tenants = Counter(self.tenants) + Counter(other.tenants)
-        return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum, tenants)
 
 
 @dataclass(frozen=True)
@@ -54,15 +32,6 @@ class SourceContents:
     def of(self, day: date) -> DayContent:
         """The content of a day; a day without rows has none, which is a content too."""
         return self.days.get(day, DayContent())
-
-
-@runtime_checkable
-class TellsContents(Protocol):
-    """A source that can say what it holds without giving its rows."""
-
-    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
-        """The content of each day of the window that has rows."""
-        ...
 
 
 def content_of(rows: pl.DataFrame) -> DayContent:

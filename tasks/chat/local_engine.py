@@ -32,8 +32,9 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, ScoredBatch, copied, score_batch, with_kept_texts
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
 from scoring.days import Window
-from tasks.chat.fingerprint import DayContent, TellsContents, content_of
+from tasks.chat.fingerprint import content_of
 from tasks.chat.sources import ChatRowSource, FileFailure, RowBatch
+from tasks.chat.sources.content import DayContent, TellsContents
 from tasks.chat.time_sorted_rows import TimeSortedRows
 
 _ANSWER_HASH = "_answer_hash"

@@ -14,8 +14,8 @@ from google.cloud.bigquery import QueryJob, ScalarQueryParameter
 from scoring.chat.sql_tables import contents_query
 from scoring.days import Window
 from scoring.errors import UsageError
-from tasks.chat.fingerprint import HASH_LIMIT, DayContent
 from tasks.chat.sources.bigquery_columns import UNREADABLE, chat_rows_sql
+from tasks.chat.sources.content import HASH_LIMIT, DayContent
 from tasks.chat.sources.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, Reject, RowBatch
 from tasks.config.addresses import table_of
 from tasks.files.discovery import FileIdentity

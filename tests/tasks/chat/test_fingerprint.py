@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 
 from scoring.days import Window, day_window, days_between
-from tasks.chat.fingerprint import DayContent, SourceContents, source_contents
+from tasks.chat.fingerprint import SourceContents, source_contents
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.multi_day_cache import DaySpool
 from tasks.chat.sources import ChatRowFiles, ChatRowSource
+from tasks.chat.sources.content import DayContent
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
 ZONE = "Asia/Seoul"
