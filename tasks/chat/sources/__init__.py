@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tasks.chat.sources.address import ChatRowSource, open_source
 from tasks.chat.sources.files import ChatRowFiles
-from tasks.chat.sources.rows import CHAT_ROW_SCHEMA, FileFailure, Reject, RowBatch
+from tasks.chat.sources.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from tasks.files.discovery import FileIdentity
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "ChatRowSource",
     "FileFailure",
     "FileIdentity",
-    "Reject",
     "RowBatch",
     "open_source",
 ]

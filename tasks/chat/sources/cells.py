@@ -8,6 +8,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from tasks.files.rejects import UnreadableCell
+
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
 _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
@@ -17,16 +19,6 @@ _INSTANT = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SHOWN = 30
-
-
-class UnreadableCell(Exception):  # noqa: N818  (caught row by row: it ends as a reject, never as an error)
-    """Why a row is rejected: the column, a code in English, a reason in Korean. Never what a person wrote."""
-
-    def __init__(self, column: str, code: str, reason: str) -> None:
-        super().__init__(code)
-        self.column = column
-        self.code = code
-        self.reason = reason
 
 
 class Instant(NamedTuple):

@@ -38,11 +38,11 @@ from tasks.chat.sources.rows import (
     BATCH_BYTES,
     BATCH_ROWS,
     CHAT_ROW_SCHEMA,
-    Reject,
     RowBatch,
     microseconds,
     refuse_wrong_columns,
 )
+from tasks.files.rejects import Reject
 
 _BUFFER_BYTES = 1024 * 1024
 _TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024

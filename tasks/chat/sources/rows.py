@@ -14,7 +14,7 @@ from scoring.chat.row_ids import TEXTS
 from scoring.days import Window
 from scoring.errors import InputError
 from tasks.chat.sources import cells
-from tasks.chat.sources.cells import UnreadableCell
+from tasks.files.rejects import Reject, UnreadableCell
 
 CHAT_ROW_SCHEMA = pl.Schema(
     {
@@ -39,20 +39,6 @@ BATCH_BYTES = 24 * 1024 * 1024
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAMES_SHOWN = 30
-
-
-@dataclass(frozen=True)
-class Reject:
-    """A row that cannot be read. `line` as in the rows, `column` NULL when the whole row is meant.
-
-    `code` is English, `reason` a Korean sentence with its evidence; neither holds a text or a session of a person.
-    """
-
-    file: str
-    line: int | None
-    column: str | None
-    code: str
-    reason: str
 
 
 @dataclass(frozen=True)

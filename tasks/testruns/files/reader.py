@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from scoring.errors import InputError
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, header_names, layout_of
 from scoring.testruns.executions import AgentType
-from tasks.chat.sources import Reject
-from tasks.chat.sources.cells import UnreadableCell
 from tasks.files.csv_reader import BrokenRow, DelimitedText, TextRow
 from tasks.files.discovery import FileIdentity, identity_of
 from tasks.files.gc_pause import without_cycle_search
+from tasks.files.rejects import Reject, UnreadableCell
 from tasks.testruns.files.columns import columns_of
 from tasks.testruns.files.rows import RowReader
 from tasks.testruns.files.runs import PackedExecution, RowCounts, RunFile

@@ -11,7 +11,7 @@ from typing import Any
 from scoring.testruns.cells import given, number, seconds
 from scoring.testruns.detection import agent_type_named
 from scoring.testruns.executions import AgentType, LatencyClass, Round
-from tasks.chat.sources.cells import UnreadableCell
+from tasks.files.rejects import UnreadableCell
 from tasks.testruns.files.columns import Columns
 from tasks.testruns.files.runs import LONG_TEXTS
 
