@@ -13,8 +13,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from scoring.stats.exact import exact, rounded
+from tasks.files.excel_text import display_width, shown_text
 
-LONGEST_CELL = 32_767
 MOST_ROWS = 1_048_576
 _WIDEST = 60
 _NARROWEST = 8
@@ -23,8 +23,6 @@ _FILTER_BUTTON = 4
 _LINE_HEIGHT = 15
 _MOST_LINES = 8
 _SHORT = 500
-# XML has no such characters, and Excel refuses the whole workbook for one of them.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 # Excel reads `_x0041_` in a text as an A.
 _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _FORMULA_STARTS = ("=", "+", "-", "@")
@@ -99,21 +97,6 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int) -> Iterator[str]:
     yield f'</sheetData><autoFilter ref="A1:{letters[-1]}{last}"/>'
     yield from _colours(tab, letters, last)
     yield "</worksheet>"
-
-
-def shown_text(text: str) -> str:
-    """A text as a cell can hold it: no control characters, and cut with a mark where it is too long for Excel."""
-    text = _FORBIDDEN.sub("", text)
-    # Excel counts UTF-16 units: an emoji is two.
-    if len(text) * 2 > LONGEST_CELL and len(text.encode("utf-16-le")) // 2 > LONGEST_CELL:
-        mark = f"…(잘림: 전체 {len(text):,}자)"
-        text = text.encode("utf-16-le")[: 2 * (LONGEST_CELL - len(mark))].decode("utf-16-le", "ignore") + mark
-    return text
-
-
-def display_width(text: str) -> int:
-    """Columns that a line takes, two for a Hangul character, which is three bytes long."""
-    return (len(text) + len(text.encode(errors="replace"))) // 2
 
 
 def _cell(letters: str, line: int, text: str, style: Style, first_style: int) -> str:

@@ -11,7 +11,8 @@ import pytest
 import xlsxwriter
 
 from scoring.errors import InputError
-from tasks.reports.xlsx.sheet_xml import LONGEST_CELL, Column, Tab, shown_text
+from tasks.files.excel_text import LONGEST_CELL, shown_text
+from tasks.reports.xlsx.sheet_xml import Column, Tab
 from tasks.reports.xlsx.workbook import write_workbook
 
 CHANGED = {"[Content_Types].xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"}
