@@ -17,6 +17,7 @@ from tasks.config.settings import Settings
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.testruns import warehouse as run_warehouse
 from tasks.testruns.trusted_metrics import AGREEMENTS, AGREEMENTS_SCHEMA
+from tasks.warehouse.tables import ALERTS, REJECTED, REJECTED_SCHEMA, RUNS
 
 _GENERATED = "Generated from the code by `make docs`."
 
@@ -107,14 +108,14 @@ def _tables() -> list[tuple[str, str, pa.Schema]]:
         (days.EXCLUDED, "A row per chat turn without a question or an answer.", rubric.excluded_schema),
         (days.KPIS, "A row per day and tenant, and one for all tenants (`*`).", rubric.kpis_schema),
         (days.CROSSTAB, "A row per day, question tier and answer grade.", rubric.crosstab_schema),
-        (days.ALERTS, "A row per day, rule and tenant that people should hear of.", days.ALERTS_SCHEMA),
-        (days.REJECTED, "A row per input row that could not be read.", days.REJECTED_SCHEMA),
+        (ALERTS, "A row per day, rule and tenant that people should hear of.", days.ALERTS_SCHEMA),
+        (REJECTED, "A row per input row that could not be read.", REJECTED_SCHEMA),
         (runs.SCORES, "A row per execution of a test run.", runs.SCORES_SCHEMA),
         (runs.QUERIES, "A row per query of a test run.", runs.QUERIES_SCHEMA),
         (runs.SUMMARIES, "A row per test run.", runs.SUMMARIES_SCHEMA),
         (runs.JUDGEMENTS, "A row per question put to the judge.", runs.DAY_JUDGEMENTS_SCHEMA),
         (AGREEMENTS, "A row per day, metric and agent type that people have labelled.", AGREEMENTS_SCHEMA),
-        (days.RUNS, "A row per run.", RUNS_SCHEMA),
+        (RUNS, "A row per run.", RUNS_SCHEMA),
     ]
 
 

@@ -15,10 +15,10 @@ from flows.runtime.clock import now
 from flows.runtime.logs import lines_of_run
 from flows.runtime.telemetry import measure_run, run_attributes, span
 from scoring.errors import AqbError
-from tasks.chat.tables import RUNS
 from tasks.state.leases import Leases, in_turn
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import RUNS
 
 _LOG = logging.getLogger(__name__)
 

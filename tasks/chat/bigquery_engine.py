@@ -40,9 +40,10 @@ from tasks.chat.sources import FileFailure
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.sources.bigquery_columns import UNREADABLE
 from tasks.chat.sources.content import DayContent
-from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, REJECTED, REJECTED_SCHEMA, SCORES
+from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
+from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
 
 # What the reader of the local engine finds before any rule of the rubric does.
 _UNREADABLE_RULES = tuple(

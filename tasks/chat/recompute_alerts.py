@@ -12,8 +12,9 @@ import polars as pl
 
 from scoring.alerting.facts import HISTORY_DAYS
 from scoring.chat.rubric import RowRubric
-from tasks.chat.tables import KPIS, REJECTED, write_alerts
+from tasks.chat.tables import KPIS, write_alerts
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import REJECTED
 
 
 def write_later_alerts(warehouse: Warehouse, day: date, rubric: RowRubric) -> None:

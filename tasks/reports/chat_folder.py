@@ -16,9 +16,9 @@ from scoring.chat.kpis import ALL_TENANTS
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.queries import findings_in
 from tasks.chat.sources import FileIdentity
-from tasks.chat.tables import REJECTED_SCHEMA
 from tasks.files.atomic import write_parquet, write_text
 from tasks.reports.markdown.monitoring import monitoring_report
+from tasks.warehouse.tables import REJECTED_SCHEMA
 
 
 def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIdentity, ...]) -> dict[str, Any]:

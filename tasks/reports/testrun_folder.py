@@ -14,7 +14,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.chat.tables import REJECTED_SCHEMA
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.gc_pause import without_cycle_search
 from tasks.judge.client import Judged
@@ -30,6 +29,7 @@ from tasks.testruns.tables import (
     score_frames,
     scores_schema,
 )
+from tasks.warehouse.tables import REJECTED_SCHEMA
 
 _ROWS_AT_ONCE = 10_000
 

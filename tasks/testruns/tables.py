@@ -16,10 +16,10 @@ import pyarrow as pa
 from scoring.rules.arrow_types import field
 from scoring.testruns.rubric import RunRubric, ScoredExecution
 from scoring.testruns.summaries import as_float
-from tasks.chat.tables import REJECTED_SCHEMA
 from tasks.files.atomic import empty_frame
 from tasks.testruns.files import RunFile
 from tasks.testruns.scoring import ScoredRun
+from tasks.warehouse.tables import REJECTED_SCHEMA
 
 _ROWS_PER_FRAME = 10_000
 

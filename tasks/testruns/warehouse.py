@@ -20,7 +20,6 @@ import pyarrow as pa
 from scoring.rules.arrow_types import field
 from scoring.testruns.rubric import Score
 from scoring.testruns.summaries import as_float
-from tasks.chat.tables import REJECTED, REJECTED_SCHEMA
 from tasks.files.atomic import empty_frame
 from tasks.judge.client import Judged
 from tasks.reports.testrun_folder import run_summary
@@ -28,6 +27,7 @@ from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
 from tasks.testruns.scoring import ScoredRun
 from tasks.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
 
 SCORES, QUERIES, SUMMARIES = "test_run_scores", "test_run_queries", "test_run_summaries"
 JUDGEMENTS = "judgements"

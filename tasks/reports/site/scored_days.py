@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
-from tasks.chat.tables import ALERTS, ALERTS_SCHEMA, CROSSTAB, KPIS, RUNS
+from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, KPIS
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import ALERTS, RUNS
 
 HISTORY_DAYS = 7
 Row = Mapping[str, Any]

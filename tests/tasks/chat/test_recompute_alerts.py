@@ -13,8 +13,9 @@ from scoring.days import day_window, days_between
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.recompute_alerts import write_later_alerts
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import ALERTS, write_alerts, write_scored_day
+from tasks.chat.tables import write_alerts, write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, RUBRIC, plain, refused, write_rows
 
 A_DAY = 24 * 60

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from scoring.stats.intervals import wilson_interval
-from tasks.chat.tables import RUNS
 from tasks.files.atomic import empty_frame
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import RUNS
 from tests.builders.chat_rows import BEST_QUESTION, DAY, best, plain, refused
 from tests.builders.site import Page, build, of_version, page, pages, write_day
 
