@@ -28,8 +28,9 @@ from tasks.chat.day_plan import day_parameters
 from tasks.chat.local_engine import Counts, ScoredPeriod, ScoredRows, score_chat_rows
 from tasks.chat.recompute_alerts import write_later_alerts
 from tasks.chat.sources import ChatRowSource, FileIdentity, open_source
-from tasks.chat.tables import write_alerts, write_day_report, write_scored_day
+from tasks.chat.tables import write_alerts, write_scored_day
 from tasks.config.settings import Settings
+from tasks.reports.chat_folder import write_day_report
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.leases import in_turn, working_alone
 from tasks.state.run_ledger import RunLedger

@@ -28,6 +28,16 @@ from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_cl
 from tasks.config.addresses import is_bigquery
 from tasks.warehouse import Warehouse
 
+FAILURE_TITLES = {
+    "refused_advice": "거절: 투자 자문(법률)",
+    "refused_domain": "거절: 금융 범위 밖",
+    "refused_scope": "거절: 주식 범위 밖",
+    "too_broad": "질문 범위가 너무 넓음",
+    "not_understood": "질문을 이해하지 못함",
+    "blocked": "LLM 호출 차단",
+    "too_short": "답변이 너무 짧음",
+}
+
 if TYPE_CHECKING:
     from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 

@@ -6,10 +6,9 @@ Source: SPEC 1.3, 1.4, 6.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,11 +19,10 @@ from scoring.alerting.messages import Example
 from scoring.chat.erasure import without_sessions
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import field
-from tasks.chat.local_engine import ScoredPeriod, ScoredRows
+from tasks.chat.local_engine import ScoredRows
+from tasks.chat.queries import FAILURE_TITLES, alert_examples, rows_of_day
 from tasks.chat.queries import SCORES as SCORES
-from tasks.chat.queries import alert_examples, findings_of_day, rows_of_day
-from tasks.files.atomic import empty_frame, write_text
-from tasks.reports.markdown.monitoring import FAILURE_TITLES, MonitoringReport, monitoring_report
+from tasks.files.atomic import empty_frame
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, REJECTED, REJECTED_SCHEMA
 
@@ -50,14 +48,6 @@ ALERTS_SCHEMA = pa.schema(
         field("rubric_version", pa.string(), "루브릭 버전"),
     ]
 )
-
-
-@dataclass(frozen=True)
-class DayReport:
-    """A written report and where it is."""
-
-    path: Path
-    content: MonitoringReport
 
 
 def write_scored_day(
@@ -125,15 +115,6 @@ def read_examples(warehouse: Warehouse, day: date, row_ids: Collection[str]) -> 
         row_id: Example(row_id, question, answer, FAILURE_TITLES.get(failure_type), score)
         for row_id, question, answer, failure_type, score in rows
     }
-
-
-def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredPeriod, folder: Path, title: str) -> DayReport:
-    """Writes the report of a written day to `<folder>/monitoring-<day>.md`."""
-    findings = findings_of_day(warehouse, day)
-    report = monitoring_report(outcome, title, outcome.kpis([day]), outcome.crosstab(), findings)
-    path = folder / f"monitoring-{day}.md"
-    write_text(path, report.markdown())
-    return DayReport(path, report)
 
 
 def _earlier_days(warehouse: Warehouse, day: date, rubric: RowRubric) -> Iterator[Sequence[dict[str, Any]]]:

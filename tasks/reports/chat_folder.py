@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from scoring.chat.kpis import ALL_TENANTS
-from tasks.chat.local_engine import ScoredRows
-from tasks.chat.queries import findings_in
+from tasks.chat.local_engine import ScoredPeriod, ScoredRows
+from tasks.chat.queries import findings_in, findings_of_day
 from tasks.chat.sources import FileIdentity
 from tasks.files.atomic import write_parquet, write_text
-from tasks.reports.markdown.monitoring import monitoring_report
+from tasks.reports.markdown.monitoring import MonitoringReport, monitoring_report
+from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED_SCHEMA
 
 
@@ -93,3 +96,20 @@ def _period_title(kpis: pl.DataFrame) -> str:
     if not days:
         return "채점한 행 없음"
     return str(days[0]) if days[0] == days[-1] else f"{days[0]} ~ {days[-1]}"
+
+
+@dataclass(frozen=True)
+class DayReport:
+    """A written report and where it is."""
+
+    path: Path
+    content: MonitoringReport
+
+
+def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredPeriod, folder: Path, title: str) -> DayReport:
+    """Writes the report of a written day to `<folder>/monitoring-<day>.md`."""
+    findings = findings_of_day(warehouse, day)
+    report = monitoring_report(outcome, title, outcome.kpis([day]), outcome.crosstab(), findings)
+    path = folder / f"monitoring-{day}.md"
+    write_text(path, report.markdown())
+    return DayReport(path, report)

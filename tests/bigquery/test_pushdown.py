@@ -26,9 +26,10 @@ from tasks.chat.bigquery_engine import score_inside
 from tasks.chat.local_engine import Counts, ScoredPeriod, score_chat_rows
 from tasks.chat.queries import mean_score_interval, rows_to_look_at
 from tasks.chat.sources.bigquery import BigQueryChatRows
-from tasks.chat.tables import SCORES, write_alerts, write_day_report, write_scored_day
+from tasks.chat.tables import SCORES, write_alerts, write_scored_day
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import Settings
+from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.folder import FolderWarehouse
 from tests.bigquery.conftest import Emulator

@@ -23,10 +23,11 @@ from scoring.judging.requests import VerdictStatus
 from tasks.alerts.outbox import Outbox
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import write_day_report, write_scored_day
+from tasks.chat.tables import write_scored_day
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.files.atomic import empty_frame
 from tasks.judge.verdict_store import Judgement, VerdictStore
+from tasks.reports.chat_folder import write_day_report
 from tasks.retention import ERASED_CELL, erase, prune
 from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA

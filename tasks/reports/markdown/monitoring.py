@@ -12,21 +12,12 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened, table
 from tasks.chat.local_engine import ScoredPeriod
-from tasks.chat.queries import Findings
+from tasks.chat.queries import FAILURE_TITLES, Findings
 
 Rows = Sequence[Mapping[str, Any]]
 _QUESTION_CHARACTERS = 60
 _REJECTS_SHOWN = 20
 
-FAILURE_TITLES = {
-    "refused_advice": "거절: 투자 자문(법률)",
-    "refused_domain": "거절: 금융 범위 밖",
-    "refused_scope": "거절: 주식 범위 밖",
-    "too_broad": "질문 범위가 너무 넓음",
-    "not_understood": "질문을 이해하지 못함",
-    "blocked": "LLM 호출 차단",
-    "too_short": "답변이 너무 짧음",
-}
 EXCLUSION_TITLES = {
     "both_texts_null": "질문과 답변이 NULL",
     "user_input_null": "질문이 NULL",

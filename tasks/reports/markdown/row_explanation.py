@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import score_text, shortened
 from scoring.rules.explain import Explanation, Finding
-from tasks.reports.markdown.monitoring import FAILURE_TITLES
+from tasks.chat.queries import FAILURE_TITLES
 
 _ANSWER_CHARACTERS = 400
 _POINTS_WIDTH = 6

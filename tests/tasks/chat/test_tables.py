@@ -11,7 +11,8 @@ import pytest
 from scoring.days import day_window
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import read_alerts, read_examples, write_alerts, write_day_report, write_scored_day
+from tasks.chat.tables import read_alerts, read_examples, write_alerts, write_scored_day
+from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
