@@ -6,7 +6,7 @@ Source: SPEC 4.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from tasks.files.atomic import write_parquet, write_text
 from tasks.files.gc_pause import without_cycle_search
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
-from tasks.reports.markdown.run_input import input_section, judge_section, rejected_by_code, trust_section
+from tasks.reports.markdown.run_input import input_section, judge_section, trust_section
 from tasks.reports.xlsx.run_tabs import write_run_workbook
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
 from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.summary import run_summary
 from tasks.testruns.tables import (
     queries_schema,
     query_frames,
@@ -66,41 +67,6 @@ def write_run_folder(
     write_text(folder / "report.md", "\n\n".join(filter(None, sections)))
     write_text(folder / "summary.json", _json(summary))
     return summary
-
-
-def run_summary(scored: ScoredRun, judged: Judged | None = None) -> dict[str, Any]:
-    """What stands in `summary.json`."""
-    plan, summary = scored.plan, scored.summary
-    run = plan.run
-    return {
-        "rubric": plan.rubric.id,
-        "rubric_version": plan.rubric_version,
-        "options": dict(plan.options),
-        "inputs": [{"name": run.identity.name, "sha256": run.identity.sha256, "rows": run.counts.rows_in}],
-        "counts": vars(run.counts) | {"queries": len(run.queries)},
-        "rounds": summary.rounds,
-        "set": summary.set,
-        "distributions": summary.distributions,
-        "data_quality": {
-            **summary.data_quality,
-            "rejected": rejected_by_code(run),
-            "excluded": {"not_run": len(run.excluded_lines)} if run.excluded_lines else {},
-            "notes": dict(run.notes),
-        },
-        "judge": judged.summary() if judged else _nobody_asked(scored.questions),
-        **summary.extra,
-    }
-
-
-def _nobody_asked(questions: Mapping[str, int]) -> dict[str, Any]:
-    """The `judge` part without a judge: what would have been asked, and that nothing was paid."""
-    return {
-        "questions": sum(questions.values()),
-        "cached": 0,
-        "tokens": 0,
-        "cost": 0,
-        "by_status": dict(questions),
-    }
 
 
 def _frames(path: Path) -> Iterator[pl.DataFrame]:

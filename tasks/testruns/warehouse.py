@@ -22,9 +22,9 @@ from scoring.testruns.rubric import Score
 from scoring.testruns.summaries import as_float
 from tasks.files.atomic import empty_frame
 from tasks.judge.client import Judged
-from tasks.reports.testrun_folder import run_summary
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
 from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.summary import run_summary
 from tasks.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,11 +31,6 @@ NOTE_TITLES = {
     "unknown_latency_class": "SINGLE도 MULTI도 아닌 latencyClass(다른 근거로 정함)",
     "unknown_recorded_score": "숫자가 아닌 LLM 점수(기록된 점수가 없는 것으로 봄)",
 }
-
-
-def rejected_by_code(run: RunFile) -> dict[str, int]:
-    """How many rows were refused, by the code of the reason."""
-    return dict(sorted(Counter(reject.code for reject in run.rejects).items()))
 
 
 def trust_section(untrusted: Sequence[str], rubric: RunRubric) -> str:
