@@ -31,9 +31,9 @@ from tasks.chat.day_plan import backfill_plan, portions
 from tasks.chat.multi_day_cache import DaySpool
 from tasks.chat.sources import ChatRowFiles, open_source
 from tasks.config.settings import Settings
-from tasks.state.leases import working_alone
 from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import open_warehouse
+from tasks.warehouse.locks import working_alone
 
 _log = logging.getLogger(__name__)
 

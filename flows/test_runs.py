@@ -35,7 +35,6 @@ from tasks.judge.client import Judged, ask
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_run_folder
-from tasks.state.leases import working_alone
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.files import read_run_file
 from tasks.testruns.inbox import look_into
@@ -44,6 +43,7 @@ from tasks.testruns.scoring import RunChoices, RunPlan, plan_of, score_run
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import write_test_run
 from tasks.warehouse import open_warehouse
+from tasks.warehouse.locks import working_alone
 
 _HASH_DIGITS = 8
 

@@ -25,10 +25,10 @@ from tasks.files.atomic import unfinished_files, write_text
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.build import FIRST_PAGE
 from tasks.state.erased_sessions import remember_erased
-from tasks.state.leases import working_alone
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse, open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.locks import working_alone
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)

@@ -15,9 +15,10 @@ from flows.runtime.clock import now
 from flows.runtime.logs import lines_of_run
 from flows.runtime.telemetry import measure_run, run_attributes, span
 from scoring.errors import AqbError
-from tasks.state.leases import Leases, in_turn
+from tasks.state.leases import Leases
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tasks.warehouse import Warehouse
+from tasks.warehouse.locks import in_turn
 from tasks.warehouse.tables import RUNS
 
 _LOG = logging.getLogger(__name__)

@@ -32,9 +32,9 @@ from tasks.chat.tables import write_alerts, write_scored_day
 from tasks.config.settings import Settings
 from tasks.reports.chat_folder import write_day_report
 from tasks.state.erased_sessions import erased_sessions
-from tasks.state.leases import in_turn, working_alone
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import Warehouse, open_warehouse
+from tasks.warehouse.locks import in_turn, working_alone
 
 if TYPE_CHECKING:
     from tasks.chat.bigquery_engine import InsideRows

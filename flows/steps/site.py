@@ -12,8 +12,8 @@ from flows.runtime.task_policy import step
 from tasks.alerts.day_digest import Reports
 from tasks.config.settings import Settings
 from tasks.reports.site.build import build_pages
-from tasks.state.leases import in_turn
 from tasks.warehouse import open_warehouse
+from tasks.warehouse.locks import in_turn
 
 _LONGEST_BUILD_S = 900.0
 

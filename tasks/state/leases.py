@@ -11,8 +11,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,8 +19,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from scoring.errors import StorageError
 from tasks.state.database import StateDatabase
-from tasks.warehouse import Warehouse
-from tasks.warehouse.folder import FolderWarehouse
 
 LEASE_S = 60.0
 _RENEWALS_PER_LEASE = 4
@@ -127,33 +124,3 @@ class Leases:
         mine = (_leases.c.name == name) & (_leases.c.owner == owner)
         with self._database.transaction() as connection:
             return bool(connection.execute(sa.delete(_leases).where(mine)).rowcount)
-
-
-@contextmanager
-def working_alone(warehouse: Warehouse, state_url: str, name: str) -> Iterator[Path]:
-    """The staging folder of `name`, for one run at a time on all machines that share the warehouse.
-
-    Raises:
-        StorageError: another run of that name is still working.
-    """
-    if isinstance(warehouse, FolderWarehouse):
-        with warehouse.staging(name) as folder:
-            yield folder
-        return
-    with closing(Leases(state_url)) as leases, leases.held(name), warehouse.staging(name) as folder:
-        yield folder
-
-
-@contextmanager
-def in_turn(warehouse: Warehouse, state_url: str, name: str, wait_s: float | None = None) -> Iterator[None]:
-    """For a few moments nobody else does what is called `name`; the others wait, for a lease at most `wait_s`.
-
-    Raises:
-        StorageError: whoever holds the lease does not come to an end.
-    """
-    if isinstance(warehouse, FolderWarehouse):
-        with warehouse.turn(name):
-            yield
-        return
-    with closing(Leases(state_url)) as leases, leases.held(name, wait_s):
-        yield

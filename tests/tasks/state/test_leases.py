@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import StorageError
-from tasks.state.leases import Leases, in_turn, working_alone
+from tasks.state.leases import Leases
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.locks import in_turn, working_alone
 
 SHORT_S = 1.0
 
