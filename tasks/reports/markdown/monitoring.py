@@ -23,13 +23,6 @@ EXCLUSION_TITLES = {
     "user_input_null": "질문이 NULL",
     "llm_response_null": "답변이 NULL",
 }
-COMPONENT_TITLES = {
-    "a_volume": "응답량",
-    "a_structure": "구조화",
-    "a_data": "데이터 밀도",
-    "a_efficiency": "토큰 효율",
-    "a_non_refusal": "비거절",
-}
 
 
 def monitoring_report(

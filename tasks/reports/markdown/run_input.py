@@ -7,30 +7,11 @@ from typing import Any
 
 from scoring.markdown import table
 from scoring.testruns.rubric import RunRubric
+from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
 from tasks.testruns.files import RunFile
 
 _REJECTS_SHOWN = 20
 _LINES_SHOWN = 20
-
-# Statuses of `VerdictStatus`.
-STATUS_TITLES = {
-    "ok": "판정함",
-    "refused": "판정 모델이 거부함",
-    "invalid": "판정 결과의 형식이 잘못됨",
-    "failed": "판정 호출 실패",
-    "over_budget": "판정 예산 초과",
-    "no_judge": "판정 모델을 쓰지 않음",
-}
-
-# Codes of `RunFile.notes`.
-NOTE_TITLES = {
-    "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",
-    "hidden_sheets": "읽지 않은 숨긴 시트",
-    "other_sheets": "테스트 실행이 아니어서 읽지 않은 시트",
-    "unknown_agent_type": "알 수 없는 에이전트 유형(파일 이름이나 옵션을 따름)",
-    "unknown_latency_class": "SINGLE도 MULTI도 아닌 latencyClass(다른 근거로 정함)",
-    "unknown_recorded_score": "숫자가 아닌 LLM 점수(기록된 점수가 없는 것으로 봄)",
-}
 
 
 def trust_section(untrusted: Sequence[str], rubric: RunRubric) -> str:
@@ -42,13 +23,6 @@ def trust_section(untrusted: Sequence[str], rubric: RunRubric) -> str:
         f"## 신뢰 전 지표\n\n{titles}: 사람의 라벨과 일치하는 정도가 기준에 못 미칩니다(`aqb agreement`). "
         "점수만 보고 판단하지 마십시오."
     )
-
-
-def cost_text(usd: float | None) -> str:
-    """What the judge cost; None where no price is known."""
-    if usd is None:
-        return "가격을 몰라 계산하지 못함"
-    return f"{usd:.4f} USD" if usd else "0 USD"
 
 
 def judge_section(judge: Mapping[str, Any]) -> str:

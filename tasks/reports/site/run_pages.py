@@ -9,7 +9,6 @@ from urllib.parse import quote
 from scoring.chat.kpis import Target
 from scoring.markdown import percent, score_text
 from scoring.stats.intervals import wilson_interval
-from tasks.reports.markdown.run_input import NOTE_TITLES, STATUS_TITLES, cost_text
 from tasks.reports.site.charts import Cell, Link, Mark, Table
 from tasks.reports.site.kpis import verdict_on
 from tasks.reports.site.pages import page
@@ -24,6 +23,7 @@ from tasks.reports.site.run_charts import (
 from tasks.reports.site.run_queries import query_metrics, safe_text, shown_queries
 from tasks.reports.site.test_run_tables import Row, TestRun
 from tasks.reports.site.wording import AGENT_TITLES, NOTHING, count_text, seconds_text
+from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
 
 _QUERIES_SHOWN = 500
 _EXAMPLES = 5

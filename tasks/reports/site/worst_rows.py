@@ -22,8 +22,8 @@ from scoring.rules.explain import Finding, explain
 from scoring.rules.expressions import Case, Definition, Expression, Sum, Value
 from scoring.stats.intervals import Interval
 from tasks.chat.queries import FAILURE_TITLES, failure_types, mean_score_interval, rows_of_day, rows_to_look_at
-from tasks.reports.markdown.monitoring import COMPONENT_TITLES
 from tasks.reports.site.wording import NOTHING, tenant_text
+from tasks.reports.titles import COMPONENT_TITLES
 from tasks.warehouse import Warehouse
 
 _WORST = 30
