@@ -17,7 +17,6 @@ from uuid import UUID
 from prefect import flow
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
-from flows.cli.score_runs import safe_name
 from flows.runtime.clock import now, today
 from flows.runtime.logs import warn
 from flows.runtime.run_parameters import GivenSettings, settings_of_flow
@@ -30,6 +29,7 @@ from flows.steps.site import site_after
 from scoring.errors import AqbError, InputError
 from tasks.config.settings import Settings
 from tasks.files.discovery import FileIdentity
+from tasks.files.folder_names import safe_name
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judged, ask
 from tasks.judge.questions import Question

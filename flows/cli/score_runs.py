@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -12,13 +11,12 @@ from flows.cli.judge_progress import estimated_run, judged_run
 from flows.cli.scored_file import ScoredFile
 from scoring.errors import InputError, UsageError
 from tasks.config.settings import Settings
+from tasks.files.folder_names import safe_name
 from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate
 from tasks.reports.testrun_folder import write_run_folder
 from tasks.testruns.files import read_run_file
 from tasks.testruns.scoring import RunChoices, plan_of, score_run
-
-_UNSAFE = re.compile(r"[^\w.()-]+")
 
 
 def score_test_runs(files: Sequence[Path], choices: RunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
@@ -67,8 +65,3 @@ def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:
         / (name if taken.count(name.casefold()) == 1 else f"{name}-{sha256(str(path).encode()).hexdigest()[:8]}")
         for path, name in names.items()
     }
-
-
-def safe_name(name: str) -> str:
-    """A file's name as a folder's name, on every system."""
-    return _UNSAFE.sub("_", name).strip("._ ")[:80] or "run"
