@@ -1,7 +1,7 @@
 """The closed vocabulary of row rules: texts, lengths, counts, ratios, comparisons, cases, sums.
 
 A rule is a value built from these nodes and nothing else, so that each backend (`polars_backend`, `googlesql_backend`,
-`row_explanation`) can translate it completely. NULL behaves as in BigQuery: any NULL operand gives NULL, a comparison
+`explain`) can translate it completely. NULL behaves as in BigQuery: any NULL operand gives NULL, a comparison
 with NULL is not true, and a CASE then falls through to its ELSE.
 """
 

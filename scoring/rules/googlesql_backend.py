@@ -1,4 +1,4 @@
-"""Row rules as GoogleSQL expressions; `googlesql_scoring` and `googlesql_tables` make queries of them.
+"""Row rules as GoogleSQL expressions; `sql_scores` and `sql_tables` of chat rows make queries of them.
 
 Nothing here is quoted by hand from data: constants come from rubrics.
 """

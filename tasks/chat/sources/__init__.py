@@ -1,6 +1,7 @@
 """Monitoring rows from Parquet, CSV, TSV, JSON Lines and BigQuery, as a stream of data frames.
 
-source       what every source is; files or BigQuery (`tasks.chat.sources.bigquery`), chosen by the address
+address      what every source is; files or BigQuery (`bigquery`, `bigquery_columns`), chosen by the address
+content      what a source holds of a day, as it or a pass over its rows tells it
 files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
 rows         the schema, what a batch accounts for, the builder for formats that come a row at a time
 cells        one cell of text or JSON -> value or reason

@@ -1,6 +1,6 @@
 """Test runs from CSV, TSV and XLSX: rows of either layout become executions, or rejects with their reasons.
 
-files        a file -> RunFile; which rubric scores it
+reader       a file -> RunFile; which rubric scores it
 columns      a header -> which cell says what, in the long and in the wide layout
 rows         one row -> its executions; the first thing that is wrong with it rejects the row
 runs         what was read: packed executions by query, and what became of every row

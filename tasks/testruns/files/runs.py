@@ -75,7 +75,7 @@ class RunFile:
 
     Executions have the agent type that their row or the file's name tells. `excluded_lines` are the rows of which no
     round was run. `notes` counts what was read with a reservation, by code
-    (`NOTE_TITLES` in `tasks.reports.markdown.run_input` says them in Korean).
+    (`NOTE_TITLES` in `tasks.reports.titles` says them in Korean).
     """
 
     identity: FileIdentity
