@@ -8,6 +8,8 @@ It is run with the code of that version, once, so that the tables are what that 
 
 Four days of a few rows of the bundled sample and one of its test runs; the last day is in the source only.
 """
+# mypy: ignore-errors
+# The modules are those of that version.
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import polars as pl
+from tasks.samples.chat_rows import SAMPLE_FIRST_DAY, SAMPLE_PATH
+from tasks.settings import InboxSettings, MonitoringSettings, Settings
 
 from flows.backfill import backfill
 from flows.nightly import nightly
-from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
-from tests.samples.chat_rows import SAMPLE_FIRST_DAY, SAMPLE_PATH
 
 _ROWS_A_DAY = 9
 
