@@ -67,7 +67,7 @@ def loop_scores(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def score_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The scores of one turn. Source: seed 002, SPEC 1.3."""
+    """The scores of one turn. Source: seed 002; SPEC 1.3."""
     question, answer = row["user_input"], row["llm_response"]
     input_tokens, output_tokens = row["input_tokens"], row["output_tokens"]
     scores = metrics(question, answer, input_tokens, output_tokens)

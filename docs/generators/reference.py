@@ -52,7 +52,8 @@ def tables_page() -> str:
 
 {_GENERATED}
 The tables of the warehouse: Parquet files `<table>/<day>.parquet` in a folder, or BigQuery tables partitioned by
-`score_date`. Any column may be NULL where nothing is known.
+`score_date`. Any column may be NULL where nothing is known. Remarks such as (seed 002, 1.2 M1) name
+the [requirement](../requirements.md) that a column comes from.
 
 """ + "\n".join(sections)
 

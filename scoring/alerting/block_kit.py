@@ -5,7 +5,7 @@ their own, so that `*`, backticks or `<!channel>` inside a text element are only
 or applied twice. What is left to do is what readers could be deceived by: signs that show nothing or turn the reading
 direction, line breaks, and addresses that a client might make clickable.
 
-Limits: 50 blocks a message, 150 characters a header, 3,000 a section (HOUSE). Slack also refuses messages whose blocks
+Limits: 50 blocks a message, 150 characters a header, 3,000 a section. Slack also refuses messages whose blocks
 together are too long (`msg_blocks_too_long`, seen above about 11,000 characters of text), which it documents nowhere.
 """
 

@@ -1,6 +1,6 @@
 """Chat rows to scores as one readable GoogleSQL query, in two shapes: to read and paste, or to keep a whole day.
 
-Names of tables are checked by the caller.
+Names of tables are checked by the caller. Source: seed 002, 8; SPEC 1.2.
 """
 
 from __future__ import annotations

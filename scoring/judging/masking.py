@@ -1,4 +1,4 @@
-"""Korean personal data in texts, replaced by its kind before a text leaves the machine. Source: SPEC 7, SPEC 8.
+"""Korean personal data in texts, replaced by its kind before a text leaves the machine. Source: SPEC 7 and 8.
 
 Masking prefers one mask too many: a text that has lost a number can still be judged, a number that has left the
 machine cannot be called back.

@@ -24,7 +24,7 @@ class AgentType(StrEnum):
 
 class LatencyClass(StrEnum):
     """Whether a query needs one tool call or several. Source: seed 000, 2.4 and 2.5; seed 004,
-    latencyClass."""
+    응답 속도."""
 
     SINGLE = "SINGLE"
     MULTI = "MULTI"

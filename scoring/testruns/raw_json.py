@@ -56,7 +56,7 @@ def parse_raw_json(cell: str) -> RawResponse | UnreadableRaw:
     """What the cell holds. Anything may be in it: cut JSON, NaN, lone surrogates (become `?`), any depth,
     any size.
 
-    Source: seed 003, 1) Raw JSON 핵심 필드 and 2-2; seed 004, 안정성.
+    Source: seed 003, 1 and 2-2; seed 004, 안정성.
     """
     try:
         document = _loads(cell)

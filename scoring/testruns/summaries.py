@@ -1,6 +1,6 @@
 """Means, counts and distributions over scored executions: what every test-run report needs.
 
-Source: seed 000, 1.3; seed 003, 3); SPEC 4 `summary.json`.
+Source: seed 000, 1.3; seed 003, 3; SPEC 4 `summary.json`.
 """
 
 from __future__ import annotations

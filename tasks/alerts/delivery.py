@@ -11,7 +11,7 @@ from tasks.alerts.outbox import Letter, Outbox
 from tasks.alerts.slack.posting import Answer, Post, PostStatus
 
 _PACE_S = 1.0
-"""Between two messages to one place. Source: HOUSE, one message a second a webhook."""
+"""Between two messages to one place. Slack takes one a second for each webhook."""
 
 
 @dataclass(frozen=True)

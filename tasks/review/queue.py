@@ -26,7 +26,7 @@ from tasks.testruns.read_folder import ScoredFolder
 
 # Whether an answer was quick, and whether there was one, needs no opinion.
 _MEASURED = ("speed", "speed_single", "speed_multi", "stability")
-# Rubrics without review flags: seed 003 (6) wants items of 0 to 2 points looked at.
+# Rubrics without review flags: seed 003, 6 wants items of 0 to 2 points looked at.
 _LOW_POINTS = 2
 _HASHES = 2**64
 

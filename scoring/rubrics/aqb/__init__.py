@@ -1,4 +1,4 @@
-"""`aqb-1.2`: test runs of the three recruiting agents, six metrics. Source: seed 000, SPEC 3.3."""
+"""`aqb-1.2`: test runs of the three recruiting agents, six metrics. Source: seed 000; SPEC 3.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One query of a test run: what to ask a judge, and every score. Source: seed 000, 3 and 4; SPEC 3.3."""
+"""One query of a test run: what to ask a judge, and every score. Source: seed 000, 3, 4, 5.3; SPEC 3.3."""
 
 from __future__ import annotations
 

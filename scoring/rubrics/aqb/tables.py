@@ -1,6 +1,6 @@
-"""A scored query as a row of `queries.parquet` and as the JSON of seed 6.2.
+"""A scored query as a row of `queries.parquet` and as JSON.
 
-Source: seed 000, 6; SPEC 4.
+Source: seed 000, 6.1 and 6.2; SPEC 4.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def query_row(query: ScoredQuery) -> Mapping[str, Any]:
 
 
 def query_json(query: ScoredQuery) -> Mapping[str, Any]:
-    """The object of `scores.json`, as seed 6.2 shows it; whole points are whole numbers, NULLs null."""
+    """The object of `scores.json`, as seed 000, 6.2 shows it; whole points are whole numbers, NULLs null."""
     return {
         "query_id": query.query_id,
         "query_text": query.query_text,

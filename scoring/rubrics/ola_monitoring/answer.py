@@ -1,4 +1,4 @@
-"""The A-Score: how much an answer delivers, and its grade. Source: seed 002, section 5.
+"""The A-Score: how much an answer delivers, and its grade. Source: seed 002, 5.
 
 One row per scored turn, after the columns of `metrics`. Points are INT64 and never NULL.
 """

@@ -1,4 +1,4 @@
-"""The I-Score: how well an answer meets its question. Source: seed 002, section 6.
+"""The I-Score: how well an answer meets its question. Source: seed 002, 6.
 
 One row per scored turn, after the columns of `question` and `answer`. Points are INT64 and never NULL.
 """

@@ -1,4 +1,4 @@
-"""The Q-Score: how well a question is asked, and its tier. Source: seed 002, section 4.
+"""The Q-Score: how well a question is asked, and its tier. Source: seed 002, 4.
 
 One row per scored turn, after the columns of `metrics`. Points are INT64 and never NULL.
 """

@@ -1,4 +1,4 @@
-"""`plan-agent`: test runs of the execution agent, scored by check list. Source: seed 003, SPEC 3.1."""
+"""`plan-agent`: test runs of the execution agent, scored by check list. Source: seed 003; SPEC 3.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seed's operating check list, ticked from the scores. Source: seed 003, 6); SPEC 3.1."""
+"""The seed's operating check list, ticked from the scores. Source: seed 003, 6; SPEC 3.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formulas of `plan-agent`: one query's executions become scores. Source: seed 003, section 2; SPEC 3.1."""
+"""The formulas of `plan-agent`: one query's executions become scores. Source: seed 003, 2; SPEC 3.1."""
 
 from __future__ import annotations
 

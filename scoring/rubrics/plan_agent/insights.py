@@ -1,4 +1,4 @@
-"""The report's insight lines: each is a count from the scores, none is an opinion. Source: seed 003, 4)."""
+"""The report's insight lines: each is a count from the scores, none is an opinion. Source: seed 003, 4."""
 
 from __future__ import annotations
 

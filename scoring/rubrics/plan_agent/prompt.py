@@ -1,6 +1,6 @@
 """A prompt for scoring a file by hand with a chat model, built from the same constants as the code.
 
-Source: seed 003, section 5; SPEC 3.1.
+Source: seed 003, 5; SPEC 3.1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run of the execution agent comes to: rounds, set, distributions, agreement. Source: seed 003, 3); SPEC 3.1."""
+"""What a run of the execution agent comes to: rounds, set, distributions, agreement. Source: seed 003, 3; SPEC 3.1."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ CONSISTENT_POINTS, INCONSISTENT_POINTS = 5, 0
 # --- Response time in seconds: the single-tool table alone (seed 003, 2-6) -----------------------------------------
 SPEED_POINTS = Bands("at_most", ((5, 5), (8, 4), (10, 3), (15, 2), (20, 1)), beyond=0)
 
-# --- The check list (seed 003, section 6) --------------------------------------------------------------------------
+# --- The check list (seed 003, 6) ----------------------------------------------------------------------------------
 LOW_MAX_POINTS = 2
 SLOW_MAX_POINTS = 3
 FAILURE_RATE_LIMIT = Fraction(1, 100)
@@ -40,7 +40,7 @@ CHECK_LOW_SCORES = "0/1/2점 구간의 오탐이 과도한지 패턴 분석"
 CHECK_SLOW = "속도 분포(특히 2~3점) 상위 패턴 추적"
 CHECK_FAILURES = "안정성 실패가 1% 이상이면 수집/파싱 경로 점검"
 
-# --- The report's fixed lines (seed 003, section 4) ----------------------------------------------------------------
+# --- The report's fixed lines (seed 003, 4) ------------------------------------------------------------------------
 REPORT_TITLE = "# 실행 에이전트 스코어링 리포트"
 REPORT_BASIS = """## 산출 기준
 - 의도/정확성: F 기대조건 + R 체크패스율 0~5 매핑

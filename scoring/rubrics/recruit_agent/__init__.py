@@ -1,6 +1,6 @@
 """`recruit-agent`: test runs of every recruiting agent: verdict, pass ratio, reproducibility, latency, stability.
 
-Source: seed 004, SPEC 3.2.
+Source: seed 004; SPEC 3.2.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ PASS_RATIO_POINTS = Bands("at_least", ((1, 5), (0.75, 4), (0.50, 3), (0.25, 2)),
 NOTHING_PASSED_POINTS = 0
 FAILED_POINTS = 0
 NOT_EVALUABLE_POINTS = 0
-PASS_MIN_POINTS = 3  # for pass^k only; this seed has no pass mark, seeds 003 (2-5) and 000 (2.3) draw it at 3
+PASS_MIN_POINTS = 3  # for pass^k only; seed 004 has no pass mark; seed 003, 2-5 and seed 000, 2.3 draw it at 3
 
 # --- Consistency (seed 004, 일관성) --------------------------------------------------------------------------------
 MIN_EXECUTIONS = 2

@@ -1,5 +1,4 @@
-"""The KPIs of a day with how sure they are, and what may be said of their targets. Source: seed 002, 10.2; issue clause
-"n and 95 % interval"."""
+"""The KPIs of a day with how sure they are, and what may be said of their targets. Source: seed 002, 10.2."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the page of a test run draws: means by round, distributions, response times against their bands.
 
-Source: issue clause "per test run"; SPEC 3 and 4.
+Source: SPEC 3 and 4.
 """
 
 from __future__ import annotations

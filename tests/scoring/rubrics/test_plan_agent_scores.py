@@ -1,4 +1,4 @@
-"""plan-agent: item scores, stability, speed, consistency, and what a run comes to. Source: seed 003, SPEC 3.1."""
+"""plan-agent: item scores, stability, speed, consistency, and what a run comes to. Source: seed 003; SPEC 3.1."""
 
 from __future__ import annotations
 

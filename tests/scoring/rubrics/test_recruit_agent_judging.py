@@ -1,4 +1,4 @@
-"""recruit-agent: what the judge is asked, and what its verdicts and silences come to. Source: seed 004, SPEC 7."""
+"""recruit-agent: what the judge is asked, and what its verdicts and silences come to. Source: seed 004; SPEC 7."""
 
 from __future__ import annotations
 
