@@ -22,18 +22,18 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from flows.runtime.clock import today
 from flows.runtime.logs import warn
 from flows.runtime.run_parameters import GivenSettings, settings_of_flow
-from flows.steps.alerts import tell_kept, tell_untold
-from flows.steps.failure_hooks import tell_of_end
+from flows.steps.alerts import notify_kept, notify_unreported
+from flows.steps.day_result import DayResult, failure_text, try_day
+from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
-from flows.steps.tried_day import TriedDay, failure_text, try_day
 from scoring.errors import AqbError
 from tasks.chat.day_plan import backfill_plan, portions
-from tasks.chat.multi_day_cache import DaySpool
+from tasks.chat.multi_day_cache import MultiDayCache
 from tasks.chat.sources import ChatRowFiles, open_source
 from tasks.config.settings import Settings
 from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.locks import working_alone
+from tasks.warehouse.locks import exclusive
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class BackfillOutcome:
     `unpublished` is why the site could not be built or people, where they were to be told, were not.
     """
 
-    days: tuple[TriedDay, ...]
+    days: tuple[DayResult, ...]
     up_to_date: int
     unpublished: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ class BackfillOutcome:
         return sum(one.outcome.counts.rows_in for one in self.days if one.outcome)
 
     @property
-    def failed(self) -> tuple[TriedDay, ...]:
+    def failed(self) -> tuple[DayResult, ...]:
         """The days that could not be scored as a whole; those that were kept are none of them."""
         return tuple(one for one in self.days if one.failed)
 
@@ -72,7 +72,7 @@ class Progress:
     days: int
     total: int
     rows: int
-    latest: TriedDay | None
+    latest: DayResult | None
 
 
 class IncompleteBackfillError(AqbError):
@@ -100,9 +100,9 @@ watcher: ContextVar[Callable[[Progress], None]] = ContextVar("watcher", default=
 @flow(
     name="backfill",
     flow_run_name="backfill {first} to {last}",
-    on_failure=[tell_of_end],
-    on_crashed=[tell_of_end],
-    on_cancellation=[tell_of_end],
+    on_failure=[notify_flow_end],
+    on_crashed=[notify_flow_end],
+    on_cancellation=[notify_flow_end],
 )
 def backfill(
     first: date,
@@ -131,7 +131,7 @@ def backfill(
     """
     settings = settings_of_flow(settings)
     # One backfill at a time; the folder holds the rows that were read for several days at once.
-    with working_alone(open_warehouse(settings.warehouse, settings), settings.state_url, BACKFILL) as folder:
+    with exclusive(open_warehouse(settings.warehouse, settings), settings.state_url, BACKFILL) as folder:
         plan = backfill_plan(settings, first, last, today(settings.time_zone))
         chosen = plan.to_score(force=force)
         for planned in plan.days:
@@ -139,9 +139,9 @@ def backfill(
         days = (one for some in portions(chosen) for one in _scored(settings, some, folder, allow_shrink))
         done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
     # Also where nothing was left to score: a run that died may have scored it, and neither built the site nor told.
-    unpublished = site_after(settings).problems + tell_kept(settings, [one.kept for one in done if one.kept])
+    unpublished = site_after(settings).problems + notify_kept(settings, [one.kept for one in done if one.kept])
     if alerts:
-        unpublished += tell_untold(settings, BACKFILL, first, last)
+        unpublished += notify_unreported(settings, BACKFILL, first, last)
     outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
     warn(outcome.problems)
     if outcome.failed:
@@ -149,18 +149,18 @@ def backfill(
     return outcome
 
 
-def _scored(settings: Settings, days: Sequence[date], folder: Path, allow_shrink: bool) -> Iterator[TriedDay]:
+def _scored(settings: Settings, days: Sequence[date], folder: Path, allow_shrink: bool) -> Iterator[DayResult]:
     """The days as they are finished, a few at a time; their rows are read in one pass."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
         source = open_source(settings.monitoring.source, settings)
         # BigQuery reads a day alone; of files all would be read for each day.
-        spool = DaySpool(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else None
+        spool = MultiDayCache(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else None
     except AqbError as error:
-        yield from (TriedDay(day, None, error) for day in days)
+        yield from (DayResult(day, None, error) for day in days)
         return
 
-    def scored(day: date) -> TriedDay:
+    def scored(day: date) -> DayResult:
         rows = spool.of_day(day) if spool else None
         return try_day(settings, day, BACKFILL, rows, allow_shrink=allow_shrink)
 
@@ -170,14 +170,14 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path, allow_shrink
     workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
     try:
         # Each thread sees the flow run, as a task of Prefect's own would.
-        futures: list[Future[TriedDay]] = [workers.submit(copy_context().run, scored, day) for day in days]
+        futures: list[Future[DayResult]] = [workers.submit(copy_context().run, scored, day) for day in days]
         for future in as_completed(futures):
             yield future.result()
     finally:
         workers.shutdown(cancel_futures=True)
 
 
-def _told(days: Iterator[TriedDay], total: int, title: str) -> Iterator[TriedDay]:
+def _told(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:
     """The same days; the watcher and Prefect's progress artifact are told of each."""
     watch = watcher.get()
     artifact = cast(UUID, create_progress_artifact(progress=0.0, description=f"백필: {title}, {total:,}일"))

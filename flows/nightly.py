@@ -16,14 +16,14 @@ from zoneinfo import ZoneInfo
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.runtime.clock import begun, today
+from flows.runtime.clock import require_started, today
 from flows.runtime.logs import warn
 from flows.runtime.run_parameters import GivenSettings, settings_of_flow
-from flows.steps.alerts import STILL_NEWS, tell_days, tell_kept, tell_untold
+from flows.steps.alerts import STILL_NEWS, notify_days, notify_kept, notify_unreported
 from flows.steps.day import DayOutcome
-from flows.steps.failure_hooks import tell_of_end
+from flows.steps.day_result import DayResult, failure_text, try_day
+from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import SiteOutcome, site_after
-from flows.steps.tried_day import TriedDay, failure_text, try_day
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
 from tasks.chat.day_plan import EarlierDays, earlier_days
@@ -36,15 +36,15 @@ class NightlyOutcome:
     """What one nightly run did: its day, the inbox (None where there is none), the site, and the days before its own.
 
     `unfilled` are the first and the last of missed days that are too long ago for it; `unread` is why it could not look
-    for late rows; `untold` is why people could not be told of something.
+    for late rows; `unreported` is why people could not be told of something.
     """
 
-    own: TriedDay
+    own: DayResult
     test_runs: InboxOutcome | None
     site: SiteOutcome
-    earlier: tuple[TriedDay, ...] = ()
+    earlier: tuple[DayResult, ...] = ()
     unfilled: tuple[date, date] | None = None
-    untold: tuple[str, ...] = ()
+    unreported: tuple[str, ...] = ()
     unread: AqbError | None = None
 
     @property
@@ -61,7 +61,7 @@ class NightlyOutcome:
             *_not_looked(self.unread),
             *(self.own.outcome or self.own).problems,
             *(self.test_runs.problems if self.test_runs else ()),
-            *self.untold,
+            *self.unreported,
             *self.site.problems,
         )
 
@@ -100,9 +100,9 @@ def _name() -> str:
 @flow(
     name="nightly",
     flow_run_name=_name,
-    on_failure=[tell_of_end],
-    on_crashed=[tell_of_end],
-    on_cancellation=[tell_of_end],
+    on_failure=[notify_flow_end],
+    on_crashed=[notify_flow_end],
+    on_cancellation=[notify_flow_end],
 )
 def nightly(
     settings: GivenSettings = None,
@@ -126,13 +126,13 @@ def nightly(
     """
     settings = settings_of_flow(settings)
     if day:
-        begun(day, settings.time_zone)
+        require_started(day, settings.time_zone)
     if kind == INTRADAY:
         so_far = try_day(settings, day or _scheduled_day(settings), kind, allow_shrink=allow_shrink)
         site = site_after(settings)
-        untold = tell_days(settings, [so_far.day]) if so_far.outcome else _tell_kept(settings, [so_far])
-        warn((*so_far.problems, *untold, *site.problems))
-        return _complete(NightlyOutcome(so_far, None, site, untold=untold))
+        unreported = notify_days(settings, [so_far.day]) if so_far.outcome else _notify_kept(settings, [so_far])
+        warn((*so_far.problems, *unreported, *site.problems))
+        return _complete(NightlyOutcome(so_far, None, site, unreported=unreported))
     before = EarlierDays()
     if day is None:
         day = _scheduled_day(settings) - timedelta(days=1)
@@ -144,11 +144,11 @@ def nightly(
     # What stops it stops neither the site nor messages nor the inbox.
     own = try_day(settings, day, kind, allow_shrink=allow_shrink)
     site = site_after(settings)  # before people are told: messages link to its pages
-    untold = tell_untold(settings, NIGHTLY, day - STILL_NEWS, day) + _tell_kept(settings, (*earlier, own))
+    unreported = notify_unreported(settings, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(settings, (*earlier, own))
     inbox = _score_inbox(settings)
     problems = (problem for one in (*earlier, own) for problem in one.problems)
-    warn((*problems, *_gap(before.out_of_reach), *_not_looked(before.unread), *untold, *site.problems))
-    return _complete(NightlyOutcome(own, inbox, site, earlier, before.out_of_reach, untold, before.unread))
+    warn((*problems, *_gap(before.out_of_reach), *_not_looked(before.unread), *unreported, *site.problems))
+    return _complete(NightlyOutcome(own, inbox, site, earlier, before.out_of_reach, unreported, before.unread))
 
 
 def _scheduled_day(settings: Settings) -> date:
@@ -157,8 +157,8 @@ def _scheduled_day(settings: Settings) -> date:
     return local
 
 
-def _tell_kept(settings: Settings, days: Sequence[TriedDay]) -> tuple[str, ...]:
-    return tell_kept(settings, [one.kept for one in days if one.kept])
+def _notify_kept(settings: Settings, days: Sequence[DayResult]) -> tuple[str, ...]:
+    return notify_kept(settings, [one.kept for one in days if one.kept])
 
 
 def _complete(outcome: NightlyOutcome) -> NightlyOutcome:

@@ -20,11 +20,11 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from flows.runtime.clock import now, today
 from flows.runtime.logs import warn
 from flows.runtime.run_parameters import GivenSettings, settings_of_flow
-from flows.runtime.run_recorder import publish_runs, reason_of, recorded
+from flows.runtime.run_recorder import publish_runs, reason_of, recorded_run
 from flows.runtime.task_policy import step
 from flows.runtime.telemetry import tell_judgements
-from flows.steps.alerts import STILL_NEWS, deliver_waiting, tell_test_run
-from flows.steps.failure_hooks import tell_of_end
+from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_testrun
+from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError, InputError
 from tasks.config.settings import Settings
@@ -34,22 +34,22 @@ from tasks.judge.budget import Budget
 from tasks.judge.client import Judged, ask
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import VerdictStore
-from tasks.reports.testrun_folder import write_run_folder
+from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
-from tasks.testruns.files import read_run_file
+from tasks.testruns.files import read_testrun_file
 from tasks.testruns.inbox import look_into
 from tasks.testruns.judging import joined, portions, questions_of
-from tasks.testruns.scoring import RunChoices, RunPlan, plan_of, score_run
+from tasks.testruns.scoring import TestRunChoices, TestRunPlan, plan_of, score_testrun
 from tasks.testruns.trusted_metrics import untrusted_metrics
-from tasks.testruns.warehouse import write_test_run
+from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.locks import working_alone
+from tasks.warehouse.locks import exclusive
 
 _HASH_DIGITS = 8
 
 
 @dataclass(frozen=True)
-class ScoredTestRun:
+class WrittenTestRun:
     """A scored file: its report folder and its summary."""
 
     name: str
@@ -65,7 +65,7 @@ class InboxOutcome:
     `unpublished` is why the site could not be built or people could not be told of something.
     """
 
-    scored: tuple[ScoredTestRun, ...]
+    scored: tuple[WrittenTestRun, ...]
     failures: tuple[str, ...]
     known: int
     arriving: tuple[str, ...]
@@ -111,28 +111,28 @@ def judge_portion(name: str, number: int, questions: Sequence[Question], setting
 @step("score test run", run_name="score test run {name}", timeout_s=3600)
 def score_file(
     name: str, identity: FileIdentity, settings: Settings, day: date, judged: Judged | None
-) -> ScoredTestRun:
+) -> WrittenTestRun:
     """Scores one file into its report folder and the warehouse."""
     path = Path(identity.name)
-    scored = score_run(_plan(identity, settings), judged.verdicts if judged else {})
+    scored = score_testrun(_plan(identity, settings), judged.verdicts if judged else {})
     folder = _report_folder(settings, identity.name, identity.sha256)
     warehouse = open_warehouse(settings.warehouse, settings)
     untrusted = untrusted_metrics(warehouse, scored.plan.rubric.id)
-    summary = write_run_folder(folder, scored, path, judged, untrusted)
-    write_test_run(warehouse, day, scored, judged)
-    return ScoredTestRun(name, folder, summary)
+    summary = write_testrun_folder(folder, scored, path, judged, untrusted)
+    write_testrun(warehouse, day, scored, judged)
+    return WrittenTestRun(name, folder, summary)
 
 
 def _report_folder(settings: Settings, name: str, sha256: str) -> Path:
     return Path(settings.reports) / "test-runs" / f"{safe_name(Path(name).stem)}-{sha256[:_HASH_DIGITS]}"
 
 
-def _plan(identity: FileIdentity, settings: Settings) -> RunPlan:
+def _plan(identity: FileIdentity, settings: Settings) -> TestRunPlan:
     path = Path(identity.name)
-    run = read_run_file(path)
+    run = read_testrun_file(path)
     if run.identity != identity:
         raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
-    return plan_of(run, RunChoices(), settings.rubric_options)
+    return plan_of(run, TestRunChoices(), settings.rubric_options)
 
 
 def _judged(identity: FileIdentity, settings: Settings, budget: Budget) -> Judged:
@@ -153,9 +153,9 @@ def _judged(identity: FileIdentity, settings: Settings, budget: Budget) -> Judge
 @flow(
     name="test-runs",
     flow_run_name="test runs",
-    on_failure=[tell_of_end],
-    on_crashed=[tell_of_end],
-    on_cancellation=[tell_of_end],
+    on_failure=[notify_flow_end],
+    on_crashed=[notify_flow_end],
+    on_cancellation=[notify_flow_end],
 )
 def score_inbox(settings: GivenSettings = None, day: date | None = None) -> InboxOutcome:
     """Scores the new files of the inbox, each once, and sends the messages that have waited.
@@ -169,7 +169,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
     settings = settings_of_flow(settings)
     day = day or today(settings.time_zone)
     warehouse = open_warehouse(settings.warehouse, settings)
-    with closing(RunLedger(settings.state_url)) as ledger, working_alone(warehouse, settings.state_url, "test-runs"):
+    with closing(RunLedger(settings.state_url)) as ledger, exclusive(warehouse, settings.state_url, "test-runs"):
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )
@@ -177,13 +177,15 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         budget = Budget(settings.judge) if settings.judge.enabled else None
         for identity in inbox.new:
             result = _score_and_record(ledger, identity, settings, day, budget)
-            if isinstance(result, ScoredTestRun):
+            if isinstance(result, WrittenTestRun):
                 scored.append(result)
             else:
                 failures.append(result)
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
             publish_runs(warehouse, ledger, settings.state_url, one)
-        untold = ledger.untold(TEST_RUN, day - STILL_NEWS)  # with those of a run that died before it told of them
+        unreported = ledger.unreported(
+            TEST_RUN, day - STILL_NEWS
+        )  # with those of a run that died before it told of them
     outcome = InboxOutcome(
         tuple(scored),
         tuple(failures),
@@ -191,7 +193,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         tuple(path.name for path in inbox.arriving),
         (
             *(site_after(settings).problems if scored else ()),
-            *(why for run in untold for why in _tell(settings, run)),
+            *(why for run in unreported for why in _tell(settings, run)),
             *deliver_waiting(settings),
         ),
     )
@@ -204,14 +206,14 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
 def _tell(settings: Settings, run: Run) -> tuple[str, ...]:
     (read,) = run.inputs
     folder = _report_folder(settings, read["name"], read["sha256"])
-    return tell_test_run(settings, folder, run.run_id) if folder.is_dir() else ()
+    return notify_testrun(settings, folder, run.run_id) if folder.is_dir() else ()
 
 
 def _score_and_record(
     ledger: RunLedger, identity: FileIdentity, settings: Settings, day: date, budget: Budget | None
-) -> ScoredTestRun | str:
+) -> WrittenTestRun | str:
     """Scores one file as a task run of its own and keeps it in the ledger; a failure is its message."""
-    with recorded(
+    with recorded_run(
         ledger,
         settings.state_url,
         TEST_RUN,

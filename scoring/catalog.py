@@ -9,14 +9,14 @@ from pkgutil import iter_modules
 import scoring.rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
-from scoring.testruns.rubric import RunRubric
+from scoring.testruns.rubric import TestRunRubric
 
 MONITORING_RUBRIC = "ola-monitoring"
 """The rubric of production's chat rows: what the nightly run scores."""
 
 
 @cache
-def rubrics() -> dict[str, RowRubric | RunRubric]:
+def rubrics() -> dict[str, RowRubric | TestRunRubric]:
     """Every rubric by its id, in the order of the ids."""
     return dict(sorted((rubric.id, rubric) for rubric in _by_folder().values()))
 
@@ -26,12 +26,12 @@ def folders() -> dict[str, str]:
     return {rubric.id: folder for folder, rubric in _by_folder().items()}
 
 
-def _by_folder() -> dict[str, RowRubric | RunRubric]:
+def _by_folder() -> dict[str, RowRubric | TestRunRubric]:
     names = [found.name for found in iter_modules(scoring.rubrics.__path__)]
     return {name: import_module(f"scoring.rubrics.{name}").RUBRIC for name in names}
 
 
-def rubric_of(rubric_id: str) -> RowRubric | RunRubric:
+def rubric_of(rubric_id: str) -> RowRubric | TestRunRubric:
     """The rubric of that id.
 
     Raises:

@@ -28,7 +28,7 @@ from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse, open_warehouse
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.locks import working_alone
+from tasks.warehouse.locks import exclusive
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
@@ -56,7 +56,7 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
         found[f"{SCORES}: texts"] += texts
         if dry_run:
             continue
-        with working_alone(warehouse, settings.state_url, f"monitoring-{day}"):
+        with exclusive(warehouse, settings.state_url, f"monitoring-{day}"):
             for page in pages:
                 page.unlink(missing_ok=True)
             _clear(warehouse, day, SCORES, rubric.scores_schema, pl.lit(value=True), TEXTS)
@@ -88,7 +88,7 @@ def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) 
     with closing(Outbox(settings.state_url)) as outbox:
         for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
             # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
-            with nullcontext() if dry_run else working_alone(warehouse, settings.state_url, f"monitoring-{day}"):
+            with nullcontext() if dry_run else exclusive(warehouse, settings.state_url, f"monitoring-{day}"):
                 row_ids = _row_ids(warehouse, day, mine)
                 found[f"{SCORES}: rows"] += len(row_ids)
                 found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))

@@ -38,7 +38,7 @@ def agreement(
     from tasks.config.settings import load_settings
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
     from tasks.review.labels import read_labels
-    from tasks.review.pairing import labelled_rows, labelled_runs
+    from tasks.review.pairing import labelled_rows, labelled_testruns
     from tasks.testruns.read_folder import read_scored_folder
     from tasks.testruns.trusted_metrics import write_agreements
     from tasks.warehouse import open_warehouse
@@ -49,7 +49,7 @@ def agreement(
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
     if run:
-        labelled = labelled_runs(given, [read_scored_folder(folder) for folder in run], labels)
+        labelled = labelled_testruns(given, [read_scored_folder(folder) for folder in run], labels)
     else:
         labelled = labelled_rows(given, warehouse, labels)
     found = agreements(labelled.pairs)

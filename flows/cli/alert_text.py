@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flows.steps.alerts import Preview, Told
+from flows.steps.alerts import DeliveryReport, Preview
 from scoring.alerting.messages import Message
 from scoring.alerting.readable import readable
-from tasks.alerts.outbox import Letter
+from tasks.alerts.outbox import OutboxMessage
 
 
 def message_dict(route: str, message: Message) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def digest_text(route: str, message: Message) -> str:
     return f"route {route}: {message.kind}, {message.level}\n{_indented(readable(message.blocks))}"
 
 
-def told_text(told: Told) -> str:
+def told_text(told: DeliveryReport) -> str:
     """What was sent, and what waits."""
     lines = [f"sent: {text}" for text in told.sent]
     lines.append(f"{len(told.sent)} messages sent, {told.waiting} waiting")
@@ -55,7 +55,7 @@ def preview_dict(preview: Preview) -> dict[str, Any]:
     return {route: [vars(message) for message in messages] for route, messages in preview.messages.items()}
 
 
-def letters_text(waiting: Sequence[Letter], dead: Sequence[Letter], time_zone: str) -> str:
+def letters_text(waiting: Sequence[OutboxMessage], dead: Sequence[OutboxMessage], time_zone: str) -> str:
     """What waits, and what was given up."""
     lines = [f"{len(waiting)} messages wait, {len(dead)} were given up"]
     for state, letters in (("waiting", waiting), ("given up", dead)):
@@ -66,7 +66,7 @@ def letters_text(waiting: Sequence[Letter], dead: Sequence[Letter], time_zone: s
     return "\n".join(lines)
 
 
-def letter_dict(letter: Letter) -> dict[str, Any]:
+def letter_dict(letter: OutboxMessage) -> dict[str, Any]:
     """A waiting or dead message for programs, without its blocks."""
     return {name: value for name, value in vars(letter).items() if name != "blocks"}
 

@@ -25,7 +25,7 @@ def alerts(
         str, typer.Option(help="Print what each route would have had in so many past days.", metavar="30d")
     ] = "",
     pending: Annotated[bool, typer.Option("--pending", help="List what waits and what was given up.")] = False,
-    revive: Annotated[bool, typer.Option("--revive", help="Try again what was given up.")] = False,
+    requeue: Annotated[bool, typer.Option("--revive", help="Try again what was given up.")] = False,
     as_json: Json = False,
 ) -> None:
     """Send the messages that wait for Slack, such as those that quiet hours have held; show or preview messages.
@@ -35,7 +35,7 @@ def alerts(
     from flows.runtime.prefect_env import prepare_prefect
     from tasks.config.settings import load_settings
 
-    if bool(preview) + pending + (bool(day) or dry_run) + revive > 1:
+    if bool(preview) + pending + (bool(day) or dry_run) + requeue > 1:
         raise UsageError("--date, --preview, --pending and --revive exclude each other", fix="give one of them")
     settings = load_settings()
     prepare_prefect(Path(settings.reports).parent / ".prefect")
@@ -47,7 +47,7 @@ def alerts(
     elif dry_run:
         _dry_run(settings, chosen, as_json=as_json)
     else:
-        _send(settings, chosen, revived=revive, as_json=as_json)
+        _send(settings, chosen, revived=requeue, as_json=as_json)
 
 
 def _preview(settings: Settings, period: str, *, as_json: bool) -> None:
@@ -76,11 +76,11 @@ def _pending(settings: Settings, *, as_json: bool) -> None:
 
 def _dry_run(settings: Settings, day: date | None, *, as_json: bool) -> None:
     from flows.cli.alert_text import message_dict, message_text
-    from flows.steps.alerts import would_send
+    from flows.steps.alerts import preview_messages
 
     if day is None:
         raise UsageError("--dry-run needs a day", fix="give --date; `aqb alerts --pending` lists what waits")
-    found = would_send(settings, [day])
+    found = preview_messages(settings, [day])
     if as_json:
         print_json([message_dict(route, message) for route, message in found])
     else:
@@ -90,10 +90,10 @@ def _dry_run(settings: Settings, day: date | None, *, as_json: bool) -> None:
 
 def _send(settings: Settings, day: date | None, *, revived: bool, as_json: bool) -> None:
     from flows.cli.alert_text import told_text
-    from flows.steps.alerts import announce, announce_days, revive
+    from flows.steps.alerts import announce, announce_days, requeue
 
     if revived:
-        revive(settings)
+        requeue(settings)
     told = announce_days(settings, [day]) if day else announce(settings, [])
     if as_json:
         print_json(vars(told))

@@ -19,7 +19,7 @@ from flows.cli import (
     compare,
     doctor,
     files,
-    ledger,
+    nightly,
     report,
     retention,
     rows,
@@ -41,11 +41,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(files.score)
-app.command()(runs.nightly)
+app.command()(nightly.nightly)
 app.command()(backfill.backfill)
-app.command()(runs.test_runs)
+app.command()(nightly.test_runs)
 app.command()(serve.serve)
-app.command()(runs.demo)
+app.command()(nightly.demo)
 app.command()(alerts.alerts)
 app.command()(report.report)
 app.command()(compare.compare)
@@ -56,7 +56,7 @@ app.command()(rows.rows)
 app.command()(rows.golden)
 app.command()(rules.sql)
 app.add_typer(rules.rubrics_app, name="rubrics")
-app.add_typer(ledger.runs_app, name="runs")
+app.add_typer(runs.runs_app, name="runs")
 app.command()(retention.prune)
 app.command()(retention.erase)
 app.command()(doctor.doctor)

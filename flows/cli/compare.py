@@ -27,7 +27,7 @@ def compare(
 
     Example: aqb compare out/base out/candidate --fail-if "accuracy < -0.1" --out comparison.html
     """
-    from scoring.stats.comparison import compare_runs, conditions
+    from scoring.stats.comparison import compare_testruns, conditions
     from tasks.files.atomic import write_text
     from tasks.reports.markdown.comparison import comparison_json, comparison_markdown, comparison_page
     from tasks.testruns.read_folder import read_scored_folder
@@ -36,7 +36,7 @@ def compare(
         raise UsageError(f"'{out}' has no ending that says its format", fix=f"end it in one of: {', '.join(_ENDINGS)}")
     before, after = read_scored_folder(base), read_scored_folder(candidate)
     required = conditions(fail_if or [], list(before.titles))
-    compared = compare_runs(before.run_scores(), after.run_scores(), before.titles)
+    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles)
     failures = [failure for condition in required if (failure := condition.failure(compared))]
     if out:
         render = {".md": comparison_markdown, ".html": comparison_page, ".json": comparison_json}[out.suffix]

@@ -23,7 +23,7 @@ from tasks.config.judge import JudgeSettings
 from tasks.config.secrets import shown_url
 from tasks.config.settings import Settings, setting_origins
 from tasks.files.discovery import files_in
-from tasks.judge.reachability import seen_of_judge
+from tasks.judge.reachability import check_endpoint
 from tasks.state.run_ledger import RunLedger
 from tasks.testruns.files import RUN_FILE_ENDINGS
 from tasks.warehouse import open_warehouse
@@ -97,7 +97,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield _check("state database", lambda: _state(settings))
     yield _check("inbox", lambda: _inbox(Path(settings.test_runs.inbox)))
     if _has_judge(settings.judge):
-        yield _check("judge", lambda: seen_of_judge(settings.judge))
+        yield _check("judge", lambda: check_endpoint(settings.judge))
     if os.environ.get(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
         yield from _routes(settings)
     if url := os.environ.get("PREFECT_API_URL"):
@@ -114,7 +114,7 @@ def _check(name: str, look: Callable[[], str]) -> Check:
 def _source(settings: Settings) -> str:
     """What a nightly run would read."""
     yesterday = today(settings.time_zone) - timedelta(days=1)
-    return open_source(settings.monitoring.source, settings).outlook(day_window(yesterday, settings.time_zone))
+    return open_source(settings.monitoring.source, settings).estimate(day_window(yesterday, settings.time_zone))
 
 
 def _warehouse(settings: Settings) -> str:

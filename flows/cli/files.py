@@ -36,9 +36,9 @@ def score(
     from flows.cli.score_files import estimate_inputs, score_inputs
     from flows.cli.score_text import failed, score_errors, score_text
     from tasks.config.settings import load_settings
-    from tasks.testruns.scoring import RunChoices
+    from tasks.testruns.scoring import TestRunChoices
 
-    choices = RunChoices(rubric, agent_type, _options(option or []))
+    choices = TestRunChoices(rubric, agent_type, _options(option or []))
     settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))
     if dry_run:
         from flows.cli.judge_progress import estimate_text

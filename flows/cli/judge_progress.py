@@ -11,10 +11,10 @@ from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judged, Progress, ask, estimate
 from tasks.judge.verdict_store import VerdictStore
 from tasks.testruns.judging import questions_of
-from tasks.testruns.scoring import RunPlan
+from tasks.testruns.scoring import TestRunPlan
 
 
-def judged_run(plan: RunPlan, settings: Settings, budget: Budget) -> Judged:
+def judged_testrun(plan: TestRunPlan, settings: Settings, budget: Budget) -> Judged:
     """The verdicts on a run. What was paid for before is not asked again."""
     with closing(VerdictStore(settings.state_url)) as store, progress(f"judge {plan.run.name}", "questions") as show:
         judged = ask(
@@ -28,7 +28,7 @@ def judged_run(plan: RunPlan, settings: Settings, budget: Budget) -> Judged:
     return judged
 
 
-def estimated_run(plan: RunPlan, settings: Settings) -> Estimate:
+def estimated_testrun(plan: TestRunPlan, settings: Settings) -> Estimate:
     """What judging a run would take. Nothing is asked."""
     with closing(VerdictStore(settings.state_url)) as store:
         return estimate(questions_of(plan), settings.judge, store)

@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.cli.score_text import no_judge_text
 from flows.nightly import NightlyOutcome
-from flows.steps.tried_day import TriedDay
+from flows.steps.day_result import DayResult
 from flows.test_runs import InboxOutcome
 from scoring.alerting.facts import KPI_RULE
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
@@ -53,7 +53,7 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def _fate(one: TriedDay) -> str:
+def _fate(one: DayResult) -> str:
     """What became of an earlier day."""
     if one.kept:
         return "kept as it was"

@@ -20,7 +20,7 @@ def rubrics(context: typer.Context, as_json: Json = False) -> None:
     Example: aqb rubrics
     """
     from scoring.catalog import rubrics as all_rubrics
-    from scoring.testruns.rubric import RunRubric
+    from scoring.testruns.rubric import TestRunRubric
 
     if context.invoked_subcommand:
         return
@@ -30,7 +30,7 @@ def rubrics(context: typer.Context, as_json: Json = False) -> None:
             "version": one.version,
             "title": one.title,
             "summary": one.summary,
-            "options": [vars(option) for option in one.options] if isinstance(one, RunRubric) else [],
+            "options": [vars(option) for option in one.options] if isinstance(one, TestRunRubric) else [],
         }
         for one in all_rubrics().values()
     ]
@@ -50,9 +50,9 @@ def prompt(rubric: Annotated[str, typer.Argument(help="The rubric's id.", metava
     Example: aqb rubrics prompt plan-agent
     """
     from scoring.catalog import rubric_of, rubrics
-    from scoring.testruns.rubric import RunRubric
+    from scoring.testruns.rubric import TestRunRubric
 
-    with_prompt = {one.id: one.prompt for one in rubrics().values() if isinstance(one, RunRubric) and one.prompt}
+    with_prompt = {one.id: one.prompt for one in rubrics().values() if isinstance(one, TestRunRubric) and one.prompt}
     if rubric_of(rubric).id not in with_prompt:
         raise UsageError(f"rubric '{rubric}' has no prompt", fix=f"use one of: {', '.join(with_prompt)}")
     typer.echo(with_prompt[rubric]())

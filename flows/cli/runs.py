@@ -1,214 +1,53 @@
-"""`aqb nightly`, `aqb test-runs`, `aqb demo`: the flows, started by hand."""
+"""`aqb runs`, `aqb runs show`: what ran, and with which outcome."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from flows.cli.terminal import Json, day_option, print_json
-from scoring.errors import UsageError
+from flows.cli.terminal import Json, print_json
 
-if TYPE_CHECKING:
-    from tasks.config.settings import Settings
+runs_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
-def nightly(
-    day: Annotated[
-        datetime | None,
-        day_option(
-            "--date", "The day to score, and no other. Default: yesterday, after the days before it that need it."
-        ),
-    ] = None,
-    intraday: Annotated[
-        bool, typer.Option("--intraday", help="Score today so far; the nightly run replaces it.")
-    ] = False,
-    allow_shrink: Annotated[
-        bool,
-        typer.Option("--allow-shrink", help="Replace the day even if the source has lost most of its rows."),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be read, how much that is, and where it would go.")
-    ] = False,
+@runs_app.callback()
+def runs(
+    context: typer.Context,
+    last: Annotated[int, typer.Option(help="How many runs, the latest ones.", min=1, max=1_000_000)] = 20,
     as_json: Json = False,
 ) -> None:
-    """Score one day of chat rows into the warehouse, after days that were missed or have late rows.
+    """List the latest runs: when, which day, how they ended.
 
-    Example: aqb nightly --date 2026-02-13
+    Example: aqb runs --last 50
     """
-    from flows.runtime.clock import begun
-
-    if day and intraday:
-        raise UsageError("--date and --intraday exclude each other", fix="--intraday always means today")
-    if dry_run:
-        _show_plan(day.date() if day else None, intraday=intraday, as_json=as_json)
+    if context.invoked_subcommand:
         return
-    kind: Literal["nightly", "intraday"] = "intraday" if intraday else "nightly"
-    settings = _settings_of_night()
-    chosen = begun(day.date(), settings.time_zone) if day else None
-    _run_nightly(settings, [chosen], kind, allow_shrink=allow_shrink, as_json=as_json)
-
-
-def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
-    """What a run would do with the day, without reading a row: in BigQuery that is a dry run, which costs nothing."""
-    from flows.runtime.clock import begun, today
-    from scoring.days import day_window
-    from tasks.chat.choose_engine import scores_inside
-    from tasks.chat.sources import open_source
+    from flows.cli.ledger_text import last_runs, run_dict, runs_text
     from tasks.config.settings import load_settings
 
     settings = load_settings()
-    chosen = begun(day, settings.time_zone) if day else today(settings.time_zone) - timedelta(days=0 if intraday else 1)
-    source = open_source(settings.monitoring.source, settings)
-    plan = {
-        "day": str(chosen),
-        "reads": source.outlook(day_window(chosen, settings.time_zone)),
-        "scores": "inside BigQuery" if scores_inside(settings) else "on this machine",
-        "writes": settings.warehouse,
-    }
+    found = last_runs(settings, last)
     if as_json:
-        print_json(plan)
+        print_json([run_dict(run) for run in found])
     else:
-        typer.echo("\n".join(f"{name:<8}{value}" for name, value in plan.items()))
+        typer.echo(runs_text(found, settings.time_zone) if found else "no runs yet")
 
 
-def _settings_of_night() -> Settings:
-    """The settings; where nobody sits at a terminal, the default webhook hears that they are wrong."""
-    from tasks.config.alerts import DEFAULT_WEBHOOK
-    from tasks.config.settings import load_settings
+@runs_app.command()
+def show(
+    run_id: Annotated[str, typer.Argument(help="The run's id, or how it begins.", metavar="ID")], as_json: Json = False
+) -> None:
+    """Explain one run: versions, settings, inputs, counts, every step with its time.
 
-    try:
-        return load_settings()
-    except UsageError as error:
-        if DEFAULT_WEBHOOK in os.environ and not sys.stderr.isatty():
-            from flows.runtime.prefect_env import prepare_prefect
-
-            prepare_prefect(Path("data/.prefect"))
-            from flows.steps.failure_hooks import tell_without_flow
-
-            tell_without_flow("nightly", error)
-        raise
-
-
-def test_runs(as_json: Json = False) -> None:
-    """Score the new files of the inbox (setting `test_runs.inbox`), each once, as a Prefect flow.
-
-    Example: aqb test-runs
+    Example: aqb runs show 3f9c2a1b
     """
-    from flows.runtime.clock import today
-    from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
+    from flows.cli.ledger_text import entry_dict, entry_text, ledger_entry
     from tasks.config.settings import load_settings
 
     settings = load_settings()
-    if not Path(settings.test_runs.inbox).is_dir():
-        raise UsageError(
-            "there is no such inbox", where=settings.test_runs.inbox, fix="make it, or set test_runs.inbox"
-        )
-    prepare_prefect(Path(settings.reports).parent / ".prefect")
-    from flows.cli.nightly_text import inbox_dict, inbox_text
-    from flows.test_runs import IncompleteInboxError, score_inbox
-
-    try:
-        with reaching_prefect():
-            inbox = score_inbox(settings, today(settings.time_zone))
-    except IncompleteInboxError as error:
-        inbox = error.outcome
+    entry = ledger_entry(settings, run_id)
     if as_json:
-        print_json(inbox_dict(inbox))
+        print_json(entry_dict(entry))
     else:
-        typer.echo(inbox_text(inbox, asked=settings.judge.enabled))
-    for problem in inbox.problems:
-        typer.echo(f"warning: {problem}", err=True)
-    if inbox.problems:
-        raise typer.Exit(1)
-
-
-def demo(
-    out: Annotated[Path, typer.Option(help="The folder that the demo writes.")] = Path("demo"),
-) -> None:
-    """Run the nightly flow on the bundled synthetic samples, five days and three test runs, into a folder.
-
-    Example: aqb demo --out demo
-    """
-    from scoring.days import days_between
-    from tasks.config.alerts import AlertsSettings
-    from tasks.config.settings import InboxSettings, MonitoringSettings, load_settings
-    from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_INBOX, SAMPLE_PATH
-
-    settings = load_settings(
-        warehouse=str(out / "warehouse"),
-        reports=str(out / "reports"),
-        state_url=f"sqlite:///{out / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(SAMPLE_PATH)),
-        test_runs=InboxSettings(inbox=str(SAMPLE_INBOX), quiet_s=0),
-        alerts=AlertsSettings(dry_run=True),
-    )
-    typer.echo("The samples are synthetic: invented companies, questions, answers and test runs.")
-    last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
-    _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly")
-    from flows.cli.alert_text import digest_text
-    from flows.steps.alerts import would_send
-
-    typer.echo(f"\nwhat Slack would have been told of {last_day}:")
-    for route, message in would_send(settings, [last_day]):
-        typer.echo(digest_text(route, message))
-    typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
-
-
-def _run_nightly(
-    settings: Settings,
-    days: Sequence[date | None],
-    kind: Literal["nightly", "intraday"],
-    *,
-    allow_shrink: bool = False,
-    as_json: bool = False,
-) -> None:
-    """Runs the nightly flow for each day and prints what the last one found."""
-    from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect
-
-    prepare_prefect(Path(settings.reports).parent / ".prefect")
-    from flows.cli.nightly_text import inbox_text, outcome_dict, outcome_text
-    from flows.nightly import IncompleteRunError
-    from flows.nightly import nightly as nightly_flow
-    from flows.steps.failure_hooks import tell_without_flow
-
-    incomplete = None
-    outcome = None
-    for day in days:
-        try:
-            with reaching_prefect():
-                outcome = nightly_flow(settings, day, kind, allow_shrink)
-        except IncompleteRunError as error:
-            outcome, incomplete = error.outcome, error
-        except PrefectGoneError as error:
-            if not sys.stderr.isatty():
-                tell_without_flow("nightly", error, settings)
-            raise
-        if not as_json and len(days) > 1 and outcome.own.outcome:
-            typer.echo(f"{outcome.scored.day}: {_counts_line(vars(outcome.scored.counts))}")
-        if not as_json and outcome.test_runs and day == days[0]:
-            typer.echo(inbox_text(outcome.test_runs, asked=settings.judge.enabled))
-    if outcome is None:
-        return
-    if as_json:
-        print_json(outcome_dict(outcome))
-    else:
-        typer.echo(outcome_text(outcome, settings))
-    for problem in outcome.problems:
-        typer.echo(f"warning: {problem}", err=True)
-    if incomplete:
-        raise incomplete
-    if outcome.problems:
-        raise typer.Exit(1)
-
-
-def _counts_line(counts: dict[str, int]) -> str:
-    return (
-        f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
-        f" + rejected {counts['rejected']:,}"
-    )
+        typer.echo(entry_text(entry, settings.time_zone))

@@ -20,7 +20,7 @@ from tasks.config.settings import Settings
 from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
-from tasks.testruns.scoring import RunChoices
+from tasks.testruns.scoring import TestRunChoices
 
 if TYPE_CHECKING:
     from tasks.judge.client import Estimate
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
 
 
-def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
+def score_inputs(inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
     """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
 
     A run that cannot be scored does not stop the others; the error of a single one is raised.
@@ -43,12 +43,14 @@ def score_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings
         with progress("score", "rows") as show:
             summary = score_to_folder(inputs, choices.rubric or MONITORING_RUBRIC, out, settings, show)
         return [ScoredFile("", out, summary)]
-    from flows.cli.score_runs import score_test_runs  # with the judge and its database: a second that chat rows save
+    from flows.cli.score_testruns import score_testruns  # with the judge and its database: a second that chat rows save
 
-    return score_test_runs(files, choices, out, settings)
+    return score_testruns(files, choices, out, settings)
 
 
-def estimate_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, settings: Settings) -> dict[str, Estimate]:
+def estimate_inputs(
+    inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings
+) -> dict[str, Estimate]:
     """What judging each test run would take, by the file's name; chat rows are never judged. Nothing is written.
 
     Raises:
@@ -60,9 +62,9 @@ def estimate_inputs(inputs: Sequence[str], choices: RunChoices, out: Path, setti
         raise UsageError(
             "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
         )
-    from flows.cli.score_runs import estimate_test_runs
+    from flows.cli.score_testruns import estimate_testruns
 
-    return estimate_test_runs(files, choices, settings)
+    return estimate_testruns(files, choices, settings)
 
 
 def score_to_folder(
@@ -116,7 +118,7 @@ class _WatchedFiles(ChatRowFiles):
             self._show(rows, None, "")
 
 
-def _files(inputs: Sequence[str], choices: RunChoices, out: Path) -> tuple[Path, ...]:
+def _files(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[Path, ...]:
     """The files to score, when the choices fit them; what an earlier call wrote to `out` is none of them."""
     agent_type_of(FileFacts("", ()), option=choices.agent_type)
     files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS), out)

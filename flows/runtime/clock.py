@@ -18,7 +18,7 @@ def today(time_zone: str) -> date:
     return now().astimezone(ZoneInfo(time_zone)).date()
 
 
-def begun(day: date, time_zone: str) -> date:
+def require_started(day: date, time_zone: str) -> date:
     """The same day, if it has begun in the zone: an empty day of the future would be the latest one everywhere.
 
     Raises:

@@ -18,13 +18,13 @@ from scoring.errors import AqbError
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tasks.warehouse import Warehouse
-from tasks.warehouse.locks import in_turn
+from tasks.warehouse.locks import serialized
 from tasks.warehouse.tables import RUNS
 
 _LOG = logging.getLogger(__name__)
 
 
-class Recording:
+class RunRecorder:
     """A run that goes on. Every step and what is found on the way is in the ledger before the next step begins."""
 
     def __init__(self, ledger: RunLedger, run: Run) -> None:
@@ -77,7 +77,7 @@ class Recording:
 
 
 @contextmanager
-def recorded(
+def recorded_run(
     ledger: RunLedger,
     state_url: str,
     kind: str,
@@ -87,7 +87,7 @@ def recorded(
     rubric_version: str = "",
     inputs: list[dict[str, Any]] | None = None,
     parameters: Mapping[str, Any] | None = None,
-) -> Iterator[Recording]:
+) -> Iterator[RunRecorder]:
     """Keeps a run as long as the block lasts, and holds its id, so that others can tell whether it is alive.
 
     The block says how the run ends (`ends`), unless it fails.
@@ -109,7 +109,7 @@ def recorded(
         lines_of_run(run.run_id),
         span(f"run {kind}") as attributes,
     ):
-        recording = Recording(ledger, run)
+        recording = RunRecorder(ledger, run)
         try:
             yield recording
         except BaseException as error:
@@ -131,7 +131,7 @@ def publish_runs(warehouse: Warehouse, ledger: RunLedger, state_url: str, day: d
 
     Read and written by one run at a time: the table is never older than what an earlier writer has put there.
     """
-    with in_turn(warehouse, state_url, RUNS):
+    with serialized(warehouse, state_url, RUNS):
         runs, published = ledger.frame_of_day(day, ending), warehouse.read(RUNS, [day])
         told_apart = runs.select("run_id", "outcome").rows()
         known = [] if published is None else published.select("run_id", "outcome").collect().rows()

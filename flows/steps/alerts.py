@@ -21,7 +21,7 @@ from prefect.client.schemas.objects import State
 from flows.runtime.clock import now
 from flows.runtime.task_policy import step
 from flows.steps.subscriptions import Subscription, subscriptions
-from scoring.alerting.failure_messages import DeadLetter, KeptDay, dead_letters_message, kept_message, quiet_message
+from scoring.alerting.failure_messages import ExpiredMessage, KeptDay, expired_message, kept_message, quiet_message
 from scoring.alerting.messages import Message
 from scoring.alerting.replay import ReplayedMessage, replay
 from scoring.alerting.review_messages import review_message
@@ -30,14 +30,14 @@ from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.day_digest import INCIDENT_DAYS, DayNews, Reports, day_news
+from tasks.alerts.day_digest import INCIDENT_DAYS, DayDigest, Reports, day_digest
 from tasks.alerts.delivery import Clock, deliver
-from tasks.alerts.outbox import NEVER_TRIED, Letter, Outbox
+from tasks.alerts.outbox import NEVER_TRIED, Outbox, OutboxMessage
 from tasks.alerts.slack.mentions import with_mention
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_alerts
 from tasks.config.settings import Settings
-from tasks.reports.markdown.review_list import reviewed_run
+from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.warehouse import open_warehouse
 
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Saying:
+class PendingNotification:
     """Something to say: its thread, and what a route hears of it, given the keys that it has been told.
 
     `only_after` so long a silence of a route.
@@ -59,7 +59,7 @@ class Saying:
 
 
 @dataclass(frozen=True)
-class Told:
+class DeliveryReport:
     """What became of the messages: fallback texts of those sent, how many wait, and what a person should look at."""
 
     sent: tuple[str, ...]
@@ -76,28 +76,28 @@ class Preview:
     messages: dict[str, list[ReplayedMessage]]
 
 
-NOTHING_TOLD = Told((), 0, ())
+NOTHING_DELIVERED = DeliveryReport((), 0, ())
 
 
 STILL_NEWS = timedelta(days=3)
 """How old a day may be of which people are still told; older ones are filled in silence, as by a backfill."""
 
 
-def tell_days(settings: Settings, days: Sequence[date]) -> tuple[str, ...]:
+def notify_days(settings: Settings, days: Sequence[date]) -> tuple[str, ...]:
     """Tells every route what is new of scored days, as a step of a flow; returns problems and raises none."""
     if not (days and _anybody_listens(settings)):
         return ()
-    return _problems(_tell_days(settings, days, return_state=True))
+    return _problems(_notify_days(settings, days, return_state=True))
 
 
-def tell_untold(settings: Settings, kind: str, first: date, last: date) -> tuple[str, ...]:
+def notify_unreported(settings: Settings, kind: str, first: date, last: date) -> tuple[str, ...]:
     """Tells of the days of a period that runs of this kind have scored and nobody was told of, whichever run it was."""
     with closing(RunLedger(settings.state_url)) as ledger:
-        days = {run.score_date for run in ledger.untold(kind, first) if run.score_date <= last}
-    return tell_days(settings, sorted(days))
+        days = {run.score_date for run in ledger.unreported(kind, first) if run.score_date <= last}
+    return notify_days(settings, sorted(days))
 
 
-def tell_kept(settings: Settings, days: Sequence[DayKeptError]) -> tuple[str, ...]:
+def notify_kept(settings: Settings, days: Sequence[DayKeptError]) -> tuple[str, ...]:
     """Tells routes of the pipeline, in one Warning, which days were kept as they were, as a step of a flow.
 
     A day is told once for each state of its source.
@@ -105,14 +105,14 @@ def tell_kept(settings: Settings, days: Sequence[DayKeptError]) -> tuple[str, ..
     if not (days and _anybody_listens(settings)):
         return ()
     kept = [KeptDay(one.day, one.losses, one.content) for one in days]
-    return _problems(_tell_kept(settings, kept, return_state=True))
+    return _problems(_notify_kept(settings, kept, return_state=True))
 
 
-def tell_test_run(settings: Settings, folder: Path, run_id: str) -> tuple[str, ...]:
+def notify_testrun(settings: Settings, folder: Path, run_id: str) -> tuple[str, ...]:
     """Tells every route which queries of a scored test run people should look at, as a step of a flow."""
     if not _anybody_listens(settings):
         return ()
-    return _problems(_tell_test_run(settings, folder, run_id, return_state=True))
+    return _problems(_notify_testrun(settings, folder, run_id, return_state=True))
 
 
 def deliver_waiting(settings: Settings) -> tuple[str, ...]:
@@ -128,47 +128,47 @@ def _anybody_listens(settings: Settings) -> bool:
     return any(one.is_wanted for one in subscriptions(settings.alerts))
 
 
-def _problems(state: State[Told]) -> tuple[str, ...]:
+def _problems(state: State[DeliveryReport]) -> tuple[str, ...]:
     told = state.result(raise_on_failure=False)
-    if isinstance(told, Told):
+    if isinstance(told, DeliveryReport):
         return told.problems
     return (f"alerts: {told}" if isinstance(told, AqbError) else f"alerts: {type(told).__name__}",)
 
 
 @step("tell", run_name="tell {days}", timeout_s=1800)
-def _tell_days(settings: Settings, days: Sequence[date]) -> Told:
+def _notify_days(settings: Settings, days: Sequence[date]) -> DeliveryReport:
     with closing(RunLedger(settings.state_url)) as ledger:
         runs = [run.run_id for day in days for run in ledger.of_day(day) if run.kind != TEST_RUN]
         told = announce_days(settings, days)
-        ledger.mark_told(runs, now())
+        ledger.mark_reported(runs, now())
     return told
 
 
 @step("tell", run_name="tell of {folder.name}", timeout_s=1800)
-def _tell_test_run(settings: Settings, folder: Path, run_id: str) -> Told:
+def _notify_testrun(settings: Settings, folder: Path, run_id: str) -> DeliveryReport:
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    run = reviewed_run(folder, summary, run_id, reports_of(settings).address(folder / "report.md"))
-    told = announce(settings, [Saying("", lambda route, _: review_message(route, run))] if run else [])
+    run = reviewed_testrun(folder, summary, run_id, reports_of(settings).address(folder / "report.md"))
+    told = announce(settings, [PendingNotification("", lambda route, _: review_message(route, run))] if run else [])
     with closing(RunLedger(settings.state_url)) as ledger:
-        ledger.mark_told([run_id], now())
+        ledger.mark_reported([run_id], now())
     return told
 
 
 @step("tell", run_name="tell of kept days", timeout_s=1800)
-def _tell_kept(settings: Settings, days: Sequence[KeptDay]) -> Told:
+def _notify_kept(settings: Settings, days: Sequence[KeptDay]) -> DeliveryReport:
     def to(route: RouteFilter, told: set[str]) -> list[Message]:
         news = [one for one in days if one.key not in told]
-        return kept_message(news) if news and route.hears_pipeline("warning") else []
+        return kept_message(news) if news and route.matches_pipeline("warning") else []
 
-    return announce(settings, [Saying("", to)])
+    return announce(settings, [PendingNotification("", to)])
 
 
 @step("tell", run_name="tell what waits", timeout_s=1800)
-def _deliver_waiting(settings: Settings) -> Told:
+def _deliver_waiting(settings: Settings) -> DeliveryReport:
     return announce(settings, [])
 
 
-def announce_days(settings: Settings, days: Sequence[date]) -> Told:
+def announce_days(settings: Settings, days: Sequence[date]) -> DeliveryReport:
     """Tells every route what is new of scored days, and sends it.
 
     Raises:
@@ -176,14 +176,14 @@ def announce_days(settings: Settings, days: Sequence[date]) -> Told:
     """
     sayings = []
     for day in days:
-        news = news_of(settings, day)
-        sayings.append(Saying(str(day), news.messages))
+        news = digest_of(settings, day)
+        sayings.append(PendingNotification(str(day), news.messages))
         if settings.alerts.all_quiet_weekly and day.weekday() == _SUNDAY and news.context.kind == "nightly":
             sayings.append(_quiet_week(settings, day))
     return announce(settings, sayings)
 
 
-def would_send(settings: Settings, days: Sequence[date]) -> list[tuple[str, Message]]:
+def preview_messages(settings: Settings, days: Sequence[date]) -> list[tuple[str, Message]]:
     """What `announce_days` would write now, by route; nothing is written or sent.
 
     Raises:
@@ -192,7 +192,7 @@ def would_send(settings: Settings, days: Sequence[date]) -> list[tuple[str, Mess
     found = []
     with closing(Outbox(settings.state_url)) as outbox:
         for day in days:
-            news = news_of(settings, day)
+            news = digest_of(settings, day)
             for one in subscriptions(settings.alerts):
                 messages = news.messages(one.filter, outbox.told(one.name))
                 found += [(one.name, with_mention(message, one.destination.mention)) for message in messages]
@@ -214,23 +214,23 @@ def preview(settings: Settings, days: int) -> Preview:
     return Preview(first, last, replay(facts, days_between(first, last), routes, row_rubric(MONITORING_RUBRIC)))
 
 
-def letters(settings: Settings) -> tuple[list[Letter], list[Letter]]:
+def letters(settings: Settings) -> tuple[list[OutboxMessage], list[OutboxMessage]]:
     """The messages that wait, and those that were given up."""
     with closing(Outbox(settings.state_url)) as outbox:
         return outbox.waiting(), outbox.dead()
 
 
-def revive(settings: Settings) -> int:
+def requeue(settings: Settings) -> int:
     """Makes waiting messages of those that were given up; returns how many."""
     with closing(Outbox(settings.state_url)) as outbox:
-        return outbox.revive(now())
+        return outbox.requeue(now())
 
 
-def news_of(settings: Settings, day: date) -> DayNews:
+def digest_of(settings: Settings, day: date) -> DayDigest:
     """What there is to tell of a scored day."""
     with closing(RunLedger(settings.state_url)) as ledger:
         runs = ledger.of_day(day)
-    return day_news(
+    return day_digest(
         open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC), day, runs, reports_of(settings)
     )
 
@@ -240,7 +240,7 @@ def reports_of(settings: Settings) -> Reports:
     return Reports(Path(settings.reports), settings.alerts.reports_url)
 
 
-def announce(settings: Settings, sayings: Sequence[Saying]) -> Told:
+def announce(settings: Settings, sayings: Sequence[PendingNotification]) -> DeliveryReport:
     """Writes what is new to each route into the outbox, then sends what waits there.
 
     Raises:
@@ -248,15 +248,15 @@ def announce(settings: Settings, sayings: Sequence[Saying]) -> Told:
     """
     wanted = [one for one in subscriptions(settings.alerts) if one.is_wanted]
     if not wanted:
-        return NOTHING_TOLD
+        return NOTHING_DELIVERED
     with closing(Outbox(settings.state_url)) as outbox:
         for subscription in wanted:
             for saying in sayings:
                 _put(settings, outbox, subscription, saying)
-        return NOTHING_TOLD if settings.alerts.dry_run else _deliver(settings, outbox, wanted)
+        return NOTHING_DELIVERED if settings.alerts.dry_run else _deliver(settings, outbox, wanted)
 
 
-def _put(settings: Settings, outbox: Outbox, subscription: Subscription, saying: Saying) -> None:
+def _put(settings: Settings, outbox: Outbox, subscription: Subscription, saying: PendingNotification) -> None:
     name, mention = subscription.name, subscription.destination.mention
     if saying.only_after and outbox.has_said(name, now() - saying.only_after):
         return
@@ -268,12 +268,12 @@ def _put(settings: Settings, outbox: Outbox, subscription: Subscription, saying:
         outbox.put(name, saying.thread, [with_mention(message, mention) for message in messages], now())
 
 
-def _deliver(settings: Settings, outbox: Outbox, wanted: Sequence[Subscription]) -> Told:
+def _deliver(settings: Settings, outbox: Outbox, wanted: Sequence[Subscription]) -> DeliveryReport:
     """Sends what waits, and says what Slack will never take or did not take for days."""
     posts = {one.name: one.post for one in wanted if one.post}
     by_name = {one.name: one for one in wanted}
 
-    def held(letter: Letter) -> bool:
+    def held(letter: OutboxMessage) -> bool:
         destination = by_name[letter.route].destination
         return destination.holds(letter.level, now(), settings.time_zone)
 
@@ -293,14 +293,14 @@ def _deliver(settings: Settings, outbox: Outbox, wanted: Sequence[Subscription])
             if waiting[name]
         ),
     ]
-    return Told(tuple(one.text for one in first.sent + second.sent), waiting.total(), tuple(problems))
+    return DeliveryReport(tuple(one.text for one in first.sent + second.sent), waiting.total(), tuple(problems))
 
 
 def _tell_of_dead_letters(settings: Settings, outbox: Outbox, wanted: Sequence[Subscription]) -> None:
     """Writes about letters that were given up to whom the pipeline concerns, once. Nobody is told of lost notices."""
     zone = ZoneInfo(settings.time_zone)
     lost = {
-        f"dead|{one.id}": DeadLetter(
+        f"dead|{one.id}": ExpiredMessage(
             one.id,
             one.route,
             one.text,
@@ -313,11 +313,11 @@ def _tell_of_dead_letters(settings: Settings, outbox: Outbox, wanted: Sequence[S
     for subscription in wanted:
         told = outbox.told(subscription.name)
         news = [letter for key, letter in lost.items() if key not in told]
-        if subscription.filter.hears_pipeline("warning"):
-            outbox.put(subscription.name, "", dead_letters_message(news), now())
+        if subscription.filter.matches_pipeline("warning"):
+            outbox.put(subscription.name, "", expired_message(news), now())
 
 
-def _quiet_week(settings: Settings, sunday: date) -> Saying:
+def _quiet_week(settings: Settings, sunday: date) -> PendingNotification:
     """The line that a route gets which heard nothing for a week."""
     monday = sunday - _WEEK + timedelta(days=1)
     kpis = open_warehouse(settings.warehouse, settings).read(KPIS, days_between(monday, sunday))
@@ -326,6 +326,6 @@ def _quiet_week(settings: Settings, sunday: date) -> Saying:
     days, count = rows["score_date"].n_unique(), sum(map(sum, rows.select("rows", "excluded").iter_rows()))
 
     def to(route: RouteFilter, _: set[str]) -> list[Message]:
-        return quiet_message(monday, sunday, days, count) if route.hears_pipeline("info") else []
+        return quiet_message(monday, sunday, days, count) if route.matches_pipeline("info") else []
 
-    return Saying("", to, only_after=_WEEK)
+    return PendingNotification("", to, only_after=_WEEK)

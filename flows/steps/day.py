@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from flows.runtime.run_recorder import Recording, publish_runs, recorded
+from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from flows.runtime.task_policy import step
 from scoring.alerting.facts import AlertFact
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
-from tasks.chat.choose_engine import scores_inside
+from tasks.chat.choose_engine import uses_pushdown
 from tasks.chat.day_guard import NOT_SCORED, DayKeptError, day_guards
 from tasks.chat.day_plan import day_parameters
 from tasks.chat.local_engine import Counts, ScoredPeriod, ScoredRows, score_chat_rows
-from tasks.chat.recompute_alerts import write_later_alerts
+from tasks.chat.recompute_alerts import recompute_later_alerts
 from tasks.chat.sources import ChatRowSource, FileIdentity, open_source
 from tasks.chat.tables import write_alerts, write_scored_day
 from tasks.config.settings import Settings
@@ -34,10 +34,10 @@ from tasks.reports.chat_folder import write_day_report
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import Warehouse, open_warehouse
-from tasks.warehouse.locks import in_turn, working_alone
+from tasks.warehouse.locks import exclusive, serialized
 
 if TYPE_CHECKING:
-    from tasks.chat.bigquery_engine import InsideRows
+    from tasks.chat.bigquery_engine import PushdownDay
     from tasks.chat.sources.bigquery import BigQueryChatRows
     from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 
@@ -72,10 +72,10 @@ def extract(
 @step("score", run_name="score {day}", timeout_s=6 * 3600)
 def score(
     source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings, staging: Path, *, inside: bool
-) -> ScoredRows | InsideRows:
+) -> ScoredRows | PushdownDay:
     """Scores the rows of the day: here, into the staging folder, or inside BigQuery, into a staged day there."""
     if inside:
-        return _score_inside(source, warehouse, day, settings)
+        return _score_by_pushdown(source, warehouse, day, settings)
     shutil.rmtree(staging, ignore_errors=True)  # what an earlier attempt left there takes room
     try:
         return score_chat_rows(
@@ -98,7 +98,7 @@ def score(
 def write(
     warehouse: Warehouse,
     day: date,
-    outcome: ScoredRows | InsideRows,
+    outcome: ScoredRows | PushdownDay,
     state_url: str,
     most: Mapping[str | None, int] | None,
 ) -> list[AlertFact]:
@@ -111,9 +111,9 @@ def write(
         write_scored_day(warehouse, day, outcome, erased, most)
     else:
         outcome.write(erased, most)
-    with in_turn(warehouse, state_url, "monitoring-alerts"):
+    with serialized(warehouse, state_url, "monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
-        write_later_alerts(warehouse, day, outcome.rubric)
+        recompute_later_alerts(warehouse, day, outcome.rubric)
     return facts
 
 
@@ -148,12 +148,12 @@ def score_day(
         InputError: no file of the source could be read; the day is as it was before.
         UsageError: the settings want it scored inside BigQuery, which does not have the rows or the tables.
     """
-    inside = scores_inside(settings)
+    inside = uses_pushdown(settings)
     warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
     with (
         closing(RunLedger(settings.state_url)) as ledger,
-        working_alone(warehouse, settings.state_url, f"monitoring-{day}") as staging,
-        recorded(
+        exclusive(warehouse, settings.state_url, f"monitoring-{day}") as staging,
+        recorded_run(
             ledger,
             settings.state_url,
             kind,
@@ -203,10 +203,10 @@ def score_day(
     )
 
 
-def _score_inside(source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings) -> InsideRows:
-    from tasks.chat.bigquery_engine import score_inside  # a second of imports that only BigQuery needs
+def _score_by_pushdown(source: ChatRowSource, warehouse: Warehouse, day: date, settings: Settings) -> PushdownDay:
+    from tasks.chat.bigquery_engine import score_by_pushdown  # a second of imports that only BigQuery needs
 
-    return score_inside(
+    return score_by_pushdown(
         cast("BigQueryChatRows", source),
         cast("BigQueryWarehouse", warehouse),
         row_rubric(MONITORING_RUBRIC),
@@ -224,7 +224,7 @@ def _refuse_nothing_read(outcome: ScoredPeriod, files: int) -> None:
 
 
 def _most_replaceable(
-    warehouse: Warehouse, day: date, outcome: ScoredPeriod, run: Recording, state_url: str
+    warehouse: Warehouse, day: date, outcome: ScoredPeriod, run: RunRecorder, state_url: str
 ) -> Mapping[str | None, int]:
     """The rows by tenant that the day may have for it to be replaced.
 

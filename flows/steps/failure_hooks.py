@@ -25,13 +25,13 @@ from prefect.client.schemas.sorting import TaskRunSort
 from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 
 from flows.runtime.clock import now
-from flows.steps.alerts import Saying, announce
+from flows.steps.alerts import PendingNotification, announce
 from flows.steps.subscriptions import subscriptions
-from scoring.alerting.failure_messages import EndedFlow, FlowState, failure_message
+from scoring.alerting.failure_messages import FlowFailure, FlowState, failure_message
 from scoring.alerting.messages import Message
 from scoring.alerting.routing import RouteFilter
 from scoring.errors import AqbError, StorageError, UsageError
-from tasks.alerts.outbox import Letter
+from tasks.alerts.outbox import OutboxMessage
 from tasks.alerts.slack.mentions import with_mention
 from tasks.config.settings import Settings, load_settings
 from tasks.state.run_ledger import INTRADAY
@@ -44,14 +44,14 @@ _STATES: dict[StateType, FlowState] = {
 }
 
 
-def tell_of_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Tells who hears of the pipeline that a flow run did not complete; once for each run and state."""
     error, reason = _error(state)
     if error == "KeyboardInterrupt":
         return  # whoever pressed Ctrl-C knows
     given = flow_run.parameters
     _tell(
-        EndedFlow(
+        FlowFailure(
             flow=flow.name,
             run_name=flow_run.name,
             run_id=str(flow_run.id),
@@ -67,24 +67,24 @@ def tell_of_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> N
     )
 
 
-def tell_without_flow(command: str, error: AqbError, settings: Settings | None = None) -> None:
+def notify_without_flow(command: str, error: AqbError, settings: Settings | None = None) -> None:
     """Tells of an error that no flow is left to tell of; once a day, command and error.
 
     Without settings, which may be what is wrong, the default webhook hears it.
     """
     name, kind = f"aqb {command}", type(error).__name__
     run_id = f"{command}-{kind}-{now():%Y-%m-%d}"
-    _tell(EndedFlow(command, name, run_id, "failed", kind, str(error), None, 1, 1, name), settings or _defaults())
+    _tell(FlowFailure(command, name, run_id, "failed", kind, str(error), None, 1, 1, name), settings or _defaults())
 
 
-def _tell(ended: EndedFlow, settings: Settings) -> None:
+def _tell(ended: FlowFailure, settings: Settings) -> None:
     messages = failure_message(ended)
 
     def to(route: RouteFilter, _: set[str]) -> list[Message]:
-        return [one for one in messages if route.hears_pipeline(one.level)]
+        return [one for one in messages if route.matches_pipeline(one.level)]
 
     try:
-        announce(settings, [Saying("", to)])
+        announce(settings, [PendingNotification("", to)])
     except (StorageError, UsageError):  # the state database, or its address, may be what the run died of
         for one in subscriptions(settings.alerts):
             for message in to(one.filter, set()) if one.post else []:
@@ -92,9 +92,9 @@ def _tell(ended: EndedFlow, settings: Settings) -> None:
                 one.post.post(_letter(one.name, with_mention(message, one.destination.mention)), None)
 
 
-def _letter(route: str, message: Message) -> Letter:
+def _letter(route: str, message: Message) -> OutboxMessage:
     """A message that no outbox holds."""
-    return Letter(
+    return OutboxMessage(
         id=0,
         route=route,
         kind=message.kind,

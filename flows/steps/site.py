@@ -13,7 +13,7 @@ from tasks.alerts.day_digest import Reports
 from tasks.config.settings import Settings
 from tasks.reports.site.build import build_pages
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.locks import in_turn
+from tasks.warehouse.locks import serialized
 
 _LONGEST_BUILD_S = 900.0
 
@@ -35,7 +35,7 @@ def build_site(settings: Settings) -> Path:
     """
     warehouse = open_warehouse(settings.warehouse, settings)
     # Whoever reads the tables later writes the pages later.
-    with in_turn(warehouse, settings.state_url, "site", _LONGEST_BUILD_S):
+    with serialized(warehouse, settings.state_url, "site", _LONGEST_BUILD_S):
         built = build_pages(warehouse, Path(settings.reports), settings.time_zone)
     _link(settings, built.path, "report-site", "품질 현황")
     if built.last_day_page:

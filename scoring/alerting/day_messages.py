@@ -52,7 +52,7 @@ def day_messages(route: RouteFilter, day: date, incidents: Sequence[Incident], a
 
     An intraday run only pages, and not for a day without rows: the day is not over.
     """
-    concerned = heard(route, incidents)
+    concerned = visible_to(route, incidents)
     known = set(map(without_part, about.told))
     fresh = [one for one in concerned if incident_key(one) not in known]
     intraday = about.kind == "intraday"
@@ -64,7 +64,7 @@ def day_messages(route: RouteFilter, day: date, incidents: Sequence[Incident], a
     return told
 
 
-def heard(route: RouteFilter, incidents: Sequence[Incident]) -> list[Incident]:
+def visible_to(route: RouteFilter, incidents: Sequence[Incident]) -> list[Incident]:
     """The incidents that concern a route.
 
     A route that names no tenant hears of all of them together, and of one by itself only where that one pages and all
@@ -72,16 +72,16 @@ def heard(route: RouteFilter, incidents: Sequence[Incident]) -> list[Incident]:
     """
     paged = {one.fact.rule for one in incidents if one.pages and one.fact.tenant_id == ALL_TENANTS}
 
-    def concerns(one: Incident) -> bool:
+    def matches(one: Incident) -> bool:
         tenant = one.fact.tenant_id
         if not route.tenants:
             hidden = tenant != ALL_TENANTS and (not one.pages or one.fact.rule in paged)
-            return not hidden and route.hears_rows(one.fact.level, one.rubric)
+            return not hidden and route.matches_rows(one.fact.level, one.rubric)
         if one.fact.rule in (NO_ROWS, ROWS_REJECTED):
-            return any(route.hears_rows(one.fact.level, one.rubric, named) for named in route.tenants)
-        return route.hears_rows(one.fact.level, one.rubric, tenant)
+            return any(route.matches_rows(one.fact.level, one.rubric, named) for named in route.tenants)
+        return route.matches_rows(one.fact.level, one.rubric, tenant)
 
-    return [one for one in incidents if concerns(one)]
+    return [one for one in incidents if matches(one)]
 
 
 def incident_key(one: Incident) -> str:
@@ -148,24 +148,24 @@ def _rule_lines(
 
 def _digest(day: date, news: Sequence[Incident], others: Sequence[Incident], about: DayContext) -> list[Message]:
     """Everything of a day that is new, what goes on in one line, and the KPIs."""
-    begun = [one for one in news if one.state != "resolved"]
+    require_started = [one for one in news if one.state != "resolved"]
     ended = [one for one in news if one.state == "resolved"]
-    level: MessageLevel = begun[0].fact.level if begun else "info"
-    sign = LEVEL_SIGNS[level] if begun else RESOLVED_SIGN
-    count = " · ".join(f"{what} {len(of)}건" for what, of in (("새로 볼 것", begun), ("해소", ended)) if of)
+    level: MessageLevel = require_started[0].fact.level if require_started else "info"
+    sign = LEVEL_SIGNS[level] if require_started else RESOLVED_SIGN
+    count = " · ".join(f"{what} {len(of)}건" for what, of in (("새로 볼 것", require_started), ("해소", ended)) if of)
     blocks = [
         header(f"{sign} {day_name(day)} 요약 · {count}"),
         *paragraph(_subject(day, about), _counts(about)),
-        *(block for one in begun for block in paragraph(*_entry(one, about))),
+        *(block for one in require_started for block in paragraph(*_entry(one, about))),
         *(paragraph(*map(resolved_line, ended)) if ended else []),
         *_going_on(others, about),
         *paragraph([bold("핵심 지표")]),
         *bullets([kpi_line(kpi) for kpi in about.kpis]),
         *paragraph(_where(about)),
-        *_examples(begun, about),
+        *_examples(require_started, about),
         _footer(about),
     ]
-    text = fallback(f"{sign} {day_name(day)} 요약", count, *(headline(one) for one in (*begun, *ended)))
+    text = fallback(f"{sign} {day_name(day)} 요약", count, *(headline(one) for one in (*require_started, *ended)))
     return messages("digest", level, [incident_key(one) for one in news], text, blocks)
 
 

@@ -15,14 +15,14 @@ class DefaultFilter(RouteFilter):
 
     others: tuple[RouteFilter, ...] = ()
 
-    def hears_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
+    def matches_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
         """Whether no other route hears of these chat rows."""
-        return not any(other.hears_rows(level, rubric, tenant) for other in self.others)
+        return not any(other.matches_rows(level, rubric, tenant) for other in self.others)
 
-    def hears_run(self, level: str, rubric: str, agent_types: Collection[str]) -> bool:
+    def matches_testrun(self, level: str, rubric: str, agent_types: Collection[str]) -> bool:
         """Whether no other route hears of this test run."""
-        return not any(other.hears_run(level, rubric, agent_types) for other in self.others)
+        return not any(other.matches_testrun(level, rubric, agent_types) for other in self.others)
 
-    def hears_pipeline(self, level: str) -> bool:
+    def matches_pipeline(self, level: str) -> bool:
         """Whether no other route hears of the pipeline."""
-        return not any(other.hears_pipeline(level) for other in self.others)
+        return not any(other.matches_pipeline(level) for other in self.others)

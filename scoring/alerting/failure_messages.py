@@ -37,7 +37,7 @@ _SHOWN_LOSSES = 3
 
 
 @dataclass(frozen=True)
-class EndedFlow:
+class FlowFailure:
     """A flow run that did not complete.
 
     `error` is the class and `reason` the first line of what ended it; `step` is the task that failed, None outside of
@@ -56,7 +56,7 @@ class EndedFlow:
     rerun: str
 
 
-def failure_message(ended: EndedFlow) -> list[Message]:
+def failure_message(ended: FlowFailure) -> list[Message]:
     """The message about a flow that failed, crashed or was cancelled. Critical, unless somebody cancelled it."""
     level: MessageLevel = "warning" if ended.state == "cancelled" else "critical"
     what = f"{inert(ended.run_name, 60)} {_STATES[ended.state]}"
@@ -133,7 +133,7 @@ def _losses(lost: Sequence[Loss]) -> str:
 
 
 @dataclass(frozen=True)
-class DeadLetter:
+class ExpiredMessage:
     """A message that Slack did not take for days, or never will; `text` is its fallback, no `error` if never tried."""
 
     id: int
@@ -143,7 +143,7 @@ class DeadLetter:
     error: str
 
 
-def dead_letters_message(letters: Sequence[DeadLetter]) -> list[Message]:
+def expired_message(letters: Sequence[ExpiredMessage]) -> list[Message]:
     """The message about messages that were given up, oldest first; none without any."""
     if not letters:
         return []

@@ -142,8 +142,8 @@ def _after_day(
 
 
 def _begun(fact: AlertFact, day: date, begins_unseen: bool) -> _Open:
-    begun = _Open(fact, "new", day, begins_unseen, seen=day)
-    return replace(begun, rose=day, ceiling=max(fact.usual)) if _rises(fact) else begun
+    require_started = _Open(fact, "new", day, begins_unseen, seen=day)
+    return replace(require_started, rose=day, ceiling=max(fact.usual)) if _rises(fact) else require_started
 
 
 def _fired_again(known: _Open, fact: AlertFact, day: date) -> _Open:

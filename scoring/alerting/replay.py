@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from scoring.alerting.day_messages import day_messages, heard, incident_key
+from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.messages import DayContext, DayCounts, MessageKind, without_part
@@ -45,7 +45,7 @@ def replay(
 
 def _of_day(route: RouteFilter, day: date, of_day: Sequence[Incident], rubric: RowRubric) -> list[ReplayedMessage]:
     about = DayContext(rubric, "", DayCounts(0, 0, 0, 0), (), "")
-    by_key = {incident_key(one): _reason(one) for one in heard(route, of_day)}
+    by_key = {incident_key(one): _reason(one) for one in visible_to(route, of_day)}
     told = day_messages(route, day, of_day, about)
     return [
         ReplayedMessage(day, message.kind, tuple(by_key[fact] for fact in map(without_part, message.keys)))

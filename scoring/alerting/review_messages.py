@@ -44,7 +44,7 @@ class ReviewedQuery:
 
 
 @dataclass(frozen=True)
-class ReviewedRun:
+class ReviewedTestRun:
     """A scored test run, known by its rubric and the hash of its input.
 
     `rejected` of `rows_in` rows could not be read. `flagged` of the `queries` need a look, `reasons` say how many for
@@ -71,11 +71,11 @@ class ReviewedRun:
     report_url: str = ""
 
 
-def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
+def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
     """The message about one test run; none where nobody has to look at anything, or the route does not hear of it."""
     level: MessageLevel = "warning"
     what = _headline(run)
-    if not what or not route.hears_run(level, run.rubric, run.agent_types):
+    if not what or not route.matches_testrun(level, run.rubric, run.agent_types):
         return []
     blocks = [
         header(f"{level_mark(level)} · {what}"),
@@ -95,7 +95,7 @@ def review_message(route: RouteFilter, run: ReviewedRun) -> list[Message]:
     return messages("review", level, [f"{run.rubric}|{run.input_sha256}"], text, blocks)
 
 
-def _headline(run: ReviewedRun) -> str:
+def _headline(run: ReviewedTestRun) -> str:
     """The first of what is to be done, '' where nothing is."""
     if run.flagged:
         return f"테스트 결과 수기 확인 {run.flagged:,}건"
@@ -104,7 +104,7 @@ def _headline(run: ReviewedRun) -> str:
     return f"테스트 결과 판정하지 못한 질문 {run.over_budget:,}건" if run.over_budget else ""
 
 
-def _what_happened(run: ReviewedRun) -> list[Line]:
+def _what_happened(run: ReviewedTestRun) -> list[Line]:
     lines: list[Line] = []
     if run.flagged:
         lines.append([bold(f"질의 {run.queries:,}개 중 {run.flagged:,}개"), plain("를 사람이 확인해야 합니다.")])
@@ -115,7 +115,7 @@ def _what_happened(run: ReviewedRun) -> list[Line]:
     return lines
 
 
-def _to_do(run: ReviewedRun) -> list[Line]:
+def _to_do(run: ReviewedTestRun) -> list[Line]:
     lines: list[Line] = []
     if run.over_budget:
         first = "먼저 " if run.flagged else ""  # with its verdicts fewer queries need a person

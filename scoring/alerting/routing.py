@@ -24,19 +24,19 @@ class RouteFilter:
     tenants: frozenset[str] = frozenset()
     agent_types: frozenset[str] = frozenset()
 
-    def hears_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
+    def matches_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
         """Whether the route hears of chat rows of a tenant, or of all of them (`*`)."""
         named = NO_TENANT if tenant is None else tenant
         return self._hears(level, rubric) and not self.agent_types and (not self.tenants or named in self.tenants)
 
-    def hears_run(self, level: str, rubric: str, agent_types: Collection[str]) -> bool:
+    def matches_testrun(self, level: str, rubric: str, agent_types: Collection[str]) -> bool:
         """Whether the route hears of a test run of these agents; a run may not tell its agents."""
         known = not self.agent_types or not self.agent_types.isdisjoint(agent_types)
         return self._hears(level, rubric) and not self.tenants and known
 
-    def hears_pipeline(self, level: str) -> bool:
+    def matches_pipeline(self, level: str) -> bool:
         """Whether the route hears of what concerns every rubric: a failed flow, a quiet week, dead letters."""
         return not self.levels or level in self.levels
 
     def _hears(self, level: str, rubric: str) -> bool:
-        return self.hears_pipeline(level) and (not self.rubrics or rubric in self.rubrics)
+        return self.matches_pipeline(level) and (not self.rubrics or rubric in self.rubrics)

@@ -18,7 +18,7 @@ _OF_DAY = "WHERE score_date = @day"
 _WORST_FIRST = "final_score, timestamp, row_id"
 
 
-def fates_query(staged: str) -> str:
+def outcome_counts_query(staged: str) -> str:
     """`row_count` and `naive_count` of the staged rows by tenant and by the rule that left them unscored (or NULL)."""
     keys = f"tenant_id, {UNSCORED_BY.name}"
     counts = f"COUNT(*) AS row_count, COUNTIF({NAIVE.name}) AS naive_count"

@@ -31,7 +31,7 @@ class QueryScores:
 
 
 @dataclass(frozen=True)
-class RunScores:
+class TestRunScores:
     """One scored run: who it is, and its queries by id."""
 
     name: str
@@ -66,8 +66,8 @@ class QueryChange:
 class Comparison:
     """`worse` and `better` have the largest change first; `only_*` are ids that the other run does not have."""
 
-    base: RunScores
-    candidate: RunScores
+    base: TestRunScores
+    candidate: TestRunScores
     metrics: tuple[MetricChange, ...]
     worse: tuple[QueryChange, ...]
     better: tuple[QueryChange, ...]
@@ -139,7 +139,7 @@ def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[Condition]:
     return found
 
 
-def compare_runs(base: RunScores, candidate: RunScores, titles: Mapping[str, str]) -> Comparison:
+def compare_testruns(base: TestRunScores, candidate: TestRunScores, titles: Mapping[str, str]) -> Comparison:
     """The comparison of two runs of one rubric; `titles` are the metrics to compare, in order.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.markdown import percent, shortened, table
 from scoring.testruns.patterns import CheckPattern, Outage
-from scoring.testruns.rubric import RunSummary
+from scoring.testruns.rubric import TestRunSummary
 from scoring.testruns.summaries import score_counts
 
 _QUERY_CHARACTERS = 40
@@ -16,7 +16,7 @@ _CAUSE_CHARACTERS = 160
 _EXAMPLES = 3
 
 
-def distribution_table(summary: RunSummary, metric: str, meanings: Mapping[str, str]) -> str:
+def distribution_table(summary: TestRunSummary, metric: str, meanings: Mapping[str, str]) -> str:
     """Score by round, from 5 to 0; `meanings` says what a score stands for, '' where it needs no words."""
     rounds = {name: summary.distributions[name][metric] for name in summary.distributions}
     total: Counter[str] = Counter()

@@ -85,7 +85,7 @@ class ScoredQuery:
 
 
 @dataclass(frozen=True)
-class RunSummary:
+class TestRunSummary:
     """What a run comes to. Values are JSON (exact numbers already turned into floats where they are shown).
 
     `rounds`: round -> metric -> {`mean`, `n`}; `set`: metric -> {`mean`, `n`, parts}; `distributions`: round ->
@@ -100,7 +100,7 @@ class RunSummary:
 
 
 @dataclass(frozen=True)
-class RunRubric:
+class TestRunRubric:
     """A rubric that scores test runs.
 
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
@@ -123,8 +123,8 @@ class RunRubric:
     requests: Callable[[Sequence[Execution], Options], list[JudgeRequest]]
     score_query: Callable[[Sequence[Execution], Options, Verdicts], ScoredQuery]
     query_row: Callable[[ScoredQuery], Mapping[str, Any]]
-    summarise: Callable[[Sequence[ScoredQuery], Options], RunSummary]
-    report: Callable[[str, Sequence[ScoredQuery], RunSummary, Options], str]
+    summarise: Callable[[Sequence[ScoredQuery], Options], TestRunSummary]
+    report: Callable[[str, Sequence[ScoredQuery], TestRunSummary, Options], str]
     readme: Callable[[], str]
     options: tuple[Option, ...] = ()
     needs_agent_type: bool = False

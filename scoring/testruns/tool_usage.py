@@ -22,7 +22,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ToolUsage:
     """What an execution used, as codes. `filters` hold the period filter too; `url_paths` are
     decoded, without host and parameters, in order of appearance.
 
@@ -45,7 +45,7 @@ class ButtonUrl:
     columns: tuple[str, ...]
 
 
-def used_by(reading: Reading) -> Used:
+def tool_usage_of(reading: Reading) -> ToolUsage:
     """What the `uiValue`s of a response used, joined with its numbered `buttonUrl` and
     `감지된 필터` cells of the wide layout.
 
@@ -69,7 +69,7 @@ def used_by(reading: Reading) -> Used:
         filters.update(url.filters)
     detected = (name.strip("[]\"' ") for name in split_names(execution.detected_filters))
     filters.update(filter_code(name) or name for name in detected if name)
-    return Used(
+    return ToolUsage(
         datakeys=frozenset(datakeys),
         filters=frozenset(filters),
         columns=frozenset(column for url in urls for column in url.columns),

@@ -28,7 +28,7 @@ INCIDENT_DAYS = 30
 
 
 @dataclass(frozen=True)
-class DayNews:
+class DayDigest:
     """A scored day with its incidents, ready to be told to any route."""
 
     day: date
@@ -54,7 +54,7 @@ class Reports:
         return f"{self.url.rstrip('/')}/{quote(path.relative_to(self.folder).as_posix())}"
 
 
-def day_news(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: Reports) -> DayNews:
+def day_digest(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: Reports) -> DayDigest:
     """What there is to tell of a scored day. `runs` are those of the day, the latest last.
 
     Raises:
@@ -77,7 +77,7 @@ def day_news(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[
         read_examples(warehouse, day, row_ids),
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
     )
-    return DayNews(day, found, context)
+    return DayDigest(day, found, context)
 
 
 def _kpis(warehouse: Warehouse, day: date, rubric: RowRubric) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tasks.alerts.outbox import Letter, Outbox
+from tasks.alerts.outbox import Outbox, OutboxMessage
 from tasks.alerts.slack.posting import Answer, Post, PostStatus
 
 _PACE_S = 1.0
@@ -27,13 +27,15 @@ class Clock:
 class Delivered:
     """What one delivery did: letters given up, sent, refused by Slack for good; and why routes have stopped early."""
 
-    given_up: list[Letter]
-    sent: list[Letter] = field(default_factory=list)
-    refused: list[Letter] = field(default_factory=list)
+    given_up: list[OutboxMessage]
+    sent: list[OutboxMessage] = field(default_factory=list)
+    refused: list[OutboxMessage] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
 
 
-def deliver(outbox: Outbox, posts: Mapping[str, Post], held: Callable[[Letter], bool], clock: Clock) -> Delivered:
+def deliver(
+    outbox: Outbox, posts: Mapping[str, Post], held: Callable[[OutboxMessage], bool], clock: Clock
+) -> Delivered:
     """Sends the waiting letters of the routes in `posts` that are not held, oldest first.
 
     A route whose letter was not taken, or whose answer nobody heard, stops: its other letters would fare no better.
@@ -41,7 +43,7 @@ def deliver(outbox: Outbox, posts: Mapping[str, Post], held: Callable[[Letter], 
     Raises:
         StorageError: the state database cannot be used; never because of Slack.
     """
-    delivered = Delivered(outbox.bury_old(clock.now()))
+    delivered = Delivered(outbox.expire_old(clock.now()))
     last_post: dict[str, float] = {}
     while letter := outbox.next(
         clock.now(), lambda one: one.route in posts and one.route not in delivered.stopped and not held(one)
@@ -63,16 +65,16 @@ def deliver(outbox: Outbox, posts: Mapping[str, Post], held: Callable[[Letter], 
     return delivered
 
 
-def _settle(outbox: Outbox, letter: Letter, answer: Answer, now: datetime) -> None:
+def _settle(outbox: Outbox, letter: OutboxMessage, answer: Answer, now: datetime) -> None:
     match answer.status:
         case PostStatus.SENT:
             outbox.sent(letter, now, answer.ts)
         case PostStatus.NOT_NOW:
-            outbox.not_taken(letter, answer.error)
+            outbox.mark_deferred(letter, answer.error)
         case PostStatus.REFUSED:
             outbox.refused(letter, now, answer.error)
-        case PostStatus.UNHEARD:
-            outbox.unheard(letter, answer.error)
+        case PostStatus.UNCONFIRMED:
+            outbox.mark_unconfirmed(letter, answer.error)
 
 
 def _keep_pace(clock: Clock, last_post: dict[str, float], address: str) -> None:

@@ -57,7 +57,7 @@ _waiting = sa.and_(_messages.c.sent_at.is_(None), _messages.c.dead_at.is_(None))
 
 
 @dataclass(frozen=True)
-class Letter:
+class OutboxMessage:
     """A message on its way to one route, as Slack will get it.
 
     `unsure_since` is when an attempt began whose outcome nobody has heard: it may have arrived. `ts` is Slack's id of
@@ -124,12 +124,12 @@ class Outbox:
                 written += 1
         return written
 
-    def next(self, now: datetime, wanted: Callable[[Letter], bool]) -> Letter | None:
+    def next(self, now: datetime, wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
         """The oldest waiting letter that is wanted and that no other run is sending; None when there is none."""
         free = (one for one in self.waiting() if not (one.lease_until and one.lease_until > now))
         return next(filter(wanted, free), None)
 
-    def claim(self, letter: Letter, now: datetime) -> bool:
+    def claim(self, letter: OutboxMessage, now: datetime) -> bool:
         """Takes a letter as it was found, to send it at once; False if another run was faster.
 
         From here on the letter counts as one that may have arrived, until it is noted what became of it.
@@ -143,24 +143,24 @@ class Outbox:
         with self._database.transaction() as connection:
             return connection.execute(sa.update(_messages).where(*unchanged).values(**claimed)).rowcount == 1
 
-    def sent(self, letter: Letter, now: datetime, ts: str) -> None:
+    def sent(self, letter: OutboxMessage, now: datetime, ts: str) -> None:
         """Notes that Slack has taken a letter."""
         self._settle(letter, sent_at=now, ts=ts, unsure_since=None, last_error=None)
 
-    def not_taken(self, letter: Letter, error: str) -> None:
+    def mark_deferred(self, letter: OutboxMessage, error: str) -> None:
         """Notes that Slack has not taken a letter this time; it waits for the next run."""
         self._settle(letter, unsure_since=letter.unsure_since, last_error=error)
 
-    def unheard(self, letter: Letter, error: str) -> None:
+    def mark_unconfirmed(self, letter: OutboxMessage, error: str) -> None:
         """Notes that nobody heard what became of a letter; it waits for the next run as one that may have arrived."""
         self._settle(letter, last_error=error)
 
-    def refused(self, letter: Letter, now: datetime, error: str) -> None:
+    def refused(self, letter: OutboxMessage, now: datetime, error: str) -> None:
         """Notes that Slack will never take a letter as it is."""
         with self._database.transaction() as connection:
             self._bury(connection, letter, now, error)
 
-    def bury_old(self, now: datetime) -> list[Letter]:
+    def expire_old(self, now: datetime) -> list[OutboxMessage]:
         """Makes dead letters of those that have waited too long, unless somebody is sending them; returns them."""
         query = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
         with self._database.transaction() as connection:
@@ -171,18 +171,18 @@ class Outbox:
                 self._bury(connection, letter, now, letter.last_error or NEVER_TRIED)
         return buried
 
-    def waiting(self) -> list[Letter]:
+    def waiting(self) -> list[OutboxMessage]:
         """What has not been sent yet, oldest first."""
         with self._database.transaction() as connection:
             return self._letters(connection, sa.select(_messages).where(_waiting).order_by(_messages.c.id))
 
-    def dead(self) -> list[Letter]:
+    def dead(self) -> list[OutboxMessage]:
         """The dead letters, oldest first."""
         query = sa.select(_messages).where(_messages.c.dead_at.is_not(None)).order_by(_messages.c.id)
         with self._database.transaction() as connection:
             return self._letters(connection, query)
 
-    def revive(self, now: datetime) -> int:
+    def requeue(self, now: datetime) -> int:
         """Makes waiting letters of all dead ones, as if they were new; returns how many."""
         alive = {"dead_at": None, "created_at": now}
         with self._database.transaction() as connection:
@@ -190,7 +190,7 @@ class Outbox:
                 sa.update(_messages).where(_messages.c.dead_at.is_not(None)).values(**alive)
             ).rowcount
 
-    def thread_ts(self, letter: Letter) -> str | None:
+    def thread_ts(self, letter: OutboxMessage) -> str | None:
         """Slack's id of the first message that was sent in the letter's thread; None if it opens the thread."""
         same = (_messages.c.route == letter.route, _messages.c.thread == letter.thread, _messages.c.ts.is_not(None))
         query = sa.select(_messages.c.ts).where(*same).order_by(_messages.c.sent_at, _messages.c.id).limit(1)
@@ -224,18 +224,18 @@ class Outbox:
         """Gives the connections back."""
         self._database.close()
 
-    def _settle(self, letter: Letter, **change: Any) -> None:
+    def _settle(self, letter: OutboxMessage, **change: Any) -> None:
         with self._database.transaction() as connection:
             connection.execute(
                 sa.update(_messages).where(_messages.c.id == letter.id).values(lease_until=None, **change)
             )
 
-    def _bury(self, connection: sa.Connection, letter: Letter, now: datetime, error: str) -> None:
+    def _bury(self, connection: sa.Connection, letter: OutboxMessage, now: datetime, error: str) -> None:
         change = {"dead_at": now, "last_error": error, "lease_until": None}
         connection.execute(sa.update(_messages).where(_messages.c.id == letter.id).values(**change))
 
-    def _letters(self, connection: sa.Connection, query: sa.Select[Any]) -> list[Letter]:
-        return [Letter(**row) for row in connection.execute(query).mappings()]
+    def _letters(self, connection: sa.Connection, query: sa.Select[Any]) -> list[OutboxMessage]:
+        return [OutboxMessage(**row) for row in connection.execute(query).mappings()]
 
 
 def _shows(block: Block, row_ids: Sequence[str]) -> bool:

@@ -27,8 +27,8 @@ from scoring.chat.sql_scores import UNSCORED_BY, staged_query
 from scoring.chat.sql_tables import (
     crosstab_query,
     excluded_query,
-    fates_query,
     kpis_query,
+    outcome_counts_query,
     rejected_query,
     scores_query,
 )
@@ -53,7 +53,7 @@ _UNREADABLE_RULES = tuple(
 
 
 @dataclass
-class InsideRows:
+class PushdownDay:
     """The outcome of one pass inside BigQuery: counts, and the staged day that the tables are made of.
 
     `rubric` also rejects what cannot be read. KPIs and cross table are those of the warehouse: they are known when the
@@ -148,7 +148,7 @@ class InsideRows:
         return rows.collect()
 
 
-def score_inside(
+def score_by_pushdown(
     source: BigQueryChatRows,
     warehouse: BigQueryWarehouse,
     rubric: RowRubric,
@@ -156,7 +156,7 @@ def score_inside(
     *,
     time_zone: str,
     keep_text: KeepText,
-) -> InsideRows:
+) -> PushdownDay:
     """Scores the rows of the day, and those of no time at all, into a staged day, which the caller removes.
 
     Raises:
@@ -171,7 +171,7 @@ def score_inside(
     content = source.contents(window, time_zone).get(day, DayContent())
     staged = warehouse.keep(SCORES, query, bounds(window))
     try:
-        fates = warehouse.ask(fates_query(staged.quoted), day)
+        fates = warehouse.ask(outcome_counts_query(staged.quoted), day)
     except BaseException:
         warehouse.remove(staged)
         raise
@@ -186,7 +186,7 @@ def score_inside(
     counts = Counts(by_rule.total(), by_rule[None], excluded.total(), rejected.total())
     counts.check()
     readable = (fate for fate in fates if fate[UNSCORED_BY.name] not in range(len(_UNREADABLE_RULES)))
-    return InsideRows(
+    return PushdownDay(
         rubric,
         day,
         content,

@@ -7,7 +7,7 @@ from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
 
 
-def scores_inside(settings: Settings) -> bool:
+def uses_pushdown(settings: Settings) -> bool:
     """Whether the rows are scored inside BigQuery.
 
     Raises:

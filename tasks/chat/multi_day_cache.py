@@ -17,7 +17,7 @@ from scoring.errors import StorageError
 from tasks.chat.sources import ChatRowFiles, ChatRowSource, FileFailure, FileIdentity, RowBatch
 
 
-class DaySpool:
+class MultiDayCache:
     """The rows of some days, in a new folder that the caller removes.
 
     A file that cannot be read, or has rows that cannot be read or dated, is left where it is: which of its days such
@@ -51,7 +51,7 @@ class DaySpool:
 
     def of_day(self, day: date) -> ChatRowSource:
         """The rows of one of the days."""
-        return _SpooledDay(self, day)
+        return _CachedDay(self, day)
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """What identified the files when they were read."""
@@ -65,9 +65,9 @@ class DaySpool:
             else:
                 yield from self._kept(str(file), day)
 
-    def outlook(self, window: Window) -> str:
+    def estimate(self, window: Window) -> str:
         """What reading a period of the files would take."""
-        return self._source.outlook(window)
+        return self._source.estimate(window)
 
     def _keep(self, batch: RowBatch, number: int) -> None:
         """Adds a batch to the folders of its days."""
@@ -90,10 +90,10 @@ class DaySpool:
         return self._folder / str(self._places[file]) / str(day)
 
 
-class _SpooledDay:
+class _CachedDay:
     """One day of a spool as a source."""
 
-    def __init__(self, spool: DaySpool, day: date) -> None:
+    def __init__(self, spool: MultiDayCache, day: date) -> None:
         self._spool = spool
         self._day = day
         self.files = spool.files
@@ -105,8 +105,8 @@ class _SpooledDay:
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         return self._spool.fingerprint()
 
-    def outlook(self, window: Window) -> str:
-        return self._spool.outlook(window)
+    def estimate(self, window: Window) -> str:
+        return self._spool.estimate(window)
 
 
 def _can_be_split(batch: RowBatch) -> bool:

@@ -17,7 +17,7 @@ from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
 
 
-def write_later_alerts(warehouse: Warehouse, day: date, rubric: RowRubric) -> None:
+def recompute_later_alerts(warehouse: Warehouse, day: date, rubric: RowRubric) -> None:
     """Works out the alert facts of the scored days whose history holds `day`.
 
     A day that another version of the rubric has scored keeps the facts that this version found.

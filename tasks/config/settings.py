@@ -259,11 +259,11 @@ def _refuse_unknown_options(settings: Settings) -> None:
     """An option that no rubric has would change nothing, and say nothing."""
     for rubric_id, options in settings.rubric_options.items():
         from scoring.catalog import rubric_of  # builds every rubric, which few commands need
-        from scoring.testruns.rubric import RunRubric
+        from scoring.testruns.rubric import TestRunRubric
 
         try:
             rubric = rubric_of(rubric_id)
-            if not isinstance(rubric, RunRubric):
+            if not isinstance(rubric, TestRunRubric):
                 raise UsageError(f"{rubric_id} has no options", fix="leave them out")
             rubric.chosen(options)
         except UsageError as error:

@@ -17,7 +17,7 @@ from tasks.judge.questions import Question, Sendable
 from tasks.judge.replies import Usage
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import Judgement, VerdictStore
-from tasks.judge.verdict_writer import Keeper
+from tasks.judge.verdict_writer import VerdictWriter
 
 _KEPT = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 _TOKENS_PER_BYTE = 0.3  # of Korean text and JSON
@@ -183,7 +183,7 @@ async def _ask(
 
     name = f"{endpoint.shown} {settings.model}"
     with ThreadPoolExecutor(1, "judge-state") as worker:  # one thread: no call in flight waits for a disk
-        keeper = Keeper(store, worker)
+        keeper = VerdictWriter(store, worker)
 
         async def keep(judgement: Judgement) -> None:
             if judgement.status in _KEPT:

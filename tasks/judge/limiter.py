@@ -62,7 +62,7 @@ class Bucket:
         self.level += difference
         self.corrected += difference
 
-    def read(self, remaining: float, sent: Taken) -> None:
+    def read(self, remaining: float, sent: Reservation) -> None:
         """Takes over what the endpoint said to a request."""
         difference = remaining - sent.level - (self.corrected - sent.corrected)
         if difference > 0:
@@ -72,7 +72,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Reservation:
     """The level of a bucket after a request was taken from it, and its corrections until then."""
 
     level: float
@@ -83,7 +83,7 @@ class Taken:
 class Ticket:
     """The permission to send one request: what was taken, by name of the bucket, and the tokens it should need."""
 
-    taken: Mapping[str, Taken]
+    taken: Mapping[str, Reservation]
     tokens: float
 
 
@@ -124,7 +124,7 @@ class Limits:
         self.tokens.refill(elapsed_s)
         self.at += elapsed_s
 
-    def heed(self, feedback: Feedback) -> None:
+    def apply_feedback(self, feedback: Feedback) -> None:
         """Takes over what the endpoint said."""
         for name, remaining in feedback.readings.items():
             bucket: Bucket = getattr(self, name)
@@ -153,7 +153,7 @@ class Limits:
         for name, amount in (("requests", 1.0), ("tokens", tokens)):
             bucket: Bucket = getattr(self, name)
             bucket.level -= amount if bucket.rate else 0.0
-            taken[name] = Taken(bucket.level, bucket.corrected)
+            taken[name] = Reservation(bucket.level, bucket.corrected)
         return Ticket(taken, tokens)
 
 
@@ -206,7 +206,7 @@ class Limiter:
             limits = Limits.of(state, self._rpm, self._tpm, time.time())
             limits.advance(time.time())
             for told in feedback:
-                limits.heed(told)
+                limits.apply_feedback(told)
             tickets: list[Ticket] = []
             wait_s = 0.0
             for tokens in asks:

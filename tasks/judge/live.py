@@ -42,7 +42,7 @@ class _OverBudgetError(Exception):
     pass
 
 
-class _Case:
+class _InFlight:
     """A question under way: its tasks (two when hedged), what it has cost, what went wrong so far."""
 
     def __init__(self, question: Sendable) -> None:
@@ -54,7 +54,7 @@ class _Case:
         self.concluded = False
 
 
-class _Usual:
+class _TokenEstimator:
     """What a call usually needs, learnt from the calls so far."""
 
     def __init__(self) -> None:
@@ -83,11 +83,11 @@ class LiveRun:
         self._endpoint, self._limiter, self._budget = endpoint, limiter, budget
         self._keep, self._settings, self._timing = keep, settings, timing
         self._queue: deque[Sendable] = deque()
-        self._cases: dict[str, _Case] = {}
+        self._cases: dict[str, _InFlight] = {}
         self._calls: dict[asyncio.Timeout, float] = {}
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
-        self._latencies, self._usual = Latencies(timing), _Usual()
+        self._latencies, self._usual = Latencies(timing), _TokenEstimator()
         self._reserved = self._given_up = self._hedges_left = 0
         self._refused_since: float | None = None
         self._stopping = False
@@ -119,16 +119,16 @@ class LiveRun:
         if not self._endpoint.answered:
             room = min(room, _IN_FLIGHT_AT_FIRST)
         while self._queue and len(self._cases) < room:
-            case = _Case(self._queue.popleft())
+            case = _InFlight(self._queue.popleft())
             self._cases[case.question.key] = case
             self._add_task(case)
 
-    def _add_task(self, case: _Case) -> None:
+    def _add_task(self, case: _InFlight) -> None:
         task = asyncio.create_task(self._answer(case))
         case.tasks.add(task)
         task.add_done_callback(lambda ended: self._ended(case, ended))
 
-    def _ended(self, case: _Case, task: asyncio.Task[None]) -> None:
+    def _ended(self, case: _InFlight, task: asyncio.Task[None]) -> None:
         case.tasks.discard(task)
         if not case.tasks:
             self._cases.pop(case.question.key, None)
@@ -152,7 +152,7 @@ class LiveRun:
                 case.called_at = None
                 self._add_task(case)
 
-    async def _answer(self, case: _Case) -> None:
+    async def _answer(self, case: _InFlight) -> None:
         retrying = AsyncRetrying(
             retry=retry_if_exception_type((TransientError, _InvalidAnswerError)),
             stop=lambda _: self._has_had_enough(case),
@@ -175,10 +175,10 @@ class LiveRun:
             verdict = Verdict(VerdictStatus.OVER_BUDGET, reason="이 실행의 판정 예산이 다함")
         await self._conclude(case, verdict)
 
-    def _has_had_enough(self, case: _Case) -> bool:
+    def _has_had_enough(self, case: _InFlight) -> bool:
         return self._stopping or case.failures >= _FAILURES_IN_A_RUN or case.invalid >= _INVALID_IN_A_RUN
 
-    async def _conclude(self, case: _Case, verdict: Verdict) -> None:
+    async def _conclude(self, case: _InFlight, verdict: Verdict) -> None:
         settled = verdict.status in (VerdictStatus.OK, VerdictStatus.REFUSED)
         if case.concluded or (len(case.tasks) > 1 and not settled):
             return  # the other task of a hedged question has answered, or still may
@@ -187,7 +187,7 @@ class LiveRun:
             task.cancel()
         await self._keep(case.question.judgement(verdict, case.effort))
 
-    async def _attempt(self, case: _Case) -> Verdict:
+    async def _attempt(self, case: _InFlight) -> Verdict:
         """One attempt: a verdict, or what went wrong. A limit that is reached costs no attempt."""
         for _ in range(_REFUSALS_PER_ATTEMPT):
             try:
@@ -209,7 +209,7 @@ class LiveRun:
         case.failures += 1
         raise TransientError("the limit refuses this question again and again", maybe_paid=False)
 
-    async def _call(self, case: _Case) -> Reply:
+    async def _call(self, case: _InFlight) -> Reply:
         """One call, paid from the budget and sent when the limits allow it."""
         question = case.question
         reserved = await self._reservation(question)
@@ -243,7 +243,7 @@ class LiveRun:
         self._reserved += 1
         return reserved
 
-    async def _sent(self, case: _Case, ticket: Ticket) -> Reply:
+    async def _sent(self, case: _InFlight, ticket: Ticket) -> Reply:
         question, started = case.question, self._now()
         mark = absent_mark(question.payload, itertools.chain([self._mark], iter(lambda: secrets.token_hex(16), "")))
         try:
@@ -269,7 +269,7 @@ class LiveRun:
         self._note(case, ticket, reply, latency_s)
         return reply
 
-    def _note(self, case: _Case, ticket: Ticket, reply: Reply, latency_s: float) -> None:
+    def _note(self, case: _InFlight, ticket: Ticket, reply: Reply, latency_s: float) -> None:
         """Learns from a reply whatever it says."""
         self._latencies.add(latency_s)
         self._given_up, self._refused_since = 0, None

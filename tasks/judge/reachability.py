@@ -15,7 +15,7 @@ _FIXES = {
 }
 
 
-def seen_of_judge(settings: JudgeSettings) -> str:
+def check_endpoint(settings: JudgeSettings) -> str:
     """What the endpoint answers to `GET /models`, asked with the key as a run asks its questions.
 
     A model that is not listed is no error: some endpoints judge with models that they do not list.

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from tasks.judge.verdict_store import Judgement, VerdictStore
 
 
-class Keeper:
+class VerdictWriter:
     """Commits every judgement as it comes; what comes while a commit is under way shares the next one."""
 
     def __init__(self, store: VerdictStore, worker: Executor) -> None:

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.files.atomic import write_parquet, write_text
-from tasks.files.gc_pause import without_cycle_search
+from tasks.files.gc_pause import gc_paused
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
-from tasks.reports.markdown.run_input import input_section, judge_section, trust_section
-from tasks.reports.xlsx.run_tabs import write_run_workbook
+from tasks.reports.markdown.testrun_input import input_section, judge_section, trust_section
+from tasks.reports.xlsx.testrun_tabs import write_testrun_workbook
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
-from tasks.testruns.scoring import ScoredRun
-from tasks.testruns.summary import run_summary
+from tasks.testruns.scoring import ScoredTestRun
+from tasks.testruns.summary import testrun_summary
 from tasks.testruns.tables import (
     queries_schema,
     query_frames,
@@ -35,8 +35,8 @@ from tasks.warehouse.tables import REJECTED_SCHEMA
 _ROWS_AT_ONCE = 10_000
 
 
-def write_run_folder(
-    folder: Path, scored: ScoredRun, source: Path, judged: Judged | None = None, untrusted: Sequence[str] = ()
+def write_testrun_folder(
+    folder: Path, scored: ScoredTestRun, source: Path, judged: Judged | None = None, untrusted: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
 
@@ -48,19 +48,19 @@ def write_run_folder(
         StorageError: the folder cannot be written.
     """
     plan = scored.plan
-    with without_cycle_search():
+    with gc_paused():
         write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), score_frames(scored))
         write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), query_frames(scored))
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
     scores, queries = _frames(folder / "scores.parquet"), _frames(folder / "queries.parquet")
-    write_run_workbook(folder / "scores.xlsx", scored, source, scores, queries)
+    write_testrun_workbook(folder / "scores.xlsx", scored, source, scores, queries)
     if has_review_list(plan.rubric):
         write_review_list(folder / REVIEW_LIST, plan.rubric, _frames(folder / "queries.parquet"))
     if plan.rubric.query_json:
         write_text(folder / "scores.json", _json_list(map(plan.rubric.query_json, scored.queries)))
     if judged:
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
-    summary = run_summary(scored, judged)
+    summary = testrun_summary(scored, judged)
     report = plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options)
     doubts = trust_section(untrusted, plan.rubric)
     sections = [report.rstrip(), doubts, judge_section(summary["judge"]) if judged else "", input_section(plan.run)]

@@ -33,7 +33,7 @@ class Labelled:
     titles: Mapping[str, str]
 
 
-def labelled_runs(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: Path) -> Labelled:
+def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: Path) -> Labelled:
     """The labels of test runs beside their scores; `path` is where the labels stand.
 
     Raises:

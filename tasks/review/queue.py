@@ -21,7 +21,7 @@ import polars as pl
 from scoring.errors import UsageError
 from scoring.testruns.executions import Execution, reading_of
 from scoring.testruns.rubric import Metric
-from tasks.testruns.files import read_run_file
+from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import ScoredFolder
 
 # Whether an answer was quick, and whether there was one, needs no opinion.
@@ -80,7 +80,7 @@ def review_items(run: ScoredFolder, audit: Fraction) -> Review:
     lots = {query_id: _lot(run, query_id) for query_id in run.queries["query_id"]}
     flagged = set(_flagged(run))
     audited = {query_id for query_id, lot in lots.items() if query_id not in flagged and lot < audit * _HASHES}
-    answers = read_run_file(run.folder / "scores.xlsx").queries
+    answers = read_testrun_file(run.folder / "scores.xlsx").queries
     chosen = sorted((flagged | audited) & answers.keys(), key=lambda query_id: (lots[query_id], query_id))
     metrics = reviewed_metrics(run)
     items = [

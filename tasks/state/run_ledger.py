@@ -203,12 +203,12 @@ class RunLedger:
         with self._database.transaction() as connection:
             return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
 
-    def untold(self, kind: str, since: date) -> list[Run]:
+    def unreported(self, kind: str, since: date) -> list[Run]:
         """The runs of this kind and of days from `since` on that have scored something of which nobody was told."""
         scored = (_runs.c.kind == kind) & (_runs.c.score_date >= since) & _runs.c.rows_in.is_not(None)
         return self._runs(sa.select(_runs).where(scored, _runs.c.told_at.is_(None)))
 
-    def mark_told(self, run_ids: Sequence[str], at: datetime) -> None:
+    def mark_reported(self, run_ids: Sequence[str], at: datetime) -> None:
         """Notes that the routes were told of these runs."""
         with self._database.transaction() as connection:
             connection.execute(sa.update(_runs).where(_runs.c.run_id.in_(list(run_ids))).values(told_at=at))

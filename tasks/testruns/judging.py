@@ -1,4 +1,4 @@
-"""A test run's questions, asked in portions: what the rubrics want to know becomes verdicts that `score_run` takes."""
+"""The questions of a test run, asked in portions; the verdicts are what `score_testrun` takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.files.atomic import empty_frame
 from tasks.judge.client import Judged
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import Judgement
-from tasks.testruns.scoring import RunPlan, judge_requests
+from tasks.testruns.scoring import TestRunPlan, judge_requests
 
 QUESTIONS_PER_PORTION = 500
 
@@ -41,7 +41,7 @@ JUDGEMENTS_SCHEMA = pa.schema(
 )
 
 
-def questions_of(plan: RunPlan) -> list[Question]:
+def questions_of(plan: TestRunPlan) -> list[Question]:
     """The questions of a run with the prompts of its rubric, each question once."""
     prompts = {prompt.kind: prompt for prompt in plan.rubric.prompts}
     return [Question(request, prompts[request.kind], plan.rubric_version) for request in judge_requests(plan)]

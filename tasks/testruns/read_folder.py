@@ -15,8 +15,8 @@ import polars as pl
 
 from scoring.catalog import rubric_of
 from scoring.errors import InputError, UsageError
-from scoring.stats.comparison import TOTAL, QueryScores, RunScores
-from scoring.testruns.rubric import RunRubric
+from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
+from scoring.testruns.rubric import TestRunRubric
 
 _TOTAL_TITLE = "종합 점수"
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
@@ -31,7 +31,7 @@ class ScoredFolder:
 
     folder: Path
     summary: dict[str, Any]
-    rubric: RunRubric
+    rubric: TestRunRubric
     file: str
     version: str
 
@@ -51,13 +51,13 @@ class ScoredFolder:
         titles = {metric.name: metric.title for metric in self.rubric.metrics} | {TOTAL: _TOTAL_TITLE}
         return {name: title for name, title in titles.items() if _column(name) in self.queries.columns}
 
-    def run_scores(self) -> RunScores:
+    def run_scores(self) -> TestRunScores:
         """The scores of every query."""
         queries = {
             row["query_id"]: QueryScores(row["query_text"] or "", {name: row[_column(name)] for name in self.titles})
             for row in self.queries.iter_rows(named=True)
         }
-        return RunScores(self.file, self.rubric.id, self.version, queries)
+        return TestRunScores(self.file, self.rubric.id, self.version, queries)
 
 
 def read_scored_folder(folder: Path) -> ScoredFolder:
@@ -73,7 +73,7 @@ def read_scored_folder(folder: Path) -> ScoredFolder:
         file, version = str(summary["inputs"][0]["name"]), str(summary["rubric_version"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError("no scored test run", where=str(folder), fix=_FIX) from error
-    if not isinstance(rubric, RunRubric):
+    if not isinstance(rubric, TestRunRubric):
         raise UsageError(f"these are chat rows, scored by {rubric.id}, and no test run", where=str(folder), fix=_FIX)
     return ScoredFolder(folder, summary, rubric, file, version)
 

@@ -1,7 +1,7 @@
 """A test run is scored query by query: so only one query's parsed JSON is in memory.
 
 With a judge there are two passes: `judge_requests` says what to ask, whoever asks it hands the verdicts to
-`score_run`. Without one the verdicts are empty, and what only a judge can tell is NULL.
+`score_testrun`. Without one the verdicts are empty, and what only a judge can tell is NULL.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from scoring.errors import UsageError
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns import detection
 from scoring.testruns.executions import AgentType
-from scoring.testruns.rubric import Options, RunRubric, RunSummary, ScoredQuery
-from tasks.files.gc_pause import without_cycle_search
-from tasks.testruns.files import PackedExecution, RunFile
+from scoring.testruns.rubric import Options, ScoredQuery, TestRunRubric, TestRunSummary
+from tasks.files.gc_pause import gc_paused
+from tasks.testruns.files import PackedExecution, TestRunFile
 
 
 @dataclass(frozen=True)
-class RunChoices:
+class TestRunChoices:
     """What a person chose: rubric id and agent type ('' lets the file tell), options as written."""
 
     rubric: str = ""
@@ -30,11 +30,11 @@ class RunChoices:
 
 
 @dataclass(frozen=True)
-class RunPlan:
+class TestRunPlan:
     """A run and how it will be scored: the rubric, all its options, the agent of rows that name none."""
 
-    run: RunFile
-    rubric: RunRubric
+    run: TestRunFile
+    rubric: TestRunRubric
     options: Options
     agent_type: AgentType | None
 
@@ -45,19 +45,19 @@ class RunPlan:
 
 
 @dataclass(frozen=True)
-class ScoredRun:
+class ScoredTestRun:
     """A scored run. Executions hold their outline only: no raw JSON, no answer.
 
     `questions` counts what a judge was or would have been asked, each question once, by the status of its verdict.
     """
 
-    plan: RunPlan
+    plan: TestRunPlan
     queries: tuple[ScoredQuery, ...]
-    summary: RunSummary
+    summary: TestRunSummary
     questions: Mapping[str, int]
 
 
-def plan_of(run: RunFile, choices: RunChoices, settings_options: Mapping[str, Options]) -> RunPlan:
+def plan_of(run: TestRunFile, choices: TestRunChoices, settings_options: Mapping[str, Options]) -> TestRunPlan:
     """How the run is scored: what was chosen, else what its name and header tell, options above settings.
 
     Raises:
@@ -65,7 +65,7 @@ def plan_of(run: RunFile, choices: RunChoices, settings_options: Mapping[str, Op
     """
     known = tuple(rubrics())
     rubric = rubric_of(detection.rubric_of(run.facts, option=choices.rubric, known=known))
-    if not isinstance(rubric, RunRubric):
+    if not isinstance(rubric, TestRunRubric):
         raise UsageError(
             f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"
         )
@@ -76,10 +76,10 @@ def plan_of(run: RunFile, choices: RunChoices, settings_options: Mapping[str, Op
     if rubric.needs_agent_type and agent_type is None and not all(named):
         raise detection.unknown_agent_type(run.name)
     given = {**settings_options.get(rubric.id, {}), **(choices.options or {})}
-    return RunPlan(run, rubric, rubric.chosen(given), agent_type)
+    return TestRunPlan(run, rubric, rubric.chosen(given), agent_type)
 
 
-def judge_requests(plan: RunPlan) -> Iterator[JudgeRequest]:
+def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:
     """What a judge should be asked about the run, each question once."""
     asked: set[str] = set()
     for executions in plan.run.queries.values():
@@ -90,8 +90,8 @@ def judge_requests(plan: RunPlan) -> Iterator[JudgeRequest]:
                 yield request
 
 
-@without_cycle_search()
-def score_run(plan: RunPlan, verdicts: Verdicts) -> ScoredRun:
+@gc_paused()
+def score_testrun(plan: TestRunPlan, verdicts: Verdicts) -> ScoredTestRun:
     """Scores every query and sums up; questions without a verdict leave their scores NULL."""
     queries = []
     asked = _Asked(verdicts)
@@ -102,7 +102,7 @@ def score_run(plan: RunPlan, verdicts: Verdicts) -> ScoredRun:
         pairs = zip(query.executions, ordered, strict=True)
         outlined = tuple(replace(scored, execution=packed.outline) for scored, packed in pairs)
         queries.append(replace(query, executions=outlined))
-    return ScoredRun(
+    return ScoredTestRun(
         plan=plan,
         queries=tuple(queries),
         summary=plan.rubric.summarise(queries, plan.options),
@@ -132,7 +132,7 @@ class _Asked(Mapping[str, Verdict]):
         return len(self._verdicts)
 
 
-def _ordered(executions: Iterable[PackedExecution], plan: RunPlan) -> list[PackedExecution]:
+def _ordered(executions: Iterable[PackedExecution], plan: TestRunPlan) -> list[PackedExecution]:
     """The executions of one query in the order of rounds, all with an agent type where one is known."""
     known = (
         packed

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from tasks.judge.client import Judged
-from tasks.testruns.files import RunFile
-from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.files import TestRunFile
+from tasks.testruns.scoring import ScoredTestRun
 
 
-def rejected_by_code(run: RunFile) -> dict[str, int]:
+def rejected_by_code(run: TestRunFile) -> dict[str, int]:
     """How many rows were refused, by the code of the reason."""
     return dict(sorted(Counter(reject.code for reject in run.rejects).items()))
 
 
-def run_summary(scored: ScoredRun, judged: Judged | None = None) -> dict[str, Any]:
+def testrun_summary(scored: ScoredTestRun, judged: Judged | None = None) -> dict[str, Any]:
     """What stands in `summary.json`."""
     plan, summary = scored.plan, scored.summary
     run = plan.run

@@ -14,11 +14,11 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.rules.arrow_types import field
-from scoring.testruns.rubric import RunRubric, ScoredExecution
+from scoring.testruns.rubric import ScoredExecution, TestRunRubric
 from scoring.testruns.summaries import as_float
 from tasks.files.atomic import empty_frame
-from tasks.testruns.files import RunFile
-from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.files import TestRunFile
+from tasks.testruns.scoring import ScoredTestRun
 from tasks.warehouse.tables import REJECTED_SCHEMA
 
 _ROWS_PER_FRAME = 10_000
@@ -42,7 +42,7 @@ RUBRIC_FIELDS = (
 )
 
 
-def scores_schema(rubric: RunRubric) -> pa.Schema:
+def scores_schema(rubric: TestRunRubric) -> pa.Schema:
     """The columns of `scores.parquet`."""
     metrics = [
         each
@@ -56,13 +56,13 @@ def scores_schema(rubric: RunRubric) -> pa.Schema:
     return pa.schema([*EXECUTION_FIELDS, *metrics, *rubric.own_columns, *RUBRIC_FIELDS])
 
 
-def queries_schema(rubric: RunRubric) -> pa.Schema:
+def queries_schema(rubric: TestRunRubric) -> pa.Schema:
     """The columns of `queries.parquet`: those of the rubric, then which rubric it was."""
     named = {column.name for column in rubric.query_columns}
     return pa.schema([*rubric.query_columns, *(column for column in RUBRIC_FIELDS if column.name not in named)])
 
 
-def score_frames(scored: ScoredRun) -> Iterator[pl.DataFrame]:
+def score_frames(scored: ScoredTestRun) -> Iterator[pl.DataFrame]:
     """A row per execution in the columns of `scores_schema`: queries as in the file, their executions by round."""
     rubric = scored.plan.rubric
     metrics = [metric.name for metric in rubric.metrics if metric.per_execution]
@@ -74,13 +74,13 @@ def score_frames(scored: ScoredRun) -> Iterator[pl.DataFrame]:
     return _frames(scored, scores_schema(rubric), rows)
 
 
-def query_frames(scored: ScoredRun) -> Iterator[pl.DataFrame]:
+def query_frames(scored: ScoredTestRun) -> Iterator[pl.DataFrame]:
     """A row per query in the columns of `queries_schema`."""
     rubric = scored.plan.rubric
     return _frames(scored, queries_schema(rubric), map(rubric.query_row, scored.queries))
 
 
-def rejected_frame(run: RunFile, rubric_id: str) -> pl.DataFrame:
+def rejected_frame(run: TestRunFile, rubric_id: str) -> pl.DataFrame:
     """The refused rows in the columns of `REJECTED_SCHEMA`, in the order of reading, without a day."""
     rows = [{**vars(reject), "score_date": None, "rubric": rubric_id} for reject in run.rejects]
     return pl.DataFrame(rows, schema=empty_frame(REJECTED_SCHEMA).schema)
@@ -118,7 +118,7 @@ def _metric_values(scored: ScoredExecution, metrics: Iterable[str]) -> dict[str,
     return values
 
 
-def _frames(scored: ScoredRun, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame]:
+def _frames(scored: ScoredTestRun, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame]:
     """Frames of at most `_ROWS_PER_FRAME` rows, which say their rubric and version."""
     types = empty_frame(schema).schema
     identity = {"rubric": scored.plan.rubric.id, "rubric_version": scored.plan.rubric_version}

@@ -23,8 +23,8 @@ from scoring.testruns.summaries import as_float
 from tasks.files.atomic import empty_frame
 from tasks.judge.client import Judged
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
-from tasks.testruns.scoring import ScoredRun
-from tasks.testruns.summary import run_summary
+from tasks.testruns.scoring import ScoredTestRun
+from tasks.testruns.summary import testrun_summary
 from tasks.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
@@ -82,7 +82,7 @@ DAY_JUDGEMENTS_SCHEMA = pa.schema([*_RUN_FIELDS, *JUDGEMENTS_SCHEMA])
 RUBRIC_NAMES = ("rubric", "rubric_version")
 
 
-def write_test_run(warehouse: Warehouse, day: date, scored: ScoredRun, judged: Judged | None = None) -> None:
+def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged: Judged | None = None) -> None:
     """Replaces this run among the runs of a day, the summary last."""
     run, rubric = scored.plan.run, scored.plan.rubric
     mine = {"rubric": rubric.id, "input_sha256": run.identity.sha256}
@@ -106,11 +106,11 @@ def write_test_run(warehouse: Warehouse, day: date, scored: ScoredRun, judged: J
             pl.lit(value).alias(name) for name, value in identity.items() if name not in RUBRIC_NAMES
         )
         warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
-    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(run_summary(scored, judged))}
+    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(testrun_summary(scored, judged))}
     warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, _frames(SUMMARIES_SCHEMA, [summary], identity), only=mine)
 
 
-def _execution_rows(scored: ScoredRun) -> Iterator[dict[str, Any]]:
+def _execution_rows(scored: ScoredTestRun) -> Iterator[dict[str, Any]]:
     for query in scored.queries:
         for execution in query.executions:
             yield {
@@ -120,7 +120,7 @@ def _execution_rows(scored: ScoredRun) -> Iterator[dict[str, Any]]:
             }
 
 
-def _query_rows(scored: ScoredRun) -> Iterator[dict[str, Any]]:
+def _query_rows(scored: ScoredTestRun) -> Iterator[dict[str, Any]]:
     for query in scored.queries:
         yield {
             "query_id": query.query_id,

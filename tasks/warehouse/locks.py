@@ -12,7 +12,7 @@ from tasks.warehouse.folder import FolderWarehouse
 
 
 @contextmanager
-def working_alone(warehouse: Warehouse, state_url: str, name: str) -> Iterator[Path]:
+def exclusive(warehouse: Warehouse, state_url: str, name: str) -> Iterator[Path]:
     """The staging folder of `name`, for one run at a time on all machines that share the warehouse.
 
     Raises:
@@ -27,7 +27,7 @@ def working_alone(warehouse: Warehouse, state_url: str, name: str) -> Iterator[P
 
 
 @contextmanager
-def in_turn(warehouse: Warehouse, state_url: str, name: str, wait_s: float | None = None) -> Iterator[None]:
+def serialized(warehouse: Warehouse, state_url: str, name: str, wait_s: float | None = None) -> Iterator[None]:
     """For a few moments nobody else does what is called `name`; the others wait, for a lease at most `wait_s`.
 
     Raises:

@@ -22,7 +22,7 @@ from scoring.chat.scorer import KeepText
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.chat.bigquery_engine import score_inside
+from tasks.chat.bigquery_engine import score_by_pushdown
 from tasks.chat.local_engine import Counts, ScoredPeriod, score_chat_rows
 from tasks.chat.queries import mean_score_interval, rows_to_look_at
 from tasks.chat.sources.bigquery import BigQueryChatRows
@@ -120,7 +120,7 @@ def score_there(
     reports: Path | None = None,
 ) -> Counts:
     """The same inside BigQuery."""
-    outcome = score_inside(
+    outcome = score_by_pushdown(
         BigQueryChatRows(source, settings), warehouse, RUBRIC, day, time_zone=SEOUL, keep_text=keep_text
     )
     try:

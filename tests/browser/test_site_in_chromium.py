@@ -107,7 +107,7 @@ def tab(browser: Browser) -> Iterator[Tab]:
     """A tab that has the test fail for whatever the console complains of."""
     complaints: list[str] = []
 
-    def heard(message: ConsoleMessage) -> None:
+    def visible_to(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             complaints.append(f"{opened.url}: {message.text}")
 
@@ -116,7 +116,7 @@ def tab(browser: Browser) -> Iterator[Tab]:
         dialog.dismiss()
 
     opened = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
-    opened.on("console", heard)
+    opened.on("console", visible_to)
     opened.on("pageerror", lambda error: complaints.append(f"{opened.url}: {error}"))
     opened.on("dialog", asked)
     yield opened

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tasks.reports.testrun_folder import write_run_folder
-from tasks.testruns.files import read_run_file
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import ScoredFolder, read_scored_folder
-from tasks.testruns.scoring import RunChoices, plan_of, score_run
+from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 from tests.builders.testruns import LONG_HEADER, long_row, raw, write_csv
 
 CHECK = '1) assistantMessage에 "평가기간"과 관련된 내용이 언급되어 있는가'
@@ -18,8 +18,8 @@ def scored_folder(folder: Path, rows: Sequence[Sequence[str]], name: str = "plan
     """Rows of the long layout, scored into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     source = write_csv(folder / name, [LONG_HEADER, *rows])
-    plan = plan_of(read_run_file(source), RunChoices("plan-agent"), {"plan-agent": {}})
-    write_run_folder(folder, score_run(plan, {}), source)
+    plan = plan_of(read_testrun_file(source), TestRunChoices("plan-agent"), {"plan-agent": {}})
+    write_testrun_folder(folder, score_testrun(plan, {}), source)
     return read_scored_folder(folder)
 
 

@@ -16,9 +16,9 @@ from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts, write_scored_day
 from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
-from tasks.testruns.files import read_run_file
-from tasks.testruns.scoring import RunChoices, plan_of, score_run
-from tasks.testruns.warehouse import write_test_run
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
+from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, write_rows
 
@@ -52,8 +52,8 @@ def of_version(version: str) -> RowRubric:
 
 def write_run(warehouse: FolderWarehouse, path: Path, day: date, rubric: str = "") -> None:
     """Scores one test-run file without a judge."""
-    plan = plan_of(read_run_file(path), RunChoices(rubric=rubric), {})
-    write_test_run(warehouse, day, score_run(plan, {}))
+    plan = plan_of(read_testrun_file(path), TestRunChoices(rubric=rubric), {})
+    write_testrun(warehouse, day, score_testrun(plan, {}))
 
 
 def build(warehouse: FolderWarehouse, folder: Path, span: int = SPAN_DAYS) -> BuiltSite:

@@ -37,7 +37,7 @@ TOY = """
 from __future__ import annotations
 import pyarrow as pa
 from scoring.judging.requests import JudgeRequest, QuestionKind, verdict_of
-from scoring.testruns.rubric import Metric, Option, RunRubric, RunSummary, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import Metric, Option, TestRunRubric, TestRunSummary, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.executions import LatencyClass, reading_of
 from scoring.testruns.summaries import distributions, missing_counts, round_means
 
@@ -67,9 +67,9 @@ def summarise(queries, options):
     names = ["length", "liked"]
     rounds = round_means(queries, names)
     quality = {"missing": missing_counts(queries)}
-    return RunSummary(rounds, rounds.get("1/1", {}), distributions(queries, names), quality)
+    return TestRunSummary(rounds, rounds.get("1/1", {}), distributions(queries, names), quality)
 
-RUBRIC = RunRubric(
+RUBRIC = TestRunRubric(
     id="toy", version="3", title="장난감", summary="답변의 길이", needs_agent_type=False,
     metrics=(Metric("length", "길이"), Metric("liked", "호감")),
     own_columns=(pa.field("letters", pa.int64()),),

@@ -9,8 +9,8 @@ import openpyxl
 import pytest
 
 from tasks.samples import SAMPLE_INBOX
-from tasks.testruns.files import read_run_file
-from tasks.testruns.scoring import RunChoices, ScoredRun, plan_of, score_run
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.scoring import ScoredTestRun, TestRunChoices, plan_of, score_testrun
 from tests.samples.testruns import (
     APPLICANT_SAMPLE,
     MOVE_SAMPLE,
@@ -36,11 +36,11 @@ def shown(value: object) -> str:
     return "" if value is None else str(value).removesuffix(".0")
 
 
-def scored(name: str) -> ScoredRun:
-    return score_run(plan_of(read_run_file(SAMPLE_INBOX / name), RunChoices(), {}), {})
+def scored(name: str) -> ScoredTestRun:
+    return score_testrun(plan_of(read_testrun_file(SAMPLE_INBOX / name), TestRunChoices(), {}), {})
 
 
-def points(run: ScoredRun, metric: str) -> set[object]:
+def points(run: ScoredTestRun, metric: str) -> set[object]:
     return {execution.scores[metric].points for query in run.queries for execution in query.executions}
 
 

@@ -10,10 +10,10 @@ from scoring.rubrics.aqb.report import report
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json, query_row
-from scoring.testruns.rubric import Option, RunRubric
-from scoring.testruns.rubric_readme import run_rubric_readme
+from scoring.testruns.rubric import Option, TestRunRubric
+from scoring.testruns.rubric_readme import testrun_rubric_readme
 
-RUBRIC: RunRubric = RunRubric(
+RUBRIC: TestRunRubric = TestRunRubric(
     id=RUBRIC_ID,
     version=thresholds.VERSION,
     title="채용 에이전트 품질 평가",
@@ -27,7 +27,7 @@ RUBRIC: RunRubric = RunRubric(
     query_json=query_json,
     summarise=summarise,
     report=report,
-    readme=lambda: run_rubric_readme(RUBRIC, sections()),
+    readme=lambda: testrun_rubric_readme(RUBRIC, sections()),
     options=(
         Option(
             "tolerance_percent",

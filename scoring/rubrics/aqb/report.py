@@ -18,7 +18,7 @@ from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.patterns import outages
 from scoring.testruns.repeats import repeat_line
 from scoring.testruns.report_tables import example_ids, outage_table, quality_table, query_name
-from scoring.testruns.rubric import Options, RunSummary, ScoredQuery
+from scoring.testruns.rubric import Options, ScoredQuery, TestRunSummary
 
 _AGENT_TITLES = {
     AgentType.MOVE.value: "이동 에이전트",
@@ -34,7 +34,7 @@ _REVIEWED_QUERIES = 100
 _SLOWEST = 10
 
 
-def report(name: str, queries: Sequence[ScoredQuery], summary: RunSummary, options: Options) -> str:
+def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options) -> str:
     """The whole report of one file."""
     agents = summary.extra["agents"]
     parts = [
@@ -77,7 +77,7 @@ def _overview(agents: Mapping[str, Any]) -> str:
     )
 
 
-def _notice(summary: RunSummary) -> str:
+def _notice(summary: TestRunSummary) -> str:
     if not no_judge(summary):
         return ""
     return (
@@ -167,7 +167,7 @@ def _latency(figures: Mapping[str, Any]) -> str:
     )
 
 
-def _distribution(summary: RunSummary) -> str:
+def _distribution(summary: TestRunSummary) -> str:
     """Score by metric, over all rounds; consistency counts queries."""
     counts: dict[str, Counter[str]] = {metric: Counter() for metric in METRIC_TITLES}
     counts["consistency"].update(summary.set["consistency"]["by_score"])
@@ -178,7 +178,7 @@ def _distribution(summary: RunSummary) -> str:
     return table(["점수", *METRIC_TITLES.values()], rows)
 
 
-def _manual_review(queries: Sequence[ScoredQuery], summary: RunSummary) -> Iterable[str]:
+def _manual_review(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> Iterable[str]:
     flagged = [query for query in queries if query.own["manual_review_reasons"]]
     if not flagged:
         yield "수기 확인이 필요한 질의가 없습니다."
@@ -217,7 +217,7 @@ def _evidence_metric(reason: ReviewReason) -> str:
     return {"total": "accuracy", "": "stability"}.get(metric, metric)
 
 
-def _mapping_parts(queries: Sequence[ScoredQuery], summary: RunSummary) -> Iterable[str]:
+def _mapping_parts(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> Iterable[str]:
     agents, extra = summary.extra["agents"], summary.extra
     yield "## 조건 매핑"
     yield table(
@@ -241,7 +241,7 @@ def _mapping_parts(queries: Sequence[ScoredQuery], summary: RunSummary) -> Itera
         yield cell(", ".join(extra["uncovered_filters"]))
 
 
-def _failures(queries: Sequence[ScoredQuery], summary: RunSummary) -> Iterable[str]:
+def _failures(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> Iterable[str]:
     failures = summary.extra["failures_by_step"]
     if not failures:
         yield "실패하거나 빈 응답이 없습니다."

@@ -19,7 +19,7 @@ from scoring.stats.exact import Exact, exact, mean
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.repeats import repeat_figures
-from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 from scoring.testruns.tool_usage import PERIOD_FILTER
 
@@ -32,10 +32,10 @@ QUALITY_TITLES = {
 }
 
 
-def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
+def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummary:
     """`set` is over all queries; the weighted totals stand per agent in `extra["agents"]`."""
     agents = {agent: [query for query in queries if query.agent_type is agent] for agent in AgentType}
-    return RunSummary(
+    return TestRunSummary(
         rounds=round_means(queries, EXECUTION_METRICS),
         set=_set(queries),
         distributions=distributions(queries, EXECUTION_METRICS),
@@ -160,6 +160,6 @@ def _failures_by_step(queries: Sequence[ScoredQuery]) -> list[dict[str, Any]]:
     return [{"step": step, "n": len(ids), "query_ids": list(dict.fromkeys(ids))} for step, ids in most_first]
 
 
-def no_judge(summary: RunSummary) -> bool:
+def no_judge(summary: TestRunSummary) -> bool:
     """Whether some question had no judge at all: one notice for the run. Source: SPEC 3.3."""
     return bool(summary.data_quality[VerdictStatus.NO_JUDGE])

@@ -15,9 +15,9 @@ from scoring.testruns.checks import EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, Reading
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES, expected_filters
-from scoring.testruns.tool_usage import PERIOD_FILTER, Used, expected_datakeys, same_page, used_by
+from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, expected_datakeys, same_page, tool_usage_of
 
-_NOTHING = Used(frozenset(), frozenset(), frozenset(), ())
+_NOTHING = ToolUsage(frozenset(), frozenset(), frozenset(), ())
 _NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items()))}  # the first name counts
 
 
@@ -84,7 +84,7 @@ class ToolUse:
 
 def tool_use(reading: Reading) -> ToolUse:
     """How the tools of one answer meet what its row expects."""
-    execution, used = reading.execution, used_by(reading) if reading.answered else _NOTHING
+    execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
         return _filter_use(execution, used)
     datakeys = expected_datakeys(execution.expected_datakeys) | set(_checked(execution, "dataKey"))
@@ -101,7 +101,7 @@ def shown_filter(code: str) -> str:
     return f"{_NAME_OF_FILTER[code]}({code})" if code in _NAME_OF_FILTER else code
 
 
-def _filter_use(execution: Execution, used: Used) -> ToolUse:
+def _filter_use(execution: Execution, used: ToolUsage) -> ToolUse:
     expected = expected_filters(execution.expected_filters)
     filters = expected.filters | set(_checked(execution, "filterType"))
     columns = expected.columns & used.columns

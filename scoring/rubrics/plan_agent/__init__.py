@@ -10,8 +10,8 @@ from scoring.rubrics.plan_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.plan_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import LatencyClass
-from scoring.testruns.rubric import Option, RunRubric
-from scoring.testruns.rubric_readme import run_rubric_readme
+from scoring.testruns.rubric import Option, TestRunRubric
+from scoring.testruns.rubric_readme import testrun_rubric_readme
 
 
 def _readme() -> str:
@@ -53,10 +53,10 @@ def _readme() -> str:
         ),
         ("응답 속도 (seed 003, 2-6)", table(["responseTimeSec", "점수"], band_rows(thresholds.SPEED_POINTS, "초"))),
     ]
-    return run_rubric_readme(RUBRIC, sections)
+    return testrun_rubric_readme(RUBRIC, sections)
 
 
-RUBRIC = RunRubric(
+RUBRIC = TestRunRubric(
     id="plan-agent",
     version=thresholds.VERSION,
     title="실행 에이전트 테스트 채점",

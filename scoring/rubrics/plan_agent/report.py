@@ -21,7 +21,7 @@ from scoring.testruns.report_tables import (
     quality_table,
     query_name,
 )
-from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
 
 _SHOWN_QUERIES = 20
 _SHOWN_SLOW = 10
@@ -42,7 +42,7 @@ _ITEM_MEANINGS = {
 _SPEED_MEANINGS = {str(points): text for text, points in band_rows(t.SPEED_POINTS, "초")}
 
 
-def report(name: str, queries: Sequence[ScoredQuery], summary: RunSummary, options: Options) -> str:
+def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options) -> str:
     """The whole report of the file `name`."""
     executions = [scored for query in queries for scored in query.executions]
     patterns = [CheckPattern(**pattern) for pattern in summary.extra["check_patterns"]]
@@ -77,7 +77,7 @@ def report(name: str, queries: Sequence[ScoredQuery], summary: RunSummary, optio
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _metric_lines(summary: RunSummary) -> str:
+def _metric_lines(summary: TestRunSummary) -> str:
     means = {**summary.rounds, "세트": summary.set}
 
     def averages(metric: str) -> str:
@@ -99,7 +99,7 @@ def _speed_text(figures: Mapping[str, Any]) -> str:
     return f"{score_text(figures['latency_s'])}초 / {score_text(figures['speed_band_of_mean'])}"
 
 
-def _metric_notes(summary: RunSummary) -> str:
+def _metric_notes(summary: TestRunSummary) -> str:
     """How many items and queries stand behind the figures, and the other reading of speed."""
     means = {**summary.rounds, "세트": summary.set}
     counted = ", ".join(f"{name}: {figures['accuracy']['n']:,}건" for name, figures in means.items())
@@ -121,7 +121,7 @@ def _metric_notes(summary: RunSummary) -> str:
     )
 
 
-def _low_section(queries: Sequence[ScoredQuery], summary: RunSummary) -> list[str]:
+def _low_section(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> list[str]:
     """Every query with a round below passing, so all that disagree between rounds are among them."""
     if not queries:
         return []
@@ -140,7 +140,7 @@ def _low_section(queries: Sequence[ScoredQuery], summary: RunSummary) -> list[st
     return [title, table(header, rows), _not_shown(len(queries), _SHOWN_QUERIES)]
 
 
-def _slow_section(queries: Sequence[ScoredQuery], summary: RunSummary) -> list[str]:
+def _slow_section(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> list[str]:
     if not queries:
         return []
     slowest = sorted(queries, key=lambda query: (-query.own["latency_s"], query.query_id))
@@ -152,7 +152,7 @@ def _slow_section(queries: Sequence[ScoredQuery], summary: RunSummary) -> list[s
     return [title, table(["Query ID", "질의", *summary.rounds], rows), _not_shown(len(queries), _SHOWN_SLOW)]
 
 
-def _by_round(query: ScoredQuery, summary: RunSummary, text: Any) -> list[str]:
+def _by_round(query: ScoredQuery, summary: TestRunSummary, text: Any) -> list[str]:
     by_round = {str(scored.execution.round): text(scored) for scored in query.executions}
     return [by_round.get(name, "–") for name in summary.rounds]
 

@@ -13,19 +13,19 @@ from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, both_pass, ch
 from scoring.stats.exact import exact, mean
 from scoring.testruns.patterns import check_patterns, outages
 from scoring.testruns.repeats import repeat_figures
-from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import as_float, distributions, executions_by_round, round_means, set_means
 
 _AVERAGED = ("intent", "accuracy", "stability")
 
 
-def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
+def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummary:
     """Means per round and of the set, and the figures behind the report's check list."""
     rounds = executions_by_round(queries)
     speeds = {round_: _Speed(executions) for round_, executions in rounds.items()}
     means = round_means(queries, _AVERAGED)
     executions = [scored for of_round in rounds.values() for scored in of_round]
-    return RunSummary(
+    return TestRunSummary(
         rounds={str(round_): {**means[str(round_)], "speed": speed.figures()} for round_, speed in speeds.items()},
         set={
             **set_means(queries, _AVERAGED),

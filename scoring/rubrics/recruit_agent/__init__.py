@@ -14,8 +14,8 @@ from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import LatencyClass
-from scoring.testruns.rubric import Option, RunRubric
-from scoring.testruns.rubric_readme import run_rubric_readme
+from scoring.testruns.rubric import Option, TestRunRubric
+from scoring.testruns.rubric_readme import testrun_rubric_readme
 
 
 def _readme() -> str:
@@ -37,7 +37,7 @@ def _readme() -> str:
         ("실패 또는 빈 응답", f"intent_verdict = {t.NOT_ANSWERED_VERDICT}, intent_label = {t.NOT_ANSWERED_LABEL}"),
     ]
     speeds = [("SINGLE", t.SPEED_SINGLE_POINTS), ("MULTI", t.SPEED_MULTI_POINTS)]
-    return run_rubric_readme(
+    return testrun_rubric_readme(
         RUBRIC,
         [
             (
@@ -74,7 +74,7 @@ def _readme() -> str:
     )
 
 
-RUBRIC = RunRubric(
+RUBRIC = TestRunRubric(
     id=RUBRIC_ID,
     version=thresholds.VERSION,
     title="채용 에이전트 테스트 채점",

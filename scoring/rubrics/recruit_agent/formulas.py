@@ -21,7 +21,7 @@ from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.repeats import repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
-from scoring.testruns.tool_usage import PERIOD_FILTER, used_by
+from scoring.testruns.tool_usage import PERIOD_FILTER, tool_usage_of
 
 METRICS = (
     Metric("intent", "의도 충족"),
@@ -177,7 +177,7 @@ def _latency_class(readings: Sequence[Reading]) -> LatencyClass:
     return latency_class_of_query(
         readings,
         expected_filters=max((len(filters - {PERIOD_FILTER}) for filters in expected if filters), default=None),
-        used_filters=max(len(used_by(reading).filters - {PERIOD_FILTER}) for reading in readings),
+        used_filters=max(len(tool_usage_of(reading).filters - {PERIOD_FILTER}) for reading in readings),
         criteria=next(filter(None, criteria), None),
     )
 

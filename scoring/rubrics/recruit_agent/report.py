@@ -18,7 +18,7 @@ from scoring.testruns.report_tables import (
     quality_table,
     query_name,
 )
-from scoring.testruns.rubric import Metric, Options, RunSummary, ScoredQuery
+from scoring.testruns.rubric import Metric, Options, ScoredQuery, TestRunSummary
 
 _SHOWN_QUERIES = 20
 _SHOWN_LOWEST = 10
@@ -55,7 +55,7 @@ _MEANINGS = {
 }
 
 
-def report(name: str, queries: Sequence[ScoredQuery], summary: RunSummary, options: Options) -> str:
+def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options) -> str:
     """The whole report of the file `name`."""
     executions = [scored for query in queries for scored in query.executions]
     patterns = [CheckPattern(**pattern) for pattern in summary.extra["check_patterns"]]
@@ -85,7 +85,7 @@ def report(name: str, queries: Sequence[ScoredQuery], summary: RunSummary, optio
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _metric_table(summary: RunSummary) -> str:
+def _metric_table(summary: TestRunSummary) -> str:
     rows = [
         [
             metric.title,
@@ -105,7 +105,7 @@ def _metric_table(summary: RunSummary) -> str:
     return table(["지표", *summary.rounds, "세트", "n"], rows)
 
 
-def _total_note(summary: RunSummary) -> str:
+def _total_note(summary: TestRunSummary) -> str:
     pairs = summary.set["consistency"]
     halves = " / ".join("–" if pairs[half] is None else percent(pairs[half]) for half in ("ratio_a", "ratio_b"))
     lines = [f"- 일관성의 두 축: 의도 일치율 / 화면 구성 일치율 {halves}", *filter(None, [repeat_line(pairs)])]
@@ -119,7 +119,7 @@ def _total_note(summary: RunSummary) -> str:
     return "\n".join(lines)
 
 
-def _distribution(summary: RunSummary, metric: Metric) -> list[str]:
+def _distribution(summary: TestRunSummary, metric: Metric) -> list[str]:
     scored = any(set(figures[metric.name]) - {"null"} for figures in summary.distributions.values())
     return [f"### {metric.title}", distribution_table(summary, metric.name, _MEANINGS[metric.name])] if scored else []
 

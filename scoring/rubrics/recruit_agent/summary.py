@@ -13,15 +13,15 @@ from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, checks_of,
 from scoring.stats.exact import mean
 from scoring.testruns.patterns import check_patterns, outages
 from scoring.testruns.repeats import repeat_figures
-from scoring.testruns.rubric import Options, RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 
 
-def summarise(queries: Sequence[ScoredQuery], options: Options) -> RunSummary:
+def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummary:
     """Means per round and of the set with the set's total, and what keeps scores from being known."""
     executions = [scored for query in queries for scored in query.executions]
     unanswered = Counter(scored.scores["intent"].missing for scored in executions)
-    return RunSummary(
+    return TestRunSummary(
         rounds=round_means(queries, EXECUTION_METRICS),
         set={
             **set_means(queries, EXECUTION_METRICS),

@@ -27,7 +27,7 @@ from slack_sdk.http_retry.builtin_handlers import (
 from slack_sdk.webhook import WebhookClient
 
 from scoring.alerting.block_kit import Block
-from tasks.alerts.outbox import Letter
+from tasks.alerts.outbox import OutboxMessage
 
 TIMEOUT_S = 10
 _RETRIES = 2
@@ -58,7 +58,7 @@ class PostStatus(Enum):
     SENT = "sent"
     NOT_NOW = "not now"
     REFUSED = "refused"
-    UNHEARD = "unheard"
+    UNCONFIRMED = "unheard"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Post(Protocol):
         """Where that is, for keeping Slack's pace. Never shown: it may be a secret."""
         ...
 
-    def post(self, letter: Letter, thread_ts: str | None) -> Answer:
+    def post(self, letter: OutboxMessage, thread_ts: str | None) -> Answer:
         """Posts a letter. Raises nothing that Slack or the network can cause."""
         ...
 
@@ -90,7 +90,7 @@ class WebhookPost:
     address: str = field(repr=False)
     timeout_s: int = TIMEOUT_S
 
-    def post(self, letter: Letter, thread_ts: str | None) -> Answer:
+    def post(self, letter: OutboxMessage, thread_ts: str | None) -> Answer:
         """Posts a letter; webhooks have no threads."""
         blocks = _marked(letter.blocks) if letter.unsure_since else list(letter.blocks)
         client = WebhookClient(
@@ -122,7 +122,7 @@ class BotPost:
         """The channel."""
         return self.channel
 
-    def post(self, letter: Letter, thread_ts: str | None) -> Answer:
+    def post(self, letter: OutboxMessage, thread_ts: str | None) -> Answer:
         """Posts a letter, below the first one of its thread; Critical ones show in the channel as well."""
         client = WebClient(
             self.token,
@@ -150,7 +150,7 @@ class BotPost:
             return _unanswered(error)
         return Answer(PostStatus.SENT, ts=str(response["ts"]))
 
-    def _arrived(self, client: WebClient, letter: Letter, thread_ts: str | None) -> str | None:
+    def _arrived(self, client: WebClient, letter: OutboxMessage, thread_ts: str | None) -> str | None:
         """Slack's id of the letter where it stands in the channel, "" where it does not, None if we may not look."""
         assert letter.unsure_since
         since = str((letter.unsure_since - _SKEW).timestamp())
@@ -200,7 +200,7 @@ def _silence() -> logging.Logger:
     return logging.Logger("slack", logging.CRITICAL + 1)
 
 
-def _identity(letter: Letter) -> str:
+def _identity(letter: OutboxMessage) -> str:
     """What no other letter of this or another state database has."""
     return f"{letter.id}-{letter.created_at.isoformat()}"
 
@@ -222,4 +222,4 @@ def _unanswered(error: Exception) -> Answer:
     """What a failure of the network means."""
     if isinstance(error, URLError):
         return Answer(PostStatus.NOT_NOW, "Slack cannot be reached")
-    return Answer(PostStatus.UNHEARD, f"no answer ({type(error).__name__}): it may have arrived")
+    return Answer(PostStatus.UNCONFIRMED, f"no answer ({type(error).__name__}): it may have arrived")

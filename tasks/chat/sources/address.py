@@ -33,7 +33,7 @@ class ChatRowSource(Protocol):
         """What identifies each file, or the view."""
         ...
 
-    def outlook(self, window: Window) -> str:
+    def estimate(self, window: Window) -> str:
         """What reading a period would take, for people; reads no row."""
         ...
 

@@ -96,7 +96,7 @@ class BigQueryChatRows:
             )
         return found
 
-    def outlook(self, window: Window) -> str:
+    def estimate(self, window: Window) -> str:
         """The bytes that reading a period would scan, by a dry run, which costs nothing."""
         scanned = bytes_of_query(
             self._client,

@@ -51,7 +51,7 @@ class ChatRowFiles:
         """The identity of each file that can be opened; the others are failures of `batches`."""
         return tuple(identity for path in self.files if (identity := _identity(path)))
 
-    def outlook(self, window: Window) -> str:
+    def estimate(self, window: Window) -> str:
         """How many files there are, and their size: each is looked at, whatever the period."""
         size = sum(path.stat().st_size for path in self.files)
         return f"{len(self.files)} files, {size:,} bytes"

@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from scoring.alerting.review_messages import ReviewedQuery, ReviewedRun
+from scoring.alerting.review_messages import ReviewedQuery, ReviewedTestRun
 from scoring.catalog import rubric_of
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
-from scoring.testruns.rubric import Metric, RunRubric
+from scoring.testruns.rubric import Metric, TestRunRubric
 from tasks.files.atomic import write_text
 from tasks.files.excel_csv import excel_csv
 
@@ -27,12 +27,12 @@ _WORST = 5
 Row = Mapping[str, Any]
 
 
-def has_review_list(rubric: RunRubric) -> bool:
+def has_review_list(rubric: TestRunRubric) -> bool:
     """Whether a rubric flags queries at all."""
     return any(column.name == "manual_review_reasons" for column in rubric.query_columns)
 
 
-def write_review_list(path: Path, rubric: RunRubric, queries: Iterable[pl.DataFrame]) -> None:
+def write_review_list(path: Path, rubric: TestRunRubric, queries: Iterable[pl.DataFrame]) -> None:
     """Writes the flagged queries, worst total first: what to look at, why, and the scores with their reasons.
 
     UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the run, in pieces.
@@ -42,16 +42,18 @@ def write_review_list(path: Path, rubric: RunRubric, queries: Iterable[pl.DataFr
     write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(queries))]))
 
 
-def reviewed_run(folder: Path, summary: Mapping[str, Any], run_id: str, report_url: str = "") -> ReviewedRun | None:
+def reviewed_testrun(
+    folder: Path, summary: Mapping[str, Any], run_id: str, report_url: str = ""
+) -> ReviewedTestRun | None:
     """What a message says of a scored run, out of its folder; None for chat rows."""
     rubric = rubric_of(summary["rubric"])
-    if not isinstance(rubric, RunRubric):
+    if not isinstance(rubric, TestRunRubric):
         return None
     queries = pl.read_parquet(folder / "queries.parquet")
     flagged = _flagged([queries]) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
     (read,) = summary["inputs"]
-    return ReviewedRun(
+    return ReviewedTestRun(
         name=Path(read["name"]).name,
         input_sha256=read["sha256"],
         rubric=rubric.id,
@@ -81,17 +83,17 @@ def _flagged(queries: Iterable[pl.DataFrame]) -> list[Row]:
     return sorted(found, key=lambda row: (row["weighted_total"] or 0.0, row["query_id"]))
 
 
-def _reasons(row: Row, rubric: RunRubric) -> tuple[str, ...]:
+def _reasons(row: Row, rubric: TestRunRubric) -> tuple[str, ...]:
     return tuple(rubric.code_titles[code] for code in row["manual_review_reasons"])
 
 
-def _shown_metrics(rubric: RunRubric) -> list[Metric]:
+def _shown_metrics(rubric: TestRunRubric) -> list[Metric]:
     """The metrics that a query has a score for."""
     columns = {column.name for column in rubric.query_columns}
     return [metric for metric in rubric.metrics if f"{metric.name}_score" in columns]
 
 
-def _cells(row: Row, rubric: RunRubric) -> list[str]:
+def _cells(row: Row, rubric: TestRunRubric) -> list[str]:
     reasons, total = " / ".join(_reasons(row, rubric)), _score(row["weighted_total"])
     cells = [row["query_id"], row["query_text"] or "", row["agent_type"] or "", reasons, total]
     for metric in _shown_metrics(rubric):

@@ -20,9 +20,9 @@ from tasks.files.atomic import write_text
 from tasks.reports.site.charts import Link
 from tasks.reports.site.day_page import alert_examples, day_page
 from tasks.reports.site.overview import overview
-from tasks.reports.site.run_pages import run_page, runs_index
 from tasks.reports.site.scored_days import ScoredDay, scored_days
-from tasks.reports.site.test_run_tables import TestRun, executions_of, queries_of, read_test_runs
+from tasks.reports.site.testrun_pages import testrun_page, testruns_index
+from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns
 from tasks.reports.site.worst_rows import day_rows
 from tasks.warehouse import Warehouse
 
@@ -69,18 +69,18 @@ def _pages(
         rows = day_rows(warehouse, rubric, day.day, alert_examples(day), time_zone)
         intervals.append(rows.mean_interval)
         yield day.page, day_page(rubric, days, position, rows)
-    runs = read_test_runs(warehouse, span)
+    runs = read_testruns(warehouse, span)
     for run in runs:
         files = _files(folder, run)
         yield (
             f"{RUNS_FOLDER}/{run.page}",
-            run_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files),
+            testrun_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files),
         )
-    yield f"{RUNS_FOLDER}/{FIRST_PAGE}", runs_index(runs)
+    yield f"{RUNS_FOLDER}/{FIRST_PAGE}", testruns_index(runs)
     yield FIRST_PAGE, overview(rubric, days, intervals, rows, runs)
 
 
-def _files(folder: Path, run: TestRun) -> list[Link]:
+def _files(folder: Path, run: PublishedTestRun) -> list[Link]:
     """The files of the run's report folder, where that lies beside its page."""
     found = sorted((folder / RUNS_FOLDER).glob(f"*-{run.folder}"))
     return [

@@ -21,9 +21,9 @@ from tasks.reports.site.monitoring_charts import (
     version_changes,
 )
 from tasks.reports.site.pages import page
-from tasks.reports.site.run_pages import run_list
 from tasks.reports.site.scored_days import ScoredDay, earlier_rows
-from tasks.reports.site.test_run_tables import TestRun
+from tasks.reports.site.testrun_pages import testrun_list
+from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.site.wording import ANSWER_GRADE_TITLES, TIER_TITLES, count_text, day_text, tenant_text
 from tasks.reports.site.worst_rows import DayRows
 
@@ -36,10 +36,10 @@ def overview(
     days: Sequence[ScoredDay],
     mean_intervals: Sequence[Interval | None],
     last_rows: DayRows | None,
-    runs: Sequence[TestRun],
+    runs: Sequence[PublishedTestRun],
 ) -> str:
     """The first page; `mean_intervals` belong to `days`, `last_rows` to the last of them."""
-    listed = run_list(runs[:_RUNS], "test-runs/")
+    listed = testrun_list(runs[:_RUNS], "test-runs/")
     if not days or last_rows is None:
         return page("no_days.html", root="", section="overview", title="품질 현황", runs=listed, run_count=len(runs))
     by_day = [

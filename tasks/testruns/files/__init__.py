@@ -1,6 +1,6 @@
 """Test runs from CSV, TSV and XLSX: rows of either layout become executions, or rejects with their reasons.
 
-reader       a file -> RunFile; which rubric scores it
+reader       a file -> TestRunFile; which rubric scores it
 columns      a header -> which cell says what, in the long and in the wide layout
 rows         one row -> its executions; the first thing that is wrong with it rejects the row
 runs         what was read: packed executions by query, and what became of every row
@@ -9,7 +9,7 @@ workbooks    XLSX sheets as rows of text, guarded against what is no workbook an
 
 from __future__ import annotations
 
-from tasks.testruns.files.reader import RUN_FILE_ENDINGS, headers_of, read_run_file
-from tasks.testruns.files.runs import PackedExecution, RowCounts, RunFile
+from tasks.testruns.files.reader import RUN_FILE_ENDINGS, headers_of, read_testrun_file
+from tasks.testruns.files.testruns import PackedExecution, RowCounts, TestRunFile
 
-__all__ = ["RUN_FILE_ENDINGS", "PackedExecution", "RowCounts", "RunFile", "headers_of", "read_run_file"]
+__all__ = ["RUN_FILE_ENDINGS", "PackedExecution", "RowCounts", "TestRunFile", "headers_of", "read_testrun_file"]

@@ -1,4 +1,4 @@
-"""A test-run file becomes a `RunFile`.
+"""A test-run file becomes a `TestRunFile`.
 
 Of a workbook every visible sheet whose header is a test run's is read, in order, as one run; hidden sheets are left
 alone and noted. Sheets must share one layout.
@@ -18,14 +18,14 @@ from scoring.testruns.detection import FileFacts, Layout, agent_type_of, header_
 from scoring.testruns.executions import AgentType
 from tasks.files.csv_reader import BrokenRow, DelimitedText, TextRow
 from tasks.files.discovery import FileIdentity, identity_of
-from tasks.files.gc_pause import without_cycle_search
+from tasks.files.gc_pause import gc_paused
 from tasks.files.rejects import Reject, UnreadableCell
 from tasks.testruns.files.columns import columns_of
 from tasks.testruns.files.rows import RowReader
-from tasks.testruns.files.runs import PackedExecution, RowCounts, RunFile
+from tasks.testruns.files.testruns import PackedExecution, RowCounts, TestRunFile
 
 if TYPE_CHECKING:
-    from tasks.testruns.files.workbooks import RunWorkbook
+    from tasks.testruns.files.workbooks import TestRunWorkbook
 
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
 _RUN_LAYOUTS = (Layout.LONG, Layout.WIDE)
@@ -38,8 +38,8 @@ class _Table(Protocol):
     def rows(self) -> Iterable[TextRow | BrokenRow]: ...
 
 
-@without_cycle_search()
-def read_run_file(path: Path) -> RunFile:
+@gc_paused()
+def read_testrun_file(path: Path) -> TestRunFile:
     """Reads a test run.
 
     Raises:
@@ -76,10 +76,12 @@ def headers_of(path: Path) -> tuple[str, ...]:
     return next((names for names in headers if layout_of(names) in _RUN_LAYOUTS), headers[0] if headers else ())
 
 
-def _workbook(path: Path) -> RunWorkbook:
-    from tasks.testruns.files.workbooks import RunWorkbook  # openpyxl takes longer to import than a small CSV to score
+def _workbook(path: Path) -> TestRunWorkbook:
+    from tasks.testruns.files.workbooks import (
+        TestRunWorkbook,  # openpyxl takes longer to import than a small CSV to score
+    )
 
-    return RunWorkbook(path)
+    return TestRunWorkbook(path)
 
 
 def text_table(path: Path) -> DelimitedText:
@@ -160,9 +162,9 @@ class _Reading:
             reason = f"같은 실행이 앞에 이미 있습니다: {run}문항 {query_id}, 방/반복 {round_}."
             raise UnreadableCell("방/반복", "duplicate_execution", reason)
 
-    def run_file(self, path: Path, identity: FileIdentity) -> RunFile:
+    def run_file(self, path: Path, identity: FileIdentity) -> TestRunFile:
         excluded, rejected = len(self._excluded), len(self._rejects)
-        return RunFile(
+        return TestRunFile(
             identity=identity,
             layout=next(iter(self._layouts)),
             facts=FileFacts(path.name, tuple(self._headers), has_accuracy_checks=self._has_checks),

@@ -13,7 +13,7 @@ from scoring.testruns.detection import agent_type_named
 from scoring.testruns.executions import AgentType, LatencyClass, Round
 from tasks.files.rejects import UnreadableCell
 from tasks.testruns.files.columns import Columns
-from tasks.testruns.files.runs import LONG_TEXTS
+from tasks.testruns.files.testruns import LONG_TEXTS
 
 _LONGEST_MISSING = 5
 _SHOWN = 30

@@ -90,7 +90,7 @@ class Sheet:
             yield rest
 
 
-class RunWorkbook:
+class TestRunWorkbook:
     """An open workbook; use it in a `with` block.
 
     Raises:
@@ -106,7 +106,7 @@ class RunWorkbook:
         visible = (sheet for sheet in self._book.worksheets if sheet.sheet_state == "visible")
         self._sheets = [Sheet(path, sheet) for sheet in visible]
 
-    def __enter__(self) -> RunWorkbook:
+    def __enter__(self) -> TestRunWorkbook:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

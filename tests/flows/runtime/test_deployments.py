@@ -76,11 +76,11 @@ class Service:
         """Returns when a run works on the step of that name."""
         steps = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
 
-        def begun() -> bool | None:
+        def require_started() -> bool | None:
             found = self.client.read_task_runs(flow_run_filter=steps)
             return any(one.name == name and one.state and one.state.is_running() for one in found) or None
 
-        eventually(begun, f"the step '{name}' begins")
+        eventually(require_started, f"the step '{name}' begins")
 
 
 def eventually(look: Callable[[], T | None], what: str) -> T:

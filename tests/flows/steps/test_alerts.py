@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from flows.backfill import backfill
 from flows.nightly import NightlyOutcome, nightly
-from flows.steps.alerts import Saying, announce, announce_days, news_of
+from flows.steps.alerts import PendingNotification, announce, announce_days, digest_of
 from flows.steps.day import score_day
 from flows.test_runs import score_inbox
 from scoring.alerting.failure_messages import quiet_message
@@ -265,7 +265,7 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(QA, "not-an-address-but-secret")
-    told = announce(settings, [Saying("", lambda route, keys: quiet_message(DAY, DAY, 1, 1))])
+    told = announce(settings, [PendingNotification("", lambda route, keys: quiet_message(DAY, DAY, 1, 1))])
     assert told.waiting == 1
     assert told.problems == (
         f"alerts: route qa: environment variable {QA} holds no address of a webhook; 1 messages wait for the next run",
@@ -278,7 +278,7 @@ def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: Fake
     sunday = date(2026, 2, 15)
     scored(settings, DAY)
     with closing(Outbox(settings.state_url)) as outbox:  # the day's facts were told long ago
-        outbox.put("qa", "", news_of(settings, DAY).messages(RouteFilter(), set()), datetime(2026, 1, 1, tzinfo=UTC))
+        outbox.put("qa", "", digest_of(settings, DAY).messages(RouteFilter(), set()), datetime(2026, 1, 1, tzinfo=UTC))
         for letter in outbox.waiting():
             outbox.sent(letter, datetime(2026, 1, 1, tzinfo=UTC), "")
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [refused(2 * 24 * 60), best(2 * 24 * 60)])

@@ -11,7 +11,7 @@ from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelled, Cancelling, Crashed, Failed
 
 from flows.nightly import nightly
-from flows.steps.failure_hooks import tell_of_end, tell_without_flow
+from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
 from scoring.errors import UsageError
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
@@ -60,7 +60,7 @@ def test_tell_of_end_tells_once_of_a_state_that_another_process_reports(
 ) -> None:
     run = FlowRun(flow_id=uuid4(), name="a night", parameters={"settings": settings, "day": str(DAY)})
     for _ in range(2):  # a worker may see a cancellation twice
-        tell_of_end(nightly, run, state)
+        notify_flow_end(nightly, run, state)
     (message,) = slack.posted
     assert told in message.text
     assert str(state.message) in message.shown
@@ -119,6 +119,6 @@ def test_a_wrong_file_of_settings_is_told_once_a_day(
 ) -> None:
     monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
     for _ in range(2):
-        tell_without_flow("nightly", UsageError("settings are wrong: warehous"))
+        notify_without_flow("nightly", UsageError("settings are wrong: warehous"))
     (failure,) = slack.posted
     assert "settings are wrong: warehous" in failure.shown

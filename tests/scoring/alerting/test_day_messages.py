@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.alerting.day_messages import day_messages, heard, incident_key
+from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.facts import ROWS_REJECTED, AlertFact
 from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import Example, Message, fact_key
@@ -198,7 +198,7 @@ def test_a_tenant_may_have_any_name() -> None:
 
 def test_a_resolved_fact_has_a_key_of_its_own() -> None:
     facts = facts_of(today(answer_failed=60))
-    (risen,) = heard(RouteFilter(), [one for one in incidents(LAST, facts[LAST], facts, RUBRIC) if one.pages])
+    (risen,) = visible_to(RouteFilter(), [one for one in incidents(LAST, facts[LAST], facts, RUBRIC) if one.pages])
     assert incident_key(replace(risen, state="resolved")) != incident_key(risen)
 
 

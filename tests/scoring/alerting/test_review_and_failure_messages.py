@@ -6,16 +6,16 @@ from datetime import date
 import pytest
 
 from scoring.alerting.failure_messages import (
-    DeadLetter,
-    EndedFlow,
+    ExpiredMessage,
+    FlowFailure,
     FlowState,
-    dead_letters_message,
+    expired_message,
     failure_message,
     quiet_message,
 )
 from scoring.alerting.messages import Message
 from scoring.alerting.readable import readable
-from scoring.alerting.review_messages import ReviewedQuery, ReviewedRun, review_message
+from scoring.alerting.review_messages import ReviewedQuery, ReviewedTestRun, review_message
 from scoring.alerting.routing import RouteFilter
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
@@ -23,7 +23,7 @@ QUERIES = tuple(
     ReviewedQuery(f"Q-{number}", f"질의 {number} 010-1234-5678", number / 10, ("정확성 2점 이하",))
     for number in range(8)
 )
-RUN = ReviewedRun(
+RUN = ReviewedTestRun(
     name="plan_agent_1.csv",
     input_sha256="ab" * 32,
     rubric="aqb-1.2",
@@ -41,7 +41,7 @@ RUN = ReviewedRun(
     report="data/reports/test-runs/plan_agent_1-abababab/report.md",
     run_id="0f3a",
 )
-FLOW = EndedFlow(
+FLOW = FlowFailure(
     flow="nightly",
     run_name="nightly 2026-03-13",
     run_id="0f3a",
@@ -167,8 +167,8 @@ def test_a_quiet_week_is_one_line_with_its_last_day_as_key() -> None:
 
 
 def test_dead_letters_are_listed_all() -> None:
-    letters = [DeadLetter(n, "ops", f"알림 {n}", date(2026, 3, 2), "invalid_payload") for n in range(300)]
-    parts = dead_letters_message(letters)
+    letters = [ExpiredMessage(n, "ops", f"알림 {n}", date(2026, 3, 2), "invalid_payload") for n in range(300)]
+    parts = expired_message(letters)
     for part in parts:
         assert_taken_by_slack(part)
     text = "\n".join(readable(part.blocks) for part in parts)
@@ -178,4 +178,4 @@ def test_dead_letters_are_listed_all() -> None:
 
 
 def test_without_dead_letters_there_is_nothing_to_say() -> None:
-    assert dead_letters_message([]) == []
+    assert expired_message([]) == []

@@ -24,8 +24,8 @@ from scoring.chat.sql_tables import (
     crosstab_query,
     excluded_query,
     failure_types_query,
-    fates_query,
     kpis_query,
+    outcome_counts_query,
     rejected_query,
     rows_query,
     scores_query,
@@ -106,7 +106,7 @@ def local_excluded(local_outcome: ScoredRows) -> list[Row]:
 
 def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
     rejects, exclusions = RUBRIC.rejects, RUBRIC.exclusions
-    fates = asked(fates_query("staged"), staged=(staged_schema(RUBRIC), staged_rows))
+    fates = asked(outcome_counts_query("staged"), staged=(staged_schema(RUBRIC), staged_rows))
     by_rule: Counter[int | None] = Counter()
     for fate in fates:  # one for each rule and tenant
         by_rule[fate[UNSCORED_BY.name]] += fate["row_count"]

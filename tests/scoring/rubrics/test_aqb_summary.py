@@ -11,7 +11,7 @@ import pytest
 from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.targets import nearest_rank
 from scoring.testruns.executions import AgentType, Execution, Round
-from scoring.testruns.rubric import RunSummary, ScoredQuery
+from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 OPTIONS = RUBRIC.chosen({})
 
@@ -41,7 +41,7 @@ def move(query_id: str = "M-1", used: str = "A", **fields: Any) -> Execution:
     return plan(query_id, used, **{"agent_type": AgentType.MOVE, **fields})
 
 
-def run(*executions: Execution) -> tuple[list[ScoredQuery], RunSummary]:
+def run(*executions: Execution) -> tuple[list[ScoredQuery], TestRunSummary]:
     by_query: dict[str, list[Execution]] = {}
     for one in executions:
         by_query.setdefault(one.query_id, []).append(one)
@@ -49,7 +49,7 @@ def run(*executions: Execution) -> tuple[list[ScoredQuery], RunSummary]:
     return queries, RUBRIC.summarise(queries, OPTIONS)
 
 
-def summary(*executions: Execution) -> RunSummary:
+def summary(*executions: Execution) -> TestRunSummary:
     return run(*executions)[1]
 
 

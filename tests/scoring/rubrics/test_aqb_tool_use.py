@@ -15,7 +15,7 @@ from scoring.testruns.executions import AgentType, Execution, Round, reading_of
 PERIOD = "RESUME_PERIOD"
 
 
-def used_by(agent: AgentType, *ui_values: object, **fields: Any) -> ToolUse:
+def tool_usage_of(agent: AgentType, *ui_values: object, **fields: Any) -> ToolUse:
     raw = json.dumps({"assistantMessage": "답", "dataUIList": [{"uiValue": value} for value in ui_values]})
     given = {"query_id": "Q", "round": Round(1, 1), "agent_type": agent, "raw_json": raw, **fields}
     return tool_use(reading_of(Execution(**given)))
@@ -24,15 +24,15 @@ def used_by(agent: AgentType, *ui_values: object, **fields: Any) -> ToolUse:
 def filters(expected: str, *used: str, columns: tuple[str, ...] = ()) -> ToolUse:
     condition = quote(json.dumps([{"filterType": name} for name in used]))
     url = f"/grid?columnVisibility={quote(json.dumps(columns))}&condition={condition}"
-    return used_by(AgentType.APPLICANT_MANAGEMENT, {"buttonUrl": url}, expected_filters=expected)
+    return tool_usage_of(AgentType.APPLICANT_MANAGEMENT, {"buttonUrl": url}, expected_filters=expected)
 
 
 def datakeys(expected: str, *used: str) -> ToolUse:
-    return used_by(AgentType.PLAN, *({"value": {"dataKey": key}} for key in used), expected_datakeys=expected)
+    return tool_usage_of(AgentType.PLAN, *({"value": {"dataKey": key}} for key in used), expected_datakeys=expected)
 
 
 def page(expected: str, *urls: str, **fields: Any) -> ToolUse:
-    return used_by(AgentType.MOVE, *({"buttonUrl": url} for url in urls), expected_url=expected, **fields)
+    return tool_usage_of(AgentType.MOVE, *({"buttonUrl": url} for url in urls), expected_url=expected, **fields)
 
 
 @pytest.mark.parametrize(
@@ -107,19 +107,19 @@ def test_a_column_that_is_not_shown_is_missing() -> None:
 
 
 def test_a_failed_answer_used_nothing() -> None:
-    use = used_by(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_datakeys="A", error="timeout")
+    use = tool_usage_of(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_datakeys="A", error="timeout")
     assert use.grade is MappingGrade.NONE
     assert use.used == ()
 
 
 def test_the_checks_of_an_expected_result_name_tools_too() -> None:
     checks = '1) dataUIList 내 formType 값이 "ACTION"인 항목이 존재하는가\n2) 해당 항목의 value 내 dataKey 값이 "A"인가'
-    assert used_by(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_text=checks).grade is MappingGrade.EXACT
+    assert tool_usage_of(AgentType.PLAN, {"value": {"dataKey": "A"}}, expected_text=checks).grade is MappingGrade.EXACT
     path = json.dumps({"accuracyChecks": [{"path": "dataUIList[0].uiValue.dataKey", "op": "eq", "value": "A"}]})
-    assert used_by(AgentType.PLAN, {"dataKey": "B"}, criteria_json=path).grade is MappingGrade.NONE
+    assert tool_usage_of(AgentType.PLAN, {"dataKey": "B"}, criteria_json=path).grade is MappingGrade.NONE
     check = "@check filterType=PATRIOT"
     url = {"filterType": "PATRIOT"}
-    assert used_by(AgentType.APPLICANT_MANAGEMENT, url, expected_text=check).grade is MappingGrade.EXACT
+    assert tool_usage_of(AgentType.APPLICANT_MANAGEMENT, url, expected_text=check).grade is MappingGrade.EXACT
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from scoring.rubrics.aqb import thresholds as aqb
 from scoring.rubrics.aqb.prompts import CONCLUSIONS, SEMANTIC
 from scoring.rubrics.recruit_agent import thresholds as recruit
 from scoring.rubrics.recruit_agent.prompts import INTENT
-from scoring.testruns.rubric import RunRubric
+from scoring.testruns.rubric import TestRunRubric
 
-PROMPTS = [prompt for rubric in rubrics().values() if isinstance(rubric, RunRubric) for prompt in rubric.prompts]
+PROMPTS = [prompt for rubric in rubrics().values() if isinstance(rubric, TestRunRubric) for prompt in rubric.prompts]
 TWO_ANSWERS = {"query": "몇 명이야?", "answers": ["3명입니다", "네 명입니다"]}
 
 

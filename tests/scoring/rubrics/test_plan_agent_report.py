@@ -11,7 +11,7 @@ import pytest
 
 from scoring.rubrics.plan_agent import RUBRIC
 from scoring.testruns.executions import Execution, Round
-from scoring.testruns.rubric import RunSummary, ScoredQuery
+from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 OPTIONS = RUBRIC.chosen({})
 EXPECTED = 'assistantMessage에 "기간"이 언급되어 있는가\ndataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가'
@@ -42,7 +42,7 @@ def reported(*queries: ScoredQuery, name: str = "plan_agent_sample.csv") -> str:
     return RUBRIC.report(name, queries, summary_of(queries), OPTIONS)
 
 
-def summary_of(queries: Sequence[ScoredQuery]) -> RunSummary:
+def summary_of(queries: Sequence[ScoredQuery]) -> TestRunSummary:
     return RUBRIC.summarise(queries, OPTIONS)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.rubrics.plan_agent import RUBRIC
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
-from scoring.testruns.rubric import RunSummary, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import ScoredExecution, ScoredQuery, TestRunSummary
 
 NESTED = RUBRIC.chosen({})
 DIRECT = RUBRIC.chosen({"value_lookup": "direct"})
@@ -53,7 +53,7 @@ def test_a_reason_rounds_half_away_from_zero() -> None:
     assert "통과율 0.13," in scored(passing(1, 8)).scores["accuracy"].reason
 
 
-def summary_of(*queries: ScoredQuery) -> RunSummary:
+def summary_of(*queries: ScoredQuery) -> TestRunSummary:
     return RUBRIC.summarise(queries, NESTED)
 
 

@@ -10,7 +10,7 @@ import pytest
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
 from scoring.testruns.executions import Execution, Round
-from scoring.testruns.rubric import RunSummary, ScoredQuery
+from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 OPTIONS = RUBRIC.chosen({})
 SILENT = [status for status in VerdictStatus if status is not VerdictStatus.OK]
@@ -35,7 +35,7 @@ def answered(verdict: Verdict) -> ScoredQuery:
     return RUBRIC.score_query([run()], OPTIONS, {request(run()).key: verdict})
 
 
-def summary_of(*queries: ScoredQuery) -> RunSummary:
+def summary_of(*queries: ScoredQuery) -> TestRunSummary:
     return RUBRIC.summarise(queries, OPTIONS)
 
 

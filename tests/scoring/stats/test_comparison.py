@@ -7,25 +7,27 @@ from collections.abc import Mapping
 import pytest
 
 from scoring.errors import UsageError
-from scoring.stats.comparison import Comparison, QueryScores, RunScores, compare_runs, conditions
+from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns, conditions
 
 TITLES = {"accuracy": "정확성", "speed": "속도"}
 
 
-def run(scores: Mapping[str, Mapping[str, float | None]], version: str = "1", rubric: str = "plan-agent") -> RunScores:
+def run(
+    scores: Mapping[str, Mapping[str, float | None]], version: str = "1", rubric: str = "plan-agent"
+) -> TestRunScores:
     """A run whose queries all have the same text."""
     queries = {
         query_id: QueryScores("질의", {"accuracy": None, "speed": None, **of}) for query_id, of in scores.items()
     }
-    return RunScores("run", rubric, version, queries)
+    return TestRunScores("run", rubric, version, queries)
 
 
-def accuracies(*values: float) -> RunScores:
+def accuracies(*values: float) -> TestRunScores:
     return run({f"Q{place}": {"accuracy": value} for place, value in enumerate(values)})
 
 
-def compared(base: RunScores, candidate: RunScores) -> Comparison:
-    return compare_runs(base, candidate, TITLES)
+def compared(base: TestRunScores, candidate: TestRunScores) -> Comparison:
+    return compare_testruns(base, candidate, TITLES)
 
 
 def test_only_queries_scored_on_both_sides_count() -> None:
@@ -48,9 +50,9 @@ def test_the_worst_query_stands_first() -> None:
 
 
 def test_a_query_is_judged_by_its_total_where_there_is_one() -> None:
-    before = RunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 5, "weighted_total": 3})})
-    after = RunScores("b", "r", "1", {"Q": QueryScores("", {"accuracy": 0, "weighted_total": 4})})
-    found = compare_runs(before, after, {"accuracy": "정확성", "weighted_total": "종합"})
+    before = TestRunScores("a", "r", "1", {"Q": QueryScores("", {"accuracy": 5, "weighted_total": 3})})
+    after = TestRunScores("b", "r", "1", {"Q": QueryScores("", {"accuracy": 0, "weighted_total": 4})})
+    found = compare_testruns(before, after, {"accuracy": "정확성", "weighted_total": "종합"})
     assert [one.change for one in found.better] == [1]
     assert found.worse == ()
 
@@ -82,7 +84,7 @@ def test_runs_of_different_rubrics_are_not_compared() -> None:
 
 def test_another_version_and_another_wording_are_noticed() -> None:
     base = run({"A": {}, "B": {}})
-    reworded = RunScores(
+    reworded = TestRunScores(
         "b", "plan-agent", "2", {**base.queries, "B": QueryScores("다른 질의", base.queries["B"].scores)}
     )
     found = compared(base, reworded)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tasks.alerts.delivery import Delivered, deliver
-from tasks.alerts.outbox import LEASE, Letter, Outbox
+from tasks.alerts.outbox import LEASE, Outbox, OutboxMessage
 from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack, Fault
 from tests.tasks.alerts.conftest import NIGHT, Hands, message
@@ -35,7 +35,7 @@ def posts(slack: FakeSlack) -> dict[str, Post]:
 def send(outbox: Outbox, posts: dict[str, Post], hands: Hands) -> Send:
     """One delivery, holding nothing back unless told."""
 
-    def run(held: Callable[[Letter], bool] = lambda letter: False) -> Delivered:
+    def run(held: Callable[[OutboxMessage], bool] = lambda letter: False) -> Delivered:
         return deliver(outbox, posts, held, hands.clock)
 
     return run
@@ -204,7 +204,7 @@ def test_after_three_days_a_message_is_a_dead_letter_until_somebody_revives_it(
     assert [(letter.text, letter.last_error) for letter in outbox.dead()] == [("소식 a", "HTTP 500 server_error")]
     put(outbox, "a")
     assert outbox.waiting() == []  # a rerun does not bring it back
-    assert outbox.revive(hands.now) == 1
+    assert outbox.requeue(hands.now) == 1
     send()
     assert slack.texts() == ["소식 a"]
 

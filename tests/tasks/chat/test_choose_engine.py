@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from scoring.errors import UsageError
-from tasks.chat.choose_engine import scores_inside
+from tasks.chat.choose_engine import uses_pushdown
 from tasks.config.settings import MonitoringSettings, Settings
 
 VIEW, DATASET = "bigquery://team.chat.rows", "bigquery://team/aqb"
@@ -16,14 +16,14 @@ def settings(source: str, warehouse: str, engine: Literal["auto", "local", "bigq
 
 
 def test_rows_are_scored_where_they_and_their_tables_are() -> None:
-    assert scores_inside(settings(VIEW, DATASET, "auto"))
-    assert scores_inside(settings(VIEW, DATASET, "bigquery"))
+    assert uses_pushdown(settings(VIEW, DATASET, "auto"))
+    assert uses_pushdown(settings(VIEW, DATASET, "bigquery"))
     for source, warehouse in ((VIEW, "data/warehouse"), ("data/rows", DATASET), ("data/rows", "data/warehouse")):
-        assert not scores_inside(settings(source, warehouse, "auto"))
+        assert not uses_pushdown(settings(source, warehouse, "auto"))
 
 
 def test_this_machine_scores_what_it_is_told_to() -> None:
-    assert not scores_inside(settings(VIEW, DATASET, "local"))
+    assert not uses_pushdown(settings(VIEW, DATASET, "local"))
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def test_this_machine_scores_what_it_is_told_to() -> None:
 )
 def test_scoring_inside_bigquery_what_is_not_there_is_refused(source: str, warehouse: str, named: str) -> None:
     with pytest.raises(UsageError) as refused:
-        scores_inside(settings(source, warehouse, "bigquery"))
+        uses_pushdown(settings(source, warehouse, "bigquery"))
     assert named in str(refused.value)

@@ -11,7 +11,7 @@ import pytest
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_window, days_between
 from tasks.chat.local_engine import score_chat_rows
-from tasks.chat.recompute_alerts import write_later_alerts
+from tasks.chat.recompute_alerts import recompute_later_alerts
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts, write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
@@ -44,7 +44,7 @@ def score(warehouse: FolderWarehouse, source: Path, day: date, rubric: RowRubric
         )
         write_scored_day(warehouse, day, outcome)
     write_alerts(warehouse, day, rubric, outcome.counts.rejected)
-    write_later_alerts(warehouse, day, rubric)
+    recompute_later_alerts(warehouse, day, rubric)
 
 
 def alerts(warehouse: FolderWarehouse) -> dict[date, bytes]:

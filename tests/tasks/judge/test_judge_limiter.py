@@ -61,9 +61,9 @@ def test_bad_news_is_believed_at_once_and_good_news_slowly() -> None:
     ticket = bucket.take(0)
     assert isinstance(ticket, Ticket)
     level = bucket.requests.level
-    bucket.heed(Feedback(ticket, {"requests": level + 10}))
+    bucket.apply_feedback(Feedback(ticket, {"requests": level + 10}))
     assert bucket.requests.level == pytest.approx(level + 1)
-    bucket.heed(Feedback(ticket, {"requests": level - 5}))
+    bucket.apply_feedback(Feedback(ticket, {"requests": level - 5}))
     assert bucket.requests.level == pytest.approx(level - 5)
 
 
@@ -74,7 +74,7 @@ def test_the_same_bad_news_from_many_calls_in_flight_counts_once() -> None:
     assert len(tickets) > 5
     before = bucket.requests.level
     for ticket in tickets:  # somebody else took 20 before the first of them
-        bucket.heed(Feedback(ticket, {"requests": ticket.taken["requests"].level - 20}))
+        bucket.apply_feedback(Feedback(ticket, {"requests": ticket.taken["requests"].level - 20}))
     assert bucket.requests.level == pytest.approx(before - 20)
 
 
@@ -84,7 +84,7 @@ def test_a_refusal_empties_the_bucket_that_it_names_and_stops_all_for_its_time()
     ticket = bucket.take(10)
     assert isinstance(ticket, Ticket)
     requests = bucket.requests.level
-    bucket.heed(Feedback(ticket, refused="tokens", retry_after_s=2.5))
+    bucket.apply_feedback(Feedback(ticket, refused="tokens", retry_after_s=2.5))
     assert (bucket.tokens.level, bucket.requests.level) == (0, requests)
     assert bucket.take(10) == 2.5
     bucket.advance(bucket.at + 2.51)
@@ -97,7 +97,7 @@ def test_tokens_are_settled_by_usage_where_no_header_tells() -> None:
     ticket = bucket.take(500)
     assert isinstance(ticket, Ticket)
     level = bucket.tokens.level
-    bucket.heed(Feedback(ticket, tokens_used=800))
+    bucket.apply_feedback(Feedback(ticket, tokens_used=800))
     assert bucket.tokens.level == level - 300
 
 
@@ -128,7 +128,7 @@ def test_whatever_an_endpoint_says_no_more_than_twice_the_rate_goes_out(
         while isinstance(ticket := bucket.take(1), Ticket):
             sent += 1
             told = Feedback(ticket, refused="requests") if refused else Feedback(ticket, {"requests": remaining})
-            bucket.heed(told)
+            bucket.apply_feedback(told)
     assert sent <= 20 * (bucket.at - started + 0.1) + 1
 
 

@@ -10,9 +10,9 @@ import pytest
 from scoring.errors import InputError, UsageError
 from scoring.stats.agreement import Agreement, Pair, agreements
 from tasks.chat.tables import write_scored_day
-from tasks.reports.markdown.run_input import trust_section
+from tasks.reports.markdown.testrun_input import trust_section
 from tasks.review.labels import Label
-from tasks.review.pairing import labelled_rows, labelled_runs
+from tasks.review.pairing import labelled_rows, labelled_testruns
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.testruns.trusted_metrics import AGREEMENTS, untrusted_metrics, write_agreements
 from tasks.warehouse import Warehouse, open_warehouse
@@ -33,7 +33,7 @@ def label(metric: str = "accuracy", points: str = "4", round_: str = "1/1", **wh
 
 
 def paired(run: ScoredFolder, *labels: Label) -> list[tuple[str, float, float]]:
-    pairs = labelled_runs(labels, [run], Path("labels.csv")).pairs
+    pairs = labelled_testruns(labels, [run], Path("labels.csv")).pairs
     return [(pair.metric, pair.score, pair.label) for pair in pairs]
 
 
@@ -69,7 +69,7 @@ def test_a_label_of_nothing_is_refused(run: ScoredFolder, wrong: Label, problem:
 
 def test_runs_of_one_file_cannot_be_told_apart(run: ScoredFolder) -> None:
     with pytest.raises(UsageError, match="same file"):
-        labelled_runs([label()], [run, run], Path("labels.csv"))
+        labelled_testruns([label()], [run, run], Path("labels.csv"))
 
 
 @pytest.fixture(scope="module")

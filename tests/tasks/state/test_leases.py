@@ -14,7 +14,7 @@ import pytest
 from scoring.errors import StorageError
 from tasks.state.leases import Leases
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.locks import in_turn, working_alone
+from tasks.warehouse.locks import exclusive, serialized
 
 SHORT_S = 1.0
 
@@ -115,7 +115,7 @@ def test_of_many_that_want_a_name_at_once_each_gets_it_once_alone(state_url: str
 def test_a_warehouse_elsewhere_is_worked_on_alone_by_lease(state_url: str, tmp_path: Path) -> None:
     warehouse = ElsewhereWarehouse(tmp_path)
     leases = Leases(state_url)
-    with working_alone(warehouse, state_url, "monitoring-2026-02-13") as folder:
+    with exclusive(warehouse, state_url, "monitoring-2026-02-13") as folder:
         assert folder == tmp_path / "monitoring-2026-02-13"
     assert leases.alive(["monitoring-2026-02-13"]) == set()
     leases.close()
@@ -125,9 +125,9 @@ def test_a_folder_needs_no_lease(tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path)
     nowhere = "sqlite:////nowhere/state.db"
     with (
-        working_alone(warehouse, nowhere, "day"),
-        in_turn(warehouse, nowhere, "alerts"),
+        exclusive(warehouse, nowhere, "day"),
+        serialized(warehouse, nowhere, "alerts"),
         pytest.raises(StorageError, match="another run"),
-        working_alone(warehouse, nowhere, "day"),
+        exclusive(warehouse, nowhere, "day"),
     ):
         pass

@@ -13,9 +13,9 @@ import pytest
 
 from scoring.errors import UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
-from tasks.reports.testrun_folder import write_run_folder
-from tasks.testruns.files import read_run_file
-from tasks.testruns.scoring import RunChoices, ScoredRun, judge_requests, plan_of, score_run
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.scoring import ScoredTestRun, TestRunChoices, judge_requests, plan_of, score_testrun
 from tests.builders.testruns import (
     LONG_HEADER,
     WIDE_HEADER,
@@ -27,7 +27,7 @@ from tests.builders.testruns import (
     write_xlsx,
 )
 
-TOY = RunChoices(rubric="toy")
+TOY = TestRunChoices(rubric="toy")
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +50,12 @@ def long_file(tmp_path: Path) -> Path:
     return write_csv(tmp_path / "run.csv", rows)
 
 
-def scored(path: Path, choices: RunChoices = TOY, **options: Any) -> ScoredRun:
-    return score_run(plan_of(read_run_file(path), choices, options), {})
+def scored(path: Path, choices: TestRunChoices = TOY, **options: Any) -> ScoredTestRun:
+    return score_testrun(plan_of(read_testrun_file(path), choices, options), {})
 
 
 def test_a_fifth_rubric_scores_a_file(long_file: Path, tmp_path: Path) -> None:
-    summary = write_run_folder(tmp_path / "out", scored(long_file), long_file)
+    summary = write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
     table = pl.read_parquet(tmp_path / "out" / "scores.parquet")
     assert table.columns == [
         *("run_id", "item_id", "query_id", "round", "query_text", "agent_type", "failed", "latency_s", "latency_class"),
@@ -72,7 +72,7 @@ def test_a_fifth_rubric_scores_a_file(long_file: Path, tmp_path: Path) -> None:
 
 
 def test_every_file_of_the_folder_is_there(long_file: Path, tmp_path: Path) -> None:
-    summary = write_run_folder(tmp_path / "out", scored(long_file), long_file)
+    summary = write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written == {
         *("scores.parquet", "queries.parquet", "rejected.parquet", "scores.json", "scores.xlsx", "report.md"),
@@ -90,13 +90,13 @@ def test_every_file_of_the_folder_is_there(long_file: Path, tmp_path: Path) -> N
 
 def test_the_same_file_gives_the_same_bytes(long_file: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        write_run_folder(tmp_path / name, scored(long_file), long_file)
+        write_testrun_folder(tmp_path / name, scored(long_file), long_file)
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
 def test_the_workbook_of_a_text_file_starts_with_its_rows_as_text(long_file: Path, tmp_path: Path) -> None:
-    write_run_folder(tmp_path / "out", scored(long_file), long_file)
+    write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
     book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
     assert book.sheetnames == ["입력", "실행별 점수", "문항별 점수", "점수 요약", "열 설명", "거부한 행"]
     assert [cell.value for cell in book["입력"][1]] == LONG_HEADER
@@ -109,27 +109,27 @@ def test_the_workbook_of_a_text_file_starts_with_its_rows_as_text(long_file: Pat
 
 def test_the_workbook_of_a_workbook_keeps_its_sheets_and_adds_tabs(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "run.xlsx", {"내 시트": [WIDE_HEADER, wide_row()], "메모": [["메모"]]})
-    write_run_folder(tmp_path / "out", scored(path), path)
+    write_testrun_folder(tmp_path / "out", scored(path), path)
     book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
     assert book.sheetnames == ["내 시트", "메모", "실행별 점수", "문항별 점수", "점수 요약", "열 설명"]
     assert [cell.value for cell in book["내 시트"][1]] == WIDE_HEADER
 
 
 def test_a_question_is_asked_once_and_its_verdict_scores_every_answer_like_it(long_file: Path) -> None:
-    plan = plan_of(read_run_file(long_file), TOY, {})
+    plan = plan_of(read_testrun_file(long_file), TOY, {})
     requests = list(judge_requests(plan))
     assert [request.material["answer"] for request in requests] == ["네, 준비했어요.", "네"]
     verdicts = {
         requests[0].key: Verdict(VerdictStatus.OK, {"points": 4}),
         requests[1].key: Verdict(VerdictStatus.REFUSED),
     }
-    run = score_run(plan, verdicts)
+    run = score_testrun(plan, verdicts)
     liked = [[one.scores["liked"].points for one in query.executions] for query in run.queries]
     assert (liked, run.questions) == ([[4, None], [4]], {"ok": 1, "refused": 1})
 
 
 def test_without_a_judge_its_scores_are_null_and_counted(long_file: Path, tmp_path: Path) -> None:
-    summary = write_run_folder(tmp_path / "out", scored(long_file), long_file)
+    summary = write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
     assert summary["judge"] | {"questions": 2, "by_status": {"no_judge": 2}} == summary["judge"]
     assert pl.read_parquet(tmp_path / "out" / "scores.parquet")["liked_score"].to_list() == [None] * 3
 
@@ -146,24 +146,24 @@ def test_scored_executions_hold_no_long_texts(long_file: Path) -> None:
 def test_options_stand_above_settings_and_in_the_version(
     long_file: Path, given: dict[str, str], settings: dict[str, Any], version: str
 ) -> None:
-    assert scored(long_file, RunChoices("toy", options=given), **settings).plan.rubric_version == version
+    assert scored(long_file, TestRunChoices("toy", options=given), **settings).plan.rubric_version == version
 
 
 @pytest.mark.parametrize(
     ("choices", "says"),
     [
-        (RunChoices("toy", options={"wide": "1"}), "no option 'wide'"),
-        (RunChoices("toy", options={"long": "x"}), "no value of long"),
-        (RunChoices("nothing"), "no rubric 'nothing'"),
-        (RunChoices("ola-monitoring"), "scores chat rows"),
-        (RunChoices(), "nothing tells which rubric"),
-        (RunChoices("toy", agent_type="robot"), "no agent type 'robot'"),
-        (RunChoices("aqb-1.2"), "nothing tells which agent"),
+        (TestRunChoices("toy", options={"wide": "1"}), "no option 'wide'"),
+        (TestRunChoices("toy", options={"long": "x"}), "no value of long"),
+        (TestRunChoices("nothing"), "no rubric 'nothing'"),
+        (TestRunChoices("ola-monitoring"), "scores chat rows"),
+        (TestRunChoices(), "nothing tells which rubric"),
+        (TestRunChoices("toy", agent_type="robot"), "no agent type 'robot'"),
+        (TestRunChoices("aqb-1.2"), "nothing tells which agent"),
     ],
 )
-def test_a_wrong_choice_is_wrong_usage(long_file: Path, choices: RunChoices, says: str) -> None:
+def test_a_wrong_choice_is_wrong_usage(long_file: Path, choices: TestRunChoices, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        plan_of(read_run_file(long_file), choices, {})
+        plan_of(read_testrun_file(long_file), choices, {})
 
 
 def test_the_order_of_rows_changes_no_score(tmp_path: Path) -> None:
@@ -171,6 +171,6 @@ def test_the_order_of_rows_changes_no_score(tmp_path: Path) -> None:
     tables = []
     for name, ordered in (("a", rows), ("b", rows[::-1])):
         path = write_csv(tmp_path / f"{name}.csv", [LONG_HEADER, *ordered])
-        write_run_folder(tmp_path / name, scored(path), path)
+        write_testrun_folder(tmp_path / name, scored(path), path)
         tables.append(pl.read_parquet(tmp_path / name / "scores.parquet").sort("query_id", "round"))
     assert tables[0].equals(tables[1])

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from scoring.alerting.readable import readable
-from scoring.alerting.review_messages import ReviewedRun, review_message
+from scoring.alerting.review_messages import ReviewedTestRun, review_message
 from scoring.alerting.routing import RouteFilter
-from tasks.reports.markdown.review_list import REVIEW_LIST, reviewed_run
-from tasks.reports.testrun_folder import write_run_folder
-from tasks.testruns.files import read_run_file
-from tasks.testruns.scoring import RunChoices, plan_of, score_run
+from tasks.reports.markdown.review_list import REVIEW_LIST, reviewed_testrun
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 from tests.builders.testruns import WIDE_HEADER, raw, wide_row, write_csv
 
 GOOD = {"1차 답변 raw": raw("총 10명입니다."), "1차 답변": "총 10명입니다.", "1차 답변 시간(초)": "3"}
@@ -22,8 +22,8 @@ FAILED = {"1차 답변 raw": "", "1차 답변": "", "1차 응답 상태": "실�
 
 def scored_folder(tmp_path: Path, rows: list[list[str]], rubric: str = "aqb-1.2") -> tuple[Path, dict[str, Any]]:
     path = write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, *rows])
-    scored = score_run(plan_of(read_run_file(path), RunChoices(rubric=rubric), {}), {})
-    return tmp_path / "out", write_run_folder(tmp_path / "out", scored, path)
+    scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices(rubric=rubric), {}), {})
+    return tmp_path / "out", write_testrun_folder(tmp_path / "out", scored, path)
 
 
 def review_list(folder: Path) -> list[dict[str, str]]:
@@ -32,8 +32,8 @@ def review_list(folder: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
 
 
-def reviewed(folder: Path, summary: dict[str, Any]) -> ReviewedRun:
-    run = reviewed_run(folder, summary, "0f3a")
+def reviewed(folder: Path, summary: dict[str, Any]) -> ReviewedTestRun:
+    run = reviewed_testrun(folder, summary, "0f3a")
     assert run is not None
     return run
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tasks.reports.site.test_run_tables import executions_of, read_test_runs
+from tasks.reports.site.testrun_tables import executions_of, read_testruns
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_run
@@ -30,7 +30,7 @@ def site(tmp_path: Path) -> Path:
     return tmp_path / "site"
 
 
-def run_page(site: Path, beginning: str) -> Page:
+def testrun_page(site: Path, beginning: str) -> Page:
     (path,) = (site / "test-runs").glob(f"{beginning}*.html")
     return Page(path)
 
@@ -39,8 +39,8 @@ def test_a_run_shows_what_its_summary_holds(warehouse: FolderWarehouse, site: Pa
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, DAY)
     build(warehouse, site)
-    (run,) = [run for run in read_test_runs(warehouse, 60) if run.name.startswith("resume")]
-    found = run_page(site, "resume")
+    (run,) = [run for run in read_testruns(warehouse, 60) if run.name.startswith("resume")]
+    found = testrun_page(site, "resume")
     summary = run.summary
     accuracy = summary["set"]["accuracy"]["mean"]
     assert f"정확성 {accuracy:.2f}" in found.text
@@ -56,7 +56,7 @@ def test_slow_filters_are_no_failures(warehouse: FolderWarehouse, site: Path) ->
     (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("resume"))
     write_run(warehouse, path, DAY)
     build(warehouse, site)
-    text = run_page(site, "resume").text
+    text = testrun_page(site, "resume").text
     headings = ["가장 느린 필터 조합 필터 조합별 평균 응답 시간", "가장 많이 실패한 것"]
     slowest, failed = (text.index(heading) for heading in headings)
     assert slowest < failed
@@ -67,8 +67,8 @@ def test_times_stand_in_the_bands_that_scored_them(warehouse: FolderWarehouse, s
     (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("plan"))
     write_run(warehouse, path, DAY)
     build(warehouse, site)
-    (run,) = read_test_runs(warehouse, 60)
-    (chart,) = (chart for chart in run_page(site, "plan").charts.values() if chart["kind"] == "latency")
+    (run,) = read_testruns(warehouse, 60)
+    (chart,) = (chart for chart in testrun_page(site, "plan").charts.values() if chart["kind"] == "latency")
     assert (chart["cuts"], chart["points"]) == ([5, 8, 10, 15, 20], [5, 4, 3, 2, 1, 0])
     for row in executions_of(warehouse, run):
         if row["latency_s"] is not None and row["scores"]["speed"]["score"] is not None:
@@ -80,7 +80,7 @@ def test_what_fails_most_stands_first(warehouse: FolderWarehouse, site: Path) ->
     (path,) = (path for path in SAMPLE_RUNS if path.name.startswith("plan"))
     write_run(warehouse, path, DAY)
     build(warehouse, site)
-    text = run_page(site, "plan").text
+    text = testrun_page(site, "plan").text
     assert text.index("multiSelectAllowYn 3 / 9") < text.index("assistantMessage 2 / 9")
 
 
@@ -88,7 +88,7 @@ def test_a_mean_of_equal_scores_claims_no_certainty(warehouse: FolderWarehouse, 
     rows = [LONG_HEADER, *(long_row(f"Q{n}", "1/1", 기대결과="@check formType=SELECT") for n in range(4))]
     write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", rows), DAY)
     build(warehouse, site)
-    (accuracy,) = (row for row in run_page(site, "plan").charts["rounds"]["set"] if row["metric"] == "정확성")
+    (accuracy,) = (row for row in testrun_page(site, "plan").charts["rounds"]["set"] if row["metric"] == "정확성")
     assert (accuracy["mean"], accuracy["low"], accuracy["high"]) == (0.0, None, None)
 
 
@@ -99,7 +99,7 @@ def test_a_query_to_review_is_linked_where_the_page_shows_it(
     rows = [WIDE_HEADER, *(wide_row(f"A{n}", **failed) for n in range(502))]
     write_run(warehouse, write_csv(tmp_path / "resume_agent_x.csv", rows), DAY)
     build(warehouse, site)
-    found = run_page(site, "resume")
+    found = testrun_page(site, "resume")
     links = [unquote(a["href"] or "") for a in found.all("a") if (a["href"] or "").startswith("#query-")]
     assert "수기 확인 대상 502개" in found.text
     assert [link for link in links if link.removeprefix("#") not in found.ids] == []
@@ -120,21 +120,21 @@ def test_a_file_scored_again_counts_once_with_its_last_day(warehouse: FolderWare
     for offset in range(2):
         write_run(warehouse, SAMPLE_RUNS[0], DAY + timedelta(days=offset))
     build(warehouse, site)
-    (run,) = read_test_runs(warehouse, 60)
+    (run,) = read_testruns(warehouse, 60)
     assert run.day == DAY + timedelta(days=1)
     assert len(list((site / "test-runs").glob("*_sample*.html"))) == 1
 
 
 def test_report_and_workbook_are_linked_where_they_lie_beside_the_page(warehouse: FolderWarehouse, site: Path) -> None:
     write_run(warehouse, SAMPLE_RUNS[0], DAY)
-    (run,) = read_test_runs(warehouse, 60)
+    (run,) = read_testruns(warehouse, 60)
     build(warehouse, site)
-    assert "점수 워크북" not in run_page(site, "plan").text
+    assert "점수 워크북" not in testrun_page(site, "plan").text
     folder = site / "test-runs" / f"plan 이름-{run.folder}"
     folder.mkdir()
     (folder / "scores.xlsx").touch()
     build(warehouse, site)
-    (link,) = (a for a in run_page(site, "plan").all("a") if (a["href"] or "").endswith(".xlsx"))
+    (link,) = (a for a in testrun_page(site, "plan").all("a") if (a["href"] or "").endswith(".xlsx"))
     assert (site / "test-runs" / unquote(link["href"] or "")).is_file()
 
 
@@ -145,7 +145,7 @@ def test_texts_of_a_run_that_look_like_code_stay_texts(warehouse: FolderWarehous
     ]
     write_run(warehouse, write_csv(tmp_path / "plan_agent_<b>한글.csv", rows), DAY)
     build(warehouse, site)
-    found = run_page(site, "plan")
+    found = testrun_page(site, "plan")
     assert found.path.name.startswith("plan_agent__b_한글-")
     assert len(found.scripts) == 5  # data, filter, two of the library, our charts
     assert "alert" not in found.title
@@ -160,15 +160,15 @@ def test_a_rubric_that_nobody_has_told_the_site_of_has_its_page(
     with pytest.MonkeyPatch.context() as patch, toy_rubric(tmp_path, patch):
         write_run(warehouse, path, DAY, "toy")
         build(warehouse, site)
-        known = run_page(site, "any").text
+        known = testrun_page(site, "any").text
         assert "길이 2.50" in known
     build(warehouse, site)  # the rubric is gone, its scores are not
-    assert "length 2.50" in run_page(site, "any").text
+    assert "length 2.50" in testrun_page(site, "any").text
 
 
 def test_the_summary_of_a_page_is_that_of_the_warehouse(warehouse: FolderWarehouse) -> None:
     write_run(warehouse, SAMPLE_RUNS[0], DAY)
-    (run,) = read_test_runs(warehouse, 60)
+    (run,) = read_testruns(warehouse, 60)
     stored = warehouse.read("test_run_summaries")
     assert stored is not None
     assert run.summary == json.loads(stored.collect()["summary"][0])

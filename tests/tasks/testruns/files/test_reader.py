@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from scoring.errors import InputError
 from scoring.testruns.detection import Layout
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
-from tasks.testruns.files import RunFile, read_run_file
+from tasks.testruns.files import TestRunFile, read_testrun_file
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
 
 
-def executions(run: RunFile) -> list[Execution]:
+def executions(run: TestRunFile) -> list[Execution]:
     return [packed.unpacked() for packs in run.queries.values() for packed in packs]
 
 
-def codes(run: RunFile) -> list[tuple[int | None, str | None, str]]:
+def codes(run: TestRunFile) -> list[tuple[int | None, str | None, str]]:
     return [(reject.line, reject.column, reject.code) for reject in run.rejects]
 
 
@@ -33,7 +33,7 @@ def codes(run: RunFile) -> list[tuple[int | None, str | None, str]]:
 def test_the_long_layout_is_read_in_every_encoding(tmp_path: Path, name: str, encoding: str, delimiter: str) -> None:
     message = raw("두 줄로\n말합니다, 그렇죠")
     rows = [LONG_HEADER, long_row(**{"Raw JSON": message, "LLM 점수": "4"}), long_row(round_=" 2 / 1 ")]
-    run = read_run_file(write_csv(tmp_path / name, rows, encoding=encoding, delimiter=delimiter))
+    run = read_testrun_file(write_csv(tmp_path / name, rows, encoding=encoding, delimiter=delimiter))
     first, second = executions(run)
     assert (run.layout, run.counts.rows_in, run.counts.scored, run.counts.executions) == (Layout.LONG, 2, 2, 2)
     assert (first.raw_json, first.query_text, first.recorded_score) == (message, "평가기간 바꿔줘", 4.0)
@@ -42,7 +42,7 @@ def test_the_long_layout_is_read_in_every_encoding(tmp_path: Path, name: str, en
 
 def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
     row = wide_row(**{"2차 답변": "13명", "2차 응답 상태": "에러", "비고": "느림", "기대 필터": "보훈"})
-    run = read_run_file(write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, row]))
+    run = read_testrun_file(write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, row]))
     first, second = executions(run)
     assert (run.layout, run.counts.rows_in, run.counts.executions) == (Layout.WIDE, 1, 2)
     assert [(str(one.round), one.answer_text, one.answer_time_s, one.status) for one in (first, second)] == [
@@ -56,13 +56,13 @@ def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("blank", ["", " ", "nan", "None", "-"])
 def test_a_round_whose_cells_are_all_missing_was_not_run(tmp_path: Path, blank: str) -> None:
-    run = read_run_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(**{"2차 답변": blank})]))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(**{"2차 답변": blank})]))
     assert [str(one.round) for one in executions(run)] == ["1/1"]
 
 
 def test_a_row_without_any_round_is_excluded(tmp_path: Path) -> None:
     nothing = wide_row("A2", **{"1차 답변": "", "1차 답변 시간(초)": "-", "2차 답변": ""})
-    run = read_run_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(), nothing]))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(), nothing]))
     assert (run.counts.rows_in, run.counts.scored, run.counts.excluded) == (2, 1, 1)
     assert run.excluded_lines == (3,)
 
@@ -70,7 +70,7 @@ def test_a_row_without_any_round_is_excluded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("header", "rounds"), [(WIDE_HEADER, ["1/2", "2/2"]), (WIDE_HEADER[:8], ["2/1"])])
 def test_the_turn_column_counts_repeats_or_rooms(tmp_path: Path, header: list[str], rounds: list[str]) -> None:
     row = [*wide_row()[: len(header)], "2회차"]
-    run = read_run_file(write_csv(tmp_path / "r.csv", [[*header, "회차"], row]))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [[*header, "회차"], row]))
     assert [str(one.round) for one in executions(run)] == rounds
 
 
@@ -87,21 +87,21 @@ def test_the_first_alias_with_a_value_counts(tmp_path: Path) -> None:
         "1차 답변",
     ]
     row = ["A1", "몇 명?", "-", "보훈", "12", "지원자 관리 에이전트", "2", "0.8", "12명"]
-    (one,) = executions(read_run_file(write_csv(tmp_path / "r.csv", [header, row])))
+    (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, row])))
     assert (one.expected_filters, one.ground_truth, one.tool_call_count, one.ttft_s) == ("보훈", "12", 2, 0.8)
     assert one.agent_type is AgentType.APPLICANT_MANAGEMENT
 
 
 def test_an_unnumbered_opinion_is_carried_and_not_used(tmp_path: Path) -> None:
     header = [*WIDE_HEADER, "감지된 필터", "정확도 점수"]
-    (one, _) = executions(read_run_file(write_csv(tmp_path / "r.csv", [header, [*wide_row(), "보훈", "5"]])))
+    (one, _) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, [*wide_row(), "보훈", "5"]])))
     assert (one.detected_filters, one.carried) == ("", {"감지된 필터": "보훈", "정확도 점수": "5"})
 
 
 def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "latencyClass", "LLM 평가기준", "응답", "Item ID 2"]
     row = [*long_row(latency_ms="5300", 오류="시간 초과"), "multi", '{"accuracyChecks": []}', "네", "덤"]
-    run = read_run_file(write_csv(tmp_path / "r.csv", [header, row]))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [header, row]))
     (one,) = executions(run)
     assert (one.latency_ms, one.latency_class, one.error, one.answer_text) == (
         5300.0,
@@ -115,7 +115,7 @@ def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("written", ["1", "a/b", "", "1/", "0/1", "2026-01-01 00:00:00", "01월 01일", "1-Jan"])
 def test_a_round_that_is_none_rejects_its_row_alone(tmp_path: Path, written: str) -> None:
-    run = read_run_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(round_=written), long_row()]))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(round_=written), long_row()]))
     assert codes(run) == [(2, "방/반복", "bad_round")]
     assert (run.counts.scored, run.counts.rejected) == (1, 1)
     assert ("날짜" in run.rejects[0].reason) == (written in ("2026-01-01 00:00:00", "01월 01일", "1-Jan"))
@@ -123,7 +123,7 @@ def test_a_round_that_is_none_rejects_its_row_alone(tmp_path: Path, written: str
 
 def test_a_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path) -> None:
     rows = [LONG_HEADER, long_row(), long_row(round_="1 / 1"), long_row(**{"Run ID": "other"}), long_row(round_="1/2")]
-    run = read_run_file(write_csv(tmp_path / "r.csv", rows))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
     assert codes(run) == [(3, "방/반복", "duplicate_execution")]
     assert run.counts.scored == 3
 
@@ -132,7 +132,7 @@ def test_a_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path
     ("column", "cell"), [("latency_ms", "빠름"), ("latency_ms", "-5"), ("Query ID", ""), ("Query ID", "nan")]
 )
 def test_a_cell_of_the_wrong_type_rejects_its_row(tmp_path: Path, column: str, cell: str) -> None:
-    run = read_run_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{column: cell}), long_row("Q2")]))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{column: cell}), long_row("Q2")]))
     (reject,) = run.rejects
     assert (reject.line, reject.column, reject.file) == (2, column, str(tmp_path / "r.csv"))
     assert run.counts.scored == 1
@@ -140,7 +140,7 @@ def test_a_cell_of_the_wrong_type_rejects_its_row(tmp_path: Path, column: str, c
 
 def test_a_wide_row_is_rejected_with_all_its_rounds(tmp_path: Path) -> None:
     rows = [WIDE_HEADER, wide_row(**{"2차 답변 시간(초)": "스무 초"}), wide_row("A2")]
-    run = read_run_file(write_csv(tmp_path / "r.csv", rows))
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
     assert codes(run) == [(2, "2차 답변 시간(초)", "not_a_number")]
     assert (run.counts.rows_in, run.counts.scored, run.counts.executions) == (2, 1, 2)
 
@@ -148,7 +148,7 @@ def test_a_wide_row_is_rejected_with_all_its_rounds(tmp_path: Path) -> None:
 def test_words_that_mean_nothing_are_noted_and_cost_no_row(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "latencyClass", "agent_type"]
     row = [*long_row(**{"LLM 점수": "좋음"}), "FAST", "챗봇"]
-    run = read_run_file(write_csv(tmp_path / "plan_agent_1.csv", [header, row]))
+    run = read_testrun_file(write_csv(tmp_path / "plan_agent_1.csv", [header, row]))
     (one,) = executions(run)
     assert run.notes == {"unknown_agent_type": 1, "unknown_latency_class": 1, "unknown_recorded_score": 1}
     assert (one.agent_type, one.latency_class, one.recorded_score) == (AgentType.PLAN, None, None)
@@ -157,21 +157,23 @@ def test_words_that_mean_nothing_are_noted_and_cost_no_row(tmp_path: Path) -> No
 def test_broken_bytes_reject_their_row_with_the_column(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(질의="@@"), long_row("Q2")])
     path.write_bytes(path.read_bytes().replace(b"@@", b"\xff\xfe"))
-    run = read_run_file(path)
+    run = read_testrun_file(path)
     assert codes(run) == [(2, "질의", "broken_encoding")]
     assert run.counts.scored == 1
 
 
 def test_a_row_with_too_few_cells_is_rejected_and_a_blank_one_is_none(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "r.csv", [LONG_HEADER, ["R", "I"], [""] * len(LONG_HEADER), long_row()])
-    run = read_run_file(path)
+    run = read_testrun_file(path)
     assert codes(run) == [(2, None, "wrong_field_count")]
     assert run.counts.rows_in == 2
 
 
 def test_five_megabytes_fit_in_a_cell(tmp_path: Path) -> None:
     large = raw("x" * 5_000_000)
-    (one,) = executions(read_run_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{"Raw JSON": large})])))
+    (one,) = executions(
+        read_testrun_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{"Raw JSON": large})]))
+    )
     assert one.raw_json == large
 
 
@@ -190,13 +192,13 @@ def test_five_megabytes_fit_in_a_cell(tmp_path: Path) -> None:
 def test_a_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path, header: list[str], says: str) -> None:
     path = write_csv(tmp_path / "r.csv", [header])
     with pytest.raises(InputError, match=says) as refused:
-        read_run_file(path)
+        read_testrun_file(path)
     assert refused.value.where == str(path)
 
 
 def test_unknown_columns_of_one_name_are_carried_apart(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "비고", "비고", ""]
-    (one,) = executions(read_run_file(write_csv(tmp_path / "r.csv", [header, [*long_row(), "가", "나", "다"]])))
+    (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, [*long_row(), "가", "나", "다"]])))
     assert one.carried == {"비고 (열 11)": "가", "비고 (열 12)": "나", "(열 13)": "다"}
 
 
@@ -204,13 +206,13 @@ def test_unknown_columns_of_one_name_are_carried_apart(tmp_path: Path) -> None:
 def test_an_empty_file_or_one_of_another_kind_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(InputError, match=r"empty|ending in") as refused:
-        read_run_file(tmp_path / name)
+        read_testrun_file(tmp_path / name)
     assert name in refused.value.where
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        read_run_file(tmp_path / "none.csv")
+        read_testrun_file(tmp_path / "none.csv")
 
 
 @given(st.lists(st.sampled_from(["1/1", "2/1", "3/2", "1", "", "x"]), max_size=12))
@@ -218,6 +220,6 @@ def test_every_row_is_scored_or_rejected(tmp_path_factory: pytest.TempPathFactor
     path = write_csv(
         tmp_path_factory.mktemp("run") / "r.csv", [LONG_HEADER, *(long_row(round_=each) for each in rounds)]
     )
-    counts = read_run_file(path).counts
+    counts = read_testrun_file(path).counts
     good = {each for each in rounds if "/" in each}
     assert (counts.rows_in, counts.scored, counts.rejected) == (len(rounds), len(good), len(rounds) - len(good))

@@ -11,7 +11,7 @@ import pytest
 import xlsxwriter
 
 from scoring.errors import InputError
-from tasks.testruns.files import headers_of, read_run_file
+from tasks.testruns.files import headers_of, read_testrun_file
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_xlsx
 
 
@@ -21,7 +21,7 @@ def test_sheets_of_one_layout_are_one_run(tmp_path: Path) -> None:
         "2회차": [LONG_HEADER, long_row(round_="2/1"), long_row()],
         "메모": [["끝"]],
     }
-    run = read_run_file(write_xlsx(tmp_path / "r.xlsx", sheets))
+    run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", sheets))
     assert (run.counts.rows_in, run.counts.scored, run.notes) == (3, 2, {"other_sheets": 1})
     assert [(reject.line, reject.column, reject.code) for reject in run.rejects] == [
         (3, "2회차!방/반복", "duplicate_execution")
@@ -32,7 +32,7 @@ def test_sheets_of_one_layout_are_one_run(tmp_path: Path) -> None:
 def test_sheets_of_two_layouts_are_an_error(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"a": [LONG_HEADER, long_row()], "b": [WIDE_HEADER, wide_row()]})
     with pytest.raises(InputError, match="different layouts"):
-        read_run_file(path)
+        read_testrun_file(path)
 
 
 def test_a_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
@@ -41,14 +41,14 @@ def test_a_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
     book["old"].sheet_state = "hidden"
     book.active = 1
     book.save(path)
-    run = read_run_file(path)
+    run = read_testrun_file(path)
     assert (list(run.queries), run.notes) == (["A1"], {"hidden_sheets": 1})
 
 
 def test_a_workbook_without_a_test_run_names_what_it_has(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"표": [["이름", "나이"]], "빈 시트": []})
     with pytest.raises(InputError, match="no test run") as refused:
-        read_run_file(path)
+        read_testrun_file(path)
     assert "표: 이름, 나이" in refused.value.where
     assert headers_of(path) == ("이름", "나이")
 
@@ -56,7 +56,7 @@ def test_a_workbook_without_a_test_run_names_what_it_has(tmp_path: Path) -> None
 def test_typed_cells_become_the_texts_that_people_see(tmp_path: Path) -> None:
     row = [*wide_row()[:4], "12명", 7.5, "", "", "", None, "", "", datetime(2026, 3, 1)]
     row[0] = 7
-    (packed,) = read_run_file(write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, row]})).queries["7"]
+    (packed,) = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, row]})).queries["7"]
     one = packed.unpacked()
     assert (one.query_id, one.answer_time_s, one.carried) == ("7", 7.5, {"비고": "2026-03-01 00:00:00"})
 
@@ -64,7 +64,7 @@ def test_typed_cells_become_the_texts_that_people_see(tmp_path: Path) -> None:
 def test_a_round_that_excel_made_a_date_is_rejected_as_such(tmp_path: Path) -> None:
     row: list[object] = [*long_row()]
     row[LONG_HEADER.index("방/반복")] = datetime(2026, 1, 1)
-    run = read_run_file(write_xlsx(tmp_path / "r.xlsx", {"s": [LONG_HEADER, row, long_row()]}))
+    run = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"s": [LONG_HEADER, row, long_row()]}))
     (reject,) = run.rejects
     assert (reject.line, reject.code) == (2, "bad_round")
     assert "Excel이 날짜로" in reject.reason
@@ -76,11 +76,11 @@ def test_the_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: 
         sheet.write_row(0, 0, WIDE_HEADER)
         sheet.write_row(1, 0, wide_row())
         sheet.write_formula(1, 5, "=3+4.5", None, 7.5)
-    (first, _) = read_run_file(tmp_path / "r.xlsx").queries["A1"]
+    (first, _) = read_testrun_file(tmp_path / "r.xlsx").queries["A1"]
     assert first.unpacked().answer_time_s == 7.5
     row: list[object] = [*wide_row()]
     row[5] = "=3+4.5"
-    run = read_run_file(write_xlsx(tmp_path / "s.xlsx", {"s": [WIDE_HEADER, row]}))
+    run = read_testrun_file(write_xlsx(tmp_path / "s.xlsx", {"s": [WIDE_HEADER, row]}))
     assert (run.queries["A1"][0].unpacked().answer_time_s, run.notes) == (None, {"formulas_not_calculated": 1})
 
 
@@ -90,14 +90,14 @@ def test_cells_merged_over_rows_hold_their_value_in_each(tmp_path: Path) -> None
     for column in ("C", "D"):
         book["s"].merge_cells(f"{column}2:{column}3")
     book.save(path)
-    run = read_run_file(path)
+    run = read_testrun_file(path)
     assert {query_id: len(found) for query_id, found in run.queries.items()} == {"Q1": 2, "Q9": 1}
     assert run.queries["Q1"][1].outline.query_text == "평가기간 바꿔줘"
 
 
 def test_a_title_above_is_no_header_but_blank_rows_are_passed_over(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"s": [[], [None], LONG_HEADER, [], long_row(), [], long_row("Q2", "x")]})
-    run = read_run_file(path)
+    run = read_testrun_file(path)
     assert (run.counts.rows_in, run.rejects[0].line) == (2, 7)
 
 
@@ -113,14 +113,14 @@ def test_a_title_above_is_no_header_but_blank_rows_are_passed_over(tmp_path: Pat
 def test_what_is_no_workbook_is_refused_with_its_reason(tmp_path: Path, content: bytes, says: str) -> None:
     (tmp_path / "r.xlsx").write_bytes(content)
     with pytest.raises(InputError, match=says):
-        read_run_file(tmp_path / "r.xlsx")
+        read_testrun_file(tmp_path / "r.xlsx")
 
 
 def test_a_package_that_holds_no_workbook_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.xlsx", "w") as package:
         package.writestr("a.txt", "nothing")
     with pytest.raises(InputError, match="expected an Excel workbook"):
-        read_run_file(tmp_path / "r.xlsx")
+        read_testrun_file(tmp_path / "r.xlsx")
 
 
 def test_a_workbook_with_a_broken_sheet_is_refused(tmp_path: Path) -> None:
@@ -130,11 +130,11 @@ def test_a_workbook_with_a_broken_sheet_is_refused(tmp_path: Path) -> None:
             content = old.read(entry)
             new.writestr(entry, content[:-40] if "sheet1" in entry.filename else content)
     with pytest.raises(InputError, match="expected an Excel workbook"):
-        read_run_file(tmp_path / "r.xlsx")
+        read_testrun_file(tmp_path / "r.xlsx")
 
 
 def test_a_zip_bomb_is_refused_by_its_size_unopened(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.xlsx", "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr("xl/worksheets/sheet1.xml", b"0" * (65 * 1024 * 1024))
     with pytest.raises(InputError, match=r"refused: it unpacks from .* to 68,157,440 bytes"):
-        read_run_file(tmp_path / "r.xlsx")
+        read_testrun_file(tmp_path / "r.xlsx")

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import rubrics
-from scoring.testruns.rubric import RunRubric
+from scoring.testruns.rubric import TestRunRubric
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class TestRun:
+class PublishedTestRun:
     """One scored file under one rubric: what `summary.json` says of it. `rubric` is None for one that is gone.
 
     `untrusted` are the metrics that people's labels do not bear out.
@@ -34,7 +34,7 @@ class TestRun:
     name: str
     sha256: str
     rubric_id: str
-    rubric: RunRubric | None
+    rubric: TestRunRubric | None
     rubric_version: str
     executions: int
     queries: int
@@ -70,7 +70,7 @@ _FURTHER_TITLES = {
 }
 
 
-def read_test_runs(warehouse: Warehouse, span: int) -> list[TestRun]:
+def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
     """The runs of the last `span` days that have any, latest first; a file scored again counts once, as of its last
     day."""
     frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-span:], SUMMARIES_SCHEMA)
@@ -79,15 +79,15 @@ def read_test_runs(warehouse: Warehouse, span: int) -> list[TestRun]:
     known = rubrics()
     summaries = frame.collect()
     untrusted = {rubric: untrusted_metrics(warehouse, rubric) for rubric in summaries["rubric"].unique()}
-    runs: dict[tuple[str, str], TestRun] = {}
+    runs: dict[tuple[str, str], PublishedTestRun] = {}
     for row in summaries.sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
         rubric = known.get(row["rubric"])
-        runs[row["input_sha256"], row["rubric"]] = TestRun(
+        runs[row["input_sha256"], row["rubric"]] = PublishedTestRun(
             day=row["score_date"],
             name=row["input_name"],
             sha256=row["input_sha256"],
             rubric_id=row["rubric"],
-            rubric=rubric if isinstance(rubric, RunRubric) else None,
+            rubric=rubric if isinstance(rubric, TestRunRubric) else None,
             rubric_version=row["rubric_version"],
             executions=row["executions"],
             queries=row["queries"],
@@ -97,7 +97,7 @@ def read_test_runs(warehouse: Warehouse, span: int) -> list[TestRun]:
     return sorted(runs.values(), key=lambda run: (-run.day.toordinal(), run.name, run.rubric_id))
 
 
-def executions_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
+def executions_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:
     """A row per execution in the order of the file; `own` is parsed, `scores` by metric."""
     return [
         {**row, "own": json.loads(row["own"]), "scores": {score["metric"]: score for score in row["scores"]}}
@@ -105,7 +105,7 @@ def executions_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
     ]
 
 
-def queries_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
+def queries_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:
     """A row per query in the order of the file; `columns` is parsed, `scores` by metric."""
     return [
         {**row, "columns": json.loads(row["columns"]), "scores": {score["metric"]: score for score in row["scores"]}}
@@ -113,7 +113,7 @@ def queries_of(warehouse: Warehouse, run: TestRun) -> list[Row]:
     ]
 
 
-def _rows(warehouse: Warehouse, table: str, schema: pa.Schema, run: TestRun) -> Sequence[Row]:
+def _rows(warehouse: Warehouse, table: str, schema: pa.Schema, run: PublishedTestRun) -> Sequence[Row]:
     frame = warehouse.read(table, [run.day], schema)
     if frame is None:
         return []

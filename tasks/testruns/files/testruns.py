@@ -70,7 +70,7 @@ def _codec() -> pa.Codec:
 
 
 @dataclass(frozen=True)
-class RunFile:
+class TestRunFile:
     """One test run. `queries`: query id -> its executions in the order of the file, queries as they first appear.
 
     Executions have the agent type that their row or the file's name tells. `excluded_lines` are the rows of which no

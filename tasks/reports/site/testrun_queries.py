@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scoring.judging.masking import masked
 from scoring.markdown import score_text, shortened
-from tasks.reports.site.test_run_tables import Row, TestRun
+from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.site.wording import AGENT_TITLES, NOTHING, seconds_text
 
 _TEXT_CHARACTERS, _REASON_CHARACTERS = 200, 300
@@ -26,12 +26,12 @@ class ShownQuery:
     executions: Sequence[tuple[str, str, Sequence[str]]]
 
 
-def query_metrics(run: TestRun, queries: Sequence[Row]) -> list[str]:
+def query_metrics(run: PublishedTestRun, queries: Sequence[Row]) -> list[str]:
     """The metrics that queries have a score of, in the order of the rubric."""
     return [name for name in run.titles if any(name in query["scores"] for query in queries)]
 
 
-def shown_queries(run: TestRun, executions: Sequence[Row], queries: Sequence[Row]) -> list[ShownQuery]:
+def shown_queries(run: PublishedTestRun, executions: Sequence[Row], queries: Sequence[Row]) -> list[ShownQuery]:
     """The queries, those for a person first, then by their mean score."""
     rounds: dict[str, list[Row]] = {}
     for row in executions:
@@ -47,7 +47,7 @@ def shown_queries(run: TestRun, executions: Sequence[Row], queries: Sequence[Row
     ]
 
 
-def _shown_query(run: TestRun, query: Row, rounds: Sequence[Row], metrics: Sequence[str]) -> ShownQuery:
+def _shown_query(run: PublishedTestRun, query: Row, rounds: Sequence[Row], metrics: Sequence[str]) -> ShownQuery:
     scores = query["scores"]
     return ShownQuery(
         query_id=query["query_id"],
@@ -64,7 +64,7 @@ def _shown_query(run: TestRun, query: Row, rounds: Sequence[Row], metrics: Seque
     )
 
 
-def _shown_round(run: TestRun, row: Row) -> tuple[str, str, Sequence[str]]:
+def _shown_round(run: PublishedTestRun, row: Row) -> tuple[str, str, Sequence[str]]:
     """Round, time, and a line a metric."""
     lines = []
     for name, score in row["scores"].items():

@@ -12,7 +12,7 @@ from scoring.stats.intervals import wilson_interval
 from tasks.reports.site.charts import Cell, Link, Mark, Table
 from tasks.reports.site.kpis import verdict_on
 from tasks.reports.site.pages import page
-from tasks.reports.site.run_charts import (
+from tasks.reports.site.testrun_charts import (
     counts_table,
     interval_of,
     latency_charts,
@@ -20,8 +20,8 @@ from tasks.reports.site.run_charts import (
     rounds_chart,
     scores_chart,
 )
-from tasks.reports.site.run_queries import query_metrics, safe_text, shown_queries
-from tasks.reports.site.test_run_tables import Row, TestRun
+from tasks.reports.site.testrun_queries import query_metrics, safe_text, shown_queries
+from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.site.wording import AGENT_TITLES, NOTHING, count_text, seconds_text
 from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
 
@@ -40,7 +40,7 @@ _CONSISTENCY_TITLES = {
 }
 
 
-def run_list(runs: Sequence[TestRun], folder: str) -> Table:
+def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
     """A line a run, latest first; `folder` is where their pages are."""
     rows: list[list[Cell]] = [
         [
@@ -57,12 +57,14 @@ def run_list(runs: Sequence[TestRun], folder: str) -> Table:
     return Table(["파일", "채점일", "루브릭", "질의", "실행", "세트 평균(0~5점)", "수기 확인"], rows)
 
 
-def runs_index(runs: Sequence[TestRun]) -> str:
+def testruns_index(runs: Sequence[PublishedTestRun]) -> str:
     """The list of test runs as a page."""
-    return page("runs.html", root="../", section="runs", title="테스트 런", runs=run_list(runs, ""))
+    return page("runs.html", root="../", section="runs", title="테스트 런", runs=testrun_list(runs, ""))
 
 
-def run_page(run: TestRun, executions: Sequence[Row], queries: Sequence[Row], files: Sequence[Link]) -> str:
+def testrun_page(
+    run: PublishedTestRun, executions: Sequence[Row], queries: Sequence[Row], files: Sequence[Link]
+) -> str:
     """The page of one run; `files` are the report and the workbook that lie beside it."""
     intervals = {
         name: metric_interval(run, name, executions, queries) for name in run.titles if name in run.summary["set"]
@@ -104,12 +106,12 @@ def run_page(run: TestRun, executions: Sequence[Row], queries: Sequence[Row], fi
     )
 
 
-def _means(run: TestRun) -> str:
+def _means(run: PublishedTestRun) -> str:
     figures = ((title, run.summary["set"].get(name, {}).get("mean")) for name, title in run.titles.items())
     return " · ".join(f"{title} {score_text(mean)}" for title, mean in figures if mean is not None)
 
 
-def _review_count(run: TestRun) -> str:
+def _review_count(run: PublishedTestRun) -> str:
     agents = run.summary.get("agents", {}).values()
     total = run.summary.get("manual_review")
     if agents:
@@ -117,7 +119,7 @@ def _review_count(run: TestRun) -> str:
     return count_text(total) if isinstance(total, int) else NOTHING
 
 
-def _cards(run: TestRun, intervals: Mapping[str, Any]) -> list[dict[str, str]]:
+def _cards(run: PublishedTestRun, intervals: Mapping[str, Any]) -> list[dict[str, str]]:
     """The headline figure of every metric."""
     cards = []
     for name, title in run.titles.items():

@@ -32,7 +32,7 @@ class UnexpectedError(AqbError):
 
 
 @dataclass(frozen=True)
-class TriedDay:
+class DayResult:
     """A day, what came of it, and why it was done at all where that needs saying (`late rows`).
 
     Exactly one is there: `outcome`, `kept` (its tables are as they were: the source holds too few rows), `error`.
@@ -68,7 +68,7 @@ class TriedDay:
         return self.outcome
 
 
-def failure_text(one: TriedDay) -> str:
+def failure_text(one: DayResult) -> str:
     """The day, and the class and step of an error that nobody expected."""
     return f"{one.day} ({one.error.what})" if isinstance(one.error, UnexpectedError) else str(one.day)
 
@@ -81,7 +81,7 @@ def try_day(
     why: str = "",
     *,
     allow_shrink: bool = False,
-) -> TriedDay:
+) -> DayResult:
     """Scores a day as `score_day` does; whatever stops it becomes its error, so that other days go on.
 
     Raises:
@@ -90,13 +90,13 @@ def try_day(
     if why:
         _log.info("%s: %s", day, why)
     try:
-        return TriedDay(day, score_day(settings, day, kind, read_before, allow_shrink=allow_shrink), why=why)
+        return DayResult(day, score_day(settings, day, kind, read_before, allow_shrink=allow_shrink), why=why)
     except DayKeptError as kept:
-        return TriedDay(day, None, why=why, kept=kept)
+        return DayResult(day, None, why=why, kept=kept)
     except AqbError as error:
-        return TriedDay(day, None, error, why)
+        return DayResult(day, None, error, why)
     except Exception as error:
         if is_prefect_gone(error):
             raise
         _log.exception("%s: unexpected error", day)
-        return TriedDay(day, None, UnexpectedError(error), why)
+        return DayResult(day, None, UnexpectedError(error), why)

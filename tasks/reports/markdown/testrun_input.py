@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import table
-from scoring.testruns.rubric import RunRubric
+from scoring.testruns.rubric import TestRunRubric
 from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
-from tasks.testruns.files import RunFile
+from tasks.testruns.files import TestRunFile
 
 _REJECTS_SHOWN = 20
 _LINES_SHOWN = 20
 
 
-def trust_section(untrusted: Sequence[str], rubric: RunRubric) -> str:
+def trust_section(untrusted: Sequence[str], rubric: TestRunRubric) -> str:
     """The part of the report about metrics that people's labels do not bear out, '' without any. Korean."""
     if not untrusted:
         return ""
@@ -38,7 +38,7 @@ def judge_section(judge: Mapping[str, Any]) -> str:
     )
 
 
-def input_section(run: RunFile) -> str:
+def input_section(run: TestRunFile) -> str:
     """The part of the report about the input file, in Korean."""
     counts = run.counts
     lines = [

@@ -15,14 +15,16 @@ from scoring.stats.intervals import Interval, cluster_bootstrap_mean
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import AgentType, LatencyClass
 from tasks.reports.site.charts import Chart, Table
-from tasks.reports.site.test_run_tables import Row, TestRun
+from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.site.wording import AGENT_TITLES, CLASS_TITLES, NOTHING, count_text, seconds_text
 
 _SCORES = ("5", "4", "3", "2", "1", "0", "null")
 _MAX_POINTS = 5
 
 
-def metric_interval(run: TestRun, metric: str, executions: Sequence[Row], queries: Sequence[Row]) -> Interval | None:
+def metric_interval(
+    run: PublishedTestRun, metric: str, executions: Sequence[Row], queries: Sequence[Row]
+) -> Interval | None:
     """How sure the mean of a metric is, repeats of one query counting as one witness.
 
     None where the headline is no plain mean of scores (the band of a mean time, rounds of unequal size), and where all
@@ -43,7 +45,7 @@ def metric_interval(run: TestRun, metric: str, executions: Sequence[Row], querie
     return cluster_bootstrap_mean([score for score, _ in known], [query for _, query in known])
 
 
-def rounds_chart(run: TestRun, intervals: Mapping[str, Interval | None]) -> Chart:
+def rounds_chart(run: PublishedTestRun, intervals: Mapping[str, Interval | None]) -> Chart:
     """The mean of every metric, by round and of the set."""
     rounds, of_set = run.summary["rounds"], run.summary["set"]
     shown = [(name, title) for name, title in run.titles.items() if of_set.get(name, {}).get("mean") is not None]
@@ -95,7 +97,7 @@ def rounds_chart(run: TestRun, intervals: Mapping[str, Interval | None]) -> Char
     )
 
 
-def scores_chart(run: TestRun) -> Chart:
+def scores_chart(run: PublishedTestRun) -> Chart:
     """How often each score was given, metric by metric, over all rounds."""
     rounds = run.summary["distributions"]
     counted: dict[str, Counter[str]] = defaultdict(Counter)
@@ -125,7 +127,7 @@ def scores_chart(run: TestRun) -> Chart:
     )
 
 
-def latency_charts(run: TestRun, executions: Sequence[Row]) -> list[Chart]:
+def latency_charts(run: PublishedTestRun, executions: Sequence[Row]) -> list[Chart]:
     """Response times by the bands that score them: a chart for each class and agent whose bands differ."""
     groups: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
     for row in executions:
@@ -135,7 +137,7 @@ def latency_charts(run: TestRun, executions: Sequence[Row]) -> list[Chart]:
     return [chart for chart in charts if chart]
 
 
-def _latency_chart(run: TestRun, kind: str, agent: str | None, rows: Sequence[Row]) -> Chart | None:
+def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Sequence[Row]) -> Chart | None:
     bands = _bands(run, kind, agent)
     if bands is None:
         return None
@@ -174,7 +176,7 @@ def _latency_chart(run: TestRun, kind: str, agent: str | None, rows: Sequence[Ro
     )
 
 
-def _bands(run: TestRun, kind: str, agent: str | None) -> Bands[int] | None:
+def _bands(run: PublishedTestRun, kind: str, agent: str | None) -> Bands[int] | None:
     if run.rubric is None or kind not in set(LatencyClass):
         return None
     bands, latency_class = run.rubric.speed_bands, LatencyClass(kind)

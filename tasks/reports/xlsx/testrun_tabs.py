@@ -15,7 +15,7 @@ from tasks.files.csv_reader import BrokenRow
 from tasks.reports.xlsx.sheet_xml import Column, Tab
 from tasks.reports.xlsx.workbook import write_workbook
 from tasks.testruns.files.reader import text_table
-from tasks.testruns.scoring import ScoredRun
+from tasks.testruns.scoring import ScoredTestRun
 from tasks.testruns.tables import queries_schema, scores_schema
 
 _EXECUTIONS = "실행별 점수"
@@ -28,8 +28,8 @@ _SUMMARY_COLUMNS = (
 _MEANING_COLUMNS = (Column("탭"), Column("열"), Column("뜻", "long"))
 
 
-def write_run_workbook(
-    path: Path, scored: ScoredRun, source: Path, scores: Iterable[pl.DataFrame], queries: Iterable[pl.DataFrame]
+def write_testrun_workbook(
+    path: Path, scored: ScoredTestRun, source: Path, scores: Iterable[pl.DataFrame], queries: Iterable[pl.DataFrame]
 ) -> None:
     """Writes the tabs to `path`, behind the sheets of `source` where that is a workbook.
 
@@ -84,7 +84,7 @@ def _rows(frames: Iterable[pl.DataFrame]) -> Iterator[Sequence[Any]]:
         yield from frame.iter_rows()
 
 
-def _summary_rows(scored: ScoredRun) -> Iterator[list[Any]]:
+def _summary_rows(scored: ScoredTestRun) -> Iterator[list[Any]]:
     """A row per metric for the set and for each round; counts of the set are those of its rounds together."""
     titles = {metric.name: metric.title for metric in scored.plan.rubric.metrics}
     summary = scored.summary
@@ -109,7 +109,7 @@ def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
     return list(totals.values())
 
 
-def _notes(scored: ScoredRun) -> list[tuple[str, str]]:
+def _notes(scored: ScoredTestRun) -> list[tuple[str, str]]:
     run, plan = scored.plan.run, scored.plan
     counts = run.counts
     notes = [

@@ -7,19 +7,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flows.cli.judge_progress import estimated_run, judged_run
+from flows.cli.judge_progress import estimated_testrun, judged_testrun
 from flows.cli.scored_file import ScoredFile
 from scoring.errors import InputError, UsageError
 from tasks.config.settings import Settings
 from tasks.files.folder_names import safe_name
 from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate
-from tasks.reports.testrun_folder import write_run_folder
-from tasks.testruns.files import read_run_file
-from tasks.testruns.scoring import RunChoices, plan_of, score_run
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 
 
-def score_test_runs(files: Sequence[Path], choices: RunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
+def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
     """Scores a single run into `out`, several into sub-folders of it; one that fails does not stop the others.
 
     Raises:
@@ -28,32 +28,32 @@ def score_test_runs(files: Sequence[Path], choices: RunChoices, out: Path, setti
     """
     budget = Budget(settings.judge) if settings.judge.enabled else None
     if len(files) == 1:
-        return [ScoredFile(files[0].name, out, _score_test_run(files[0], choices, out, settings, budget))]
+        return [ScoredFile(files[0].name, out, _score_testrun(files[0], choices, out, settings, budget))]
     return [_scored(path, choices, folder, settings, budget) for path, folder in _folders(files, out).items()]
 
 
-def estimate_test_runs(files: Sequence[Path], choices: RunChoices, settings: Settings) -> dict[str, Estimate]:
+def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: Settings) -> dict[str, Estimate]:
     """What judging each run would take, by the file's name. Nothing is written."""
     return {
-        path.name: estimated_run(plan_of(read_run_file(path), choices, settings.rubric_options), settings)
+        path.name: estimated_testrun(plan_of(read_testrun_file(path), choices, settings.rubric_options), settings)
         for path in files
     }
 
 
-def _scored(path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None) -> ScoredFile:
+def _scored(path: Path, choices: TestRunChoices, folder: Path, settings: Settings, budget: Budget | None) -> ScoredFile:
     try:
-        return ScoredFile(path.name, folder, _score_test_run(path, choices, folder, settings, budget))
+        return ScoredFile(path.name, folder, _score_testrun(path, choices, folder, settings, budget))
     except (InputError, UsageError) as error:
         return ScoredFile(path.name, folder, error=error)
 
 
-def _score_test_run(
-    path: Path, choices: RunChoices, folder: Path, settings: Settings, budget: Budget | None
+def _score_testrun(
+    path: Path, choices: TestRunChoices, folder: Path, settings: Settings, budget: Budget | None
 ) -> dict[str, Any]:
     """Scores one run into a folder; with a budget, the judge is asked within it."""
-    plan = plan_of(read_run_file(path), choices, settings.rubric_options)
-    judged = judged_run(plan, settings, budget) if budget else None
-    return write_run_folder(folder, score_run(plan, judged.verdicts if judged else {}), path, judged)
+    plan = plan_of(read_testrun_file(path), choices, settings.rubric_options)
+    judged = judged_testrun(plan, settings, budget) if budget else None
+    return write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
 
 
 def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:
