@@ -12,6 +12,7 @@ import pytest
 
 from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
 from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
+from flows.steps.day import summarise
 from scoring.days import days_between
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
@@ -213,7 +214,8 @@ def _break_second_day(monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyError("alert_of_another_version")
         return report(outcome, title, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("tasks.chat.tables.monitoring_report", broken)
+    monkeypatch.setattr("tasks.reports.chat_folder.monitoring_report", broken)
+    monkeypatch.setattr(summarise, "retry_delay_seconds", [0, 0])  # instead of 35 s
 
 
 # --- The command -----------------------------------------------------------------------------------------------------
