@@ -50,7 +50,7 @@ def rows_by_tenant(kpis: Iterable[Mapping[str, Any]]) -> dict[str | None, RowCou
 
 
 def losses(before: RowsByTenant, now: RowsByTenant, erased: Mapping[str | None, int]) -> tuple[Loss, ...]:
-    """What would be lost, all tenants first; empty where the day may be replaced.
+    """What would be lost: of all rows, else of single tenants, the largest first; empty where the day may be replaced.
 
     Lost is a day, or a tenant with at least `TENANT_MIN_ROWS` scored rows, of which fewer than half of the scored rows
     are left, or nothing at all. `erased` rows of `before` are those of erased sessions: they do not count.
@@ -65,7 +65,8 @@ def losses(before: RowsByTenant, now: RowsByTenant, erased: Mapping[str | None, 
             found.append(Loss(tenant, expected.scored, left.scored))
         elif expected.both and not left.both:
             found.append(Loss(tenant, expected.both, 0))
-    return tuple(sorted(found, key=lambda one: (one.tenant_id != ALL_TENANTS, -one.before, one.tenant_id or "")))
+    of_all = tuple(one for one in found if one.tenant_id == ALL_TENANTS)
+    return of_all or tuple(sorted(found, key=lambda one: (-one.before, one.tenant_id or "")))
 
 
 def most_replaceable(now: RowsByTenant, erased: Mapping[str | None, int]) -> dict[str | None, int]:
