@@ -12,11 +12,11 @@ from google.cloud.bigquery import Client
 
 from scoring.days import day_window
 from scoring.errors import InputError, UsageError
+from scoring.rejects import Reject
 from tasks.chat.sources import CHAT_ROW_SCHEMA, RowBatch, open_source
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import Settings
-from tasks.files.rejects import Reject
 from tests.bigquery.conftest import Emulator
 
 DAY = date(2026, 2, 13)

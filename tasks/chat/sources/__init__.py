@@ -3,16 +3,16 @@
 address      what every source is; files or BigQuery (`bigquery`, `bigquery_columns`), chosen by the address
 content      what a source holds of a day, as it or a pass over its rows tells it
 files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
-rows         the schema, what a batch accounts for, the builder for formats that come a row at a time
-cells        one cell of text or JSON -> value or reason
-delimited, json_lines, parquet (with arrow_columns)      one kind of file each
+delimited, json_lines, parquet      one kind of file each: bytes -> cells or columns
+
+What a cell or a column says, and which rows are rejected, is pure: `scoring.chat.rows`, `cells`, `arrow_columns`.
 """
 
 from __future__ import annotations
 
+from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from tasks.chat.sources.address import ChatRowSource, open_source
 from tasks.chat.sources.files import ChatRowFiles
-from tasks.chat.sources.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from tasks.files.discovery import FileIdentity
 
 __all__ = [

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import UsageError
 from tasks.chat.sources.files import ChatRowFiles
-from tasks.chat.sources.rows import FileFailure, RowBatch
 from tasks.config.addresses import is_bigquery
 from tasks.files.discovery import FileIdentity
 

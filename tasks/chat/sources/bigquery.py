@@ -11,15 +11,15 @@ import polars as pl
 import pyarrow as pa
 from google.cloud.bigquery import QueryJob, ScalarQueryParameter
 
+from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.sql_tables import contents_query
 from scoring.days import Window
 from scoring.errors import UsageError
+from scoring.rejects import Reject
 from tasks.chat.sources.bigquery_columns import UNREADABLE, chat_rows_sql
 from tasks.chat.sources.content import HASH_LIMIT, DayContent
-from tasks.chat.sources.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from tasks.config.addresses import table_of
 from tasks.files.discovery import FileIdentity
-from tasks.files.rejects import Reject
 from tasks.warehouse.bigquery.client import (
     REQUEST_TIMEOUT_S,
     QueryParameter,

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from google.cloud.bigquery import SchemaField
 
+from scoring.chat.rows import REQUIRED_COLUMNS
 from scoring.errors import InputError
-from tasks.chat.sources.rows import REQUIRED_COLUMNS
 from tasks.config.addresses import TableName
 from tasks.config.bigquery import BigQuerySettings
 

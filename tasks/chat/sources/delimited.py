@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from scoring.chat.cells import session_in
+from scoring.chat.rows import READ_COLUMNS, Cells, RowBatch, RowBuilder, refuse_wrong_columns
 from scoring.days import Window
-from tasks.chat.sources.cells import session_in
-from tasks.chat.sources.rows import READ_COLUMNS, Cells, RowBatch, RowBuilder, refuse_wrong_columns
 from tasks.files.csv_reader import BrokenRow, DelimitedText
 
 
@@ -21,7 +21,7 @@ def read_delimited(path: Path, window: Window | None) -> Iterator[RowBatch]:
     Source: SPEC 1.1.
     """
     table = DelimitedText(path, "\t" if path.suffix.lower() == ".tsv" else ",")
-    refuse_wrong_columns(path, table.columns)
+    refuse_wrong_columns(str(path), table.columns)
     at = {name: table.columns.index(name) for name in READ_COLUMNS if name in table.columns}
     builder = RowBuilder(str(path), window)
     for row in table.rows():

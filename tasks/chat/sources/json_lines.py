@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from scoring.days import Window
-from scoring.errors import InputError
-from tasks.chat.sources.cells import session_in
-from tasks.chat.sources.rows import (
+from scoring.chat.cells import session_in
+from scoring.chat.rows import (
     READ_COLUMNS,
     REQUIRED_COLUMNS,
     Cells,
@@ -18,6 +16,8 @@ from tasks.chat.sources.rows import (
     RowBuilder,
     refuse_wrong_columns,
 )
+from scoring.days import Window
+from scoring.errors import InputError
 from tasks.files.csv_reader import LONGEST_LINE
 
 
@@ -89,7 +89,7 @@ def _refuse_missing_keys(path: Path) -> None:
             where=str(path),
             fix=f"write one JSON object a line, with the keys {', '.join(REQUIRED_COLUMNS)}",
         )
-    refuse_wrong_columns(path, tuple(seen))
+    refuse_wrong_columns(str(path), tuple(seen))
 
 
 def _cells_of(found: dict[str, object]) -> Cells:

@@ -18,10 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from scoring.chat.row_ids import TEXTS
-from scoring.days import Window
-from scoring.errors import InputError
-from tasks.chat.sources.arrow_columns import (
+from scoring.chat.arrow_columns import (
     Column,
     Timestamps,
     holds_labels,
@@ -34,7 +31,8 @@ from tasks.chat.sources.arrow_columns import (
     text_column,
     timestamp_column,
 )
-from tasks.chat.sources.rows import (
+from scoring.chat.row_ids import TEXTS
+from scoring.chat.rows import (
     BATCH_BYTES,
     BATCH_ROWS,
     CHAT_ROW_SCHEMA,
@@ -42,7 +40,9 @@ from tasks.chat.sources.rows import (
     microseconds,
     refuse_wrong_columns,
 )
-from tasks.files.rejects import Reject
+from scoring.days import Window
+from scoring.errors import InputError
+from scoring.rejects import Reject
 
 _BUFFER_BYTES = 1024 * 1024
 _TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024
@@ -63,7 +63,7 @@ def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
         path.open("rb") as opened,
         pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
     ):
-        refuse_wrong_columns(path, file.schema_arrow.names)
+        refuse_wrong_columns(str(path), file.schema_arrow.names)
         _refuse_impossible_types(path, file.schema_arrow)
         line = 1
         for outside, groups in _runs_of_row_groups(file, window):

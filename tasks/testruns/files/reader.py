@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scoring.errors import InputError
+from scoring.rejects import Reject, UnreadableCell
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, header_names, layout_of
 from scoring.testruns.executions import AgentType
 from tasks.files.csv_reader import BrokenRow, DelimitedText, TextRow
 from tasks.files.discovery import FileIdentity, identity_of
 from tasks.files.gc_pause import gc_paused
-from tasks.files.rejects import Reject, UnreadableCell
 from tasks.testruns.files.columns import columns_of
 from tasks.testruns.files.rows import RowReader
 from tasks.testruns.files.testruns import PackedExecution, RowCounts, TestRunFile

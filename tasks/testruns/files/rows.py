@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from scoring.rejects import UnreadableCell
 from scoring.testruns.cells import given, number, seconds
 from scoring.testruns.detection import agent_type_named
 from scoring.testruns.executions import AgentType, LatencyClass, Round
-from tasks.files.rejects import UnreadableCell
 from tasks.testruns.files.columns import Columns
 from tasks.testruns.files.testruns import LONG_TEXTS
 

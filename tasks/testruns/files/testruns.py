@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from scoring.rejects import Reject
 from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import Execution
 from tasks.files.discovery import FileIdentity
-from tasks.files.rejects import Reject
 
 # What takes part in nothing but scoring one query.
 LONG_TEXTS = ("raw_json", "answer_text", "button_url", "carried")

@@ -189,7 +189,7 @@ def test_ids_do_not_depend_on_order_files_or_batches(
     shuffle = random.Random(seed)
     shuffle.shuffle(rows)
     cut = shuffle.randrange(len(rows))
-    monkeypatch.setattr("tasks.chat.sources.rows.BATCH_ROWS", shuffle.choice([1, 2, 3]))
+    monkeypatch.setattr("scoring.chat.rows.BATCH_ROWS", shuffle.choice([1, 2, 3]))
     assert score_table(rows[:cut], rows[cut:]).equals(expected)
 
 
@@ -296,7 +296,7 @@ def test_sums_do_not_depend_on_the_number_of_batches(tmp_path: Path, monkeypatch
     rows[7]["llm_response"] = None
     source = write_rows(tmp_path / "rows.jsonl", rows)
     at_once = scored(source, tmp_path / "staging1")
-    monkeypatch.setattr("tasks.chat.sources.rows.BATCH_ROWS", 1)
+    monkeypatch.setattr("scoring.chat.rows.BATCH_ROWS", 1)
     one_by_one = scored(source, tmp_path / "staging2")
     assert one_by_one.kpis().equals(at_once.kpis())
     assert one_by_one.crosstab().equals(at_once.crosstab())

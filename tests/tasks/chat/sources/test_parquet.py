@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring.days import Window
+from scoring.rejects import Reject
 from tasks.chat.sources import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, RowBatch
-from tasks.files.rejects import Reject
 
 MOMENT = datetime(2026, 2, 13, 16, 44, 52, tzinfo=UTC)
 DAY = Window(datetime(2026, 2, 13, tzinfo=UTC), datetime(2026, 2, 14, tzinfo=UTC))

@@ -1,20 +1,19 @@
-"""What every kind of file is read into: batches of one schema, rejects with their reasons, failed files."""
+"""What every source of chat rows is read into: batches of one schema, rejects with their reasons, failed files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
+from scoring.chat import cells
 from scoring.chat.row_ids import TEXTS
 from scoring.days import Window
 from scoring.errors import InputError
-from tasks.chat.sources import cells
-from tasks.files.rejects import Reject, UnreadableCell
+from scoring.rejects import Reject, UnreadableCell
 
 CHAT_ROW_SCHEMA = pl.Schema(
     {
@@ -146,20 +145,20 @@ class RowBuilder:
         self._naive = self._rows_in = self._outside = self._bytes = 0
 
 
-def refuse_wrong_columns(path: Path, found: Sequence[str]) -> None:
+def refuse_wrong_columns(where: str, found: Sequence[str]) -> None:
     """Raises InputError unless each required column is there and each column that is read is there once."""
     missing = [name for name in REQUIRED_COLUMNS if name not in found]
     if missing:
         raise InputError(
             f"required columns are missing: {', '.join(missing)}; {_described(found)}",
-            where=str(path),
+            where=where,
             fix=f"give a table with the columns {', '.join(REQUIRED_COLUMNS)}",
         )
     doubled = [name for name in READ_COLUMNS if found.count(name) > 1]
     if doubled:
         raise InputError(
             f"columns are there more than once: {', '.join(doubled)}",
-            where=str(path),
+            where=where,
             fix="keep one column of each name: nobody can tell which one is meant",
         )
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-from tasks.chat.sources import cells
-from tasks.files.rejects import UnreadableCell
+from scoring.chat import cells
+from scoring.rejects import UnreadableCell
 
 _FIRST_SECOND, _SECOND_AFTER_LAST = -62_135_596_800, 253_402_300_800  # the years 0001 to 9999
 _TICKS_IN_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}  # nanoseconds end in 2262: nothing to check

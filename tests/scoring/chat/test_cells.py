@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.chat.sources import cells
-from tasks.chat.sources.cells import Instant
-from tasks.files.rejects import UnreadableCell
+from scoring.chat import cells
+from scoring.chat.cells import Instant
+from scoring.rejects import UnreadableCell
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HUGE = pytest.param(10**5000, id="5001 digits")  # more than Python writes as text

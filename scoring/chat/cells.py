@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tasks.files.rejects import UnreadableCell
+from scoring.rejects import UnreadableCell
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
 _INSTANT = re.compile(
