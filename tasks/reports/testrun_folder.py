@@ -6,16 +6,11 @@ Source: SPEC 4.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from tasks.files.atomic import write_parquet, write_text
-from tasks.files.gc_pause import gc_paused
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.markdown.testrun_input import input_section, judge_section, trust_section
@@ -24,15 +19,13 @@ from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
 from tasks.testruns.scoring import ScoredTestRun
 from tasks.testruns.summary import testrun_summary
 from tasks.testruns.tables import (
+    queries_frame,
     queries_schema,
-    query_frames,
     rejected_frame,
-    score_frames,
+    scores_frame,
     scores_schema,
 )
 from tasks.warehouse.tables import REJECTED_SCHEMA
-
-_ROWS_AT_ONCE = 10_000
 
 
 def write_testrun_folder(
@@ -48,16 +41,15 @@ def write_testrun_folder(
         StorageError: the folder cannot be written.
     """
     plan = scored.plan
-    with gc_paused():
-        write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), score_frames(scored))
-        write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), query_frames(scored))
+    scores, queries = scores_frame(scored), queries_frame(scored)
+    write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), [scores])
+    write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), [queries])
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
-    scores, queries = _frames(folder / "scores.parquet"), _frames(folder / "queries.parquet")
     write_testrun_workbook(folder / "scores.xlsx", scored, source, scores, queries)
     if has_review_list(plan.rubric):
-        write_review_list(folder / REVIEW_LIST, plan.rubric, _frames(folder / "queries.parquet"))
+        write_review_list(folder / REVIEW_LIST, plan.rubric, queries)
     if plan.rubric.query_json:
-        write_text(folder / "scores.json", _json_list(map(plan.rubric.query_json, scored.queries)))
+        write_text(folder / "scores.json", _json([plan.rubric.query_json(query) for query in scored.queries]))
     if judged:
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
     summary = testrun_summary(scored, judged)
@@ -69,21 +61,5 @@ def write_testrun_folder(
     return summary
 
 
-def _frames(path: Path) -> Iterator[pl.DataFrame]:
-    """A table that was just written, in pieces: as a whole it would be there twice."""
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(_ROWS_AT_ONCE):
-            yield pl.DataFrame(pa.Table.from_batches([batch]))
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _json_list(values: Iterable[Any]) -> Iterator[str]:
-    """What `_json` makes of a list, item by item: of a whole run it takes as much memory as everything else."""
-    before = "["
-    for value in values:
-        yield before + "\n  " + _json(value).rstrip("\n").replace("\n", "\n  ")
-        before = ","
-    yield "[]\n" if before == "[" else "\n]\n"

@@ -84,11 +84,7 @@ def review_items(run: ScoredFolder, audit: Fraction) -> Review:
     chosen = sorted((flagged | audited) & answers.keys(), key=lambda query_id: (lots[query_id], query_id))
     metrics = reviewed_metrics(run)
     items = [
-        item
-        for query_id in chosen
-        for item in _items(
-            sorted((packed.unpacked() for packed in answers[query_id]), key=attrgetter("round")), metrics
-        )
+        item for query_id in chosen for item in _items(sorted(answers[query_id], key=attrgetter("round")), metrics)
     ]
     return Review(items, len(flagged), len(audited))
 

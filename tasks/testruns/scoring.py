@@ -14,10 +14,9 @@ from scoring.catalog import rubric_of, rubrics
 from scoring.errors import UsageError
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns import detection
-from scoring.testruns.executions import AgentType
+from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.rubric import Options, ScoredQuery, TestRunRubric, TestRunSummary
-from tasks.files.gc_pause import gc_paused
-from tasks.testruns.files import PackedExecution, TestRunFile
+from tasks.testruns.files import TestRunFile
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class TestRunPlan:
 
 @dataclass(frozen=True)
 class ScoredTestRun:
-    """A scored run. Executions hold their outline only: no raw JSON, no answer.
+    """A scored run.
 
     `questions` counts what a judge was or would have been asked, each question once, by the status of its verdict.
     """
@@ -72,7 +71,7 @@ def plan_of(run: TestRunFile, choices: TestRunChoices, settings_options: Mapping
     agent_type = detection.agent_type_of(
         run.facts, option=choices.agent_type, has_expected_filters=run.has_expected_filters
     )
-    named = (packed.outline.agent_type for executions in run.queries.values() for packed in executions)
+    named = (execution.agent_type for executions in run.queries.values() for execution in executions)
     if rubric.needs_agent_type and agent_type is None and not all(named):
         raise detection.unknown_agent_type(run.name)
     given = {**settings_options.get(rubric.id, {}), **(choices.options or {})}
@@ -83,34 +82,28 @@ def judge_requests(plan: TestRunPlan) -> Iterator[JudgeRequest]:
     """What a judge should be asked about the run, each question once."""
     asked: set[str] = set()
     for executions in plan.run.queries.values():
-        unpacked = [packed.unpacked() for packed in _ordered(executions, plan)]
-        for request in plan.rubric.requests(unpacked, plan.options):
+        for request in plan.rubric.requests(_ordered(executions, plan), plan.options):
             if request.key not in asked:
                 asked.add(request.key)
                 yield request
 
 
-@gc_paused()
 def score_testrun(plan: TestRunPlan, verdicts: Verdicts) -> ScoredTestRun:
     """Scores every query and sums up; questions without a verdict leave their scores NULL."""
-    queries = []
-    asked = _Asked(verdicts)
-    for executions in plan.run.queries.values():
-        ordered = _ordered(executions, plan)
-        query = plan.rubric.score_query([packed.unpacked() for packed in ordered], plan.options, asked)
-        # The long texts took part in nothing but scoring, and a run holds a hundred thousand of them.
-        pairs = zip(query.executions, ordered, strict=True)
-        outlined = tuple(replace(scored, execution=packed.outline) for scored, packed in pairs)
-        queries.append(replace(query, executions=outlined))
+    requested = _RequestedVerdicts(verdicts)
+    queries = [
+        plan.rubric.score_query(_ordered(executions, plan), plan.options, requested)
+        for executions in plan.run.queries.values()
+    ]
     return ScoredTestRun(
         plan=plan,
         queries=tuple(queries),
         summary=plan.rubric.summarise(queries, plan.options),
-        questions=dict(sorted(Counter(asked.statuses.values()).items())),
+        questions=dict(sorted(Counter(requested.statuses.values()).items())),
     )
 
 
-class _Asked(Mapping[str, Verdict]):
+class _RequestedVerdicts(Mapping[str, Verdict]):
     """Verdicts that note which of them scoring asks for: `statuses` by the key of the question.
 
     Listing the questions beforehand would read every execution a second time.
@@ -132,12 +125,10 @@ class _Asked(Mapping[str, Verdict]):
         return len(self._verdicts)
 
 
-def _ordered(executions: Iterable[PackedExecution], plan: TestRunPlan) -> list[PackedExecution]:
+def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Execution]:
     """The executions of one query in the order of rounds, all with an agent type where one is known."""
     known = (
-        packed
-        if packed.outline.agent_type
-        else replace(packed, outline=replace(packed.outline, agent_type=plan.agent_type))
-        for packed in executions
+        execution if execution.agent_type else replace(execution, agent_type=plan.agent_type)
+        for execution in executions
     )
-    return sorted(known, key=lambda packed: (packed.outline.round, packed.outline.run_id))
+    return sorted(known, key=lambda execution: (execution.round, execution.run_id))

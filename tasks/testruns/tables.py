@@ -5,9 +5,8 @@ Source: SPEC 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -20,8 +19,6 @@ from tasks.files.atomic import empty_frame
 from tasks.testruns.files import TestRunFile
 from tasks.testruns.scoring import ScoredTestRun
 from tasks.warehouse.tables import REJECTED_SCHEMA
-
-_ROWS_PER_FRAME = 10_000
 
 EXECUTION_FIELDS = (
     field("run_id", pa.string(), "Run ID"),
@@ -62,22 +59,22 @@ def queries_schema(rubric: TestRunRubric) -> pa.Schema:
     return pa.schema([*rubric.query_columns, *(column for column in RUBRIC_FIELDS if column.name not in named)])
 
 
-def score_frames(scored: ScoredTestRun) -> Iterator[pl.DataFrame]:
+def scores_frame(scored: ScoredTestRun) -> pl.DataFrame:
     """A row per execution in the columns of `scores_schema`: queries as in the file, their executions by round."""
     rubric = scored.plan.rubric
     metrics = [metric.name for metric in rubric.metrics if metric.per_execution]
-    executions = (execution for query in scored.queries for execution in query.executions)
-    rows = (
+    rows = [
         {**execution_values(execution), **_metric_values(execution, metrics), **execution.own}
-        for execution in executions
-    )
-    return _frames(scored, scores_schema(rubric), rows)
+        for query in scored.queries
+        for execution in query.executions
+    ]
+    return _frame(scored, scores_schema(rubric), rows)
 
 
-def query_frames(scored: ScoredTestRun) -> Iterator[pl.DataFrame]:
+def queries_frame(scored: ScoredTestRun) -> pl.DataFrame:
     """A row per query in the columns of `queries_schema`."""
     rubric = scored.plan.rubric
-    return _frames(scored, queries_schema(rubric), map(rubric.query_row, scored.queries))
+    return _frame(scored, queries_schema(rubric), [rubric.query_row(query) for query in scored.queries])
 
 
 def rejected_frame(run: TestRunFile, rubric_id: str) -> pl.DataFrame:
@@ -118,14 +115,12 @@ def _metric_values(scored: ScoredExecution, metrics: Iterable[str]) -> dict[str,
     return values
 
 
-def _frames(scored: ScoredTestRun, schema: pa.Schema, rows: Iterable[Mapping[str, Any]]) -> Iterator[pl.DataFrame]:
-    """Frames of at most `_ROWS_PER_FRAME` rows, which say their rubric and version."""
+def _frame(scored: ScoredTestRun, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The rows in the columns of `schema`, with their rubric and version."""
     types = empty_frame(schema).schema
     identity = {"rubric": scored.plan.rubric.id, "rubric_version": scored.plan.rubric_version}
-    waiting = iter(rows)
-    while chunk := list(islice(waiting, _ROWS_PER_FRAME)):
-        columns = {
-            name: [identity[name]] * len(chunk) if name in identity else [table_value(row[name]) for row in chunk]
-            for name in types
-        }
-        yield pl.DataFrame(columns, schema=types)
+    columns = {
+        name: [identity[name]] * len(rows) if name in identity else [table_value(row[name]) for row in rows]
+        for name in types
+    }
+    return pl.DataFrame(columns, schema=types)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -31,7 +30,6 @@ from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
 
 SCORES, QUERIES, SUMMARIES = "test_run_scores", "test_run_queries", "test_run_summaries"
 JUDGEMENTS = "judgements"
-_ROWS_PER_FRAME = 10_000
 
 _RUN_FIELDS = (
     field("score_date", pa.date32(), "채점한 날"),
@@ -97,7 +95,7 @@ def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged
         (SCORES, SCORES_SCHEMA, _execution_rows(scored)),
         (QUERIES, QUERIES_SCHEMA, _query_rows(scored)),
     ):
-        warehouse.replace_day(table, day, schema, _frames(schema, rows, identity), only=mine)
+        warehouse.replace_day(table, day, schema, [_frame(schema, rows, identity)], only=mine)
     rejected = rejected_frame(run, rubric.id).with_columns(score_date=pl.lit(day))
     refused = {"rubric": rubric.id, "file": run.identity.name}
     warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, [rejected], only=refused)
@@ -107,7 +105,7 @@ def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged
         )
         warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
     summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(testrun_summary(scored, judged))}
-    warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, _frames(SUMMARIES_SCHEMA, [summary], identity), only=mine)
+    warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, [_frame(SUMMARIES_SCHEMA, [summary], identity)], only=mine)
 
 
 def _execution_rows(scored: ScoredTestRun) -> Iterator[dict[str, Any]]:
@@ -138,13 +136,8 @@ def _score_list(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
     ]
 
 
-def _frames(
-    schema: pa.Schema, rows: Iterable[Mapping[str, Any]], identity: Mapping[str, Any]
-) -> Iterator[pl.DataFrame]:
-    types = empty_frame(schema).schema
-    waiting = iter(rows)
-    while chunk := list(islice(waiting, _ROWS_PER_FRAME)):
-        yield pl.DataFrame([{**row, **identity} for row in chunk], schema=types)
+def _frame(schema: pa.Schema, rows: Iterable[Mapping[str, Any]], identity: Mapping[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame([{**row, **identity} for row in rows], schema=empty_frame(schema).schema)
 
 
 def _json(value: Mapping[str, Any]) -> str:

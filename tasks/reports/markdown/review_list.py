@@ -7,7 +7,7 @@ same folder hold them too. Messages leave the folder and are masked. Source: see
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,10 @@ def has_review_list(rubric: TestRunRubric) -> bool:
     return any(column.name == "manual_review_reasons" for column in rubric.query_columns)
 
 
-def write_review_list(path: Path, rubric: TestRunRubric, queries: Iterable[pl.DataFrame]) -> None:
+def write_review_list(path: Path, rubric: TestRunRubric, queries: pl.DataFrame) -> None:
     """Writes the flagged queries, worst total first: what to look at, why, and the scores with their reasons.
 
-    UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the run, in pieces.
+    UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the test run.
     """
     header = ["질의 id", "질의", "에이전트", "까닭", "종합 점수"]
     header += [cell for one in _shown_metrics(rubric) for cell in (f"{one.title} 점수", f"{one.title} 근거")]
@@ -50,7 +50,7 @@ def reviewed_testrun(
     if not isinstance(rubric, TestRunRubric):
         return None
     queries = pl.read_parquet(folder / "queries.parquet")
-    flagged = _flagged([queries]) if has_review_list(rubric) else []
+    flagged = _flagged(queries) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
     (read,) = summary["inputs"]
     return ReviewedTestRun(
@@ -77,9 +77,9 @@ def reviewed_testrun(
     )
 
 
-def _flagged(queries: Iterable[pl.DataFrame]) -> list[Row]:
+def _flagged(queries: pl.DataFrame) -> list[Row]:
     """The rows that need a look, worst total first; one without a total knows nothing good of its query."""
-    found = [row for frame in queries for row in frame.iter_rows(named=True) if row["manual_review_reasons"]]
+    found = [row for row in queries.iter_rows(named=True) if row["manual_review_reasons"]]
     return sorted(found, key=lambda row: (row["weighted_total"] or 0.0, row["query_id"]))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +29,16 @@ _MEANING_COLUMNS = (Column("탭"), Column("열"), Column("뜻", "long"))
 
 
 def write_testrun_workbook(
-    path: Path, scored: ScoredTestRun, source: Path, scores: Iterable[pl.DataFrame], queries: Iterable[pl.DataFrame]
+    path: Path, scored: ScoredTestRun, source: Path, scores: pl.DataFrame, queries: pl.DataFrame
 ) -> None:
     """Writes the tabs to `path`, behind the sheets of `source` where that is a workbook.
 
-    `scores` and `queries` are the tables of the run, in pieces.
+    `scores` and `queries` are the tables of the test run.
     """
     schemas = {_EXECUTIONS: scores_schema(scored.plan.rubric), _QUERIES: queries_schema(scored.plan.rubric)}
     tabs = [
-        Tab(_EXECUTIONS, _columns(schemas[_EXECUTIONS]), _rows(scores)),
-        Tab(_QUERIES, _columns(schemas[_QUERIES]), _rows(queries)),
+        Tab(_EXECUTIONS, _columns(schemas[_EXECUTIONS]), scores.iter_rows()),
+        Tab(_QUERIES, _columns(schemas[_QUERIES]), queries.iter_rows()),
         Tab("점수 요약", _SUMMARY_COLUMNS, list(_summary_rows(scored)), _notes(scored)),
         Tab("열 설명", _MEANING_COLUMNS, list(_meanings(schemas))),
     ]
@@ -77,11 +77,6 @@ def _meanings(schemas: Mapping[str, pa.Schema]) -> Iterator[Sequence[str]]:
     for title, schema in schemas.items():
         for each in schema:
             yield title, each.name, (each.metadata or {}).get(b"description", b"").decode()
-
-
-def _rows(frames: Iterable[pl.DataFrame]) -> Iterator[Sequence[Any]]:
-    for frame in frames:
-        yield from frame.iter_rows()
 
 
 def _summary_rows(scored: ScoredTestRun) -> Iterator[list[Any]]:

@@ -9,20 +9,19 @@ Source: SPEC 2, 5.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from scoring.errors import InputError
 from scoring.rejects import Reject, UnreadableCell
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, header_names, layout_of
-from scoring.testruns.executions import AgentType
+from scoring.testruns.executions import AgentType, Execution
 from tasks.files.csv_reader import BrokenRow, DelimitedText, TextRow
 from tasks.files.discovery import FileIdentity, identity_of
-from tasks.files.gc_pause import gc_paused
 from tasks.testruns.files.columns import columns_of
 from tasks.testruns.files.rows import RowReader
-from tasks.testruns.files.testruns import PackedExecution, RowCounts, TestRunFile
+from tasks.testruns.files.testruns import RowCounts, TestRunFile
 
 if TYPE_CHECKING:
     from tasks.testruns.files.workbooks import TestRunWorkbook
@@ -38,7 +37,6 @@ class _Table(Protocol):
     def rows(self) -> Iterable[TextRow | BrokenRow]: ...
 
 
-@gc_paused()
 def read_testrun_file(path: Path) -> TestRunFile:
     """Reads a test run.
 
@@ -106,7 +104,7 @@ class _Reading:
     def __init__(self, agent_type: AgentType | None) -> None:
         self._agent_type = agent_type
         self.notes: Counter[str] = Counter()
-        self._queries: dict[str, list[PackedExecution]] = {}
+        self._queries: dict[str, list[Execution]] = {}
         self._keys: set[tuple[str, str, str]] = set()
         self._rejects: list[Reject] = []
         self._excluded: list[int] = []
@@ -147,14 +145,12 @@ class _Reading:
             self._excluded.append(row.line)
         for execution in executions:
             self._keys.add(_key(execution))
-            packed = PackedExecution.of(execution)
-            outline = packed.outline
-            self._queries.setdefault(outline.query_id, []).append(packed)
-            self._has_checks |= bool(outline.criteria_json) or "accuracyChecks" in outline.expected_text
-            self._has_filters |= bool(outline.expected_filters)
+            self._queries.setdefault(execution.query_id, []).append(execution)
+            self._has_checks |= bool(execution.criteria_json) or "accuracyChecks" in execution.expected_text
+            self._has_filters |= bool(execution.expected_filters)
         self._executions += len(executions)
 
-    def _refuse_known(self, executions: Sequence[Mapping[str, Any]]) -> None:
+    def _refuse_known(self, executions: Sequence[Execution]) -> None:
         known = next((execution for execution in executions if _key(execution) in self._keys), None)
         if known:
             run_id, query_id, round_ = _key(known)
@@ -177,5 +173,5 @@ class _Reading:
         )
 
 
-def _key(execution: Mapping[str, Any]) -> tuple[str, str, str]:
-    return execution.get("run_id", ""), execution["query_id"], str(execution["round"])
+def _key(execution: Execution) -> tuple[str, str, str]:
+    return execution.run_id, execution.query_id, str(execution.round)

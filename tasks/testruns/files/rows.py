@@ -11,9 +11,8 @@ from typing import Any
 from scoring.rejects import UnreadableCell
 from scoring.testruns.cells import given, number, seconds
 from scoring.testruns.detection import agent_type_named
-from scoring.testruns.executions import AgentType, LatencyClass, Round
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
 from tasks.testruns.files.columns import Columns
-from tasks.testruns.files.testruns import LONG_TEXTS
 
 _LONGEST_MISSING = 5
 _SHOWN = 30
@@ -26,7 +25,7 @@ _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
 class RowReader:
     """Executions of the rows of one table. `notes` counts what was read with a reservation.
 
-    Equal short texts are kept once: every execution of a query repeats its question and its expected result.
+    Equal texts are kept once: every execution of a query repeats its question and its expected result.
     """
 
     def __init__(self, columns: Columns, agent_type: AgentType | None) -> None:
@@ -36,8 +35,8 @@ class RowReader:
         self._columns = columns
         self._texts: dict[str, str] = {}
 
-    def executions(self, cells: list[str]) -> list[dict[str, Any]]:
-        """The executions of a row, as fields: one in the long layout, one per round that was run in the wide one.
+    def executions(self, cells: list[str]) -> list[Execution]:
+        """The executions of a row: one in the long layout, one per round that was run in the wide one.
 
         Raises:
             UnreadableCell: the row is rejected.
@@ -48,7 +47,7 @@ class RowReader:
             name: cells[place] for name, place in self._columns.carried.items() if cells[place].strip()
         }
         repeat = shared.pop("repeat", "")
-        return [{**shared, **of_round} for of_round in self._rounds(cells, repeat)]
+        return [Execution(**{**shared, **of_round}) for of_round in self._rounds(cells, repeat)]
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
         """What holds for the whole row; fields without a value keep their default."""
@@ -70,7 +69,7 @@ class RowReader:
                 if (value := self._understood(field, text)) is not None:
                     yield field, value
             else:
-                yield field, text if field in LONG_TEXTS else self._texts.setdefault(text, text)
+                yield field, self._texts.setdefault(text, text)
 
     def _rounds(self, cells: list[str], repeat: str) -> Iterator[dict[str, Any]]:
         """What holds for one round: none in the long layout, whose row is the round."""

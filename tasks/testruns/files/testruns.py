@@ -1,48 +1,14 @@
-"""What a test-run file held: executions by query, packed, and what became of each of its rows."""
+"""What a test-run file held: executions by query, and what became of each of its rows."""
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
-
-import pyarrow as pa
+from dataclasses import dataclass
 
 from scoring.rejects import Reject
 from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import Execution
 from tasks.files.discovery import FileIdentity
-
-# What takes part in nothing but scoring one query.
-LONG_TEXTS = ("raw_json", "answer_text", "button_url", "carried")
-
-
-@dataclass(frozen=True, slots=True)
-class PackedExecution:
-    """An execution without its long texts (`LONG_TEXTS`), and these compressed.
-
-    A hundred thousand executions of 3 kB fit in about 250 MB so; as texts they would take three times that. Packing
-    must cost little beside scoring: a tighter or more portable format would take longer than reading the file.
-    """
-
-    outline: Execution
-    packed: bytes
-    unpacked_bytes: int
-
-    @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> PackedExecution:
-        """Pack an execution that is given by its fields."""
-        outline = {name: value for name, value in fields.items() if name not in LONG_TEXTS}
-        texts = {name: fields[name] for name in LONG_TEXTS if fields.get(name)}
-        document = marshal.dumps(texts)
-        return cls(Execution(**outline), _codec().compress(document, asbytes=True), len(document))
-
-    def unpacked(self) -> Execution:
-        """The execution with its texts."""
-        document = _codec().decompress(self.packed, self.unpacked_bytes, asbytes=True)
-        return replace(self.outline, **marshal.loads(document))  # noqa: S302 - our own bytes, of this process
 
 
 @dataclass(frozen=True)
@@ -64,11 +30,6 @@ class RowCounts:
             raise AssertionError(f"of {self.rows_in} rows some were lost or counted twice")
 
 
-@cache
-def _codec() -> pa.Codec:
-    return pa.Codec("lz4_raw")
-
-
 @dataclass(frozen=True)
 class TestRunFile:
     """One test run. `queries`: query id -> its executions in the order of the file, queries as they first appear.
@@ -81,7 +42,7 @@ class TestRunFile:
     identity: FileIdentity
     layout: Layout
     facts: FileFacts
-    queries: Mapping[str, tuple[PackedExecution, ...]]
+    queries: Mapping[str, tuple[Execution, ...]]
     counts: RowCounts
     rejects: tuple[Reject, ...]
     excluded_lines: tuple[int, ...]

@@ -134,11 +134,6 @@ def test_without_a_judge_its_scores_are_null_and_counted(long_file: Path, tmp_pa
     assert pl.read_parquet(tmp_path / "out" / "scores.parquet")["liked_score"].to_list() == [None] * 3
 
 
-def test_scored_executions_hold_no_long_texts(long_file: Path) -> None:
-    for query in scored(long_file).queries:
-        assert [one.execution.raw_json for one in query.executions] == [""] * len(query.executions)
-
-
 @pytest.mark.parametrize(
     ("given", "settings", "version"),
     [({}, {}, "3"), ({}, {"toy": {"long": "9"}}, "3+long=9"), ({"long": "7"}, {"toy": {"long": "9"}}, "3+long=7")],

@@ -16,7 +16,7 @@ from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wid
 
 
 def executions(run: TestRunFile) -> list[Execution]:
-    return [packed.unpacked() for packs in run.queries.values() for packed in packs]
+    return [execution for executions in run.queries.values() for execution in executions]
 
 
 def codes(run: TestRunFile) -> list[tuple[int | None, str | None, str]]:

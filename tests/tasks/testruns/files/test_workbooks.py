@@ -56,8 +56,7 @@ def test_a_workbook_without_a_test_run_names_what_it_has(tmp_path: Path) -> None
 def test_typed_cells_become_the_texts_that_people_see(tmp_path: Path) -> None:
     row = [*wide_row()[:4], "12명", 7.5, "", "", "", None, "", "", datetime(2026, 3, 1)]
     row[0] = 7
-    (packed,) = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, row]})).queries["7"]
-    one = packed.unpacked()
+    (one,) = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, row]})).queries["7"]
     assert (one.query_id, one.answer_time_s, one.carried) == ("7", 7.5, {"비고": "2026-03-01 00:00:00"})
 
 
@@ -77,11 +76,11 @@ def test_the_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: 
         sheet.write_row(1, 0, wide_row())
         sheet.write_formula(1, 5, "=3+4.5", None, 7.5)
     (first, _) = read_testrun_file(tmp_path / "r.xlsx").queries["A1"]
-    assert first.unpacked().answer_time_s == 7.5
+    assert first.answer_time_s == 7.5
     row: list[object] = [*wide_row()]
     row[5] = "=3+4.5"
     run = read_testrun_file(write_xlsx(tmp_path / "s.xlsx", {"s": [WIDE_HEADER, row]}))
-    assert (run.queries["A1"][0].unpacked().answer_time_s, run.notes) == (None, {"formulas_not_calculated": 1})
+    assert (run.queries["A1"][0].answer_time_s, run.notes) == (None, {"formulas_not_calculated": 1})
 
 
 def test_cells_merged_over_rows_hold_their_value_in_each(tmp_path: Path) -> None:
@@ -92,7 +91,7 @@ def test_cells_merged_over_rows_hold_their_value_in_each(tmp_path: Path) -> None
     book.save(path)
     run = read_testrun_file(path)
     assert {query_id: len(found) for query_id, found in run.queries.items()} == {"Q1": 2, "Q9": 1}
-    assert run.queries["Q1"][1].outline.query_text == "평가기간 바꿔줘"
+    assert run.queries["Q1"][1].query_text == "평가기간 바꿔줘"
 
 
 def test_a_title_above_is_no_header_but_blank_rows_are_passed_over(tmp_path: Path) -> None:
