@@ -180,10 +180,12 @@ class LiveRun:
 
     async def _conclude(self, case: _InFlight, verdict: Verdict) -> None:
         settled = verdict.status in (VerdictStatus.OK, VerdictStatus.REFUSED)
-        if case.concluded or (len(case.tasks) > 1 and not settled):
+        # A task that has ended in this very round of the loop is still among them, and answers no more.
+        others = [task for task in case.tasks if task is not asyncio.current_task() and not task.done()]
+        if case.concluded or (others and not settled):
             return  # the other task of a hedged question has answered, or still may
         case.concluded = True
-        for task in case.tasks - {asyncio.current_task()}:
+        for task in others:
             task.cancel()
         await self._keep(case.question.judgement(verdict, case.effort))
 

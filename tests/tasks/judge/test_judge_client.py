@@ -3,14 +3,20 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from scoring.judging.requests import JudgeRequest, VerdictStatus
+from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus
+from tasks.config.judge import endpoint_of
+from tasks.judge.budget import Budget
 from tasks.judge.client import Progress, ask, estimate, judge_all
-from tasks.judge.questions import Question
-from tasks.judge.verdict_store import VerdictStore
+from tasks.judge.endpoint import JudgeEndpoint
+from tasks.judge.limiter import Limiter
+from tasks.judge.live import LiveRun, _InFlight
+from tasks.judge.questions import Question, Sendable
+from tasks.judge.verdict_store import Judgement, VerdictStore
 from tests.fakes.judge_questions import FAST, PROMPT, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -51,6 +57,29 @@ def test_the_last_call_is_asked_a_second_time_when_it_is_slow(sqlite_store: Verd
         judged = ask(questions(40), settings_for(server.url), sqlite_store, timing=PATIENT)
     assert time.monotonic() - started < 10
     assert statuses(judged) == {VerdictStatus.OK}
+
+
+def test_a_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_once(sqlite_store: VerdictStore) -> None:
+    settings = settings_for("http://127.0.0.1:9/v1")
+    endpoint = endpoint_of(settings)
+    assert endpoint
+    kept = []
+
+    async def keep(judgement: Judgement) -> None:
+        kept.append(judgement.status)
+
+    async def both_fail() -> None:
+        with ThreadPoolExecutor(1) as worker:
+            async with JudgeEndpoint(endpoint, settings, 1.0) as judge:
+                limiter = Limiter(sqlite_store, worker, "judge", settings.rpm, settings.tpm)
+                live = LiveRun(judge, limiter, Budget(settings), keep, settings, FAST)
+                case = _InFlight(Sendable(questions(1)[0], settings))
+                invalid = Verdict(VerdictStatus.INVALID, reason="not a verdict")
+                case.tasks = {asyncio.create_task(live._conclude(case, invalid)) for _ in range(2)}
+                await asyncio.gather(*case.tasks)
+
+    asyncio.run(both_fail())
+    assert kept == [VerdictStatus.INVALID]
 
 
 def test_nothing_is_asked_twice_when_the_budget_is_near(sqlite_store: VerdictStore) -> None:
