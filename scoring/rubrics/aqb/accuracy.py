@@ -84,7 +84,7 @@ def accuracy_of(reading: Reading, use: ToolUse, numbers: Numbers | None) -> tupl
         return Score(None, use.text(), use.unknown_because), None
     if not reading.answered:
         failed = ToolVerdict.FAIL if use.grade is not MappingGrade.UNKNOWN else None
-        return Score(0, f"응답 실패: {reading.failure or reading.emptiness}"), failed
+        return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure or reading.emptiness}"), failed
     return Score(row.points, reason), row.tools
 
 

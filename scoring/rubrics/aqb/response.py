@@ -22,7 +22,7 @@ def speed_score(reading: Reading, latency_class: LatencyClass, agent: AgentType)
     Source: seed 000, 3.4 and 3.5.
     """
     if reading.failure:
-        return Score(0, f"응답 실패: {reading.failure}")
+        return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure}")
     if reading.latency_s is None:
         return Score(None, MISSING_TITLES[Missing.NO_TIME], Missing.NO_TIME)
     bands = t.SPEED_BANDS[latency_class, agent]

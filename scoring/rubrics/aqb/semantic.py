@@ -44,7 +44,7 @@ def semantic_request(reading: Reading, use: ToolUse, rubric: str) -> JudgeReques
 def semantic_score(reading: Reading, use: ToolUse, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
     """Points from 0 to 5. Failed or empty earns 0; NULL with the status where a verdict is not given."""
     if not reading.answered:
-        return Score(0, f"응답 실패: {reading.failure or reading.emptiness}")
+        return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure or reading.emptiness}")
     if request is not None:
         return _judged(use, request, verdicts)
     if use.grade is MappingGrade.UNKNOWN:

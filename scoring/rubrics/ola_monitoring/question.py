@@ -5,6 +5,7 @@ One row per scored turn, after the columns of `metrics`. Points are INT64 and ne
 
 from __future__ import annotations
 
+from scoring.markdown import percent
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.metrics import QUESTION, QUESTION_LENGTH, question_has
 from scoring.rules.expressions import (
@@ -26,6 +27,7 @@ from scoring.rules.expressions import (
 )
 
 Q_SCORE, Q_TIER = Column("q_score"), Column("q_tier")
+_HANGUL_SHARE = "절반" if t.HANGUL_MIN_SHARE == 1 / 2 else percent(t.HANGUL_MIN_SHARE, 0)
 
 QUESTION_SCORE = (
     Definition(
@@ -51,7 +53,7 @@ QUESTION_SCORE = (
                 When(
                     Compare(QUESTION_LENGTH, "<=", Value(t.NAME_ONLY_MAX_LENGTH)),
                     Value(t.INTENT_NAME_ONLY_POINTS),
-                    "10자 이하 단순 입력",
+                    f"{t.NAME_ONLY_MAX_LENGTH}자 이하 단순 입력",
                 ),
             ),
             Value(t.INTENT_OTHER_POINTS),
@@ -101,11 +103,11 @@ QUESTION_SCORE = (
                                 Value(t.HANGUL_MIN_SHARE),
                             ),
                             Value(t.FORMALITY_HANGUL_POINTS),
-                            "한글이 절반 이상",
+                            f"한글이 {_HANGUL_SHARE} 이상",
                         ),
                     ),
                     Value(t.FORMALITY_OTHER_SCRIPT_POINTS),
-                    "한글이 절반 미만",
+                    f"한글이 {_HANGUL_SHARE} 미만",
                 ),
                 points(t.FORMALITY_NO_JAMO_POINTS, Not(Matches(QUESTION, t.LOOSE_JAMO)), "초성·자모 나열 없음"),
                 points(t.FORMALITY_NO_ABUSE_POINTS, Not(question_has(*t.ABUSE_WORDS)), "비속어 없음"),

@@ -79,7 +79,9 @@ def item_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
     failures = "; ".join(result.reason for result in results if not result.passed)
     passed, asked = sum(result.passed for result in results), len(results)
     if not passed:
-        return Score(t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 0점: {failures}")
+        return Score(
+            t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 {t.NOTHING_PASSED_POINTS}점: {failures}"
+        )
     ratio = Fraction(passed, asked)
     points, band = t.PASS_RATIO_POINTS.points(ratio), band_text(t.PASS_RATIO_POINTS, ratio)
     if not failures:
@@ -94,10 +96,11 @@ def stability_score(reading: Reading, item: Score) -> Score:
     if not reading.answered:
         return Score(t.UNSTABLE_POINTS, _not_answered(reading))
     if item.points is None:
-        return Score(t.STABLE_POINTS, "체크 항목은 없지만 응답이 정상이라 5점")
+        return Score(t.STABLE_POINTS, f"체크 항목은 없지만 응답이 정상이라 {t.STABLE_POINTS}점")
     if item.points >= t.STABLE_MIN_ITEM_POINTS:
-        return Score(t.STABLE_POINTS, "응답이 정상이고 문항 점수가 1점 이상이라 5점")
-    return Score(t.UNSTABLE_POINTS, "응답은 있으나 통과한 체크가 없어 문항 점수 0점")
+        at_least = f"문항 점수가 {t.STABLE_MIN_ITEM_POINTS}점 이상"
+        return Score(t.STABLE_POINTS, f"응답이 정상이고 {at_least}이라 {t.STABLE_POINTS}점")
+    return Score(t.UNSTABLE_POINTS, f"응답은 있으나 통과한 체크가 없어 문항 점수 {item.points}점")
 
 
 def speed_score(reading: Reading) -> Score:

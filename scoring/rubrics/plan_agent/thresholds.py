@@ -38,14 +38,14 @@ CHECK_ROUNDS = "Query ID-방/반복 매핑이 깨지지 않았는지 확인"
 CHECK_RECORDED = "LLM 점수 미기록 시 F+R 휴리스틱이 일관되게 적용되는지 확인"
 CHECK_LOW_SCORES = "0/1/2점 구간의 오탐이 과도한지 패턴 분석"
 CHECK_SLOW = "속도 분포(특히 2~3점) 상위 패턴 추적"
-CHECK_FAILURES = "안정성 실패가 1% 이상이면 수집/파싱 경로 점검"
+CHECK_FAILURES = f"안정성 실패가 {FAILURE_RATE_LIMIT * 100}% 이상이면 수집/파싱 경로 점검"
 
 # --- The report's fixed lines (seed 003, 4) ------------------------------------------------------------------------
 REPORT_TITLE = "# 실행 에이전트 스코어링 리포트"
-REPORT_BASIS = """## 산출 기준
+REPORT_BASIS = f"""## 산출 기준
 - 의도/정확성: F 기대조건 + R 체크패스율 0~5 매핑
-- 안정성: error/empty 0점
-- 일관성: same-pass/fail(3점이상/미만) 기준
+- 안정성: error/empty {UNSTABLE_POINTS}점
+- 일관성: same-pass/fail({PASS_MIN_POINTS}점이상/미만) 기준
 - 속도: 단일 루브릭(responseTimeSec)"""
 REPORT_METRICS = "## 지표별 점수"
 REPORT_NOTES = "## 분포/첨언"

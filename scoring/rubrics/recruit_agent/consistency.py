@@ -44,7 +44,9 @@ def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consist
     """
     n = len(signatures)
     if n < t.MIN_EXECUTIONS:
-        reason = f"실행이 {n}건이라 반복을 비교할 수 없어 0점({t.MIN_EXECUTIONS}건 이상 필요)"
+        reason = (
+            f"실행이 {n}건이라 반복을 비교할 수 없어 {t.TOO_FEW_EXECUTIONS_POINTS}점({t.MIN_EXECUTIONS}건 이상 필요)"
+        )
         return Consistency(Score(t.TOO_FEW_EXECUTIONS_POINTS, reason), None, None)
     ratio_b = mode_ratio(signatures)
     seen = f"화면 구성 일치 {_share(ratio_b, n)}"

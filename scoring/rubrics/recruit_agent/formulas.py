@@ -96,14 +96,18 @@ def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
     Source: seed 004, 정확성; SPEC 3.2.
     """
     if reading.failure:
-        return Score(t.FAILED_POINTS, f"{not_answered(reading)}: 산출물을 믿을 수 없어 0점")
+        return Score(t.FAILED_POINTS, f"{not_answered(reading)}: 산출물을 믿을 수 없어 {t.FAILED_POINTS}점")
     ratio = pass_ratio(results)
     if ratio is None:
-        return Score(t.NOT_EVALUABLE_POINTS, "확인할 체크가 없어 평가할 수 없으므로 0점(not_evaluable)")
+        return Score(
+            t.NOT_EVALUABLE_POINTS, f"확인할 체크가 없어 평가할 수 없으므로 {t.NOT_EVALUABLE_POINTS}점(not_evaluable)"
+        )
     asked, passed = len(results), sum(result.passed for result in results)
     failures = "; ".join(result.reason for result in results if not result.passed)
     if not ratio:
-        return Score(t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 0점: {failures}")
+        return Score(
+            t.NOTHING_PASSED_POINTS, f"체크 {asked}개를 모두 통과하지 못해 {t.NOTHING_PASSED_POINTS}점: {failures}"
+        )
     points = t.PASS_RATIO_POINTS.points(ratio)
     if not failures:
         return Score(points, f"체크 {asked}개를 모두 통과해 {points}점")
@@ -116,7 +120,7 @@ def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
 def stability_score(reading: Reading) -> Score:
     """5 for an answer without errors, else 0. Source: seed 004, 안정성."""
     if reading.answered:
-        return Score(t.STABLE_POINTS, "오류 없이 응답해 5점")
+        return Score(t.STABLE_POINTS, f"오류 없이 응답해 {t.STABLE_POINTS}점")
     return Score(t.UNSTABLE_POINTS, not_answered(reading))
 
 
@@ -140,7 +144,7 @@ def review_reasons(intents: Sequence[Intent]) -> list[str]:
 
 def _speed(latency_s: float | None, bands: Bands[int]) -> Score:
     if latency_s is None:
-        return Score(t.NO_TIME_POINTS, "응답 시간이 기록되지 않아 0점")
+        return Score(t.NO_TIME_POINTS, f"응답 시간이 기록되지 않아 {t.NO_TIME_POINTS}점")
     points = bands.points(latency_s)
     return Score(points, f"응답 {latency_s:g}초({band_text(bands, latency_s, '초')})로 {points}점")
 

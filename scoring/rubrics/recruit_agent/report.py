@@ -27,9 +27,9 @@ _REASON_CHARACTERS = 240
 QUALITY_TITLES = {
     "failed": "실패한 실행",
     "empty": "빈 응답",
-    "not_evaluable": "확인할 체크가 없어 정확성이 0점인 실행",
-    "no_time": "응답 시간이 없어 속도가 0점인 실행",
-    "too_few_executions": f"실행이 {t.MIN_EXECUTIONS}건 미만이라 일관성이 0점인 질의",
+    "not_evaluable": f"확인할 체크가 없어 정확성이 {t.NOT_EVALUABLE_POINTS}점인 실행",
+    "no_time": f"응답 시간이 없어 속도가 {t.NO_TIME_POINTS}점인 실행",
+    "too_few_executions": f"실행이 {t.MIN_EXECUTIONS}건 미만이라 일관성이 {t.TOO_FEW_EXECUTIONS_POINTS}점인 질의",
     "unchecked_text": "체크로 읽지 못한 기대결과 문장",
     "intent_no_judge": "판정 모델을 쓰지 않아 의도를 채점하지 않은 실행",
     "intent_refused": "판정 모델이 거절한 실행",
