@@ -66,7 +66,7 @@ class BackfillOutcome:
 
 
 @dataclass(frozen=True)
-class Progress:
+class BackfillProgress:
     """How far a backfill is: `days` of `total` are over, the last of them is `latest`."""
 
     days: int
@@ -89,11 +89,11 @@ class IncompleteBackfillError(AqbError):
         self.outcome = outcome
 
 
-def _nobody(_: Progress) -> None:
+def _nobody(_: BackfillProgress) -> None:
     return
 
 
-watcher: ContextVar[Callable[[Progress], None]] = ContextVar("watcher", default=_nobody)
+watcher: ContextVar[Callable[[BackfillProgress], None]] = ContextVar("watcher", default=_nobody)
 """Who is told how far the backfill is; not a parameter, because Prefect keeps those."""
 
 
@@ -181,11 +181,11 @@ def _told(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResu
     """The same days; the watcher and Prefect's progress artifact are told of each."""
     watch = watcher.get()
     artifact = cast(UUID, create_progress_artifact(progress=0.0, description=f"백필: {title}, {total:,}일"))
-    watch(Progress(0, total, 0, None))
+    watch(BackfillProgress(0, total, 0, None))
     rows, shown = 0, 0
     for count, one in enumerate(days, start=1):
         rows += one.outcome.counts.rows_in if one.outcome else 0
-        watch(Progress(count, total, rows, one))
+        watch(BackfillProgress(count, total, rows, one))
         if (percent := 100 * count // total) > shown:
             shown = percent
             update_progress_artifact(artifact, progress=float(percent))

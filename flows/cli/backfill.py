@@ -14,7 +14,7 @@ from flows.cli.progress import Show, progress
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, print_json
 
 if TYPE_CHECKING:
-    from flows.backfill import Progress
+    from flows.backfill import BackfillProgress
     from tasks.config.settings import Settings
 
 
@@ -89,11 +89,11 @@ def _run(settings: Settings, first: date, last: date, options: dict[str, bool], 
         raise typer.Exit(1)
 
 
-def _watched(show: Show) -> Callable[[Progress], None]:
+def _watched(show: Show) -> Callable[[BackfillProgress], None]:
     """Tells of each day that is over, and how fast rows are read."""
     began_s = time.monotonic()
 
-    def tell(done: Progress) -> None:
+    def tell(done: BackfillProgress) -> None:
         seconds = time.monotonic() - began_s
         show(done.days, done.total, f"{done.rows / seconds:,.0f} rows/s" if done.rows else "")
 

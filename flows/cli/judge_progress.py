@@ -8,7 +8,7 @@ from flows.cli.progress import progress
 from flows.runtime.telemetry import tell_judgements
 from tasks.config.settings import Settings
 from tasks.judge.budget import Budget
-from tasks.judge.client import Estimate, Judged, Progress, ask, estimate
+from tasks.judge.client import Estimate, Judged, JudgeProgress, ask, estimate
 from tasks.judge.verdict_store import VerdictStore
 from tasks.testruns.judging import questions_of
 from tasks.testruns.scoring import TestRunPlan
@@ -45,5 +45,5 @@ def estimate_text(name: str, found: Estimate) -> str:
     )
 
 
-def _spent(progress: Progress) -> str:
+def _spent(progress: JudgeProgress) -> str:
     return "" if progress.usd is None else f"{progress.usd:.4f} USD"

@@ -26,7 +26,7 @@ _TEXT_TYPES = (
 )
 
 
-class Column(NamedTuple):
+class ParsedColumn(NamedTuple):
     """Values of the schema's type, and for each row that is NULL because it cannot be read its problem."""
 
     values: pl.Series
@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 class Timestamps(NamedTuple):
-    """Microseconds since 1970 in UTC (Int64), problems as in a Column, and which values named no zone."""
+    """Microseconds since 1970 in UTC (Int64), problems as in a ParsedColumn, and which values named no zone."""
 
     microseconds: pl.Series
     problems: dict[int, UnreadableCell]
@@ -63,37 +63,41 @@ def holds_timestamps(kind: pa.DataType) -> bool:
     return holds_text(kind) or bool(types.is_timestamp(kind) or types.is_date(kind))
 
 
-def text_column(name: str, array: pa.Array) -> Column:
+def text_column(name: str, array: pa.Array) -> ParsedColumn:
     """Text as it stands once it is known to be UTF-8."""
     raw = _decoded(array).cast(pa.binary())
     try:
         # As bytes, because Polars takes Arrow's text on trust; it checks twenty times faster than Arrow.
-        return Column(pl.Series(raw).cast(pl.String), {})
+        return ParsedColumn(pl.Series(raw).cast(pl.String), {})
     except pl.exceptions.ComputeError:
         found, problems = _read(_texts(raw), lambda value: cells.text(name, value))
-        return Column(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
+        return ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
 
 
-def label_column(name: str, array: pa.Array) -> Column:
+def label_column(name: str, array: pa.Array) -> ParsedColumn:
     """Tenants or sessions: text, or integers in decimal."""
-    return Column(pl.Series(array.cast(pa.string())), {}) if types.is_integer(array.type) else text_column(name, array)
+    return (
+        ParsedColumn(pl.Series(array.cast(pa.string())), {})
+        if types.is_integer(array.type)
+        else text_column(name, array)
+    )
 
 
-def session_column(array: pa.Array) -> Column:
+def session_column(array: pa.Array) -> ParsedColumn:
     """Sessions from `request_metadata`: its struct (NULL where the struct is) or its JSON text."""
     if types.is_struct(array.type):
         return label_column("session_id", pc.struct_field(array, "session_id"))
     found, problems = _read(_texts(array), lambda value: cells.label("session_id", cells.session_in(value)))
-    return Column(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
+    return ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
 
 
-def number_column(name: str, array: pa.Array) -> Column:
+def number_column(name: str, array: pa.Array) -> ParsedColumn:
     """Numbers of any type as FLOAT64, NaN as NULL."""
     array = _decoded(array)
     if holds_text(array.type):
         found, problems = _read(_texts(array), lambda value: cells.number(name, value))
-        return Column(pl.Series(found, dtype=pl.Float64), problems)
-    return Column(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
+        return ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
+    return ParsedColumn(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
 
 
 def timestamp_column(array: pa.Array) -> Timestamps:

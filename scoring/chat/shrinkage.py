@@ -19,7 +19,7 @@ _SHRINKS_BELOW = 2  # one part in so many must still be there
 
 
 @dataclass(frozen=True)
-class RowCounts:
+class TenantRows:
     """Rows of one tenant on one day: scored ones, and those that were excluded (a text was NULL)."""
 
     scored: int = 0
@@ -40,13 +40,13 @@ class Loss:
     now: int
 
 
-RowsByTenant = Mapping[str | None, RowCounts]
+RowsByTenant = Mapping[str | None, TenantRows]
 """Rows by tenant; `*` are those of all tenants."""
 
 
-def rows_by_tenant(kpis: Iterable[Mapping[str, Any]]) -> dict[str | None, RowCounts]:
+def rows_by_tenant(kpis: Iterable[Mapping[str, Any]]) -> dict[str | None, TenantRows]:
     """The counts that the KPI rows of one day hold."""
-    return {row["tenant_id"]: RowCounts(row["rows"], row["excluded"]) for row in kpis}
+    return {row["tenant_id"]: TenantRows(row["rows"], row["excluded"]) for row in kpis}
 
 
 def losses(before: RowsByTenant, now: RowsByTenant, erased: Mapping[str | None, int]) -> tuple[Loss, ...]:
@@ -57,8 +57,8 @@ def losses(before: RowsByTenant, now: RowsByTenant, erased: Mapping[str | None, 
     """
     found = []
     for tenant, counts in before.items():
-        left = now.get(tenant, RowCounts())
-        expected = RowCounts(max(0, counts.scored - erased.get(tenant, 0)), counts.excluded)
+        left = now.get(tenant, TenantRows())
+        expected = TenantRows(max(0, counts.scored - erased.get(tenant, 0)), counts.excluded)
         if tenant != ALL_TENANTS and counts.scored < TENANT_MIN_ROWS:
             continue
         if expected.scored > _SHRINKS_BELOW * left.scored:
@@ -72,4 +72,4 @@ def losses(before: RowsByTenant, now: RowsByTenant, erased: Mapping[str | None, 
 def most_replaceable(now: RowsByTenant, erased: Mapping[str | None, int]) -> dict[str | None, int]:
     """The most scored rows that may stand in a day, by tenant, for it to be replaced by these."""
     tenants = {*now, *erased}
-    return {tenant: _SHRINKS_BELOW * now.get(tenant, RowCounts()).scored + erased.get(tenant, 0) for tenant in tenants}
+    return {tenant: _SHRINKS_BELOW * now.get(tenant, TenantRows()).scored + erased.get(tenant, 0) for tenant in tenants}

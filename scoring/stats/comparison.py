@@ -83,7 +83,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Condition:
+class FailCondition:
     """`accuracy < -0.1`: what fails a comparison. `part` is `mean`, or an end of the interval, `low` or `high`."""
 
     text: str
@@ -115,7 +115,7 @@ _CONDITION = re.compile(
 )
 
 
-def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[Condition]:
+def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[FailCondition]:
     """The conditions that people wrote: `metric op number`, also of an end of the interval: `accuracy.low < -0.1`.
 
     Raises:
@@ -135,7 +135,9 @@ def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[Condition]:
                 f"there is no metric '{match['metric']}'", where="--fail-if", fix=f"use one of: {', '.join(metrics)}"
             )
         compare = _OPERATORS[match["operator"]]
-        found.append(Condition(text.strip(), match["metric"], match["part"] or "mean", compare, float(match["limit"])))
+        found.append(
+            FailCondition(text.strip(), match["metric"], match["part"] or "mean", compare, float(match["limit"]))
+        )
     return found
 
 

@@ -46,7 +46,7 @@ _COUNTER = re.compile(r"[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|�
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Quantity:
     """A number as it stands in a text: its exact value and the counter behind it (`명`, `%`, ...), ''
     without one."""
 
@@ -75,9 +75,9 @@ def numbers_in(text: str, *, query: str = "") -> tuple[Fraction, ...]:
     """
     if not _DIGIT.search(text := text.translate(_ASCII)):
         return ()
-    figures = _figures(without_periods(without_offers(without_times_and_labels(_plain(text)))))
-    echoes = _query_figures(query)
-    return tuple(figure.value for figure in figures if not any(_echoes(figure, asked) for asked in echoes))
+    quantities = _quantities(without_periods(without_offers(without_times_and_labels(_plain(text)))))
+    echoes = _query_quantities(query)
+    return tuple(quantity.value for quantity in quantities if not any(_echoes(quantity, asked) for asked in echoes))
 
 
 def compare_numbers(
@@ -123,20 +123,20 @@ def _plain(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)  # every execution of a query asks the same
-def _query_figures(query: str) -> tuple[Figure, ...]:
+def _query_quantities(query: str) -> tuple[Quantity, ...]:
     """The question's own numbers, its periods included: `90일` in an answer repeats `최근 90일` of the
     question."""
     if not _DIGIT.search(query := query.translate(_ASCII)):
         return ()
-    return tuple(_figures(without_times_and_labels(_plain(query))))
+    return tuple(_quantities(without_times_and_labels(_plain(query))))
 
 
-def _echoes(figure: Figure, asked: Figure) -> bool:
-    counts_another_thing = figure.counter and asked.counter and figure.counter != asked.counter
-    return figure.value == asked.value and not counts_another_thing
+def _echoes(quantity: Quantity, asked: Quantity) -> bool:
+    counts_another_thing = quantity.counter and asked.counter and quantity.counter != asked.counter
+    return quantity.value == asked.value and not counts_another_thing
 
 
-def _figures(text: str) -> Iterator[Figure]:
+def _quantities(text: str) -> Iterator[Quantity]:
     text = _ID.sub(" ", text)
     end = 0
     while match := _NUMBER.search(text, end):
@@ -146,7 +146,7 @@ def _figures(text: str) -> Iterator[Figure]:
             end = match.start("rest") + used
         counter = _COUNTER.match(text, end)
         negative = _is_negative(text[max(0, match.start() - 12) : match.start()])
-        yield Figure(-value if negative else value, counter.group(1) if counter else "")
+        yield Quantity(-value if negative else value, counter.group(1) if counter else "")
 
 
 def _is_negative(before: str) -> bool:

@@ -22,7 +22,7 @@ from scoring.chat.erasure import PERSONAL_COLUMNS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RejectRule, RowRubric
 from scoring.chat.scorer import KeepText
-from scoring.chat.shrinkage import RowCounts, RowsByTenant
+from scoring.chat.shrinkage import RowsByTenant, TenantRows
 from scoring.chat.sql_scores import UNSCORED_BY, staged_query
 from scoring.chat.sql_tables import (
     crosstab_query,
@@ -202,15 +202,15 @@ def score_by_pushdown(
     )
 
 
-def _by_tenant(fates: Iterable[Mapping[str, Any]], rejects: int) -> dict[str | None, RowCounts]:
+def _by_tenant(fates: Iterable[Mapping[str, Any]], rejects: int) -> dict[str | None, TenantRows]:
     """Scored and excluded rows by tenant and for all (`*`); rules before number `rejects` reject rows."""
-    found: dict[str | None, RowCounts] = {}
+    found: dict[str | None, TenantRows] = {}
     for fate in fates:
         rule, count = fate[UNSCORED_BY.name], int(fate["row_count"])
         if rule is not None and rule < rejects:
             continue
         for tenant in (fate["tenant_id"], ALL_TENANTS):
-            before = found.get(tenant, RowCounts())
+            before = found.get(tenant, TenantRows())
             found[tenant] = (
                 replace(before, scored=before.scored + count)
                 if rule is None

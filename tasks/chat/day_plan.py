@@ -16,7 +16,7 @@ from typing import Any
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
-from scoring.chat.shrinkage import Loss, RowCounts
+from scoring.chat.shrinkage import Loss, TenantRows
 from scoring.days import Window, day_window, days_between
 from scoring.errors import AqbError, UsageError
 from tasks.chat.day_guard import NOT_SCORED, day_guards, losses_text
@@ -204,7 +204,7 @@ def _reason(run: Run, content: DayContent, rubric: RowRubric, parameters: Mappin
     return None if run.content == content.fingerprint else "rows changed"
 
 
-def _all_scored(content: DayContent) -> dict[str | None, RowCounts]:
+def _all_scored(content: DayContent) -> dict[str | None, TenantRows]:
     """The rows of the source as if each of them were scored: not more than these will be."""
-    tenants = {tenant: RowCounts(rows) for tenant, rows in content.tenants.items()}
-    return {**tenants, ALL_TENANTS: RowCounts(content.rows)}
+    tenants = {tenant: TenantRows(rows) for tenant, rows in content.tenants.items()}
+    return {**tenants, ALL_TENANTS: TenantRows(content.rows)}

@@ -26,7 +26,7 @@ _USUAL_LATENCY_S = 2.0
 
 
 @dataclass(frozen=True)
-class Progress:
+class JudgeProgress:
     """How far a run is. `usd` is what it has spent or reserved, None where the price is unknown."""
 
     done: int
@@ -79,7 +79,7 @@ def ask(
     store: VerdictStore,
     *,
     budget: Budget | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[JudgeProgress], None] | None = None,
     timing: Timing | None = None,
 ) -> Judged:
     """`judge_all` for callers without an event loop. Ctrl-C lets the calls in flight finish and keeps them."""
@@ -92,7 +92,7 @@ async def judge_all(
     store: VerdictStore,
     *,
     budget: Budget | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[JudgeProgress], None] | None = None,
     timing: Timing | None = None,
 ) -> Judged:
     """Asks what the store does not know and returns all verdicts; each is stored before it is used.
@@ -157,7 +157,7 @@ class _Ledger:
         judgements: dict[str, Judgement],
         total: int,
         budget: Budget,
-        progress: Callable[[Progress], None] | None,
+        progress: Callable[[JudgeProgress], None] | None,
     ) -> None:
         self.judgements, self.budget = judgements, budget
         self._total, self._from_store, self._progress = total, len(judgements), progress
@@ -165,7 +165,7 @@ class _Ledger:
     def record(self, judgement: Judgement) -> None:
         self.judgements[judgement.key] = judgement
         if self._progress:
-            self._progress(Progress(len(self.judgements), self._total, self._from_store, self.budget.spent.usd))
+            self._progress(JudgeProgress(len(self.judgements), self._total, self._from_store, self.budget.spent.usd))
 
 
 async def _ask(

@@ -39,7 +39,7 @@ _Z = 1.96
 
 
 @dataclass(frozen=True)
-class Figure:
+class ComparedFigure:
     """A figure of `n` rows beside the seed's; `value` is None where there are no rows, or no such column.
 
     `margin` is how far it may be from the seed's; None where the seed counted something else.
@@ -68,8 +68,8 @@ class MetricEvidence:
 
     metric: SeedMetric
     is_share: bool
-    ok: Figure
-    failed: Figure
+    ok: ComparedFigure
+    failed: ComparedFigure
 
     @property
     def ratio(self) -> float | None:
@@ -89,7 +89,7 @@ class BucketEvidence:
     column: str
     bucket: SeedBucket
     failed: int
-    rate: Figure
+    rate: ComparedFigure
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class PrecisionEvidence:
     """How often an answer is good with and without an element."""
 
     element: SeedPrecision
-    ok_with: Figure
-    ok_without: Figure
+    ok_with: ComparedFigure
+    ok_without: ComparedFigure
 
 
 @dataclass(frozen=True)
@@ -192,15 +192,15 @@ def _inside(column: str, bucket: SeedBucket) -> pl.Expr:
 def _metric(metric: SeedMetric, totals: pl.DataFrame) -> MetricEvidence:
     share = metric.column.startswith(("answer_has_", "question_has_"))
 
-    def figure(seed: float, group: pl.DataFrame, margin: float | None) -> Figure:
+    def figure(seed: float, group: pl.DataFrame, margin: float | None) -> ComparedFigure:
         own = group.filter(pl.col(f"n {metric.column}") > 0)
         sums, sizes = own[f"sum {metric.column}"], own[f"n {metric.column}"]
         total, n = float(sums.sum()), int(sizes.sum())
         if not n:
-            return Figure(seed, None, None, 0, margin)
+            return ComparedFigure(seed, None, None, 0, margin)
         if share:
-            return Figure(seed, total / n, wilson_interval(round(total), n), n, margin)
-        return Figure(seed, total / n, mean_of_clusters(sums.to_numpy(), sizes.to_numpy()), n, margin)
+            return ComparedFigure(seed, total / n, wilson_interval(round(total), n), n, margin)
+        return ComparedFigure(seed, total / n, mean_of_clusters(sums.to_numpy(), sizes.to_numpy()), n, margin)
 
     of_failed = RATE_MARGIN if share else MEAN_MARGIN * metric.failed
     return MetricEvidence(
@@ -221,14 +221,14 @@ def _precision(element: SeedPrecision, found: Mapping[str, Any]) -> PrecisionEvi
     figures = [
         _rate(seed, found[f"ok {name} {element.column}"], found[f"rows {name} {element.column}"])
         if element.column
-        else Figure(seed, None, None, 0, RATE_MARGIN)
+        else ComparedFigure(seed, None, None, 0, RATE_MARGIN)
         for name, seed in (("with", element.ok_with), ("without", element.ok_without))
     ]
     return PrecisionEvidence(element, *figures)
 
 
-def _rate(seed: float, count: int, n: int) -> Figure:
-    return Figure(seed, count / n if n else None, wilson_interval(count, n), n, RATE_MARGIN)
+def _rate(seed: float, count: int, n: int) -> ComparedFigure:
+    return ComparedFigure(seed, count / n if n else None, wilson_interval(count, n), n, RATE_MARGIN)
 
 
 def _safe_cut(found: Mapping[str, Any]) -> ThresholdEvidence:
@@ -252,7 +252,7 @@ def _safe_cut(found: Mapping[str, Any]) -> ThresholdEvidence:
 def _quantile(basis: Basis, found: Mapping[str, Any]) -> ThresholdEvidence:
     n, value = found[f"n {basis.title}"], found[f"value {basis.title}"]
     interval = None if value is None else Interval(found[f"low {basis.title}"], found[f"high {basis.title}"])
-    figure = Figure(basis.value, value, interval, n, MEAN_MARGIN * basis.value)
+    figure = ComparedFigure(basis.value, value, interval, n, MEAN_MARGIN * basis.value)
     rows = "정상 답변" if basis.of == "ok" else "전체 행"
     text = f"{rows} {n:,}건의 {basis.quantile:.0%} 분위수"
     return ThresholdEvidence(basis.title, basis.value, value, interval, figure.verdict, text, basis.source)

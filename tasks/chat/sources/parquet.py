@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from scoring.chat.arrow_columns import (
-    Column,
+    ParsedColumn,
     Timestamps,
     holds_labels,
     holds_numbers,
@@ -249,24 +249,24 @@ def _checked(
 
 def _columns(
     batch: pa.RecordBatch, texts: pl.DataFrame | None, timestamps: Timestamps, lines: pl.Series
-) -> list[Column]:
+) -> list[ParsedColumn]:
     """The columns of the batch in the order of the schema."""
     if "request_metadata" in batch.schema.names:
         sessions = session_column(batch.column("request_metadata"))
     else:
         sessions = _optional_labels("session_id", batch)
     return [
-        *(text_column(name, batch.column(name)) if texts is None else Column(texts[name], {}) for name in TEXTS),
+        *(text_column(name, batch.column(name)) if texts is None else ParsedColumn(texts[name], {}) for name in TEXTS),
         number_column("input_tokens", batch.column("input_tokens")),
         number_column("output_tokens", batch.column("output_tokens")),
-        Column(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
+        ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
         _optional_labels("tenant_id", batch),
         sessions,
-        Column(lines, {}),
+        ParsedColumn(lines, {}),
     ]
 
 
-def _optional_labels(name: str, batch: pa.RecordBatch) -> Column:
+def _optional_labels(name: str, batch: pa.RecordBatch) -> ParsedColumn:
     if name not in batch.schema.names:
-        return Column(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
+        return ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
     return label_column(name, batch.column(name))

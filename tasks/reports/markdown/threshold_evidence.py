@@ -12,8 +12,8 @@ from scoring.rubrics.ola_monitoring.evidence import (
     MEAN_MARGIN,
     RATE_MARGIN,
     BucketEvidence,
+    ComparedFigure,
     Evidence,
-    Figure,
     MetricEvidence,
     ThresholdEvidence,
     Verdict,
@@ -196,7 +196,7 @@ def _reading() -> str:
     )
 
 
-def _worst(*figures: Figure) -> str:
+def _worst(*figures: ComparedFigure) -> str:
     """One word for several figures."""
     found = {figure.verdict for figure in figures}
     return next(
@@ -204,11 +204,11 @@ def _worst(*figures: Figure) -> str:
     )
 
 
-def _rate_cells(figure: Figure) -> list[str]:
+def _rate_cells(figure: ComparedFigure) -> list[str]:
     return [percent(figure.seed), percent(figure.value), _rates(figure.interval)]
 
 
-def _mean_cells(figure: Figure) -> list[str]:
+def _mean_cells(figure: ComparedFigure) -> list[str]:
     interval = figure.interval
     between = "–" if interval is None else f"{_number(interval.low)} – {_number(interval.high)}"
     return [_number(figure.seed), _number(figure.value), between]
@@ -233,7 +233,7 @@ def _times(ratio: float | None) -> str:
     return "∞" if isinf(ratio) else f"{_number(ratio)}배"
 
 
-def _figure_dict(figure: Figure) -> dict[str, Any]:
+def _figure_dict(figure: ComparedFigure) -> dict[str, Any]:
     return {
         "seed": figure.seed,
         "value": figure.value,

@@ -41,7 +41,7 @@ class Style(IntEnum):
 
 
 @dataclass(frozen=True)
-class Column:
+class SheetColumn:
     """A column of a tab. `kind`: `score` is coloured from red (0) over yellow (3) to green (5), `number` is
     rounded to two decimals, `seconds` shows two, `long` texts are wrapped."""
 
@@ -54,7 +54,7 @@ class Tab:
     """A sheet to add: a header, rows, and below them `notes` (label, value) that the filter leaves alone."""
 
     name: str
-    columns: Sequence[Column]
+    columns: Sequence[SheetColumn]
     rows: Iterable[Sequence[Any]]
     notes: Sequence[tuple[str, str]] = field(default_factory=tuple)
 
@@ -139,7 +139,7 @@ def _rounded(value: float) -> float:
     return int(value) if value == int(value) else float(rounded(exact(value), 2)) if value > 0 else value
 
 
-def _style_of(column: Column) -> Style:
+def _style_of(column: SheetColumn) -> Style:
     return {"score": Style.NUMBER, "number": Style.NUMBER, "seconds": Style.DECIMAL, "long": Style.WRAPPED}.get(
         column.kind, Style.TEXT
     )

@@ -12,7 +12,7 @@ import pyarrow as pa
 from scoring.testruns.detection import header_names
 from scoring.testruns.summaries import score_counts
 from tasks.files.csv_reader import BrokenRow
-from tasks.reports.xlsx.sheet_xml import Column, Tab
+from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.xlsx.workbook import write_workbook
 from tasks.testruns.files.reader import text_table
 from tasks.testruns.scoring import ScoredTestRun
@@ -22,10 +22,10 @@ _EXECUTIONS = "실행별 점수"
 _QUERIES = "문항별 점수"
 _POINTS = ("5", "4", "3", "2", "1", "0", "null")
 _SUMMARY_COLUMNS = (
-    *(Column("구분"), Column("지표"), Column("평균", "score"), Column("n", "number")),
-    *(Column("모름" if points == "null" else f"{points}점", "number") for points in _POINTS),
+    *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "score"), SheetColumn("n", "number")),
+    *(SheetColumn("모름" if points == "null" else f"{points}점", "number") for points in _POINTS),
 )
-_MEANING_COLUMNS = (Column("탭"), Column("열"), Column("뜻", "long"))
+_MEANING_COLUMNS = (SheetColumn("탭"), SheetColumn("열"), SheetColumn("뜻", "long"))
 
 
 def write_testrun_workbook(
@@ -44,7 +44,7 @@ def write_testrun_workbook(
     ]
     if scored.plan.run.rejects:
         refused = ([row.file, row.line, row.column, row.code, row.reason] for row in scored.plan.run.rejects)
-        tabs.append(Tab("거부한 행", [Column(title) for title in ("파일", "줄", "열", "코드", "까닭")], refused))
+        tabs.append(Tab("거부한 행", [SheetColumn(title) for title in ("파일", "줄", "열", "코드", "까닭")], refused))
     if source.suffix.lower() == ".xlsx":
         write_workbook(path, tabs, source)
     else:
@@ -55,11 +55,11 @@ def _input_tab(source: Path) -> Tab:
     """The rows of a text file, all as text. A row that could not be read shows why."""
     text = text_table(source)
     rows = ([row.reason] if isinstance(row, BrokenRow) else row.cells for row in text.rows())
-    return Tab("입력", [Column(name or "(이름 없음)") for name in header_names(text.columns)], rows)
+    return Tab("입력", [SheetColumn(name or "(이름 없음)") for name in header_names(text.columns)], rows)
 
 
-def _columns(schema: pa.Schema) -> list[Column]:
-    return [Column(each.name, _kind(each.name, each.type)) for each in schema]
+def _columns(schema: pa.Schema) -> list[SheetColumn]:
+    return [SheetColumn(each.name, _kind(each.name, each.type)) for each in schema]
 
 
 def _kind(name: str, data_type: pa.DataType) -> str:

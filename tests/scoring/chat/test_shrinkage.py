@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.chat.shrinkage import Loss, RowCounts, losses, most_replaceable
+from scoring.chat.shrinkage import Loss, TenantRows, losses, most_replaceable
 
-Rows = dict[str | None, RowCounts]
+Rows = dict[str | None, TenantRows]
 
 
 def all_rows(scored: int, excluded: int = 0) -> Rows:
-    return {"*": RowCounts(scored, excluded)}
+    return {"*": TenantRows(scored, excluded)}
 
 
 @pytest.mark.parametrize(
@@ -36,35 +36,35 @@ def test_losses_see_scores_that_would_become_excluded_rows() -> None:
 
 @pytest.mark.parametrize(("rows", "lost"), [(29, False), (30, True)])
 def test_losses_look_at_a_tenant_from_thirty_rows_on(rows: int, lost: bool) -> None:
-    before: Rows = {"*": RowCounts(1000 + rows), "a": RowCounts(1000), "b": RowCounts(rows)}
-    now: Rows = {"*": RowCounts(1000), "a": RowCounts(1000)}
+    before: Rows = {"*": TenantRows(1000 + rows), "a": TenantRows(1000), "b": TenantRows(rows)}
+    now: Rows = {"*": TenantRows(1000), "a": TenantRows(1000)}
     assert losses(before, now, {}) == ((Loss("b", rows, 0),) if lost else ())
 
 
 def test_losses_name_the_day_or_else_its_tenants_the_largest_first() -> None:
-    before: Rows = {None: RowCounts(30), "a": RowCounts(40), "b": RowCounts(90), "*": RowCounts(160)}
+    before: Rows = {None: TenantRows(30), "a": TenantRows(40), "b": TenantRows(90), "*": TenantRows(160)}
     assert [one.tenant_id for one in losses(before, {}, {})] == ["*"]
-    assert [one.tenant_id for one in losses(before, {"*": RowCounts(90), "b": RowCounts(90)}, {})] == ["a", None]
+    assert [one.tenant_id for one in losses(before, {"*": TenantRows(90), "b": TenantRows(90)}, {})] == ["a", None]
 
 
 def test_losses_leave_out_rows_of_erased_sessions() -> None:
-    before: Rows = {"*": RowCounts(40), "a": RowCounts(40)}
-    now: Rows = {"*": RowCounts(15), "a": RowCounts(15)}
+    before: Rows = {"*": TenantRows(40), "a": TenantRows(40)}
+    now: Rows = {"*": TenantRows(15), "a": TenantRows(15)}
     assert losses(before, now, {"*": 25, "a": 25}) == ()
     assert losses(before, now, {"*": 9, "a": 9}) == (Loss("*", 31, 15),)
 
 
-counts = st.builds(RowCounts, st.integers(0, 200), st.integers(0, 50))
+counts = st.builds(TenantRows, st.integers(0, 200), st.integers(0, 50))
 tenants = st.dictionaries(st.sampled_from([None, "a", "b"]), counts)
 
 
 @given(before=tenants, now=tenants, gone=st.dictionaries(st.sampled_from([None, "a", "b"]), st.integers(0, 50)))
 def test_most_replaceable_lets_through_what_loses_nothing(
-    before: dict[str | None, RowCounts], now: dict[str | None, RowCounts], gone: dict[str | None, int]
+    before: dict[str | None, TenantRows], now: dict[str | None, TenantRows], gone: dict[str | None, int]
 ) -> None:
-    erased = {tenant: min(count, before.get(tenant, RowCounts()).scored) for tenant, count in gone.items()}
+    erased = {tenant: min(count, before.get(tenant, TenantRows()).scored) for tenant, count in gone.items()}
     for rows in (before, now):
-        rows["*"] = RowCounts(sum(one.scored for one in rows.values()), sum(one.excluded for one in rows.values()))
+        rows["*"] = TenantRows(sum(one.scored for one in rows.values()), sum(one.excluded for one in rows.values()))
     erased["*"] = sum(erased.values())
     if losses(before, now, erased):
         return

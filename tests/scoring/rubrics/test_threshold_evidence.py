@@ -11,7 +11,7 @@ import pytest
 
 from scoring.chat.scorer import score_batch
 from scoring.rubrics.ola_monitoring import RUBRIC
-from scoring.rubrics.ola_monitoring.evidence import Evidence, Figure, threshold_evidence
+from scoring.rubrics.ola_monitoring.evidence import ComparedFigure, Evidence, threshold_evidence
 from scoring.rubrics.ola_monitoring.seed_evidence import BUCKETS, METRICS, PRECISIONS, SEED_ROWS
 from scoring.stats.intervals import Interval
 from tests.samples.chat_rows import generate_chat_rows
@@ -145,4 +145,4 @@ def test_the_order_of_rows_does_not_matter() -> None:
 def test_a_figure_has_drifted_when_all_of_its_interval_is_far_away(
     interval: Interval | None, n: int, verdict: str
 ) -> None:
-    assert Figure(seed=0.0, value=0.1, interval=interval, n=n, margin=0.05).verdict == verdict
+    assert ComparedFigure(seed=0.0, value=0.1, interval=interval, n=n, margin=0.05).verdict == verdict

@@ -11,7 +11,7 @@ import pytest
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus
 from tasks.config.judge import endpoint_of
 from tasks.judge.budget import Budget
-from tasks.judge.client import Progress, ask, estimate, judge_all
+from tasks.judge.client import JudgeProgress, ask, estimate, judge_all
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.limiter import Limiter
 from tasks.judge.live import LiveRun, _InFlight
@@ -208,7 +208,7 @@ def test_without_a_key_and_an_address_nobody_is_asked_but_the_store_still_answer
 
 
 def test_progress_counts_up_to_all_questions(sqlite_store: VerdictStore) -> None:
-    seen: list[Progress] = []
+    seen: list[JudgeProgress] = []
     with FakeOpenAI() as server:
         ask(questions(5), settings_for(server.url), sqlite_store, timing=FAST)
         ask(questions(12), settings_for(server.url), sqlite_store, timing=FAST, progress=seen.append)

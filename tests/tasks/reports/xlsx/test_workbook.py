@@ -12,14 +12,19 @@ import xlsxwriter
 
 from scoring.errors import InputError
 from tasks.files.excel_text import LONGEST_CELL, shown_text
-from tasks.reports.xlsx.sheet_xml import Column, Tab
+from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.xlsx.workbook import write_workbook
 
 CHANGED = {"[Content_Types].xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"}
 
 
 def tab(*rows: list[Any], name: str = "점수", notes: tuple[tuple[str, str], ...] = ()) -> Tab:
-    columns = [Column("id"), Column("a_score", "score"), Column("초", "seconds"), Column("까닭", "long")]
+    columns = [
+        SheetColumn("id"),
+        SheetColumn("a_score", "score"),
+        SheetColumn("초", "seconds"),
+        SheetColumn("까닭", "long"),
+    ]
     return Tab(name, columns, rows, notes)
 
 
@@ -122,7 +127,7 @@ def test_a_text_too_long_for_a_cell_is_cut_with_a_mark(text: str, cut: bool) -> 
 
 
 def test_hangul_takes_two_columns_of_width(tmp_path: Path) -> None:
-    write_workbook(tmp_path / "out.xlsx", [Tab("t", [Column("x"), Column("y")], [["가" * 15, "a" * 15]])])
+    write_workbook(tmp_path / "out.xlsx", [Tab("t", [SheetColumn("x"), SheetColumn("y")], [["가" * 15, "a" * 15]])])
     widths = openpyxl.load_workbook(tmp_path / "out.xlsx")["t"].column_dimensions
     assert (widths["A"].width, widths["B"].width) == (31, 16)
 
