@@ -6,7 +6,8 @@ import re
 from datetime import date
 
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
-from scoring.chat.sql_scores import PRODUCTION_PATHS, chat_rows_query, scoring_query
+from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
+from scoring.chat.sql_scores import scoring_query
 from scoring.days import day_window
 from scoring.errors import UsageError
 from scoring.rules.googlesql_backend import literal
@@ -31,12 +32,10 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
         window = day_window(day, settings.time_zone)
         start, end = (literal(f"{instant:%Y-%m-%d %H:%M:%S}+00") for instant in (window.start, window.end))
         period = f"TIMESTAMP {start}", f"TIMESTAMP {end}"
-    called: dict[str, str] = dict(PRODUCTION_PATHS) | dict(settings.bigquery.columns)
-    paths = {name: settings.bigquery.prefix + called[name] for name in PRODUCTION_PATHS}
-    rubric = row_rubric(MONITORING_RUBRIC)
+    names = {str(name): path for name, path in settings.bigquery.columns.items()}
     return scoring_query(
-        rubric,
-        chat_rows=chat_rows_query(f"`{source}`", paths, period),
+        rejecting_unreadable(row_rubric(MONITORING_RUBRIC)),
+        chat_rows=chat_rows_query(source, prefix=settings.bigquery.prefix, names=names, period=period),
         time_zone=settings.time_zone,
         keep_text=settings.monitoring.keep_text,
     )

@@ -5,8 +5,7 @@ Names of tables are checked by the caller. Source: seed 002, 8; SPEC 1.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -21,37 +20,7 @@ from scoring.rules.googlesql_backend import literal, to_sql
 UNSCORED_BY = field("unscored_by", pa.int64(), "채점하지 않은 규칙의 순번(거부, 다음 제외). 채점했으면 NULL")
 NAIVE = field("naive", pa.bool_(), "시각에 시간대가 없어 UTC로 읽었는가")
 
-# Where the production view has the columns. Source: SPEC 1.1.
-PRODUCTION_PATHS: Mapping[str, str] = MappingProxyType(
-    {
-        "timestamp": "timestamp",
-        "tenant_id": "tenant_id",
-        "session_id": "request_metadata.session_id",
-        "user_input": "user_input",
-        "llm_response": "llm_response",
-        "input_tokens": "input_tokens",
-        "output_tokens": "output_tokens",
-    }
-)
-
-_TOKENS = ("input_tokens", "output_tokens")
 _Queries = list[tuple[str, str]]
-
-
-def chat_rows_query(
-    source: str, paths: Mapping[str, str] = PRODUCTION_PATHS, period: tuple[str, str] | None = None
-) -> str:
-    """The chat rows of a table (in backquotes) whose columns stand at these `paths`, of the production view's types.
-
-    `period`: the first instant and the one after the last, in GoogleSQL.
-    """
-    columns = [
-        *(f"{path} AS {name}" for name, path in paths.items() if name not in _TOKENS),
-        *(f"IF(IS_NAN({paths[name]}), NULL, {paths[name]}) AS {name}" for name in _TOKENS),
-        f"FALSE AS {NAIVE.name}",
-    ]
-    where = f"\nWHERE {paths['timestamp']} >= {period[0]} AND {paths['timestamp']} < {period[1]}" if period else ""
-    return "SELECT\n  " + ",\n  ".join(columns) + f"\nFROM {source}{where}"
 
 
 def scoring_query(rubric: RowRubric, *, chat_rows: str, time_zone: str, keep_text: str) -> str:

@@ -20,9 +20,10 @@ from google.cloud.bigquery import ArrayQueryParameter
 
 from scoring.chat.erasure import PERSONAL_COLUMNS
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RejectRule, RowRubric
+from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText
 from scoring.chat.shrinkage import RowsByTenant, TenantRows
+from scoring.chat.sql_rows import UNREADABLE, rejecting_unreadable
 from scoring.chat.sql_scores import UNSCORED_BY, staged_query
 from scoring.chat.sql_tables import (
     crosstab_query,
@@ -34,22 +35,14 @@ from scoring.chat.sql_tables import (
 )
 from scoring.days import day_window
 from scoring.errors import StorageError
-from scoring.rules.expressions import Column, Compare, Value
 from tasks.chat.local_engine import Counts
 from tasks.chat.sources import FileFailure
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
-from tasks.chat.sources.bigquery_columns import UNREADABLE
 from tasks.chat.sources.content import DayContent
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
-
-# What the reader of the local engine finds before any rule of the rubric does.
-_UNREADABLE_RULES = tuple(
-    RejectRule(code, column, Compare(Column("unreadable"), "=", Value(column)), reason)
-    for column, (code, reason) in UNREADABLE.items()
-)
 
 
 @dataclass
@@ -164,7 +157,7 @@ def score_by_pushdown(
         UsageError: no permission, or more bytes than allowed.
         StorageError: BigQuery is busy or out of reach.
     """
-    rubric = replace(rubric, rejects=(*_UNREADABLE_RULES, *rubric.rejects))
+    rubric = rejecting_unreadable(rubric)
     window = day_window(day, time_zone)
     query = staged_query(rubric, chat_rows=source.sql(window), time_zone=time_zone, keep_text=keep_text)
     # Before the rows: what arrives meanwhile is then found by the next run.
@@ -185,7 +178,7 @@ def score_by_pushdown(
         excluded[exclusion.code] += by_rule[place]
     counts = Counts(by_rule.total(), by_rule[None], excluded.total(), rejected.total())
     counts.check()
-    readable = (fate for fate in fates if fate[UNSCORED_BY.name] not in range(len(_UNREADABLE_RULES)))
+    readable = (fate for fate in fates if fate[UNSCORED_BY.name] not in range(len(UNREADABLE)))
     return PushdownDay(
         rubric,
         day,

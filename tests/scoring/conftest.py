@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scoring.chat.sql_scores import chat_rows_query, staged_query, staged_schema
+from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
+from scoring.chat.sql_scores import staged_query, staged_schema
 from scoring.chat.sql_tables import scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
@@ -53,7 +54,9 @@ def local_scores(local_outcome: ScoredRows) -> list[Row]:
 @pytest.fixture(scope="session")
 def staged_rows(hostile_rows: list[Row]) -> list[dict[str, Any]]:
     """The hostile rows as the pushdown stages them inside GoogleSQL."""
-    query = staged_query(RUBRIC, chat_rows=chat_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged")
+    query = staged_query(
+        rejecting_unreadable(RUBRIC), chat_rows=chat_rows_query(TABLE), time_zone="Asia/Seoul", keep_text="flagged"
+    )
     return answers(query, hostile_rows)
 
 

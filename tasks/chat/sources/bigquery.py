@@ -12,11 +12,11 @@ import pyarrow as pa
 from google.cloud.bigquery import QueryJob, ScalarQueryParameter
 
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
+from scoring.chat.sql_rows import UNREADABLE, chat_rows_query
 from scoring.chat.sql_tables import contents_query
 from scoring.days import Window
 from scoring.errors import UsageError
 from scoring.rejects import Reject
-from tasks.chat.sources.bigquery_columns import UNREADABLE, chat_rows_sql
 from tasks.chat.sources.content import HASH_LIMIT, DayContent
 from tasks.config.addresses import table_of
 from tasks.files.discovery import FileIdentity
@@ -110,7 +110,14 @@ class BigQueryChatRows:
 
     def sql(self, window: Window | None) -> str:
         """The query of a period, which is told by the parameters `bounds`."""
-        return chat_rows_sql(self.view, self._table.schema, self._settings.bigquery, windowed=window is not None)
+        chosen = self._settings.bigquery
+        return chat_rows_query(
+            str(self.view),
+            self._table.schema,
+            prefix=chosen.prefix,
+            names={str(name): path for name, path in chosen.columns.items()},
+            period=("@start", "@end") if window else None,
+        )
 
     def _run(self, sql: str, window: Window | None, step: str) -> QueryJob:
         return run_query(

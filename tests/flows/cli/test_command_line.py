@@ -281,9 +281,9 @@ def test_sql_takes_the_names_of_an_exported_table(aqb: Command, folder: Path) ->
     (folder / "aqb.toml").write_text('[bigquery]\nprefix = "jsonPayload."\ncolumns.user_input = "question"\n', "utf-8")
     query = aqb("sql", "--date", DAY.isoformat()).out
     for part in (
-        "jsonPayload.question AS user_input",
-        "jsonPayload.tenant_id AS tenant_id",
-        "WHERE jsonPayload.timestamp",
+        "source.`jsonPayload`.`question` AS user_input",
+        "source.`jsonPayload`.`tenant_id` AS tenant_id",
+        "WHERE source.`jsonPayload`.`timestamp`",
     ):
         assert part in query
 

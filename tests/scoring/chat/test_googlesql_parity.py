@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from scoring.chat.sql_scores import chat_rows_query, scoring_query
+from flows.cli.sql_text import bigquery_scoring_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows
+from tasks.config.bigquery import BigQuerySettings, SourceColumn
+from tasks.config.settings import Settings
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.cases.ola_monitoring.all_golden import GOLDEN
 from tests.cases.ola_monitoring.golden import Golden
-from tests.fakes.googlesql import TABLE, answers
+from tests.fakes.googlesql import CHAT_ROWS, TABLE, answers, answers_over
 
 pytestmark = pytest.mark.slow
 
@@ -47,14 +51,56 @@ def test_a_golden_row_gets_what_the_requirement_says(golden: Golden, googlesql_b
     assert {column: row[column] for column in golden.expected} == golden.expected, golden.source
 
 
-def test_the_printed_query_gives_the_same_rows_in_the_same_order(
-    hostile_rows: list[Row], local_scores: list[Row]
+def test_aqb_sql_prints_a_query_that_gives_the_rows_of_the_pushdown_in_order(
+    hostile_rows: list[Row], local_scores: list[Row], googlesql_scores: list[Row]
 ) -> None:
-    query = scoring_query(RUBRIC, chat_rows=chat_rows_query(f"`{TABLE}`"), time_zone="Asia/Seoul", keep_text="flagged")
-    there = answers(query, [row for row in hostile_rows if row["session_id"] in FEW_SESSIONS])
-    assert len(there) > 50
-    assert there == [row for row in local_scores if row["session_id"] in FEW_SESSIONS]
-    assert list(there[0]) == RUBRIC.scores_schema.names
+    printed = answers(bigquery_scoring_query(TABLE, None, Settings()), hostile_rows)
+    assert list(printed[0]) == RUBRIC.scores_schema.names
+    assert printed == local_scores
+    assert sorted(printed, key=itemgetter("row_id")) == sorted(googlesql_scores, key=itemgetter("row_id"))
+
+
+def test_aqb_sql_prints_a_query_that_runs_over_columns_of_any_name(hostile_rows: list[Row]) -> None:
+    """An exported log: names behind a prefix, one of them a word of GoogleSQL, one with a sign that ends a name."""
+    columns: dict[SourceColumn, str] = {
+        "user_input": "select",
+        "llm_response": "answer-text",
+        "request_metadata": "meta",
+        "timestamp": "at.time",
+    }
+    settings = Settings(bigquery=BigQuerySettings(prefix="jsonPayload.", columns=columns))
+    names = [field.name for field in CHAT_ROWS if field.name not in columns]
+    payload = pa.struct(
+        [
+            *((name, CHAT_ROWS.field(name).type) for name in names),
+            *(("select", pa.string()), ("answer-text", pa.string())),
+            ("meta", pa.struct([("session_id", pa.string())])),
+            ("at", pa.struct([("time", CHAT_ROWS.field("timestamp").type)])),
+        ]
+    )
+    few = [row for row in hostile_rows if row["session_id"] in FEW_SESSIONS]
+    exported = [
+        {
+            **{name: row.get(name) for name in names},
+            "select": row["user_input"],
+            "answer-text": row["llm_response"],
+            "meta": {"session_id": row["session_id"]},
+            "at": {"time": row["timestamp"]},
+        }
+        for row in few
+    ]
+    logs = pa.schema([("jsonPayload", payload)])
+    query = bigquery_scoring_query("a.b.logs", None, settings)
+    assert answers_over(query, {"a.b.logs": (logs, [{"jsonPayload": row} for row in exported])}) == answers(
+        bigquery_scoring_query(TABLE, None, Settings()), few
+    )
+
+
+def test_aqb_sql_takes_the_rows_of_one_day_of_the_zone(hostile_rows: list[Row], local_scores: list[Row]) -> None:
+    few = [row for row in hostile_rows if row["session_id"] in FEW_SESSIONS]
+    day = Counter(row["score_date"] for row in local_scores if row["session_id"] in FEW_SESSIONS).most_common(1)[0][0]
+    printed = answers(bigquery_scoring_query(TABLE, day, Settings()), few)
+    assert printed == [row for row in local_scores if row["session_id"] in FEW_SESSIONS and row["score_date"] == day]
 
 
 def test_every_row_has_an_id_of_its_own(local_scores: list[Row]) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from scoring.chat.erasure import PERSONAL_COLUMNS, session_hash, without_sessions
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
+from scoring.chat.sql_rows import rejecting_unreadable
 from scoring.chat.sql_scores import UNSCORED_BY, staged_schema
 from scoring.chat.sql_tables import (
     alert_examples_query,
@@ -41,6 +42,7 @@ pytestmark = pytest.mark.slow
 
 ERASED = "1:b|-"
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
+PUSHED_DOWN = rejecting_unreadable(RUBRIC)
 IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
 few_examples = settings(max_examples=15)
 SCORED = st.fixed_dictionaries(
@@ -105,7 +107,7 @@ def local_excluded(local_outcome: ScoredRows) -> list[Row]:
 
 
 def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
-    rejects, exclusions = RUBRIC.rejects, RUBRIC.exclusions
+    rejects, exclusions = PUSHED_DOWN.rejects, PUSHED_DOWN.exclusions
     fates = asked(outcome_counts_query("staged"), staged=(staged_schema(RUBRIC), staged_rows))
     by_rule: Counter[int | None] = Counter()
     for fate in fates:  # one for each rule and tenant
@@ -122,7 +124,7 @@ def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, stage
 
 
 def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list[Row]) -> None:
-    there = asked(excluded_query(RUBRIC, "staged", ()), staged=(staged_schema(RUBRIC), staged_rows))
+    there = asked(excluded_query(PUSHED_DOWN, "staged", ()), staged=(staged_schema(RUBRIC), staged_rows))
     assert any(row["alert_level"] for row in there)
     assert counted(there) == counted(local_excluded)
 
@@ -135,14 +137,14 @@ def test_an_erased_session_leaves_its_scores_and_nothing_of_its_own(
         (scores_query, local_outcome.score_frames()),
         (excluded_query, local_outcome.excluded_frames()),
     ):
-        there = asked(query(RUBRIC, "staged", PERSONAL_COLUMNS), staged=staged)
+        there = asked(query(PUSHED_DOWN, "staged", PERSONAL_COLUMNS), staged=staged)
         left = [without_sessions(frame, {session_hash(ERASED)}) for frame in frames]
         assert counted(there) == counted(row for frame in left for row in frame.iter_rows(named=True))
         assert ERASED not in {row["session_id"] for row in there}
 
 
 def test_rejected_rows_are_the_same_without_a_line(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
-    query = rejected_query(RUBRIC, "staged", "bigquery://a.b.c")
+    query = rejected_query(PUSHED_DOWN, "staged", "bigquery://a.b.c")
     there = asked(query, staged=(staged_schema(RUBRIC), staged_rows))
     expected = {"score_date": DAY, "file": "bigquery://a.b.c", "line": None}
     here = [

@@ -9,14 +9,13 @@ its row unreadable; NULLs, negative and infinite tokens are for the rules of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
-
-from google.cloud.bigquery import SchemaField
+from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 from scoring.chat.rows import REQUIRED_COLUMNS
+from scoring.chat.rubric import RejectRule, RowRubric
 from scoring.errors import InputError
-from tasks.config.addresses import TableName
-from tasks.config.bigquery import BigQuerySettings
+from scoring.rules.expressions import Column, Compare, Value
 
 _TOKENS = ("input_tokens", "output_tokens")
 _NUMBERS = ("INTEGER", "INT64", "FLOAT", "FLOAT64", "NUMERIC", "BIGNUMERIC", "STRING")
@@ -41,7 +40,35 @@ UNREADABLE: Mapping[str, tuple[str, str]] = {
 }
 
 
-class _Column(NamedTuple):
+_UNREADABLE_RULES = tuple(
+    RejectRule(code, column, Compare(Column("unreadable"), "=", Value(column)), reason)
+    for column, (code, reason) in UNREADABLE.items()
+)
+
+
+class ViewField(Protocol):
+    """A column of a view as BigQuery's client describes it; `fields` are those of a struct."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def field_type(self) -> str: ...
+    @property
+    def mode(self) -> str: ...
+    @property
+    def fields(self) -> Sequence[ViewField]: ...
+
+
+class _Field(NamedTuple):
+    """A column that is taken to be there."""
+
+    name: str
+    field_type: str
+    fields: Sequence[_Field] = ()
+    mode: str = "NULLABLE"
+
+
+class _ViewColumn(NamedTuple):
     """A column of the view: how SQL writes it, and its type. What stands inside JSON is only `hoped` to be there."""
 
     sql: str
@@ -49,20 +76,31 @@ class _Column(NamedTuple):
     hoped: bool = False
 
 
-def chat_rows_sql(
-    view: TableName, schema: Sequence[SchemaField], chosen: BigQuerySettings, *, windowed: bool = True
+def chat_rows_query(
+    view: str,
+    schema: Sequence[ViewField] = (),
+    *,
+    prefix: str = "",
+    names: Mapping[str, str] | None = None,
+    period: tuple[str, str] | None = None,
 ) -> str:
-    """A SELECT of the chat rows of `view`, to be used as it is or as a subquery.
+    """A SELECT of the chat rows of `view` (`project.dataset.view`), to be used as it is or as a subquery.
+
+    `schema`: the columns of the view; without it those of the production view, called as `prefix` and `names` say
+    (`[bigquery]` `prefix` and `columns`). `period`: GoogleSQL of the first instant and the one after the last; rows
+    without a timestamp, which the rules reject, belong to every period.
 
     Columns: `user_input`, `llm_response`, `input_tokens`, `output_tokens` (FLOAT64, NaN is NULL), `timestamp`,
     `tenant_id`, `session_id`, `unreadable` (the name of the column that cannot be read, a key of `UNREADABLE`; NULL
-    where all can), `naive` (whether the timestamp named no zone and was read as UTC). With `windowed` only the rows
-    from @start to before @end, and those without a timestamp, which the rules reject.
+    where all can), `naive` (whether the timestamp named no zone and was read as UTC).
 
     Raises:
         InputError: a required column is missing, or one has a type that cannot hold what it should.
+
+    Source: SPEC 1.1.
     """
-    columns = _columns(view, schema, chosen)
+    names = names or {}
+    columns = _columns(view, schema or _production_schema(prefix, names), prefix, names)
     _refuse_wrong_types(view, columns)
     timestamp = _timestamp(columns["timestamp"])
     values = {
@@ -75,38 +113,64 @@ def chat_rows_sql(
         "naive": _naive(columns["timestamp"]),
     }
     selected = ",\n  ".join(f"{sql} AS {name}" for name, sql in values.items())
-    # A bare column here is what lets BigQuery read one day's partition only.
-    where = f"\nWHERE {timestamp} >= @start AND {timestamp} < @end OR {timestamp} IS NULL" if windowed else ""
-    return f"SELECT\n  {selected}\nFROM {view.quoted} AS source{where}"
+    where = ""
+    if period:
+        # A bare column here is what lets BigQuery read one day's partition only.
+        where = f"\nWHERE {timestamp} >= {period[0]} AND {timestamp} < {period[1]} OR {timestamp} IS NULL"
+    return f"SELECT\n  {selected}\nFROM `{view}` AS source{where}"
 
 
-def _columns(view: TableName, schema: Sequence[SchemaField], chosen: BigQuerySettings) -> dict[str, _Column]:
+def rejecting_unreadable(rubric: RowRubric) -> RowRubric:
+    """The rubric for rows of `chat_rows_query`: before anything else it rejects those that are `unreadable`."""
+    return replace(rubric, rejects=(*_UNREADABLE_RULES, *rubric.rejects))
+
+
+def _production_schema(prefix: str, names: Mapping[str, str]) -> list[_Field]:
+    """The columns of the production view under other names, which may be paths into structs."""
+    kinds = {name: "FLOAT64" if name in _TOKENS else kinds[0] for name, kinds in _TYPES.items()}
+    paths = {name: names.get(name, name) for name in kinds}
+    if "session_id" not in names:
+        paths["session_id"] = f"{names.get('request_metadata', 'request_metadata')}.session_id"
+    return _nested([((prefix + path).split("."), kinds[name]) for name, path in paths.items()])
+
+
+def _nested(paths: Sequence[tuple[Sequence[str], str]]) -> list[_Field]:
+    """Fields that hold columns of these paths and types."""
+    inside: dict[str, list[tuple[Sequence[str], str]]] = {}
+    for (first, *rest), kind in paths:
+        inside.setdefault(first, []).append((rest, kind))
+    return [
+        _Field(name, "RECORD", _nested(found)) if all(rest for rest, _ in found) else _Field(name, found[0][1])
+        for name, found in inside.items()
+    ]
+
+
+def _columns(view: str, schema: Sequence[ViewField], prefix: str, names: Mapping[str, str]) -> dict[str, _ViewColumn]:
     """The columns that the view has, by the names of chat rows."""
 
-    def look_up(path: str) -> _Column | None:
-        found = [column for start in (chosen.prefix, "") if (column := _find(start + path, schema))]
+    def look_up(path: str) -> _ViewColumn | None:
+        found = [column for start in (prefix, "") if (column := _find(start + path, schema))]
         return min(found, key=lambda column: column.hoped, default=None)
 
-    given: Mapping[str, str] = {str(name): path for name, path in chosen.columns.items()}
     found = {}
     for name in _TYPES:
-        called = given.get(name, name)
+        called = names.get(name, name)
         if column := look_up(called):
             found[name] = column
-        elif name in given or name in REQUIRED_COLUMNS:
+        elif name in names or name in REQUIRED_COLUMNS:
             raise _missing(view, called, name, schema)
     flat = found.get("session_id")
     if flat is None or flat.hoped:
-        metadata = given.get("request_metadata", "request_metadata")
+        metadata = names.get("request_metadata", "request_metadata")
         inner, text = look_up(f"{metadata}.session_id"), look_up(metadata)
         if inner is None and text and text.kind == "STRING":
-            inner = _Column(f"SAFE.JSON_VALUE({text.sql}, '$.session_id')", "STRING")
+            inner = _ViewColumn(f"SAFE.JSON_VALUE({text.sql}, '$.session_id')", "STRING")
         if inner:
-            found["session_id"] = _Column(f"IFNULL({flat.sql}, {inner.sql})", "STRING") if flat else inner
+            found["session_id"] = _ViewColumn(f"IFNULL({flat.sql}, {inner.sql})", "STRING") if flat else inner
     return found
 
 
-def _find(path: str, schema: Sequence[SchemaField]) -> _Column | None:
+def _find(path: str, schema: Sequence[ViewField]) -> _ViewColumn | None:
     """A column by its dotted path, through structs and into JSON; None where there is none."""
     fields, sql, kind = schema, "source", "RECORD"
     parts = path.split(".")
@@ -115,39 +179,39 @@ def _find(path: str, schema: Sequence[SchemaField]) -> _Column | None:
         if field is None or kind not in _RECORDS:
             return None
         sql += f".`{field.name}`"
-        kind = "ARRAY" if field.mode == "REPEATED" else str(field.field_type)
+        kind = "ARRAY" if field.mode == "REPEATED" else field.field_type
         if kind == "JSON":
             inside = "".join(f".`{name}`" for name in parts[depth:])
-            return _Column(f"JSON_VALUE({sql}{inside})", "STRING", hoped=True)
+            return _ViewColumn(f"JSON_VALUE({sql}{inside})", "STRING", hoped=True)
         fields = field.fields
-    return _Column(sql, kind)
+    return _ViewColumn(sql, kind)
 
 
-def _refuse_wrong_types(view: TableName, columns: Mapping[str, _Column]) -> None:
+def _refuse_wrong_types(view: str, columns: Mapping[str, _ViewColumn]) -> None:
     wrong = [
         f"{name} is {column.kind}, expected {' or '.join(_TYPES[name])}"
         for name, column in columns.items()
         if column.kind not in _TYPES[name]
     ]
     if wrong:
-        raise InputError(f"columns of a wrong type: {'; '.join(wrong)}", where=str(view), fix="cast them in the view")
+        raise InputError(f"columns of a wrong type: {'; '.join(wrong)}", where=view, fix="cast them in the view")
 
 
-def _missing(view: TableName, called: str, name: str, schema: Sequence[SchemaField]) -> InputError:
+def _missing(view: str, called: str, name: str, schema: Sequence[ViewField]) -> InputError:
     shown = ", ".join(field.name for field in schema[:_NAMES_SHOWN])
     return InputError(
         f"there is no column {called}" + (f" for {name}" if called != name else "") + f"; found {shown}",
-        where=str(view),
+        where=view,
         fix="name it in bigquery.columns, put what stands before all names in bigquery.prefix, or correct the view",
     )
 
 
-def _number(column: _Column) -> str:
+def _number(column: _ViewColumn) -> str:
     number = _cast(column, "FLOAT64") if column.kind == "STRING" else f"CAST({column.sql} AS FLOAT64)"
     return number if column.kind in ("INTEGER", "INT64") else f"IF(IS_NAN({number}), NULL, {number})"
 
 
-def _timestamp(column: _Column) -> str:
+def _timestamp(column: _ViewColumn) -> str:
     match column.kind:
         case "TIMESTAMP":
             return column.sql
@@ -157,13 +221,13 @@ def _timestamp(column: _Column) -> str:
             return f"TIMESTAMP({column.sql})"
 
 
-def _label(column: _Column | None) -> str:
+def _label(column: _ViewColumn | None) -> str:
     if column is None:
         return "CAST(NULL AS STRING)"
     return column.sql if column.kind == "STRING" else f"CAST({column.sql} AS STRING)"
 
 
-def _unreadable(columns: Mapping[str, _Column]) -> str:
+def _unreadable(columns: Mapping[str, _ViewColumn]) -> str:
     """The first column whose text is neither blank nor what it should be."""
     targets = {"timestamp": "TIMESTAMP", **dict.fromkeys(_TOKENS, "FLOAT64")}
     cases = [
@@ -174,7 +238,7 @@ def _unreadable(columns: Mapping[str, _Column]) -> str:
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"
 
 
-def _naive(column: _Column) -> str:
+def _naive(column: _ViewColumn) -> str:
     match column.kind:
         case "TIMESTAMP":
             return "FALSE"
@@ -184,5 +248,5 @@ def _naive(column: _Column) -> str:
             return f"{column.sql} IS NOT NULL"
 
 
-def _cast(column: _Column, kind: str) -> str:
+def _cast(column: _ViewColumn, kind: str) -> str:
     return f"SAFE_CAST(NULLIF(TRIM({column.sql}), '') AS {kind})"
