@@ -207,10 +207,10 @@ def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -
     forms = {name: service.deployment(name).parameter_openapi_schema for name in FULL_NAMES}
     asked = {name: set(form["properties"]) for name, form in forms.items() if form}
     assert asked == {
-        "nightly": {"day", "kind"},
-        "intraday": {"day", "kind"},
+        "nightly": {"day", "kind", "allow_shrink"},
+        "intraday": {"day", "kind", "allow_shrink"},
         "test-runs": {"day"},
-        "backfill": {"first", "last", "force", "alerts"},
+        "backfill": {"first", "last", "force", "alerts", "allow_shrink"},
     }
     explained = {
         name: {part: bool(shown.get("description")) for part, shown in form["properties"].items()}

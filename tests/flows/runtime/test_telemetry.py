@@ -21,7 +21,7 @@ import sys
 from contextlib import closing
 from datetime import date
 from flows.runtime.logs import configure_logs
-from flows.runtime.run_recorder import recorded
+from flows.runtime.run_recorder import recorded_run
 from flows.runtime.telemetry import tell_judgements
 from scoring.judging.requests import VerdictStatus
 from tasks.judge.verdict_store import Judgement
@@ -29,9 +29,10 @@ from tasks.state.run_ledger import RunLedger
 
 configure_logs(sys.argv[1])
 with closing(RunLedger("sqlite:///state.db")) as ledger:
+    day = date(2026, 2, 13)
     for broken in (False, True):
         try:
-            with recorded(ledger, "sqlite:///state.db", "nightly", date(2026, 2, 13), rubric="ola-monitoring") as run:
+            with recorded_run(ledger, "sqlite:///state.db", "nightly", day, rubric="ola-monitoring") as run:
                 with run.step("extract"):
                     pass
                 with run.step("score") as counts:
