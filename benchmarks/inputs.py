@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from scoring.catalog import row_rubric
 from scoring.days import day_window
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import CROSSTAB, KPIS, SCORES, write_alerts, write_scored_day
+from tasks.chat.tables import CROSSTAB, KPIS, SCORES, write_alerts
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import ALERTS
 from tests.samples.chat_rows import SCHEMA, TIME_ZONE, chat_row_batches

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -35,47 +34,37 @@ from scoring.chat.sql_tables import (
 )
 from scoring.days import day_window
 from scoring.errors import StorageError
-from tasks.chat.local_engine import Counts
-from tasks.chat.sources import FileFailure
+from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.sources.content import DayContent
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.config.addresses import TableName
+from tasks.config.settings import Settings
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
 
 
-@dataclass
+@dataclass(frozen=True)
 class PushdownDay:
-    """The outcome of one pass inside BigQuery: counts, and the staged day that the tables are made of.
+    """A day scored inside BigQuery: its counts, and the staged rows that the tables are made of.
 
-    `rubric` also rejects what cannot be read. KPIs and cross table are those of the warehouse: they are known when the
-    day is written.
+    `outcome.rubric` also rejects what cannot be read.
     """
 
-    rubric: RowRubric
-    day: date
-    content: DayContent | None
-    counts: Counts
-    excluded_by_reason: Counter[str]
-    rejected_by_code: Counter[str]
-    naive_timestamps: int
-    failures: list[FileFailure]
-    tenants: RowsByTenant
+    outcome: ScoringOutcome
+    rows_by_tenant: RowsByTenant
+    _day: date
     _view: str
     _warehouse: BigQueryWarehouse
     _staged: TableName
 
-    def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> None:
-        """Replaces the day in the score, excluded, KPI, cross and rejected tables.
-
-        Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` are the rows by
-        tenant that the day may have at the moment when it is replaced (None: as many as it likes).
+    def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> KpiTables:
+        """Replaces the day table by table, each in one statement; returns the KPIs as they are then read.
 
         Raises:
             StorageError: a table did not get as many rows as were counted, or the day has more rows than `most`.
         """
-        rubric, counts, staged = self.rubric, self.counts, self._staged.quoted
+        rubric, counts, staged = self.outcome.rubric, self.outcome.counts, self._staged.quoted
         scores, excluded = (self._warehouse.table(name).quoted for name in (SCORES, EXCLUDED))
         without = [ArrayQueryParameter("erased", "STRING", sorted(erased))]
         query = scores_query(rubric, staged, PERSONAL_COLUMNS)
@@ -86,34 +75,13 @@ class PushdownDay:
         self._replace(None, CROSSTAB, rubric.crosstab_schema, crosstab_query(rubric, scores))
         query = rejected_query(rubric, staged, self._view)
         self._replace(counts.rejected, REJECTED, REJECTED_SCHEMA, query, only={"rubric": rubric.id})
+        kpis = self._written(KPIS).sort("tenant_id", nulls_last=True)
+        of_all = kpis.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True)
+        return KpiTables(kpis, self._written(CROSSTAB).sort(rubric.crosstab.keys), of_all)
 
-    def remove(self) -> None:
-        """Drops the staged day."""
+    def discard(self) -> None:
+        """Drops the staged rows."""
         self._warehouse.remove(self._staged)
-
-    def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
-        """KPIs of the written day per tenant, and for all (`tenant_id` = '*'), whatever the `days`."""
-        return self._kpis
-
-    def rows_by_tenant(self) -> RowsByTenant:
-        """Scored and excluded rows by tenant and for all (`*`), as they are staged."""
-        return self.tenants
-
-    def period_kpis(self) -> dict[str, Any]:
-        """The KPIs of all rows together."""
-        return self.kpis().filter(pl.col("tenant_id") == ALL_TENANTS).to_dicts()[0]
-
-    def crosstab(self) -> pl.DataFrame:
-        """The tier x grade table of the written day."""
-        return self._written(CROSSTAB).sort(self.rubric.crosstab.keys)
-
-    def first_rejected(self, count: int) -> list[dict[str, Any]]:
-        """None: a row of a view has no line to name, only the numbers by code tell something."""
-        return []
-
-    @cached_property
-    def _kpis(self) -> pl.DataFrame:
-        return self._written(KPIS).sort("tenant_id", nulls_last=True)
 
     def _replace(
         self,
@@ -126,48 +94,75 @@ class PushdownDay:
         most: Mapping[str | None, int] | None = None,
     ) -> None:
         """Replaces the day of one table, which then must have so many `rows`."""
-        written = self._warehouse.replace_day_by(table, self.day, schema, query, parameters, only, most)
+        written = self._warehouse.replace_day_by(table, self._day, schema, query, parameters, only, most)
         if rows is not None and written != rows:
             raise StorageError(
                 f"of {rows} rows {written} were written",
-                where=f"{self._warehouse.table(table)}, {self.day}",
+                where=f"{self._warehouse.table(table)}, {self._day}",
                 fix="run the day again",
             )
 
     def _written(self, table: str) -> pl.DataFrame:
-        rows = self._warehouse.read(table, [self.day])
+        rows = self._warehouse.read(table, [self._day])
         if rows is None:
-            raise AssertionError(f"{self.day} has been written and is not there")
+            raise AssertionError(f"{self._day} has been written and is not there")
         return rows.collect()
 
 
-def score_by_pushdown(
-    source: BigQueryChatRows,
-    warehouse: BigQueryWarehouse,
-    rubric: RowRubric,
-    day: date,
-    *,
-    time_zone: str,
-    keep_text: KeepText,
-) -> PushdownDay:
-    """Scores the rows of the day, and those of no time at all, into a staged day, which the caller removes.
+@dataclass(frozen=True)
+class PushdownEngine:
+    """Scores the rows of a view inside BigQuery, for a dataset in the same place."""
 
-    Raises:
-        InputError: there is no such view, or it is not where the dataset is.
-        UsageError: no permission, or more bytes than allowed.
-        StorageError: BigQuery is busy or out of reach.
-    """
-    rubric = rejecting_unreadable(rubric)
-    window = day_window(day, time_zone)
-    query = staged_query(rubric, chat_rows=source.sql(window), time_zone=time_zone, keep_text=keep_text)
-    # Before the rows: what arrives meanwhile is then found by the next run.
-    content = source.contents(window, time_zone).get(day, DayContent())
-    staged = warehouse.keep(SCORES, query, bounds(window))
-    try:
-        fates = warehouse.ask(outcome_counts_query(staged.quoted), day)
-    except BaseException:
-        warehouse.remove(staged)
-        raise
+    source: BigQueryChatRows
+    warehouse: BigQueryWarehouse
+    rubric: RowRubric
+    time_zone: str
+    keep_text: KeepText
+
+    def score(self, day: date) -> PushdownDay:
+        """Scores the rows of a day, and those of no time at all, into a staged day.
+
+        Raises:
+            InputError: there is no such view, or it is not where the dataset is.
+            UsageError: no permission, or more bytes than allowed.
+            StorageError: BigQuery is busy or out of reach.
+        """
+        rubric = rejecting_unreadable(self.rubric)
+        window = day_window(day, self.time_zone)
+        query = staged_query(
+            rubric, chat_rows=self.source.sql(window), time_zone=self.time_zone, keep_text=self.keep_text
+        )
+        # Before the rows: what arrives meanwhile is then found by the next run.
+        content = self.source.contents(window, self.time_zone).get(day, DayContent())
+        staged = self.warehouse.keep(SCORES, query, bounds(window))
+        try:
+            fates = self.warehouse.ask(outcome_counts_query(staged.quoted), day)
+        except BaseException:
+            self.warehouse.remove(staged)
+            raise
+        return PushdownDay(
+            _outcome(rubric, fates, content),
+            _by_tenant(fates, len(rubric.rejects)),
+            day,
+            str(self.source.view),
+            self.warehouse,
+            staged,
+        )
+
+
+def open_bigquery_engine(settings: Settings, rubric: RowRubric, labels: Mapping[str, str]) -> PushdownEngine:
+    """The engine over the configured view and dataset; `labels` mark its jobs."""
+    return PushdownEngine(
+        BigQueryChatRows(settings.monitoring.source, settings, labels),
+        BigQueryWarehouse(settings.warehouse, settings, labels),
+        rubric,
+        settings.time_zone,
+        settings.monitoring.keep_text,
+    )
+
+
+def _outcome(rubric: RowRubric, fates: Sequence[Mapping[str, Any]], content: DayContent) -> ScoringOutcome:
+    """Counts by the rule that kept a row from being scored, from the counts of the staged rows."""
     by_rule = Counter[int | None]()
     for fate in fates:
         by_rule[fate[UNSCORED_BY.name]] += int(fate["row_count"])
@@ -179,19 +174,13 @@ def score_by_pushdown(
     counts = Counts(by_rule.total(), by_rule[None], excluded.total(), rejected.total())
     counts.check()
     readable = (fate for fate in fates if fate[UNSCORED_BY.name] not in range(len(UNREADABLE)))
-    return PushdownDay(
-        rubric,
-        day,
-        content,
-        counts,
-        +excluded,
-        +rejected,
-        sum(int(fate["naive_count"]) for fate in readable),
-        [],
-        _by_tenant(fates, len(rubric.rejects)),
-        str(source.view),
-        warehouse,
-        staged,
+    return ScoringOutcome(
+        rubric=rubric,
+        counts=counts,
+        naive_timestamps=sum(int(fate["naive_count"]) for fate in readable),
+        excluded_by_reason=+excluded,
+        rejected_by_code=+rejected,
+        content=content,
     )
 
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
+from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
+from tasks.chat.engine import ChatEngine
+from tasks.chat.local_engine import LocalEngine
+from tasks.chat.sources import ChatRowSource, open_source
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
+from tasks.warehouse import open_warehouse
 
 
 def uses_pushdown(settings: Settings) -> bool:
@@ -22,3 +30,33 @@ def uses_pushdown(settings: Settings) -> bool:
             fix='give bigquery:// addresses for both, or set monitoring.engine = "local"',
         )
     return settings.monitoring.engine != "local" and not elsewhere
+
+
+def open_engine(
+    settings: Settings,
+    rubric: RowRubric,
+    staging: Path,
+    labels: Mapping[str, str],
+    read_before: ChatRowSource | None = None,
+) -> ChatEngine:
+    """The engine that the settings ask for, over the configured source unless the rows were `read_before`.
+
+    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery.
+
+    Raises:
+        InputError: the source is not there.
+        UsageError: as `uses_pushdown`, or an address that is not supported.
+        StorageError: BigQuery is busy or out of reach.
+    """
+    if uses_pushdown(settings):
+        from tasks.chat.bigquery_engine import open_bigquery_engine  # a second of imports that only BigQuery needs
+
+        return open_bigquery_engine(settings, rubric, labels)
+    return LocalEngine(
+        read_before or open_source(settings.monitoring.source, settings, labels),
+        open_warehouse(settings.warehouse, settings, labels),
+        rubric,
+        settings.time_zone,
+        settings.monitoring.keep_text,
+        staging,
+    )

@@ -16,7 +16,7 @@ import polars as pl
 from scoring.chat.row_ids import TEXTS
 from scoring.days import Window
 from tasks.chat.sources import ChatRowSource, FileFailure
-from tasks.chat.sources.content import DayContent, TellsContents
+from tasks.chat.sources.content import DayContent
 
 _SEED = 7
 _CONTENT = (*TEXTS, "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
@@ -40,9 +40,10 @@ def content_of(rows: pl.DataFrame) -> DayContent:
 
 
 def source_contents(source: ChatRowSource, window: Window, time_zone: str) -> SourceContents:
-    """The contents of a source within a window, in one pass."""
-    if isinstance(source, TellsContents):
-        return SourceContents(source.contents(window, time_zone), [])
+    """The contents of a source within a window; where it cannot tell them, by one pass over its rows."""
+    known = source.contents(window, time_zone)
+    if known is not None:
+        return SourceContents(known, [])
     found = SourceContents({}, [])
     local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date().alias("day")
     for batch in source.batches(window):

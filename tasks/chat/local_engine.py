@@ -6,16 +6,17 @@ there in the order of time. Memory depends on the length of the period, not on t
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
+from scoring.chat.erasure import without_sessions
 from scoring.chat.kpis import (
     ALL_TENANTS,
     Measure,
@@ -31,14 +32,20 @@ from scoring.chat.row_ids import TEXTS, TIE_BREAK, numbered_keys, row_keys
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, ScoredBatch, copied, score_batch, with_kept_texts
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
-from scoring.days import Window
+from scoring.days import Window, day_window
+from scoring.errors import StorageError
+from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.fingerprint import content_of
 from tasks.chat.sources import ChatRowSource, FileFailure, RowBatch
-from tasks.chat.sources.content import DayContent, TellsContents
+from tasks.chat.sources.content import DayContent
+from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.chat.time_sorted_rows import TimeSortedRows
+from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
 
 _ANSWER_HASH = "_answer_hash"
 _PARTS_BEFORE_MERGE = 64
+_FIRST_REJECTED = 20
 REJECTED_COLUMNS = {
     "file": pl.String,
     "line": pl.Int64,
@@ -48,75 +55,17 @@ REJECTED_COLUMNS = {
 }
 
 
-@dataclass
-class Counts:
-    """What became of the rows: `rows_in` = `scored` + `excluded` + `rejected`, always."""
+@dataclass(kw_only=True)
+class ScoredRows(ScoringOutcome):
+    """The outcome of one pass: counts, sums, and the rows in their staging folder."""
 
-    rows_in: int = 0
-    scored: int = 0
-    excluded: int = 0
-    rejected: int = 0
-
-    def check(self) -> None:
-        """Raises AssertionError when a row was lost or counted twice: a defect of ours, never of the data."""
-        accounted = self.scored + self.excluded + self.rejected
-        if self.rows_in != accounted:
-            raise AssertionError(f"{self.rows_in} rows came in, {accounted} are accounted for")
-
-
-class ScoredPeriod(Protocol):
-    """What is known of scored rows without the rows, whichever engine has scored them."""
-
-    rubric: RowRubric
-    counts: Counts
-    failures: list[FileFailure]
-    naive_timestamps: int
-    excluded_by_reason: Counter[str]
-    rejected_by_code: Counter[str]
-    content: DayContent | None
-
-    def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
-        """KPIs per day and tenant, and per day for all (`tenant_id` = '*'), also for `days` without rows."""
-        ...
-
-    def period_kpis(self) -> dict[str, Any]:
-        """The KPIs of all rows together, whatever their day and tenant."""
-        ...
-
-    def rows_by_tenant(self) -> RowsByTenant:
-        """Scored and excluded rows by tenant and for all (`*`), known before anything is written."""
-        ...
-
-    def crosstab(self) -> pl.DataFrame:
-        """The tier x grade table, per day."""
-        ...
-
-    def first_rejected(self, count: int) -> list[dict[str, Any]]:
-        """At most `count` rejected rows (`REJECTED_COLUMNS`) that have a line, in reading order; none of a view."""
-        ...
-
-
-@dataclass
-class ScoredRows:
-    """The outcome of one pass: counts, sums, and the rows in their staging folder.
-
-    `content` is what the window holds, None without a window.
-    """
-
-    rubric: RowRubric
     source: ChatRowSource
     window: Window | None
     keep_text: KeepText
     scored: TimeSortedRows
     excluded: TimeSortedRows
     rejected_folder: Path
-    counts: Counts = field(default_factory=Counts)
     rows_by_file: Counter[str] = field(default_factory=Counter)
-    failures: list[FileFailure] = field(default_factory=list)
-    naive_timestamps: int = 0
-    excluded_by_reason: Counter[str] = field(default_factory=Counter)
-    rejected_by_code: Counter[str] = field(default_factory=Counter)
-    content: DayContent | None = None
     _kpi_parts: list[pl.DataFrame] = field(default_factory=list)
     _crosstab_parts: list[pl.DataFrame] = field(default_factory=list)
 
@@ -130,13 +79,13 @@ class ScoredRows:
         table = kpi_table(pooled, self.rubric.measures, self.rubric.quotients, days=[None])
         return table.filter(pl.col("tenant_id") == ALL_TENANTS).to_dicts()[0]
 
-    def rows_by_tenant(self) -> RowsByTenant:
-        """Scored and excluded rows by tenant and for all (`*`), of the one day of the window."""
-        return rows_by_tenant(self.kpis().iter_rows(named=True))
-
     def crosstab(self) -> pl.DataFrame:
         """The tier x grade table, per day."""
         return self._identified(crosstab_table(self._crosstab_parts, self.rubric.crosstab))
+
+    def kpi_tables(self, days: Sequence[date] = ()) -> KpiTables:
+        """KPIs and cross table, also for `days` without rows."""
+        return KpiTables(self.kpis(days), self.crosstab(), self.period_kpis())
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`)."""
@@ -160,14 +109,6 @@ class ScoredRows:
         for path in sorted(self.rejected_folder.glob("*.parquet")):
             yield pl.read_parquet(path)
 
-    def first_rejected(self, count: int) -> list[dict[str, Any]]:
-        """At most `count` rejected rows (`REJECTED_COLUMNS`) that have a line, in the order of reading.
-
-        Those of a view have none, and come in another order each time: a report that named them would change.
-        """
-        with_line = (frame.filter(pl.col("line").is_not_null()) for frame in self.rejected_frames())
-        return list(islice((row for frame in with_line for row in frame.iter_rows(named=True)), count))
-
     def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
         """Adds one scored batch to counts, sums and staging."""
         rejected = _all_rejects(batch, scored)
@@ -180,6 +121,8 @@ class ScoredRows:
         self.excluded_by_reason.update(scored.excluded["reason"])
         self.rejected_by_code.update(rejected["code"])
         if rejected.height:
+            if (more := _FIRST_REJECTED - len(self.first_rejected)) > 0:
+                self.first_rejected += rejected.drop_nulls("line").head(more).to_dicts()
             rejected.write_parquet(self.rejected_folder / f"{self.counts.rejected:012}.parquet")
         self._take_sums(scored)
         self._stage(scored)
@@ -261,30 +204,101 @@ def score_chat_rows(
     """
     rejected_folder = staging / "rejected"
     rejected_folder.mkdir(parents=True)
-    outcome = ScoredRows(
-        rubric,
-        source,
-        window,
-        keep_text,
-        TimeSortedRows(staging / "scored"),
-        TimeSortedRows(staging / "excluded"),
-        rejected_folder,
-    )
     # Before the rows: what arrives meanwhile is then found by the next run.
-    if window and isinstance(source, TellsContents):
-        outcome.content = sum(source.contents(window, time_zone).values(), DayContent())
-    elif window:
-        outcome.content = DayContent()
+    contents = source.contents(window, time_zone) if window else None
+    outcome = ScoredRows(
+        rubric=rubric,
+        source=source,
+        window=window,
+        keep_text=keep_text,
+        scored=TimeSortedRows(staging / "scored"),
+        excluded=TimeSortedRows(staging / "excluded"),
+        rejected_folder=rejected_folder,
+        content=sum((contents or {}).values(), DayContent()) if window else None,
+    )
     for batch in source.batches(window):
         if isinstance(batch, FileFailure):
             outcome.failures.append(batch)
         else:
-            if outcome.content is not None and not isinstance(source, TellsContents):
+            if outcome.content is not None and contents is None:
                 outcome.content += content_of(batch.rows)
             outcome.take(batch, score_batch(rubric, batch.rows, time_zone))
         del batch  # before the next one is read
     outcome.counts.check()
     return outcome
+
+
+def write_scored_day(
+    warehouse: Warehouse,
+    day: date,
+    rows: ScoredRows,
+    erased: Collection[str] = (),
+    most: Mapping[str | None, int] | None = None,
+) -> KpiTables:
+    """Replaces the day in every table of scored rows; see `ScoredDay.write`."""
+    rubric, tables = rows.rubric, rows.kpi_tables([day])
+    scores = (without_sessions(frame, erased) for frame in rows.score_frames())
+    excluded = (without_sessions(frame, erased) for frame in rows.excluded_frames())
+    warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
+    warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
+    warehouse.replace_day(KPIS, day, rubric.kpis_schema, [tables.kpis])
+    warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [tables.crosstab])
+    rejected = (
+        frame.with_columns(score_date=pl.lit(day), rubric=pl.lit(rubric.id)) for frame in rows.rejected_frames()
+    )
+    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected, only={"rubric": rubric.id})
+    return tables
+
+
+@dataclass(frozen=True)
+class LocalDay:
+    """A day whose rows wait in a staging folder."""
+
+    outcome: ScoredRows
+    rows_by_tenant: RowsByTenant
+    _day: date
+    _warehouse: Warehouse
+    _staging: Path
+
+    def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> KpiTables:
+        """Replaces the day from the staged rows; returns the KPIs that were summed while they were scored."""
+        return write_scored_day(self._warehouse, self._day, self.outcome, erased, most)
+
+    def discard(self) -> None:
+        """Removes the staging folder."""
+        shutil.rmtree(self._staging, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Scores rows of any source on this machine, by way of a staging folder, for any warehouse."""
+
+    source: ChatRowSource
+    warehouse: Warehouse
+    rubric: RowRubric
+    time_zone: str
+    keep_text: KeepText
+    staging: Path
+
+    def score(self, day: date) -> LocalDay:
+        """Scores the rows of a day, and those of no time at all, into the staging folder."""
+        shutil.rmtree(self.staging, ignore_errors=True)  # what an earlier attempt left there takes room
+        try:
+            rows = score_chat_rows(
+                self.source,
+                self.rubric,
+                time_zone=self.time_zone,
+                window=day_window(day, self.time_zone),
+                staging=self.staging,
+                keep_text=self.keep_text,
+            )
+        except OSError as error:
+            raise StorageError(
+                f"cannot write: {error.strerror or error}",
+                where=str(self.staging),
+                fix="check free space and permissions, then run again",
+            ) from error
+        return LocalDay(rows, rows_by_tenant(rows.kpis().iter_rows(named=True)), day, self.warehouse, self.staging)
 
 
 def _all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:

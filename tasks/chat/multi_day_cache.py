@@ -105,6 +105,9 @@ class _CachedDay:
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         return self._spool.fingerprint()
 
+    def contents(self, window: Window, time_zone: str) -> None:
+        """None: as of the files themselves."""
+
     def estimate(self, window: Window) -> str:
         return self._spool.estimate(window)
 

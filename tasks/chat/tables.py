@@ -1,11 +1,11 @@
-"""The monitoring tables of a warehouse: writing a scored day, and reading back what people are told about it.
+"""The monitoring tables of a warehouse: their names, and the alert facts of a written day.
 
 Source: SPEC 1.3, 1.4, 6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 from itertools import islice
@@ -16,15 +16,13 @@ import pyarrow as pa
 
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.messages import Example
-from scoring.chat.erasure import without_sessions
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import field
-from tasks.chat.local_engine import ScoredRows
 from tasks.chat.queries import FAILURE_TITLES, alert_examples, rows_of_day
 from tasks.chat.queries import SCORES as SCORES
 from tasks.files.atomic import empty_frame
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import ALERTS, REJECTED, REJECTED_SCHEMA
+from tasks.warehouse.tables import ALERTS
 
 EXCLUDED = "monitoring_excluded"
 KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
@@ -48,31 +46,6 @@ ALERTS_SCHEMA = pa.schema(
         field("rubric_version", pa.string(), "루브릭 버전"),
     ]
 )
-
-
-def write_scored_day(
-    warehouse: Warehouse,
-    day: date,
-    outcome: ScoredRows,
-    erased: Collection[str] = (),
-    most: Mapping[str | None, int] | None = None,
-) -> None:
-    """Replaces the day in the score, excluded, KPI, cross and rejected tables.
-
-    Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` are the rows by
-    tenant that the day may have at the moment when it is replaced (None: as many as it likes).
-    """
-    rubric = outcome.rubric
-    scores = (without_sessions(frame, erased) for frame in outcome.score_frames())
-    excluded = (without_sessions(frame, erased) for frame in outcome.excluded_frames())
-    warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
-    warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
-    warehouse.replace_day(KPIS, day, rubric.kpis_schema, [outcome.kpis([day])])
-    warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [outcome.crosstab()])
-    rejected = (
-        frame.with_columns(score_date=pl.lit(day), rubric=pl.lit(rubric.id)) for frame in outcome.rejected_frames()
-    )
-    warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, rejected, only={"rubric": rubric.id})
 
 
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:

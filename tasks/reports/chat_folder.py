@@ -15,7 +15,8 @@ from typing import Any
 import polars as pl
 
 from scoring.chat.kpis import ALL_TENANTS
-from tasks.chat.local_engine import ScoredPeriod, ScoredRows
+from tasks.chat.engine import KpiTables, ScoringOutcome
+from tasks.chat.local_engine import ScoredRows
 from tasks.chat.queries import findings_in, findings_of_day
 from tasks.chat.sources import FileIdentity
 from tasks.files.atomic import write_parquet, write_text
@@ -29,16 +30,16 @@ def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIden
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
     write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
-    kpis, crosstab = outcome.kpis(), outcome.crosstab()
-    write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [kpis])
-    write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [crosstab])
+    tables = outcome.kpi_tables()
+    write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
+    write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
     rejected = (
         frame.with_columns(score_date=pl.lit(None, pl.Date), rubric=pl.lit(rubric.id))
         for frame in outcome.rejected_frames()
     )
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     scores = pl.scan_parquet(folder / "scores.parquet")
-    report = monitoring_report(outcome, _period_title(kpis), kpis, crosstab, findings_in(scores))
+    report = monitoring_report(outcome, _period_title(tables.kpis), tables, findings_in(scores))
     write_text(folder / "report.md", report.markdown())
     summary = _summary(outcome, inputs, report.period, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
@@ -106,10 +107,12 @@ class DayReport:
     content: MonitoringReport
 
 
-def write_day_report(warehouse: Warehouse, day: date, outcome: ScoredPeriod, folder: Path, title: str) -> DayReport:
+def write_day_report(
+    warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, folder: Path, title: str
+) -> DayReport:
     """Writes the report of a written day to `<folder>/monitoring-<day>.md`."""
     findings = findings_of_day(warehouse, day)
-    report = monitoring_report(outcome, title, outcome.kpis([day]), outcome.crosstab(), findings)
+    report = monitoring_report(outcome, title, tables, findings)
     path = folder / f"monitoring-{day}.md"
     write_text(path, report.markdown())
     return DayReport(path, report)

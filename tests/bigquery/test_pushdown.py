@@ -22,11 +22,12 @@ from scoring.chat.scorer import KeepText
 from scoring.days import day_window
 from scoring.errors import InputError, StorageError
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tasks.chat.bigquery_engine import score_by_pushdown
-from tasks.chat.local_engine import Counts, ScoredPeriod, score_chat_rows
+from tasks.chat.bigquery_engine import PushdownEngine
+from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.queries import mean_score_interval, rows_to_look_at
 from tasks.chat.sources.bigquery import BigQueryChatRows
-from tasks.chat.tables import SCORES, write_alerts, write_scored_day
+from tasks.chat.tables import SCORES, write_alerts
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import Settings
 from tasks.reports.chat_folder import write_day_report
@@ -104,9 +105,9 @@ def score_here(
             staging=staging,
             keep_text=keep_text,
         )
-        write_scored_day(warehouse, day, outcome, erased)
+        tables = write_scored_day(warehouse, day, outcome, erased)
         if reports:
-            tell(warehouse, day, outcome, reports)
+            tell(warehouse, day, outcome, tables, reports)
     return outcome.counts
 
 
@@ -120,22 +121,20 @@ def score_there(
     reports: Path | None = None,
 ) -> Counts:
     """The same inside BigQuery."""
-    outcome = score_by_pushdown(
-        BigQueryChatRows(source, settings), warehouse, RUBRIC, day, time_zone=SEOUL, keep_text=keep_text
-    )
+    scored = PushdownEngine(BigQueryChatRows(source, settings), warehouse, RUBRIC, SEOUL, keep_text).score(day)
     try:
-        outcome.write(erased)
+        tables = scored.write(erased)
         if reports:
-            tell(warehouse, day, outcome, reports)
+            tell(warehouse, day, scored.outcome, tables, reports)
     finally:
-        outcome.remove()
-    return outcome.counts
+        scored.discard()
+    return scored.outcome.counts
 
 
-def tell(warehouse: BigQueryWarehouse, day: date, outcome: ScoredPeriod, reports: Path) -> None:
+def tell(warehouse: BigQueryWarehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path) -> None:
     """Alert facts and report of a written day."""
     write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
-    write_day_report(warehouse, day, outcome, reports, str(day))
+    write_day_report(warehouse, day, outcome, tables, reports, str(day))
 
 
 def tables(warehouse: BigQueryWarehouse, day: date = DAY) -> Tables:

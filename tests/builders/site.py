@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from scoring.chat.rubric import RowRubric
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import write_alerts, write_scored_day
+from tasks.chat.tables import write_alerts
 from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun

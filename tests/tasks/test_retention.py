@@ -21,9 +21,8 @@ from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.judging.requests import VerdictStatus
 from tasks.alerts.outbox import Outbox
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import write_scored_day
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.files.atomic import empty_frame
 from tasks.judge.verdict_store import Judgement, VerdictStore
@@ -55,8 +54,8 @@ def score(settings: Settings, days: list[date]) -> None:
             staging=Path(settings.reports) / "staging",
             keep_text="all",
         )
-        write_scored_day(warehouse(settings), day, outcome, erased_sessions(settings.state_url))
-        write_day_report(warehouse(settings), day, outcome, Path(settings.reports), str(day))
+        tables = write_scored_day(warehouse(settings), day, outcome, erased_sessions(settings.state_url))
+        write_day_report(warehouse(settings), day, outcome, tables, Path(settings.reports), str(day))
         shutil.rmtree(Path(settings.reports) / "staging")
 
 

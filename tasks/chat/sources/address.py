@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import UsageError
+from tasks.chat.sources.content import DayContent
 from tasks.chat.sources.files import ChatRowFiles
 from tasks.config.addresses import is_bigquery
 from tasks.files.discovery import FileIdentity
@@ -31,6 +33,10 @@ class ChatRowSource(Protocol):
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """What identifies each file, or the view."""
+        ...
+
+    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
+        """The content of each day of the window that has rows; None where only reading the rows tells it."""
         ...
 
     def estimate(self, window: Window) -> str:

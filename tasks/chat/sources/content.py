@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from typing import Protocol, runtime_checkable
-
-from scoring.days import Window
 
 HASH_LIMIT = 1 << 64
 
@@ -31,12 +27,3 @@ class DayContent:
         hash_sum = (self.hash_sum + other.hash_sum) % HASH_LIMIT
         tenants = Counter(self.tenants) + Counter(other.tenants)
         return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum, tenants)
-
-
-@runtime_checkable
-class TellsContents(Protocol):
-    """A source that can say what it holds without giving its rows."""
-
-    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent]:
-        """The content of each day of the window that has rows."""
-        ...

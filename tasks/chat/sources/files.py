@@ -51,6 +51,9 @@ class ChatRowFiles:
         """The identity of each file that can be opened; the others are failures of `batches`."""
         return tuple(identity for path in self.files if (identity := _identity(path)))
 
+    def contents(self, window: Window, time_zone: str) -> None:
+        """None: what files hold of a day is counted while their rows are read."""
+
     def estimate(self, window: Window) -> str:
         """How many files there are, and their size: each is looked at, whatever the period."""
         size = sum(path.stat().st_size for path in self.files)

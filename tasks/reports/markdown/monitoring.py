@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened, table
-from tasks.chat.local_engine import ScoredPeriod
+from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.queries import FAILURE_TITLES, Findings
 
 Rows = Sequence[Mapping[str, Any]]
 _QUESTION_CHARACTERS = 60
-_REJECTS_SHOWN = 20
 
 EXCLUSION_TITLES = {
     "both_texts_null": "질문과 답변이 NULL",
@@ -25,33 +22,28 @@ EXCLUSION_TITLES = {
 }
 
 
-def monitoring_report(
-    outcome: ScoredPeriod, title: str, kpis: pl.DataFrame, crosstab: pl.DataFrame, findings: Findings
-) -> MonitoringReport:
+def monitoring_report(outcome: ScoringOutcome, title: str, tables: KpiTables, findings: Findings) -> MonitoringReport:
     """The report of rows whose tables are written."""
     return MonitoringReport(
         outcome=outcome,
         title=title,
-        period=outcome.period_kpis(),
-        kpis=kpis.to_dicts(),
-        crosstab=crosstab.to_dicts(),
+        period=tables.period,
+        kpis=tables.kpis.to_dicts(),
+        crosstab=tables.crosstab.to_dicts(),
         findings=findings,
-        rejects=outcome.first_rejected(_REJECTS_SHOWN),
     )
 
 
 @dataclass(frozen=True)
 class MonitoringReport:
-    """What the report shows: KPIs (per day and tenant, and of the whole period), cross table, failures, worst rows,
-    the first rejected rows."""
+    """What the report shows: KPIs (per day and tenant, and of the whole period), cross table, failures, worst rows."""
 
-    outcome: ScoredPeriod
+    outcome: ScoringOutcome
     title: str
     period: Mapping[str, Any]
     kpis: Rows
     crosstab: Rows
     findings: Findings
-    rejects: Rows
 
     def headline(self) -> str:
         """Counts and KPIs alone."""
@@ -221,11 +213,12 @@ class MonitoringReport:
 
     def _rejected(self) -> list[str]:
         """Where the first rejected rows stand, and why they were rejected; what they hold stays out."""
-        if not self.rejects:
+        rejects = self.outcome.first_rejected
+        if not rejects:
             return []
-        rows = ([row["file"], row["line"], row["column"], row["reason"]] for row in self.rejects)
+        rows = ([row["file"], row["line"], row["column"], row["reason"]] for row in rejects)
         parts = [table(["파일", "줄", "열", "거부한 까닭"], rows)]
-        if (more := self.outcome.counts.rejected - len(self.rejects)) > 0:
+        if (more := self.outcome.counts.rejected - len(rejects)) > 0:
             parts.append(f"그 밖에 거부한 {more:,}건은 `rejected` 테이블(`aqb score`는 `rejected.parquet`)에 있습니다.")
         return parts
 

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from scoring.days import day_window
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import write_scored_day
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, refused, write_rows
 from tests.flows.conftest import Command

@@ -10,7 +10,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from tasks.chat.tables import write_scored_day
+from tasks.chat.local_engine import write_scored_day
 from tasks.review.review_workbook import SHEET
 from tasks.warehouse import open_warehouse
 from tests.builders import chat_rows

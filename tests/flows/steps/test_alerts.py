@@ -24,9 +24,9 @@ from scoring.alerting.failure_messages import quiet_message
 from scoring.alerting.routing import RouteFilter
 from scoring.days import day_window
 from tasks.alerts.outbox import Outbox
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import write_alerts, write_scored_day
+from tasks.chat.tables import write_alerts
 from tasks.config.alerts import AlertsSettings, Destination, Route
 from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse

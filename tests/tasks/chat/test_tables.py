@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from scoring.days import day_window
-from tasks.chat.local_engine import score_chat_rows
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import read_alerts, read_examples, write_alerts, write_scored_day
+from tasks.chat.tables import read_alerts, read_examples, write_alerts
 from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
@@ -41,9 +41,9 @@ def score_day(tmp_path: Path, warehouse: FolderWarehouse) -> ScoreDay:
             staging=folder / "staging",
             keep_text="flagged",
         )
-        write_scored_day(warehouse, day, outcome)
+        tables = write_scored_day(warehouse, day, outcome)
         write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
-        write_day_report(warehouse, day, outcome, tmp_path / "reports", str(day))
+        write_day_report(warehouse, day, outcome, tables, tmp_path / "reports", str(day))
 
     return run
 

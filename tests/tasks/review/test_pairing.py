@@ -9,7 +9,7 @@ import pytest
 
 from scoring.errors import InputError, UsageError
 from scoring.stats.agreement import Agreement, Pair, agreements
-from tasks.chat.tables import write_scored_day
+from tasks.chat.local_engine import write_scored_day
 from tasks.reports.markdown.testrun_input import trust_section
 from tasks.review.labels import Label
 from tasks.review.pairing import labelled_rows, labelled_testruns

@@ -1,0 +1,115 @@
+"""What every engine that scores a day of chat rows has in common: its outcome, and how the day is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Protocol
+
+import polars as pl
+
+from scoring.chat.rubric import RowRubric
+from scoring.chat.shrinkage import RowsByTenant
+from tasks.chat.sources import ChatRowSource, FileFailure
+from tasks.chat.sources.content import DayContent
+from tasks.warehouse import Warehouse
+
+
+@dataclass
+class Counts:
+    """What became of the rows: `rows_in` = `scored` + `excluded` + `rejected`, always."""
+
+    rows_in: int = 0
+    scored: int = 0
+    excluded: int = 0
+    rejected: int = 0
+
+    def check(self) -> None:
+        """Raises AssertionError when a row was lost or counted twice: a defect of ours, never of the data."""
+        accounted = self.scored + self.excluded + self.rejected
+        if self.rows_in != accounted:
+            raise AssertionError(f"{self.rows_in} rows came in, {accounted} are accounted for")
+
+
+@dataclass(kw_only=True)
+class ScoringOutcome:
+    """What is known of scored rows without the rows.
+
+    `first_rejected` are the first rejected rows (`file`, `line`, `column`, `code`, `reason`) that have a line, in
+    reading order; rows of a view have none. `content` is what the source holds of the scored window, None without a
+    window.
+    """
+
+    rubric: RowRubric
+    counts: Counts = field(default_factory=Counts)
+    failures: list[FileFailure] = field(default_factory=list)
+    naive_timestamps: int = 0
+    excluded_by_reason: Counter[str] = field(default_factory=Counter)
+    rejected_by_code: Counter[str] = field(default_factory=Counter)
+    first_rejected: list[dict[str, Any]] = field(default_factory=list)
+    content: DayContent | None = None
+
+
+@dataclass(frozen=True)
+class KpiTables:
+    """KPIs per day and tenant and per day for all (`tenant_id` = '*'), the tier x grade table per day, and `period`:
+    the KPIs of all rows together, whatever their day and tenant."""
+
+    kpis: pl.DataFrame
+    crosstab: pl.DataFrame
+    period: Mapping[str, Any]
+
+
+class ScoredDay(Protocol):
+    """A day whose rows are scored and not yet written."""
+
+    @property
+    def outcome(self) -> ScoringOutcome:
+        """Counts and failures of the day."""
+        ...
+
+    @property
+    def rows_by_tenant(self) -> RowsByTenant:
+        """Scored and excluded rows by tenant and for all (`*`)."""
+        ...
+
+    def write(self, erased: Collection[str] = (), most: Mapping[str | None, int] | None = None) -> KpiTables:
+        """Replaces the day in the score, excluded, KPI, cross and rejected tables; returns its KPIs.
+
+        Rows of `erased` sessions, given by their hashes, are written without session and texts. `most` are the rows by
+        tenant that the day may have at the moment when it is replaced (None: any number).
+
+        Raises:
+            StorageError: the day has more rows than `most`, or a table cannot be written.
+        """
+        ...
+
+    def discard(self) -> None:
+        """Removes the scored rows from where they wait to be written."""
+        ...
+
+
+class ChatEngine(Protocol):
+    """Scores days of chat rows of a source for a warehouse."""
+
+    @property
+    def source(self) -> ChatRowSource:
+        """The source of the rows."""
+        ...
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The warehouse of the tables."""
+        ...
+
+    def score(self, day: date) -> ScoredDay:
+        """Scores the rows of a day, which the caller then writes and discards.
+
+        Raises:
+            InputError: the source is not there or has no such columns.
+            UsageError: no permission for it.
+            StorageError: the rows cannot be read or kept now.
+        """
+        ...
