@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from docs.generators.architecture import architecture_page
 from docs.generators.reference import commands_page, settings_page, tables_page
 from scoring.catalog import folders, rubrics
 from scoring.chat.rubric import RowRubric
@@ -22,7 +23,9 @@ def documents() -> dict[Path, str]:
         )
         for rubric_id, rubric in rubrics().items()
     }
+    architecture = ROOT / "docs" / "architecture.md"
     return readmes | {
+        architecture: architecture_page(architecture.read_text(encoding="utf-8"), ROOT),
         reference / "settings.md": settings_page(),
         reference / "tables.md": tables_page(),
         reference / "commands.md": commands_page(),
