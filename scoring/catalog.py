@@ -9,14 +9,14 @@ from pkgutil import iter_modules
 import scoring.rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
-from scoring.testruns.rubric import TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric
 
 MONITORING_RUBRIC = "ola-monitoring"
 """The rubric of production's chat rows: what the nightly run scores."""
 
 
 @cache
-def rubrics() -> dict[str, RowRubric | TestRunRubric]:
+def rubrics() -> dict[str, RowRubric | AnyTestRunRubric]:
     """Every rubric by its id, in the order of the ids."""
     return dict(sorted((rubric.id, rubric) for rubric in _by_folder().values()))
 
@@ -26,12 +26,12 @@ def folders() -> dict[str, str]:
     return {rubric.id: folder for folder, rubric in _by_folder().items()}
 
 
-def _by_folder() -> dict[str, RowRubric | TestRunRubric]:
+def _by_folder() -> dict[str, RowRubric | AnyTestRunRubric]:
     names = [found.name for found in iter_modules(scoring.rubrics.__path__)]
     return {name: import_module(f"scoring.rubrics.{name}").RUBRIC for name in names}
 
 
-def rubric_of(rubric_id: str) -> RowRubric | TestRunRubric:
+def rubric_of(rubric_id: str) -> RowRubric | AnyTestRunRubric:
     """The rubric of that id.
 
     Raises:

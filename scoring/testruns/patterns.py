@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from scoring.testruns.check_results import CheckResult
 from scoring.testruns.checks import Check, EntryCheck, EntryGroup, Item, MessageCheck, NumberCheck
@@ -15,6 +16,19 @@ from scoring.testruns.rubric import ScoredExecution
 _LINE = re.compile(r"\[([^\]]*)\] (.*)", re.DOTALL)
 # Positions, times and ids would make every failure a pattern of its own; HTTP codes must stay.
 _LONG_NUMBER = re.compile(r"[0-9][0-9,.:-]{3,}")
+
+
+class CheckedExecution(Protocol):
+    """A scored execution whose rubric evaluates checks; `failed_checks` are the lines of `failed_check_lines`."""
+
+    @property
+    def execution(self) -> Execution: ...
+    @property
+    def failed(self) -> bool: ...
+    @property
+    def empty(self) -> bool: ...
+    @property
+    def failed_checks(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +66,11 @@ def check_keys(items: Iterable[Item]) -> list[str]:
 
 
 def check_patterns(
-    executions: Iterable[ScoredExecution], asked_of: Callable[[Execution], Iterable[Item]]
+    executions: Iterable[CheckedExecution], asked_of: Callable[[Execution], Iterable[Item]]
 ) -> list[CheckPattern]:
     """The keys whose checks failed, most failures first. What failed or is empty was not checked and does not count.
 
-    `own["failed_checks"]` holds the lines of `failed_check_lines`; `asked_of` gives the checks of an execution.
+    `asked_of` gives the checks of an execution.
     """
     tallies: dict[str, _Tally] = defaultdict(_Tally)
     for scored in executions:
@@ -64,7 +78,7 @@ def check_patterns(
             continue
         for key in check_keys(asked_of(scored.execution)):
             tallies[key].asked += 1
-        for line in scored.own["failed_checks"]:
+        for line in scored.failed_checks:
             match = _LINE.fullmatch(line)
             assert match is not None
             tallies[match.group(1)].reasons[match.group(2)] += 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -57,7 +57,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ScoredExecution:
-    """One execution with its scores; `own` are the rubric's own columns. It holds no parsed JSON."""
+    """One execution with its scores. A rubric adds its own values as the fields of a subclass; none is parsed JSON."""
 
     execution: Execution
     failed: bool
@@ -65,12 +65,15 @@ class ScoredExecution:
     latency_s: float | None
     latency_class: LatencyClass
     scores: Mapping[str, Score]
-    own: Mapping[str, Any] = field(default_factory=dict)
+
+    def own_values(self) -> dict[str, Any]:
+        """The values that the rubric's subclass adds, by the name of the field."""
+        return {name: getattr(self, name) for name in _own_names(self, ScoredExecution)}
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredQuery:
-    """One query with its executions in the order of rounds; `scores` are per query, `own` its further columns.
+    """One query with its executions in the order of rounds; `scores` are per query. A rubric adds fields in a subclass.
 
     `problems` are what the data-quality table shows: (code, Korean sentence), such as an unmapped filter.
     """
@@ -80,28 +83,36 @@ class ScoredQuery:
     agent_type: AgentType | None
     executions: tuple[ScoredExecution, ...]
     scores: Mapping[str, Score]
-    own: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
 class TestRunSummary:
-    """What a run comes to. Values are JSON (exact numbers already turned into floats where they are shown).
+    """What a test run comes to. Values are JSON (exact numbers already turned into floats where they are shown).
 
     `rounds`: round -> metric -> {`mean`, `n`}; `set`: metric -> {`mean`, `n`, parts}; `distributions`: round ->
-    metric -> score -> count; `data_quality`: code -> count; `extra`: the rubric's own parts (targets, patterns).
+    metric -> score -> count; `data_quality`: code -> count. A rubric adds its own parts (targets, patterns) as the
+    fields of a subclass.
     """
 
     rounds: Mapping[str, Any]
     set: Mapping[str, Any]
     distributions: Mapping[str, Any]
     data_quality: Mapping[str, Any]
-    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def own_values(self) -> dict[str, Any]:
+        """The parts that the rubric's subclass adds, as JSON, by the name of the field."""
+        values = asdict(self)
+        return {name: values[name] for name in _own_names(self, TestRunSummary)}
+
+
+QueryT = TypeVar("QueryT", bound=ScoredQuery)
+SummaryT = TypeVar("SummaryT", bound=TestRunSummary)
 
 
 @dataclass(frozen=True)
-class TestRunRubric:
-    """A rubric that scores test runs.
+class TestRunRubric(Generic[QueryT, SummaryT]):
+    """A rubric that scores test runs into its own kinds of query and summary.
 
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
     verdicts)` scores one query; `summarise(queries, options)` sums up; `report(name, queries, summary, options)` is the
@@ -121,16 +132,16 @@ class TestRunRubric:
     own_columns: tuple[pa.Field, ...]
     query_columns: tuple[pa.Field, ...]
     requests: Callable[[Sequence[Execution], Options], list[JudgeRequest]]
-    score_query: Callable[[Sequence[Execution], Options, Verdicts], ScoredQuery]
-    query_row: Callable[[ScoredQuery], Mapping[str, Any]]
-    summarise: Callable[[Sequence[ScoredQuery], Options], TestRunSummary]
-    report: Callable[[str, Sequence[ScoredQuery], TestRunSummary, Options], str]
+    score_query: Callable[[Sequence[Execution], Options, Verdicts], QueryT]
+    query_row: Callable[[QueryT], Mapping[str, Any]]
+    summarise: Callable[[Sequence[QueryT], Options], SummaryT]
+    report: Callable[[str, Sequence[QueryT], SummaryT, Options], str]
     readme: Callable[[], str]
     options: tuple[Option, ...] = ()
     needs_agent_type: bool = False
     prompts: tuple[JudgePrompt, ...] = ()
     prompt: Callable[[], str] | None = None
-    query_json: Callable[[ScoredQuery], Mapping[str, Any]] | None = None
+    query_json: Callable[[QueryT], Mapping[str, Any]] | None = None
     speed_bands: Mapping[tuple[LatencyClass, AgentType | None], Bands[int]] = field(default_factory=dict)
     code_titles: Mapping[str, str] = field(default_factory=dict)
 
@@ -159,3 +170,12 @@ class TestRunRubric:
             f"{option.name}={options[option.name]}" for option in self.options if options[option.name] != option.default
         ]
         return "+".join([self.version, *changed])
+
+
+AnyTestRunRubric: TypeAlias = TestRunRubric[Any, Any]
+
+
+def _own_names(value: ScoredExecution | TestRunSummary, shared: type) -> list[str]:
+    """The fields that the class of `value` adds to those of `shared`."""
+    common = {each.name for each in fields(shared)}
+    return [each.name for each in fields(value) if each.name not in common]

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from scoring.markdown import table
-from scoring.testruns.rubric import TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric
 
 
-def testrun_rubric_readme(rubric: TestRunRubric, sections: Iterable[tuple[str, str]]) -> str:
+def testrun_rubric_readme(rubric: AnyTestRunRubric, sections: Iterable[tuple[str, str]]) -> str:
     """Markdown: metrics, the rubric's own sections (heading and body), options, its columns."""
     parts = [
         f"# {rubric.id}: {rubric.title}",

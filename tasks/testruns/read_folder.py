@@ -16,7 +16,7 @@ import polars as pl
 from scoring.catalog import rubric_of
 from scoring.errors import InputError, UsageError
 from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
-from scoring.testruns.rubric import TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
 
 _TOTAL_TITLE = "종합 점수"
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
@@ -31,7 +31,7 @@ class ScoredFolder:
 
     folder: Path
     summary: dict[str, Any]
-    rubric: TestRunRubric
+    rubric: AnyTestRunRubric
     file: str
     version: str
 

@@ -15,7 +15,7 @@ from scoring.errors import UsageError
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns import detection
 from scoring.testruns.executions import AgentType, Execution
-from scoring.testruns.rubric import Options, ScoredQuery, TestRunRubric, TestRunSummary
+from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunRubric, TestRunSummary
 from tasks.testruns.files import TestRunFile
 
 
@@ -33,7 +33,7 @@ class TestRunPlan:
     """A run and how it will be scored: the rubric, all its options, the agent of rows that name none."""
 
     run: TestRunFile
-    rubric: TestRunRubric
+    rubric: AnyTestRunRubric
     options: Options
     agent_type: AgentType | None
 

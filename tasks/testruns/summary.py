@@ -36,7 +36,7 @@ def testrun_summary(scored: ScoredTestRun, judged: Judged | None = None) -> dict
             "notes": dict(run.notes),
         },
         "judge": judged.summary() if judged else _nobody_asked(scored.questions),
-        **summary.extra,
+        **summary.own_values(),
     }
 
 

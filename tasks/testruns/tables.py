@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.rules.arrow_types import field
-from scoring.testruns.rubric import ScoredExecution, TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric, ScoredExecution
 from scoring.testruns.summaries import as_float
 from tasks.files.atomic import empty_frame
 from tasks.testruns.files import TestRunFile
@@ -39,7 +39,7 @@ RUBRIC_FIELDS = (
 )
 
 
-def scores_schema(rubric: TestRunRubric) -> pa.Schema:
+def scores_schema(rubric: AnyTestRunRubric) -> pa.Schema:
     """The columns of `scores.parquet`."""
     metrics = [
         each
@@ -53,7 +53,7 @@ def scores_schema(rubric: TestRunRubric) -> pa.Schema:
     return pa.schema([*EXECUTION_FIELDS, *metrics, *rubric.own_columns, *RUBRIC_FIELDS])
 
 
-def queries_schema(rubric: TestRunRubric) -> pa.Schema:
+def queries_schema(rubric: AnyTestRunRubric) -> pa.Schema:
     """The columns of `queries.parquet`: those of the rubric, then which rubric it was."""
     named = {column.name for column in rubric.query_columns}
     return pa.schema([*rubric.query_columns, *(column for column in RUBRIC_FIELDS if column.name not in named)])
@@ -64,7 +64,7 @@ def scores_frame(scored: ScoredTestRun) -> pl.DataFrame:
     rubric = scored.plan.rubric
     metrics = [metric.name for metric in rubric.metrics if metric.per_execution]
     rows = [
-        {**execution_values(execution), **_metric_values(execution, metrics), **execution.own}
+        {**execution_values(execution), **_metric_values(execution, metrics), **execution.own_values()}
         for query in scored.queries
         for execution in query.executions
     ]

@@ -114,7 +114,7 @@ def _execution_rows(scored: ScoredTestRun) -> Iterator[dict[str, Any]]:
             yield {
                 **execution_values(execution),
                 "scores": _score_list(execution.scores),
-                "own": _json(execution.own),
+                "own": _json(execution.own_values()),
             }
 
 

@@ -35,11 +35,16 @@ WIDE_HEADER = [
 # Scores the length of the answer against an option, and asks a judge about every answer.
 TOY = """
 from __future__ import annotations
+from dataclasses import dataclass
 import pyarrow as pa
 from scoring.judging.requests import JudgeRequest, QuestionKind, verdict_of
 from scoring.testruns.rubric import Metric, Option, TestRunRubric, TestRunSummary, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.executions import LatencyClass, reading_of
 from scoring.testruns.summaries import distributions, missing_counts, round_means
+
+@dataclass(frozen=True, kw_only=True)
+class ToyExecution(ScoredExecution):
+    letters: int
 
 def request(execution):
     return JudgeRequest("toy", QuestionKind.INTENT, {"answer": reading_of(execution).response.assistant_message})
@@ -53,9 +58,9 @@ def scored(execution, options, verdicts):
         "length": Score(5 if length >= int(options["long"]) else 0, f"=답변 {length}자"),
         "liked": Score(liked, verdict.status.value, "" if verdict.given else verdict.status.value),
     }
-    return ScoredExecution(
+    return ToyExecution(
         execution, bool(reading.failure), bool(reading.emptiness), reading.latency_s, LatencyClass.SINGLE, scores,
-        {"letters": length},
+        letters=length,
     )
 
 def score_query(executions, options, verdicts):

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from scoring.rubrics.aqb import thresholds
 from scoring.rubrics.aqb.prompts import PROMPTS
-from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, requests, score_query
+from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, AqbQuery, requests, score_query
 from scoring.rubrics.aqb.readme import sections
 from scoring.rubrics.aqb.report import report
 from scoring.rubrics.aqb.review import REVIEW_TITLES
-from scoring.rubrics.aqb.summary import QUALITY_TITLES, summarise
+from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json, query_row
 from scoring.testruns.rubric import Option, TestRunRubric
 from scoring.testruns.rubric_readme import testrun_rubric_readme
 
-RUBRIC: TestRunRubric = TestRunRubric(
+RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     id=RUBRIC_ID,
     version=thresholds.VERSION,
     title="채용 에이전트 품질 평가",

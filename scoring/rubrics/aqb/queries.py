@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Literal
 
 from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.accuracy import Numbers, accuracy_of, ground_truth_numbers, numbers_of
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
-from scoring.rubrics.aqb.grades import MappingGrade
+from scoring.rubrics.aqb.grades import MappingGrade, NumbersGrade, ToolVerdict
 from scoring.rubrics.aqb.response import failed_steps, speed_score, stability_score, ttft_pass
-from scoring.rubrics.aqb.review import review_reasons, total_of
+from scoring.rubrics.aqb.review import ReviewReason, Total, review_reasons, total_of
 from scoring.rubrics.aqb.semantic import semantic_request, semantic_score
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
 from scoring.stats.exact import mean, rounded
@@ -58,7 +58,7 @@ class _Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AnsweredQuery:
     """One query: its answers in the order of rounds, and the rooms to compare with their question."""
 
     agent: AgentType
@@ -67,46 +67,84 @@ class _Asked:
     question: JudgeRequest | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AqbExecution(ScoredExecution):
+    """An execution with its grades (None where nobody can tell), and what the summary counts."""
+
+    mapping_grade: MappingGrade
+    accuracy_grade: ToolVerdict | None
+    numbers_grade: NumbersGrade | None
+    ttft_pass: Literal["PASS", "FAIL"] | None
+    used_tools: tuple[str, ...]
+    weak_check: bool
+    failed_steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AqbQuery(ScoredQuery):
+    """A query; `rooms` and `unanswered` are counts, `mapping` counts executions by their grade."""
+
+    executions: tuple[AqbExecution, ...]
+    total: Total
+    manual_review_reasons: tuple[ReviewReason, ...]
+    rooms: int
+    unanswered: int
+    latency_class: LatencyClass
+    mapping: Mapping[MappingGrade, int]
+    expected_tools: tuple[str, ...]
+    has_ground_truth: bool
+    repeats: Repeats
+
+
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
     """One `SEMANTIC` question per answer of a plan or applicant agent, and a `CONCLUSIONS` question where texts differ.
 
     Raises:
         UsageError: nothing tells the agent type.
     """
-    asked = _asked(executions, options)
-    questions = [*(answer.question for answer in asked.answers), asked.question]
+    answered = _answered(executions, options)
+    questions = [*(answer.question for answer in answered.answers), answered.question]
     return [question for question in questions if question is not None]
 
 
-def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> ScoredQuery:
+def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> AqbQuery:
     """One query with its executions in the order of rounds.
-
-    `own` holds what `query_row` shows, and for the summary `expected_tools`; that of an execution also `used_tools`,
-    `weak_check` and `failed_steps`.
 
     Raises:
         UsageError: nothing tells the agent type.
     """
-    asked = _asked(executions, options)
-    latency_class = _latency_class(asked)
-    scored = tuple(_scored(answer, asked.agent, latency_class, verdicts) for answer in asked.answers)
+    answered = _answered(executions, options)
+    latency_class = _latency_class(answered)
+    scored = tuple(_scored(answer, answered.agent, latency_class, verdicts) for answer in answered.answers)
     scores = {
         **{metric: _over_executions(scored, metric) for metric in EXECUTION_METRICS},
-        "consistency": consistency_score(asked.rooms, asked.question, verdicts),
+        "consistency": consistency_score(answered.rooms, answered.question, verdicts),
     }
-    readings = [answer.reading for answer in asked.answers]
-    return ScoredQuery(
+    readings = [answer.reading for answer in answered.answers]
+    points = {name: score.points for name, score in scores.items()}
+    total = total_of(points)
+    unanswered = sum(execution.failed or execution.empty for execution in scored)
+    grades = Counter(execution.mapping_grade for execution in scored)
+    return AqbQuery(
         query_id=readings[0].execution.query_id,
         query_text=next((r.execution.query_text for r in readings if given(r.execution.query_text)), ""),
-        agent_type=asked.agent,
+        agent_type=answered.agent,
         executions=scored,
         scores=scores,
-        own=_own(asked, scored, scores),
-        problems=tuple(dict.fromkeys(problem for answer in asked.answers for problem in _problems(answer))),
+        total=total,
+        manual_review_reasons=review_reasons(points, total, unanswered, _missing(scored, scores["consistency"])),
+        rooms=answered.rooms.count,
+        unanswered=unanswered,
+        latency_class=latency_class,
+        mapping={grade: grades[grade] for grade in MappingGrade},
+        expected_tools=tuple(sorted({tool for answer in answered.answers for tool in answer.use.expected})),
+        has_ground_truth=any(answer.numbers for answer in answered.answers),
+        repeats=_repeats(answered.rooms, scored),
+        problems=tuple(dict.fromkeys(problem for answer in answered.answers for problem in _problems(answer))),
     )
 
 
-def _asked(executions: Sequence[Execution], options: Options) -> _Asked:
+def _answered(executions: Sequence[Execution], options: Options) -> _AnsweredQuery:
     tolerance = Fraction(options["tolerance_percent"]) / 100
     readings = [reading_of(execution) for execution in sorted(executions, key=lambda execution: execution.round)]
     agent = readings[0].execution.agent_type
@@ -118,28 +156,28 @@ def _asked(executions: Sequence[Execution], options: Options) -> _Asked:
         question = semantic_request(reading, use, RUBRIC_ID)
         answers.append(_Answer(reading, use, numbers_of(reading, tolerance), question))
     rooms = rooms_of(readings)
-    return _Asked(agent, tuple(answers), rooms, consistency_request(rooms, RUBRIC_ID))
+    return _AnsweredQuery(agent, tuple(answers), rooms, consistency_request(rooms, RUBRIC_ID))
 
 
-def _latency_class(asked: _Asked) -> LatencyClass:
+def _latency_class(answered: _AnsweredQuery) -> LatencyClass:
     """Counts filters without the period filter; an expected name without a code is a filter too."""
-    executions = [answer.reading.execution for answer in asked.answers]
+    executions = [answer.reading.execution for answer in answered.answers]
     expected = [expected_filters(execution.expected_filters) for execution in executions]
     counts = [len(e.filters - {PERIOD_FILTER}) + len(e.unmapped) for e in expected if e.filters or e.unmapped]
-    used = (answer.use for answer in asked.answers)
+    used = (answer.use for answer in answered.answers)
     criteria = (parse_expected(e.expected_text, e.criteria_json).latency_class for e in executions)
     return latency_class_of_query(
-        [answer.reading for answer in asked.answers],
+        [answer.reading for answer in answered.answers],
         expected_filters=max(counts) if counts else None,
         used_filters=max(len(set(use.used) - {PERIOD_FILTER}) for use in used),
         criteria=next(filter(None, criteria), None),
     )
 
 
-def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verdicts: Verdicts) -> ScoredExecution:
+def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verdicts: Verdicts) -> AqbExecution:
     reading, use, numbers = answer.reading, answer.use, answer.numbers
     accuracy, tools = accuracy_of(reading, use, numbers)
-    return ScoredExecution(
+    return AqbExecution(
         execution=reading.execution,
         failed=bool(reading.failure),
         empty=bool(reading.emptiness),
@@ -151,46 +189,24 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
             "stability": stability_score(reading),
             "speed": speed_score(reading, latency_class, agent),
         },
-        own={
-            "mapping_grade": use.grade,
-            "accuracy_grade": tools,
-            "numbers_grade": numbers.grade if numbers else None,
-            "ttft_pass": ttft_pass(reading.execution.ttft_s),
-            "used_tools": use.used,
-            "weak_check": bool(use.weak),
-            "failed_steps": failed_steps(reading),
-        },
+        mapping_grade=use.grade,
+        accuracy_grade=tools,
+        numbers_grade=numbers.grade if numbers else None,
+        ttft_pass=ttft_pass(reading.execution.ttft_s),
+        used_tools=use.used,
+        weak_check=bool(use.weak),
+        failed_steps=failed_steps(reading),
     )
 
 
-def _own(asked: _Asked, scored: Sequence[ScoredExecution], scores: dict[str, Score]) -> dict[str, Any]:
-    points = {name: score.points for name, score in scores.items()}
-    total = total_of(points)
-    unanswered = sum(execution.failed or execution.empty for execution in scored)
-    reasons = review_reasons(points, total, unanswered, _missing(scored, scores["consistency"]))
-    grades = Counter(execution.own["mapping_grade"] for execution in scored)
-    return {
-        "total": total,
-        "manual_review_reasons": reasons,
-        "rounds": len(scored),
-        "rooms": asked.rooms.count,
-        "unanswered": unanswered,
-        "latency_class": scored[0].latency_class,
-        "mapping": {grade: grades[grade] for grade in MappingGrade},
-        "expected_tools": tuple(sorted({tool for answer in asked.answers for tool in answer.use.expected})),
-        "has_ground_truth": any(answer.numbers for answer in asked.answers),
-        "repeats": _repeats(asked.rooms, scored),
-    }
-
-
-def _repeats(rooms: Rooms, scored: Sequence[ScoredExecution]) -> Repeats:
+def _repeats(rooms: Rooms, scored: Sequence[AqbExecution]) -> Repeats:
     """What the rooms come to; with too few their numbers are not compared, and rooms without an answer are unlike."""
     unanswered = range(rooms.count - len(rooms.texts)) if rooms.count >= t.MIN_ROOMS else ()
     first = (one for one in scored if one.execution.round.repeat == 1)
     return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.numbers, *unanswered])
 
 
-def _missing(scored: Sequence[ScoredExecution], consistency: Score) -> dict[str, set[str]]:
+def _missing(scored: Sequence[AqbExecution], consistency: Score) -> dict[str, set[str]]:
     """Per metric the codes of the scores that are not known, of every execution."""
     of_executions = {
         metric: {e.scores[metric].missing for e in scored if e.scores[metric].points is None}
@@ -199,7 +215,7 @@ def _missing(scored: Sequence[ScoredExecution], consistency: Score) -> dict[str,
     return {**of_executions, "consistency": {consistency.missing} if consistency.points is None else set()}
 
 
-def _over_executions(executions: Sequence[ScoredExecution], metric: str) -> Score:
+def _over_executions(executions: Sequence[AqbExecution], metric: str) -> Score:
     """The mean of the scores that are known, with every reason and the rounds that it stands for.
 
     NULL while one of them waits for its verdict. Source: seed 000, 1.3; SPEC 7.

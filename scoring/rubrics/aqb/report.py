@@ -9,16 +9,17 @@ from typing import Any
 from scoring.markdown import cell, percent, score_text, shortened, table
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES
+from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.response import CLASS_TITLES
 from scoring.rubrics.aqb.review import REVIEW_TITLES, ReviewReason
-from scoring.rubrics.aqb.summary import QUALITY_TITLES, no_judge
-from scoring.rubrics.aqb.tables import METRIC_TITLES
+from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary, no_judge
+from scoring.rubrics.aqb.tables import METRIC_TITLES, total_value
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.patterns import outages
 from scoring.testruns.repeats import repeat_line
 from scoring.testruns.report_tables import example_ids, outage_table, quality_table, query_name
-from scoring.testruns.rubric import Options, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import Options
 
 _AGENT_TITLES = {
     AgentType.MOVE.value: "이동 에이전트",
@@ -34,9 +35,9 @@ _REVIEWED_QUERIES = 100
 _SLOWEST = 10
 
 
-def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options) -> str:
+def report(name: str, queries: Sequence[AqbQuery], summary: AqbSummary, options: Options) -> str:
     """The whole report of one file."""
-    agents = summary.extra["agents"]
+    agents = summary.agents
     parts = [
         f"# 에이전트 품질 평가 리포트 — {cell(name)}",
         _overview(agents),
@@ -60,7 +61,7 @@ def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, o
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _overview(agents: Mapping[str, Any]) -> str:
+def _overview(agents: Mapping[str, AgentFigures]) -> str:
     return table(
         ["에이전트", "종합 점수", "반영 가중치", "질의", "응답", "수기 확인"],
         (
@@ -77,7 +78,7 @@ def _overview(agents: Mapping[str, Any]) -> str:
     )
 
 
-def _notice(summary: TestRunSummary) -> str:
+def _notice(summary: AqbSummary) -> str:
     if not no_judge(summary):
         return ""
     return (
@@ -87,7 +88,7 @@ def _notice(summary: TestRunSummary) -> str:
     )
 
 
-def _agent_parts(agent: str, figures: Mapping[str, Any]) -> list[str]:
+def _agent_parts(agent: str, figures: AgentFigures) -> list[str]:
     return [
         f"## {_AGENT_TITLES[agent]}",
         "### 지표별 점수",
@@ -100,7 +101,7 @@ def _agent_parts(agent: str, figures: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _metrics(figures: Mapping[str, Any]) -> str:
+def _metrics(figures: AgentFigures) -> str:
     """A line per metric: final mean, its weight, the means of the rounds."""
     rounds = figures["rounds"]
     rows = []
@@ -154,7 +155,7 @@ def _verdict(rate: Mapping[str, Any]) -> str:
     return {True: "예", False: "아니요", None: "측정 없음"}[rate["met"]]
 
 
-def _latency(figures: Mapping[str, Any]) -> str:
+def _latency(figures: AgentFigures) -> str:
     if not figures["latency"]:
         return "응답 시간이 기록된 응답이 없습니다."
     rows = (
@@ -167,7 +168,7 @@ def _latency(figures: Mapping[str, Any]) -> str:
     )
 
 
-def _distribution(summary: TestRunSummary) -> str:
+def _distribution(summary: AqbSummary) -> str:
     """Score by metric, over all rounds; consistency counts queries."""
     counts: dict[str, Counter[str]] = {metric: Counter() for metric in METRIC_TITLES}
     counts["consistency"].update(summary.set["consistency"]["by_score"])
@@ -178,14 +179,14 @@ def _distribution(summary: TestRunSummary) -> str:
     return table(["점수", *METRIC_TITLES.values()], rows)
 
 
-def _manual_review(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> Iterable[str]:
-    flagged = [query for query in queries if query.own["manual_review_reasons"]]
+def _manual_review(queries: Sequence[AqbQuery], summary: AqbSummary) -> Iterable[str]:
+    flagged = [query for query in queries if query.manual_review_reasons]
     if not flagged:
         yield "수기 확인이 필요한 질의가 없습니다."
         return
     yield table(
         ["까닭", "질의"],
-        ([REVIEW_TITLES[ReviewReason(code)], f"{count:,}"] for code, count in summary.extra["manual_review"].items()),
+        ([REVIEW_TITLES[ReviewReason(code)], f"{count:,}"] for code, count in summary.manual_review.items()),
     )
     yield table(
         ["질의 id", "질의", "종합", "까닭", "근거"],
@@ -195,17 +196,17 @@ def _manual_review(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> I
         yield f"종합 점수가 낮은 {_REVIEWED_QUERIES}개만 실었습니다. 나머지 {more:,}개는 점수 표에 있습니다."
 
 
-def _total_first(query: ScoredQuery) -> tuple[float, str]:
-    return (float(query.own["total"].value or 0), query.query_id)
+def _total_first(query: AqbQuery) -> tuple[float, str]:
+    return (total_value(query) or 0.0, query.query_id)
 
 
-def _review_row(query: ScoredQuery) -> list[object]:
-    reasons = query.own["manual_review_reasons"]
+def _review_row(query: AqbQuery) -> list[object]:
+    reasons = query.manual_review_reasons
     evidence = query.scores[_evidence_metric(reasons[0])].reason
     return [
         query.query_id,
         query_name(query.query_text),
-        score_text(query.own["total"].value),
+        score_text(total_value(query)),
         ", ".join(REVIEW_TITLES[reason] for reason in reasons),
         shortened(evidence, _REASON_CHARACTERS),
     ]
@@ -217,8 +218,8 @@ def _evidence_metric(reason: ReviewReason) -> str:
     return {"total": "accuracy", "": "stability"}.get(metric, metric)
 
 
-def _mapping_parts(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> Iterable[str]:
-    agents, extra = summary.extra["agents"], summary.extra
+def _mapping_parts(queries: Sequence[AqbQuery], summary: AqbSummary) -> Iterable[str]:
+    agents = summary.agents
     yield "## 조건 매핑"
     yield table(
         ["에이전트", *MAPPING_TITLES.values()],
@@ -227,22 +228,22 @@ def _mapping_parts(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> I
             for agent, figures in agents.items()
         ),
     )
-    if extra["slowest_filter_combinations"]:
+    if summary.slowest_filter_combinations:
         yield "### 가장 느린 필터 조합"
         yield table(
             ["필터", "응답", "평균(초)"],
             (
                 [" + ".join(combination["filters"]), f"{combination['n']:,}", score_text(combination["mean_s"])]
-                for combination in extra["slowest_filter_combinations"][:_SLOWEST]
+                for combination in summary.slowest_filter_combinations[:_SLOWEST]
             ),
         )
-    if extra["uncovered_filters"]:
-        yield f"### 기대 조건에 나오지 않은 필터 {len(extra['uncovered_filters'])}개"
-        yield cell(", ".join(extra["uncovered_filters"]))
+    if summary.uncovered_filters:
+        yield f"### 기대 조건에 나오지 않은 필터 {len(summary.uncovered_filters)}개"
+        yield cell(", ".join(summary.uncovered_filters))
 
 
-def _failures(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> Iterable[str]:
-    failures = summary.extra["failures_by_step"]
+def _failures(queries: Sequence[AqbQuery], summary: AqbSummary) -> Iterable[str]:
+    failures = summary.failures_by_step
     if not failures:
         yield "실패하거나 빈 응답이 없습니다."
         return
@@ -251,7 +252,7 @@ def _failures(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> Iterab
     yield outage_table(outages(execution for query in queries for execution in query.executions))
 
 
-def _problems(queries: Sequence[ScoredQuery]) -> str:
+def _problems(queries: Sequence[AqbQuery]) -> str:
     rows = [(query.query_id, shortened(text, _REASON_CHARACTERS)) for query in queries for _, text in query.problems]
     return table(["질의 id", "채점에 쓸 수 없었던 기대 조건"], rows) if rows else ""
 

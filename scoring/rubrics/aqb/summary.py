@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.aqb.grades import MISSING_TITLES, MappingGrade
-from scoring.rubrics.aqb.queries import EXECUTION_METRICS
+from scoring.rubrics.aqb.queries import EXECUTION_METRICS, AqbExecution, AqbQuery
 from scoring.rubrics.aqb.review import ReviewReason, total_of
 from scoring.rubrics.aqb.targets import latency_figures, targets_of
 from scoring.rubrics.aqb.tool_use import shown_filter
@@ -19,7 +20,7 @@ from scoring.stats.exact import Exact, exact, mean
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.repeats import repeat_figures
-from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import Options, TestRunSummary
 from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 from scoring.testruns.tool_usage import PERIOD_FILTER
 
@@ -32,25 +33,65 @@ QUALITY_TITLES = {
 }
 
 
-def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummary:
-    """`set` is over all queries; the weighted totals stand per agent in `extra["agents"]`."""
+class AgentFigures(TypedDict):
+    """What the queries of one agent come to; `weight_coverage` is 0 to 1, `mapping` counts executions by grade."""
+
+    queries: int
+    executions: int
+    weighted_total: float | None
+    weight_coverage: float
+    manual_review: int
+    rounds: dict[str, dict[str, Any]]
+    set: dict[str, dict[str, Any]]
+    targets: dict[str, dict[str, Any]]
+    mapping: dict[str, int]
+    latency: dict[str, dict[str, Any]]
+
+
+class FilterCombination(TypedDict):
+    """Filters used together by `n` executions; `mean_s` in seconds."""
+
+    filters: list[str]
+    n: int
+    mean_s: float | None
+
+
+class FailedStep(TypedDict):
+    """A step at which `n` executions failed, with their queries."""
+
+    step: str
+    n: int
+    query_ids: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AqbSummary(TestRunSummary):
+    """Figures by agent type, the queries for a person by code, and the findings of the applicant agent's filters."""
+
+    agents: dict[str, AgentFigures]
+    manual_review: dict[str, int]
+    uncovered_filters: list[str]
+    slowest_filter_combinations: list[FilterCombination]
+    failures_by_step: list[FailedStep]
+
+
+def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
+    """`set` is over all queries; the weighted totals stand per agent in `agents`."""
     agents = {agent: [query for query in queries if query.agent_type is agent] for agent in AgentType}
-    return TestRunSummary(
+    return AqbSummary(
         rounds=round_means(queries, EXECUTION_METRICS),
         set=_set(queries),
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries),
-        extra={
-            "agents": {agent.value: _agent(agent, own) for agent, own in agents.items() if own},
-            "manual_review": _manual_review(queries),
-            "uncovered_filters": _uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
-            "slowest_filter_combinations": _filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
-            "failures_by_step": _failures_by_step(queries),
-        },
+        agents={agent.value: _agent(agent, own) for agent, own in agents.items() if own},
+        manual_review=_manual_review(queries),
+        uncovered_filters=_uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
+        slowest_filter_combinations=_filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
+        failures_by_step=_failures_by_step(queries),
     )
 
 
-def final_points(queries: Sequence[ScoredQuery]) -> dict[str, Exact | None]:
+def final_points(queries: Sequence[AqbQuery]) -> dict[str, Exact | None]:
     """Metric -> the final mean: over the queries of each round, then over the rounds; consistency has no rounds."""
     return {
         **final_means(queries, EXECUTION_METRICS),
@@ -58,7 +99,7 @@ def final_points(queries: Sequence[ScoredQuery]) -> dict[str, Exact | None]:
     }
 
 
-def _set(queries: Sequence[ScoredQuery]) -> dict[str, dict[str, Any]]:
+def _set(queries: Sequence[AqbQuery]) -> dict[str, dict[str, Any]]:
     """Metric -> final `mean` and `n`, speed by class apart, consistency with its counts by score."""
     consistency = [query.scores["consistency"].points for query in queries]
     by_score = Counter("null" if points is None else str(points) for points in consistency)
@@ -68,25 +109,25 @@ def _set(queries: Sequence[ScoredQuery]) -> dict[str, dict[str, Any]]:
         "consistency": {
             **mean_and_n(consistency),
             "by_score": dict(sorted(by_score.items(), reverse=True)),
-            **repeat_figures(query.own["repeats"] for query in queries),
+            **repeat_figures(query.repeats for query in queries),
         },
     }
 
 
-def _of_class(queries: Iterable[ScoredQuery], latency_class: LatencyClass) -> list[ScoredQuery]:
-    return [query for query in queries if query.own["latency_class"] is latency_class]
+def _of_class(queries: Iterable[AqbQuery], latency_class: LatencyClass) -> list[AqbQuery]:
+    return [query for query in queries if query.latency_class is latency_class]
 
 
-def _agent(agent: AgentType, queries: Sequence[ScoredQuery]) -> dict[str, Any]:
+def _agent(agent: AgentType, queries: Sequence[AqbQuery]) -> AgentFigures:
     executions = _executions(queries)
     total = total_of(final_points(queries))
-    grades = Counter(execution.own["mapping_grade"] for execution in executions)
+    grades = Counter(execution.mapping_grade for execution in executions)
     return {
         "queries": len(queries),
         "executions": len(executions),
         "weighted_total": None if total.value is None else float(total.value),
         "weight_coverage": total.coverage_percent / 100,
-        "manual_review": sum(bool(query.own["manual_review_reasons"]) for query in queries),
+        "manual_review": sum(bool(query.manual_review_reasons) for query in queries),
         "rounds": round_means(queries, EXECUTION_METRICS),
         "set": _set(queries),
         "targets": targets_of(executions, agent),
@@ -95,28 +136,28 @@ def _agent(agent: AgentType, queries: Sequence[ScoredQuery]) -> dict[str, Any]:
     }
 
 
-def _executions(queries: Iterable[ScoredQuery]) -> list[ScoredExecution]:
+def _executions(queries: Iterable[AqbQuery]) -> list[AqbExecution]:
     return [execution for query in queries for execution in query.executions]
 
 
-def _manual_review(queries: Iterable[ScoredQuery]) -> dict[str, int]:
+def _manual_review(queries: Iterable[AqbQuery]) -> dict[str, int]:
     """Code -> the queries that it sends to a person; a query may have several."""
-    counted = Counter(reason for query in queries for reason in query.own["manual_review_reasons"])
+    counted = Counter(reason for query in queries for reason in query.manual_review_reasons)
     return {reason.value: counted[reason] for reason in ReviewReason if counted[reason]}
 
 
-def _data_quality(queries: Sequence[ScoredQuery]) -> dict[str, int]:
+def _data_quality(queries: Sequence[AqbQuery]) -> dict[str, int]:
     """Code -> the queries with at least one such gap, zeros included."""
     counted = Counter(code for query in queries for code in set(_gaps(query)))
     return {code: counted[code] for code in QUALITY_TITLES}
 
 
-def _gaps(query: ScoredQuery) -> Iterable[str]:
+def _gaps(query: AqbQuery) -> Iterable[str]:
     yield from (code for code, _ in query.problems)
     yield query.scores["consistency"].missing
     for execution in query.executions:
         yield from (score.missing for score in execution.scores.values())
-        if execution.own["ttft_pass"] is None:
+        if execution.ttft_pass is None:
             yield "no_ttft"
         if execution.failed:
             yield "failed_answer"
@@ -124,21 +165,21 @@ def _gaps(query: ScoredQuery) -> Iterable[str]:
             yield "empty_answer"
 
 
-def _uncovered_filters(queries: Sequence[ScoredQuery]) -> list[str]:
+def _uncovered_filters(queries: Sequence[AqbQuery]) -> list[str]:
     """The filters that no query expects, as people know them; [] where nobody tested the applicant agent.
 
     Source: seed 000, 2.2 and 2.3 (필터당 1개 이상의 질문).
     """
-    covered = {tool for query in queries for tool in query.own["expected_tools"]} | {PERIOD_FILTER}
+    covered = {tool for query in queries for tool in query.expected_tools} | {PERIOD_FILTER}
     codes = dict.fromkeys(FILTER_CODES.values())
     return [shown_filter(code) for code in codes if code not in covered] if queries else []
 
 
-def _filter_combinations(queries: Sequence[ScoredQuery]) -> list[dict[str, Any]]:
+def _filter_combinations(queries: Sequence[AqbQuery]) -> list[FilterCombination]:
     """The filters used together, the slowest mean first. Source: seed 000, 2.5 (성능 문제가 되는 필터 조합)."""
     seconds: dict[tuple[str, ...], list[float]] = {}
     for execution in _executions(queries):
-        filters = tuple(tool for tool in execution.own["used_tools"] if tool != PERIOD_FILTER)
+        filters = tuple(tool for tool in execution.used_tools if tool != PERIOD_FILTER)
         if filters and execution.latency_s is not None:
             seconds.setdefault(filters, []).append(execution.latency_s)
     means = {filters: mean(map(exact, times)) or 0 for filters, times in seconds.items()}
@@ -149,17 +190,17 @@ def _filter_combinations(queries: Sequence[ScoredQuery]) -> list[dict[str, Any]]
     ]
 
 
-def _failures_by_step(queries: Sequence[ScoredQuery]) -> list[dict[str, Any]]:
+def _failures_by_step(queries: Sequence[AqbQuery]) -> list[FailedStep]:
     """Where answers broke, most failures first, with their queries. Source: seed 000, 2.6."""
     query_ids: dict[str, list[str]] = {}
     for query in queries:
         for execution in query.executions:
-            for step in execution.own["failed_steps"]:
+            for step in execution.failed_steps:
                 query_ids.setdefault(step, []).append(query.query_id)
     most_first = sorted(query_ids.items(), key=lambda item: (-len(item[1]), item[0]))
     return [{"step": step, "n": len(ids), "query_ids": list(dict.fromkeys(ids))} for step, ids in most_first]
 
 
-def no_judge(summary: TestRunSummary) -> bool:
+def no_judge(summary: AqbSummary) -> bool:
     """Whether some question had no judge at all: one notice for the run. Source: SPEC 3.3."""
     return bool(summary.data_quality[VerdictStatus.NO_JUDGE])

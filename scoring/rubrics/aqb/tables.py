@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from scoring.rubrics.aqb.grades import MAPPING_TITLES, MappingGrade
+from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.thresholds import PASS_MIN_POINTS
 from scoring.rules.arrow_types import field
 from scoring.stats.exact import Exact, rounded
 from scoring.testruns.executions import LatencyClass
 from scoring.testruns.repeats import pass_columns
-from scoring.testruns.rubric import ScoredQuery
 from scoring.testruns.summaries import as_float
 
 # Metrics in the order of the seed's tables, which is not that of `scores.parquet`.
@@ -64,35 +64,35 @@ QUERY_COLUMNS = (
 )
 
 
-def query_row(query: ScoredQuery) -> Mapping[str, Any]:
+def query_row(query: AqbQuery) -> Mapping[str, Any]:
     """The row of `queries.parquet`. Means are the nearest floats, the total has two decimals."""
-    own, scores = query.own, query.scores
+    scores = query.scores
     speed = as_float(scores["speed"].points)
     return {
         "query_id": query.query_id,
         "query_text": query.query_text,
         "agent_type": query.agent_type,
         **{f"{name}_score": as_float(scores[name].points) for name in METRIC_TITLES},
-        "weighted_total": _total(query),
-        "flag_manual_review": bool(own["manual_review_reasons"]),
+        "weighted_total": total_value(query),
+        "flag_manual_review": bool(query.manual_review_reasons),
         **{f"{name}_reason": scores[name].reason for name in METRIC_TITLES},
-        "weight_coverage": own["total"].coverage_percent / 100,
-        "manual_review_reasons": list(own["manual_review_reasons"]),
-        "rounds": own["rounds"],
-        "rooms": own["rooms"],
-        "unanswered": own["unanswered"],
-        "latency_class": own["latency_class"],
-        "speed_single": speed if own["latency_class"] is LatencyClass.SINGLE else None,
-        "speed_multi": speed if own["latency_class"] is LatencyClass.MULTI else None,
-        "has_ground_truth": own["has_ground_truth"],
-        **{f"mapping_{grade}": own["mapping"][grade] for grade in MappingGrade},
-        "passed": own["repeats"].passed,
-        "passed_of": own["repeats"].n,
-        "mode_ratio": as_float(own["repeats"].mode_ratio),
+        "weight_coverage": query.total.coverage_percent / 100,
+        "manual_review_reasons": list(query.manual_review_reasons),
+        "rounds": len(query.executions),
+        "rooms": query.rooms,
+        "unanswered": query.unanswered,
+        "latency_class": query.latency_class,
+        "speed_single": speed if query.latency_class is LatencyClass.SINGLE else None,
+        "speed_multi": speed if query.latency_class is LatencyClass.MULTI else None,
+        "has_ground_truth": query.has_ground_truth,
+        **{f"mapping_{grade}": query.mapping[grade] for grade in MappingGrade},
+        "passed": query.repeats.passed,
+        "passed_of": query.repeats.n,
+        "mode_ratio": as_float(query.repeats.mode_ratio),
     }
 
 
-def query_json(query: ScoredQuery) -> Mapping[str, Any]:
+def query_json(query: AqbQuery) -> Mapping[str, Any]:
     """The object of `scores.json`, as seed 000, 6.2 shows it; whole points are whole numbers, NULLs null."""
     return {
         "query_id": query.query_id,
@@ -102,13 +102,14 @@ def query_json(query: ScoredQuery) -> Mapping[str, Any]:
             name: {"score": _json_number(query.scores[name].points), "reason": query.scores[name].reason}
             for name in METRIC_TITLES
         },
-        "weighted_total": _total(query),
-        "flag_manual_review": bool(query.own["manual_review_reasons"]),
+        "weighted_total": total_value(query),
+        "flag_manual_review": bool(query.manual_review_reasons),
     }
 
 
-def _total(query: ScoredQuery) -> float | None:
-    value = query.own["total"].value
+def total_value(query: AqbQuery) -> float | None:
+    """The weighted total as tables and reports hold it."""
+    value = query.total.value
     return None if value is None else float(value)
 
 

@@ -12,21 +12,21 @@ from typing import Any
 
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import ToolVerdict
+from scoring.rubrics.aqb.queries import AqbExecution
 from scoring.stats.exact import exact, mean
 from scoring.testruns.executions import AgentType, LatencyClass
-from scoring.testruns.rubric import ScoredExecution
 from scoring.testruns.summaries import as_float
 
 
-def targets_of(executions: Sequence[ScoredExecution], agent: AgentType) -> dict[str, dict[str, Any]]:
+def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, Any]]:
     """The rates of one agent by their code. The unit is one execution, or one chat for the wait.
 
     Tool accuracy counts the executions whose mapping is known, result accuracy those with a ground truth, TTFT those
     with a measurement; an answer that failed or is empty did not use the right tools.
     """
-    tools = [e.own["accuracy_grade"] for e in executions if e.own["accuracy_grade"] is not None]
-    numbers = [e.own["numbers_grade"] for e in executions if e.own["numbers_grade"] is not None]
-    ttft = [e.own["ttft_pass"] for e in executions if e.own["ttft_pass"] is not None]
+    tools = [e.accuracy_grade for e in executions if e.accuracy_grade is not None]
+    numbers = [e.numbers_grade for e in executions if e.numbers_grade is not None]
+    ttft = [e.ttft_pass for e in executions if e.ttft_pass is not None]
     waits = chat_waits(executions)
     singles = [seconds for of_chat in waits.values() for seconds in of_chat]
     return {
@@ -40,14 +40,14 @@ def targets_of(executions: Sequence[ScoredExecution], agent: AgentType) -> dict[
         "tool_accuracy_rate": {
             **_rate("tool_accuracy_rate", [grade in t.PASSING_TOOLS[agent] for grade in tools]),
             "partial": sum(grade is ToolVerdict.PARTIAL for grade in tools),
-            "weak": sum(e.own["weak_check"] for e in executions),
+            "weak": sum(e.weak_check for e in executions),
             "unknown": len(executions) - len(tools),
         },
         "result_accuracy_rate": _rate("result_accuracy_rate", [grade in t.RIGHT_NUMBERS for grade in numbers]),
     }
 
 
-def chat_waits(executions: Iterable[ScoredExecution]) -> dict[tuple[str, int], list[Fraction]]:
+def chat_waits(executions: Iterable[AqbExecution]) -> dict[tuple[str, int], list[Fraction]]:
     """Chat (run and room) -> the seconds of its single-tool answers. What failed or has no time is left out."""
     waits: dict[tuple[str, int], list[Fraction]] = {}
     for scored in executions:
@@ -57,7 +57,7 @@ def chat_waits(executions: Iterable[ScoredExecution]) -> dict[tuple[str, int], l
     return waits
 
 
-def latency_figures(executions: Sequence[ScoredExecution]) -> dict[str, dict[str, Any]]:
+def latency_figures(executions: Sequence[AqbExecution]) -> dict[str, dict[str, Any]]:
     """Latency class -> `n`, `mean_s`, `p50_s`, `p95_s` of answers with a time: a baseline without a target.
 
     Source: seed 000, 2.4 and 2.5 (베이스라인 측정 후 확정).

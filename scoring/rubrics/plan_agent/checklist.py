@@ -8,17 +8,16 @@ from fractions import Fraction
 
 from scoring.markdown import cell, percent
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.formulas import checks_of
+from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, checks_of
 from scoring.rubrics.plan_agent.insights import slow_limit
-from scoring.rubrics.plan_agent.summary import low_scored, slow
+from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
 from scoring.testruns.patterns import check_patterns
 from scoring.testruns.report_tables import example_ids
-from scoring.testruns.rubric import ScoredExecution, ScoredQuery, TestRunSummary
 
 _SHOWN_PATTERNS = 3
 
 
-def checked_list(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> str:
+def checked_list(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
     """The five lines: ticked where nothing needs a person, each with its figure."""
     executions = [scored for query in queries for scored in query.executions]
     lines = [
@@ -31,7 +30,7 @@ def checked_list(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> str
     return "\n".join(f"- [{'x' if fine else ' '}] {text} — {figure}" for text, fine, figure in lines)
 
 
-def _rounds(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> tuple[bool, str]:
+def _rounds(queries: Sequence[PlanQuery], summary: PlanSummary) -> tuple[bool, str]:
     names, count = ", ".join(summary.rounds), len(summary.rounds)
     incomplete = sorted(query.query_id for query in queries if len(query.executions) < count)
     if incomplete:
@@ -40,13 +39,13 @@ def _rounds(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> tuple[bo
     return count >= t.MIN_ROUNDS, f"Query ID {len(queries):,}개 모두 {count}개 라운드({names})에서 실행됨"
 
 
-def _recorded(executions: int, summary: TestRunSummary) -> tuple[bool, str]:
-    missing, unscored = executions - summary.extra["recorded_scores"], summary.data_quality["no_checks"]
+def _recorded(executions: int, summary: PlanSummary) -> tuple[bool, str]:
+    missing, unscored = executions - summary.recorded_scores, summary.data_quality["no_checks"]
     figure = f"LLM 점수 미기록 {missing:,}건 / 전체 {executions:,}건, 기록 여부와 관계없이 모두 같은 규칙으로 채점"
     return not unscored, figure + (f", 체크 항목이 없어 채점하지 못한 실행 {unscored:,}건" if unscored else "")
 
 
-def _low_scores(executions: Sequence[ScoredExecution]) -> tuple[bool, str]:
+def _low_scores(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     low = low_scored(executions)
     scored = sum(one.scores["accuracy"].points is not None for one in executions)
     if not low:
@@ -59,7 +58,7 @@ def _low_scores(executions: Sequence[ScoredExecution]) -> tuple[bool, str]:
     )
 
 
-def _slow(executions: Sequence[ScoredExecution]) -> tuple[bool, str]:
+def _slow(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     late = slow(executions)
     timed = sum(scored.scores["speed"].points is not None for scored in executions)
     if not late:
@@ -71,8 +70,8 @@ def _slow(executions: Sequence[ScoredExecution]) -> tuple[bool, str]:
     return False, f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / timed)}): {bands}. 카테고리: {top}"
 
 
-def _failures(executions: Sequence[ScoredExecution], summary: TestRunSummary) -> tuple[bool, str]:
-    failures = summary.extra["failures"]
+def _failures(executions: Sequence[PlanExecution], summary: PlanSummary) -> tuple[bool, str]:
+    failures = summary.failures
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
     rate = Fraction(failures, len(executions)) if executions else Fraction(0)
     limit = percent(float(t.FAILURE_RATE_LIMIT))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
@@ -15,7 +16,7 @@ from scoring.testruns.checks import Item
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, reading_of
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import failed_check_lines
-from scoring.testruns.repeats import repeats_of
+from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
 
@@ -29,6 +30,27 @@ METRICS = (
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanExecution(ScoredExecution):
+    """An execution with its checks; the counts and the ratio are None without an answer or a check."""
+
+    pass_count: int | None
+    check_count: int | None
+    pass_ratio: float | None
+    failed_checks: list[str]
+    recorded_llm_score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanQuery(ScoredQuery):
+    """A query; `latency_s` is the mean of the times that earn a speed score, in seconds, None without any."""
+
+    executions: tuple[PlanExecution, ...]
+    latency_s: float | None
+    nested_only_checks: int
+    repeats: Repeats
+
+
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
     """Nothing: rules alone decide."""
     return []
@@ -39,24 +61,21 @@ def checks_of(execution: Execution) -> tuple[Item, ...]:
     return parse_expected(execution.expected_text, execution.criteria_json).items
 
 
-def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> ScoredQuery:
+def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> PlanQuery:
     """One query, its executions in the order of rounds, with its consistency."""
     lookup = cast(ValueLookup, options["value_lookup"])
     ordered = sorted(executions, key=lambda execution: execution.round)
     judged = [_judged(execution, lookup) for execution in ordered]
     scored = tuple(execution for execution, _ in judged)
-    return ScoredQuery(
+    return PlanQuery(
         query_id=ordered[0].query_id,
         query_text=next((execution.query_text for execution in ordered if execution.query_text), ""),
         agent_type=next((execution.agent_type for execution in ordered if execution.agent_type), AgentType.PLAN),
         executions=scored,
         scores={**query_means(scored, EXECUTION_METRICS), "consistency": consistency(scored)},
-        own={
-            "rounds": len(scored),
-            "latency_s": as_float(mean(timed_latencies(scored))),
-            "nested_only_checks": sum(result.only_nested for _, results in judged for result in results),
-            "repeats": repeats_of(scored, t.PASS_MIN_POINTS, _comparable(scored)),
-        },
+        latency_s=as_float(mean(timed_latencies(scored))),
+        nested_only_checks=sum(result.only_nested for _, results in judged for result in results),
+        repeats=repeats_of(scored, t.PASS_MIN_POINTS, _comparable(scored)),
         problems=_problems(ordered),
     )
 
@@ -147,12 +166,12 @@ def both_pass(query: ScoredQuery) -> bool:
     return points is not None and points >= t.PASS_MIN_POINTS
 
 
-def _judged(execution: Execution, lookup: ValueLookup) -> tuple[ScoredExecution, tuple[CheckResult, ...]]:
+def _judged(execution: Execution, lookup: ValueLookup) -> tuple[PlanExecution, tuple[CheckResult, ...]]:
     reading, items = reading_of(execution), checks_of(execution)
     results = evaluate(items, reading.response, value_lookup=lookup) if reading.answered else ()
     item = item_score(reading, results)
     passed = sum(result.passed for result in results)
-    scored = ScoredExecution(
+    scored = PlanExecution(
         execution=execution,
         failed=bool(reading.failure),
         empty=bool(reading.emptiness),
@@ -164,13 +183,11 @@ def _judged(execution: Execution, lookup: ValueLookup) -> tuple[ScoredExecution,
             "stability": stability_score(reading, item),
             "speed": speed_score(reading),
         },
-        own={
-            "pass_count": passed if results else None,
-            "check_count": len(results) if results else None,
-            "pass_ratio": passed / len(results) if results else None,
-            "failed_checks": failed_check_lines(items, results) if results else [],
-            "recorded_llm_score": execution.recorded_score,
-        },
+        pass_count=passed if results else None,
+        check_count=len(results) if results else None,
+        pass_ratio=passed / len(results) if results else None,
+        failed_checks=failed_check_lines(items, results) if results else [],
+        recorded_llm_score=execution.recorded_score,
     )
     return scored, results
 

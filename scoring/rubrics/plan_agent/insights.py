@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 from scoring.markdown import cell, percent, score_text, shortened
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.formulas import both_pass
+from scoring.rubrics.plan_agent.formulas import PlanQuery, both_pass
 from scoring.rubrics.plan_agent.summary import slow
 from scoring.testruns.patterns import CheckPattern
 from scoring.testruns.report_tables import query_name
-from scoring.testruns.rubric import ScoredQuery
 
 _SHOWN_PATTERNS = 3
 _SHOWN_QUERIES = 3
 _REASON_CHARACTERS = 160
 
 
-def insights(queries: Sequence[ScoredQuery], patterns: Sequence[CheckPattern]) -> list[str]:
+def insights(queries: Sequence[PlanQuery], patterns: Sequence[CheckPattern]) -> list[str]:
     """One markdown line per finding, most telling first; a single line where nothing stands out."""
     lines = [
         *(_check_line(pattern) for pattern in patterns[:_SHOWN_PATTERNS]),
@@ -43,7 +42,7 @@ def _check_line(pattern: CheckPattern) -> str:
     )
 
 
-def _failing_queries(queries: Sequence[ScoredQuery]) -> list[str]:
+def _failing_queries(queries: Sequence[PlanQuery]) -> list[str]:
     consistent = [query for query in queries if query.scores["consistency"].points == t.CONSISTENT_POINTS]
     failing = [query for query in consistent if not both_pass(query)]
     if not failing:
@@ -51,26 +50,26 @@ def _failing_queries(queries: Sequence[ScoredQuery]) -> list[str]:
     return [f"모든 라운드에서 {t.PASS_MIN_POINTS}점 미만인 질의 {len(failing):,}개: {_names(failing)}"]
 
 
-def _mixed_queries(queries: Sequence[ScoredQuery]) -> list[str]:
+def _mixed_queries(queries: Sequence[PlanQuery]) -> list[str]:
     mixed = [query for query in queries if query.scores["consistency"].points == t.INCONSISTENT_POINTS]
     return [f"라운드 사이에 통과와 미통과가 갈린 질의 {len(mixed):,}개: {_names(mixed)}"] if mixed else []
 
 
-def _slow_queries(queries: Sequence[ScoredQuery]) -> list[str]:
+def _slow_queries(queries: Sequence[PlanQuery]) -> list[str]:
     executions = [scored for query in queries for scored in query.executions]
     timed = [scored for scored in executions if scored.scores["speed"].points is not None]
     late = slow(executions)
     if not late:
         return []
-    slowest = max((q for q in queries if q.own["latency_s"] is not None), key=lambda query: query.own["latency_s"])
+    slowest = max(queries, key=lambda query: query.latency_s or 0.0)
     always = sum(len(slow(query.executions)) == len(query.executions) for query in queries)
     return [
         f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / len(timed))}), 그중 모든 라운드가 느린 질의 "
         f"{always:,}개. 평균이 가장 느린 질의: {cell(query_name(slowest.query_text))} "
-        f"({score_text(slowest.own['latency_s'])}초)"
+        f"({score_text(slowest.latency_s)}초)"
     ]
 
 
-def _names(queries: Sequence[ScoredQuery]) -> str:
+def _names(queries: Sequence[PlanQuery]) -> str:
     more = f" 외 {len(queries) - _SHOWN_QUERIES:,}개" if len(queries) > _SHOWN_QUERIES else ""
     return ", ".join(cell(query_name(query.query_text) or query.query_id) for query in queries[:_SHOWN_QUERIES]) + more

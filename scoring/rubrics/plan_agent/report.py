@@ -9,10 +9,10 @@ from typing import Any
 from scoring.markdown import cell, percent, score_text, shortened, table
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.checklist import checked_list
+from scoring.rubrics.plan_agent.formulas import PlanQuery
 from scoring.rubrics.plan_agent.insights import insights, slow_limit
-from scoring.rubrics.plan_agent.summary import low_scored, slow
+from scoring.rubrics.plan_agent.summary import Agreement, PlanSummary, low_scored, slow
 from scoring.testruns.band_texts import band_rows
-from scoring.testruns.patterns import CheckPattern, Outage
 from scoring.testruns.repeats import repeat_line
 from scoring.testruns.report_tables import (
     check_pattern_table,
@@ -21,7 +21,7 @@ from scoring.testruns.report_tables import (
     quality_table,
     query_name,
 )
-from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import Options, ScoredExecution
 
 _SHOWN_QUERIES = 20
 _SHOWN_SLOW = 10
@@ -42,11 +42,10 @@ _ITEM_MEANINGS = {
 _SPEED_MEANINGS = {str(points): text for text, points in band_rows(t.SPEED_POINTS, "초")}
 
 
-def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options) -> str:
+def report(name: str, queries: Sequence[PlanQuery], summary: PlanSummary, options: Options) -> str:
     """The whole report of the file `name`."""
     executions = [scored for query in queries for scored in query.executions]
-    patterns = [CheckPattern(**pattern) for pattern in summary.extra["check_patterns"]]
-    causes = [Outage(**outage) for outage in summary.extra["outages"]]
+    patterns, causes = summary.check_patterns, summary.outages
     rounds = ", ".join(summary.rounds)
     parts = [
         f"{t.REPORT_TITLE}\n- 데이터: {cell(name)}\n- 총 항목: {len(executions):,}\n- 실행: {rounds}",
@@ -67,17 +66,17 @@ def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, o
         *_low_section([query for query in queries if low_scored(query.executions)], summary),
         *_slow_section([query for query in queries if slow(query.executions)], summary),
         "## 기록된 LLM 점수와의 일치",
-        _agreement(summary.extra["agreement"]),
+        _agreement(summary.agreement),
         "## 데이터 상태",
         f"루브릭 `plan-agent` 버전 {t.VERSION}, 옵션 `value_lookup={options['value_lookup']}`.",
         quality_table(summary.data_quality, QUALITY_TITLES),
-        _lookup_note(summary.extra["nested_only_checks"], options),
+        _lookup_note(summary.nested_only_checks, options),
         *_unchecked(queries),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _metric_lines(summary: TestRunSummary) -> str:
+def _metric_lines(summary: PlanSummary) -> str:
     means = {**summary.rounds, "세트": summary.set}
 
     def averages(metric: str) -> str:
@@ -99,7 +98,7 @@ def _speed_text(figures: Mapping[str, Any]) -> str:
     return f"{score_text(figures['latency_s'])}초 / {score_text(figures['speed_band_of_mean'])}"
 
 
-def _metric_notes(summary: TestRunSummary) -> str:
+def _metric_notes(summary: PlanSummary) -> str:
     """How many items and queries stand behind the figures, and the other reading of speed."""
     means = {**summary.rounds, "세트": summary.set}
     counted = ", ".join(f"{name}: {figures['accuracy']['n']:,}건" for name, figures in means.items())
@@ -121,7 +120,7 @@ def _metric_notes(summary: TestRunSummary) -> str:
     )
 
 
-def _low_section(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> list[str]:
+def _low_section(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
     """Every query with a round below passing, so all that disagree between rounds are among them."""
     if not queries:
         return []
@@ -140,10 +139,10 @@ def _low_section(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> lis
     return [title, table(header, rows), _not_shown(len(queries), _SHOWN_QUERIES)]
 
 
-def _slow_section(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> list[str]:
+def _slow_section(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
     if not queries:
         return []
-    slowest = sorted(queries, key=lambda query: (-query.own["latency_s"], query.query_id))
+    slowest = sorted(queries, key=lambda query: (-(query.latency_s or 0.0), query.query_id))
     rows = (
         [query.query_id, query_name(query.query_text), *_by_round(query, summary, _latency_text)]
         for query in slowest[:_SHOWN_SLOW]
@@ -152,7 +151,7 @@ def _slow_section(queries: Sequence[ScoredQuery], summary: TestRunSummary) -> li
     return [title, table(["Query ID", "질의", *summary.rounds], rows), _not_shown(len(queries), _SHOWN_SLOW)]
 
 
-def _by_round(query: ScoredQuery, summary: TestRunSummary, text: Any) -> list[str]:
+def _by_round(query: PlanQuery, summary: PlanSummary, text: Any) -> list[str]:
     by_round = {str(scored.execution.round): text(scored) for scored in query.executions}
     return [by_round.get(name, "–") for name in summary.rounds]
 
@@ -167,9 +166,9 @@ def _latency_text(scored: ScoredExecution) -> str:
     return "–" if points is None else f"{score_text(scored.latency_s)}초 / {points}점"
 
 
-def _worst_reason(query: ScoredQuery) -> str:
+def _worst_reason(query: PlanQuery) -> str:
     worst = min(low_scored(query.executions), key=lambda scored: scored.scores["accuracy"].points or 0)
-    first, *others = worst.own["failed_checks"] or [worst.scores["accuracy"].reason]
+    first, *others = worst.failed_checks or [worst.scores["accuracy"].reason]
     return shortened(first, _REASON_CHARACTERS) + (f" 외 {len(others)}개" if others else "")
 
 
@@ -177,7 +176,7 @@ def _not_shown(count: int, shown: int) -> str:
     return f"나머지 {count - shown:,}개는 점수표에 있습니다." if count > shown else ""
 
 
-def _agreement(agreement: Mapping[str, Any] | None) -> str:
+def _agreement(agreement: Agreement | None) -> str:
     if agreement is None:
         return "입력에 기록된 LLM 점수가 없어 비교하지 않았습니다."
     n, difference = agreement["n"], agreement["mean_difference"]
@@ -201,7 +200,7 @@ def _lookup_note(count: int, options: Options) -> str:
     )
 
 
-def _unchecked(queries: Sequence[ScoredQuery]) -> list[str]:
+def _unchecked(queries: Sequence[PlanQuery]) -> list[str]:
     rows = [(query.query_id, sentence) for query in queries for _, sentence in query.problems]
     if not rows:
         return []

@@ -4,28 +4,57 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, both_pass, checks_of, timed_latencies
+from scoring.rubrics.plan_agent.formulas import (
+    EXECUTION_METRICS,
+    PlanExecution,
+    PlanQuery,
+    both_pass,
+    checks_of,
+    timed_latencies,
+)
 from scoring.stats.exact import exact, mean
-from scoring.testruns.patterns import check_patterns, outages
+from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
 from scoring.testruns.repeats import repeat_figures
-from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import Options, ScoredExecution, TestRunSummary
 from scoring.testruns.summaries import as_float, distributions, executions_by_round, round_means, set_means
+
+
+class Agreement(TypedDict):
+    """How the item scores compare with recorded ones; `mean_difference` is rule minus recorded."""
+
+    n: int
+    exact: int
+    within_1: int
+    mean_difference: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSummary(TestRunSummary):
+    """The figures behind the report's check list; `agreement` is None where no score was recorded."""
+
+    failures: int
+    nested_only_checks: int
+    recorded_scores: int
+    agreement: Agreement | None
+    check_patterns: list[CheckPattern]
+    outages: list[Outage]
+
 
 _AVERAGED = ("intent", "accuracy", "stability")
 
 
-def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummary:
+def summarise(queries: Sequence[PlanQuery], options: Options) -> PlanSummary:
     """Means per round and of the set, and the figures behind the report's check list."""
     rounds = executions_by_round(queries)
     speeds = {round_: _Speed(executions) for round_, executions in rounds.items()}
     means = round_means(queries, _AVERAGED)
-    executions = [scored for of_round in rounds.values() for scored in of_round]
-    return TestRunSummary(
+    executions = [scored for query in queries for scored in query.executions]
+    return PlanSummary(
         rounds={str(round_): {**means[str(round_)], "speed": speed.figures()} for round_, speed in speeds.items()},
         set={
             **set_means(queries, _AVERAGED),
@@ -34,24 +63,22 @@ def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummar
         },
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries, executions),
-        extra={
-            "failures": sum(scored.scores["stability"].points == t.UNSTABLE_POINTS for scored in executions),
-            "nested_only_checks": sum(query.own["nested_only_checks"] for query in queries),
-            "recorded_scores": sum(scored.own["recorded_llm_score"] is not None for scored in executions),
-            "agreement": _agreement(executions),
-            "check_patterns": [asdict(pattern) for pattern in check_patterns(executions, checks_of)],
-            "outages": [asdict(outage) for outage in outages(executions)],
-        },
+        failures=sum(scored.scores["stability"].points == t.UNSTABLE_POINTS for scored in executions),
+        nested_only_checks=sum(query.nested_only_checks for query in queries),
+        recorded_scores=sum(scored.recorded_llm_score is not None for scored in executions),
+        agreement=_agreement(executions),
+        check_patterns=check_patterns(executions, checks_of),
+        outages=outages(executions),
     )
 
 
-def low_scored(executions: Iterable[ScoredExecution]) -> list[ScoredExecution]:
+def low_scored(executions: Iterable[PlanExecution]) -> list[PlanExecution]:
     """Executions with an item score of 0, 1 or 2, which the seed's check list wants looked at."""
     points = ((scored, scored.scores["accuracy"].points) for scored in executions)
     return [scored for scored, score in points if score is not None and score <= t.LOW_MAX_POINTS]
 
 
-def slow(executions: Iterable[ScoredExecution]) -> list[ScoredExecution]:
+def slow(executions: Iterable[PlanExecution]) -> list[PlanExecution]:
     """Executions with a speed score of 3 or less."""
     points = ((scored, scored.scores["speed"].points) for scored in executions)
     return [scored for scored, score in points if score is not None and score <= t.SLOW_MAX_POINTS]
@@ -93,7 +120,7 @@ def _speed_figures(
     }
 
 
-def _consistency(queries: Sequence[ScoredQuery]) -> dict[str, Any]:
+def _consistency(queries: Sequence[PlanQuery]) -> dict[str, Any]:
     scores = [query.scores["consistency"] for query in queries]
     consistent = [query for query in queries if query.scores["consistency"].points == t.CONSISTENT_POINTS]
     passing = sum(both_pass(query) for query in consistent)
@@ -106,11 +133,11 @@ def _consistency(queries: Sequence[ScoredQuery]) -> dict[str, Any]:
         "mixed": sum(score.points == t.INCONSISTENT_POINTS for score in scores),
         "one_round": left_out["one_round"],
         "no_checks": left_out["no_checks"],
-        **repeat_figures(query.own["repeats"] for query in queries),
+        **repeat_figures(query.repeats for query in queries),
     }
 
 
-def _data_quality(queries: Sequence[ScoredQuery], executions: Sequence[ScoredExecution]) -> dict[str, Any]:
+def _data_quality(queries: Sequence[PlanQuery], executions: Sequence[PlanExecution]) -> dict[str, Any]:
     speed_gaps = Counter(scored.scores["speed"].missing for scored in executions)
     rounds = {scored.execution.round for scored in executions}
     return {
@@ -123,12 +150,11 @@ def _data_quality(queries: Sequence[ScoredQuery], executions: Sequence[ScoredExe
     }
 
 
-def _agreement(executions: Sequence[ScoredExecution]) -> dict[str, Any] | None:
-    """How the rule's item scores compare with recorded ones; `mean_difference` is rule minus recorded."""
+def _agreement(executions: Sequence[PlanExecution]) -> Agreement | None:
     differences = [
-        scored.scores["accuracy"].points - exact(scored.own["recorded_llm_score"])
+        scored.scores["accuracy"].points - exact(scored.recorded_llm_score)
         for scored in executions
-        if scored.scores["accuracy"].points is not None and scored.own["recorded_llm_score"] is not None
+        if scored.scores["accuracy"].points is not None and scored.recorded_llm_score is not None
     ]
     if not differences:
         return None
@@ -136,5 +162,5 @@ def _agreement(executions: Sequence[ScoredExecution]) -> dict[str, Any] | None:
         "n": len(differences),
         "exact": sum(difference == 0 for difference in differences),
         "within_1": sum(abs(difference) <= 1 for difference in differences),
-        "mean_difference": as_float(mean(differences)),
+        "mean_difference": float(sum(differences, Fraction()) / len(differences)),
     }

@@ -7,11 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, METRICS
+from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, METRICS, PlanQuery
 from scoring.rubrics.plan_agent.thresholds import PASS_MIN_POINTS
 from scoring.rules.arrow_types import field
 from scoring.testruns.repeats import pass_columns
-from scoring.testruns.rubric import ScoredQuery
 from scoring.testruns.summaries import as_float
 
 OWN_COLUMNS = (
@@ -40,19 +39,19 @@ QUERY_COLUMNS = (
 )
 
 
-def query_row(query: ScoredQuery) -> Mapping[str, Any]:
+def query_row(query: PlanQuery) -> Mapping[str, Any]:
     """The row of `queries.parquet`."""
     return {
         "query_id": query.query_id,
         "query_text": query.query_text,
         "agent_type": query.agent_type,
-        "rounds": query.own["rounds"],
+        "rounds": len(query.executions),
         **{f"{name}_score": as_float(query.scores[name].points) for name in EXECUTION_METRICS},
         "consistency_score": as_float(query.scores["consistency"].points),
         "consistency_reason": query.scores["consistency"].reason,
-        "latency_s": query.own["latency_s"],
-        "nested_only_checks": query.own["nested_only_checks"],
-        "passed": query.own["repeats"].passed,
-        "passed_of": query.own["repeats"].n,
-        "mode_ratio": as_float(query.own["repeats"].mode_ratio),
+        "latency_s": query.latency_s,
+        "nested_only_checks": query.nested_only_checks,
+        "passed": query.repeats.passed,
+        "passed_of": query.repeats.n,
+        "mode_ratio": as_float(query.repeats.mode_ratio),
     }

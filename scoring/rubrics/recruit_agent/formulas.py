@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from fractions import Fraction
 
 from scoring.judging.requests import Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import thresholds as t
-from scoring.rubrics.recruit_agent.consistency import Consistency, consistency, signature
+from scoring.rubrics.recruit_agent.consistency import consistency, signature
 from scoring.rubrics.recruit_agent.intent import Intent, intent_of, not_answered
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact, WeightedTotal, mean, rounded
@@ -18,7 +19,7 @@ from scoring.testruns.executions import Execution, LatencyClass, Reading, latenc
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import expected_filters
 from scoring.testruns.patterns import failed_check_lines
-from scoring.testruns.repeats import repeats_of
+from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
 from scoring.testruns.tool_usage import PERIOD_FILTER, tool_usage_of
@@ -34,13 +35,38 @@ METRICS = (
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecruitExecution(ScoredExecution):
+    """An execution with the judge's words, None without a verdict; `pass_ratio` is None where nothing was checked."""
+
+    intent_verdict: str | None
+    intent_label: str | None
+    signature: str
+    pass_ratio: float | None
+    failed_checks: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecruitQuery(ScoredQuery):
+    """A query; the total has two decimals, and `weight_coverage` is the share of the weights behind it (0 to 1)."""
+
+    executions: tuple[RecruitExecution, ...]
+    latency_class: LatencyClass
+    weighted_total: float | None
+    weight_coverage: float | None
+    ratio_a: Fraction | None
+    ratio_b: Fraction | None
+    manual_review_reasons: list[str]
+    repeats: Repeats
+
+
 def checks_of(execution: Execution) -> tuple[Item, ...]:
     """The declared checks (`accuracyChecks`, `@check`), else the Korean checklist. Source: seed 004, 정확성."""
     expected = parse_expected(execution.expected_text, execution.criteria_json)
     return expected.declared or expected.checklist
 
 
-def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> ScoredQuery:
+def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> RecruitQuery:
     """One query, its executions in the order of rounds, with consistency, total and what a person should look at."""
     ordered = sorted(executions, key=lambda execution: execution.round)
     readings = [reading_of(execution) for execution in ordered]
@@ -53,23 +79,27 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     )
     repeated = consistency(intents, signatures)
     scores = {**query_means(scored, EXECUTION_METRICS), "consistency": repeated.score}
-    return ScoredQuery(
+    total, coverage = total_values(weighted_total({name: score.points for name, score in scores.items()}, options))
+    return RecruitQuery(
         query_id=ordered[0].query_id,
         query_text=next((execution.query_text for execution in ordered if execution.query_text), ""),
         agent_type=next((execution.agent_type for execution in ordered if execution.agent_type), None),
         executions=scored,
         scores=scores,
-        own={
-            **_query_values(scores, intents, repeated, latency_class, options),
-            "repeats": repeats_of(filter(_evaluable, scored), t.PASS_MIN_POINTS),
-        },
+        latency_class=latency_class,
+        weighted_total=total,
+        weight_coverage=coverage,
+        ratio_a=repeated.ratio_a,
+        ratio_b=repeated.ratio_b,
+        manual_review_reasons=review_reasons(intents),
+        repeats=repeats_of((one for one in scored if _evaluable(one)), t.PASS_MIN_POINTS),
         problems=_problems(ordered),
     )
 
 
-def _evaluable(scored: ScoredExecution) -> bool:
+def _evaluable(scored: RecruitExecution) -> bool:
     """Whether the accuracy says something of the answer: with no checks the seed's 0 does not."""
-    return scored.failed or scored.own["pass_ratio"] is not None
+    return scored.failed or scored.pass_ratio is not None
 
 
 def weighted_total(points: Mapping[str, Exact | None], options: Options) -> WeightedTotal:
@@ -82,12 +112,11 @@ def weighted_total(points: Mapping[str, Exact | None], options: Options) -> Weig
     return t.WEIGHTS.total({**points, "speed": mean((points["speed_single"], points["speed_multi"]))})
 
 
-def total_values(total: WeightedTotal) -> dict[str, float | None]:
+def total_values(total: WeightedTotal) -> tuple[float | None, float | None]:
     """A total for tables and JSON: two decimals, and the share of the weights that was there (0 to 1)."""
     if total.value is None:
-        return {"weighted_total": None, "weight_coverage": None}
-    value = float(rounded(total.value, t.TOTAL_DIGITS))
-    return {"weighted_total": value, "weight_coverage": total.coverage_percent / 100}
+        return None, None
+    return float(rounded(total.value, t.TOTAL_DIGITS)), total.coverage_percent / 100
 
 
 def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
@@ -149,11 +178,11 @@ def _speed(latency_s: float | None, bands: Bands[int]) -> Score:
     return Score(points, f"응답 {latency_s:g}초({band_text(bands, latency_s, '초')})로 {points}점")
 
 
-def _scored(reading: Reading, intent: Intent, seen: str, latency_class: LatencyClass) -> ScoredExecution:
+def _scored(reading: Reading, intent: Intent, seen: str, latency_class: LatencyClass) -> RecruitExecution:
     items = checks_of(reading.execution)
     results = () if reading.failure else evaluate(items, reading.response)
     ratio = pass_ratio(results)
-    return ScoredExecution(
+    return RecruitExecution(
         execution=reading.execution,
         failed=bool(reading.failure),
         empty=bool(reading.emptiness),
@@ -165,13 +194,11 @@ def _scored(reading: Reading, intent: Intent, seen: str, latency_class: LatencyC
             "stability": stability_score(reading),
             **speed_scores(reading.latency_s, latency_class),
         },
-        own={
-            "intent_verdict": intent.verdict,
-            "intent_label": intent.label,
-            "signature": seen,
-            "pass_ratio": as_float(ratio),
-            "failed_checks": failed_check_lines(items, results) if results else [],
-        },
+        intent_verdict=intent.verdict,
+        intent_label=intent.label,
+        signature=seen,
+        pass_ratio=as_float(ratio),
+        failed_checks=failed_check_lines(items, results) if results else [],
     )
 
 
@@ -184,24 +211,6 @@ def _latency_class(readings: Sequence[Reading]) -> LatencyClass:
         used_filters=max(len(tool_usage_of(reading).filters - {PERIOD_FILTER}) for reading in readings),
         criteria=next(filter(None, criteria), None),
     )
-
-
-def _query_values(
-    scores: Mapping[str, Score],
-    intents: Sequence[Intent],
-    repeated: Consistency,
-    latency_class: LatencyClass,
-    options: Options,
-) -> dict[str, Any]:
-    points = {name: score.points for name, score in scores.items()}
-    return {
-        "rounds": len(intents),
-        "latency_class": latency_class,
-        **total_values(weighted_total(points, options)),
-        "ratio_a": repeated.ratio_a,
-        "ratio_b": repeated.ratio_b,
-        "manual_review_reasons": review_reasons(intents),
-    }
 
 
 def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from scoring.markdown import cell, percent, score_text, shortened, table
 from scoring.rubrics.recruit_agent import thresholds as t
-from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS
+from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, RecruitQuery
+from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.testruns.band_texts import band_rows
-from scoring.testruns.patterns import CheckPattern, Outage
 from scoring.testruns.repeats import repeat_line
 from scoring.testruns.report_tables import (
     check_pattern_table,
@@ -18,7 +17,7 @@ from scoring.testruns.report_tables import (
     quality_table,
     query_name,
 )
-from scoring.testruns.rubric import Metric, Options, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import Metric, Options
 
 _SHOWN_QUERIES = 20
 _SHOWN_LOWEST = 10
@@ -55,22 +54,21 @@ _MEANINGS = {
 }
 
 
-def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options) -> str:
+def report(name: str, queries: Sequence[RecruitQuery], summary: RecruitSummary, options: Options) -> str:
     """The whole report of the file `name`."""
     executions = [scored for query in queries for scored in query.executions]
-    patterns = [CheckPattern(**pattern) for pattern in summary.extra["check_patterns"]]
-    causes = [Outage(**outage) for outage in summary.extra["outages"]]
+    patterns, causes = summary.check_patterns, summary.outages
     parts = [
         f"# 채용 에이전트 스코어링 리포트\n- 데이터: {cell(name)}\n"
         f"- 질의 {len(queries):,}개, 실행 {len(executions):,}건 ({', '.join(summary.rounds)})\n"
         f"- 루브릭 `recruit-agent` 버전 {t.VERSION}, 옵션 `weighted_total={options['weighted_total']}`",
-        f"> {summary.extra['notice']}" if summary.extra["notice"] else "",
+        f"> {summary.notice}" if summary.notice else "",
         "## 지표별 점수",
         _metric_table(summary),
         _total_note(summary),
         "## 분포",
         *(part for metric in METRICS if metric.name in _MEANINGS for part in _distribution(summary, metric)),
-        *_verdicts(summary.extra),
+        *_verdicts(summary),
         "## 실패와 빈 응답",
         outage_table(causes) if causes else "실패하거나 빈 응답이 없습니다.",
         "## 통과하지 못한 체크",
@@ -85,7 +83,7 @@ def report(name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, o
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _metric_table(summary: TestRunSummary) -> str:
+def _metric_table(summary: RecruitSummary) -> str:
     rows = [
         [
             metric.title,
@@ -105,7 +103,7 @@ def _metric_table(summary: TestRunSummary) -> str:
     return table(["지표", *summary.rounds, "세트", "n"], rows)
 
 
-def _total_note(summary: TestRunSummary) -> str:
+def _total_note(summary: RecruitSummary) -> str:
     pairs = summary.set["consistency"]
     halves = " / ".join("–" if pairs[half] is None else percent(pairs[half]) for half in ("ratio_a", "ratio_b"))
     lines = [f"- 일관성의 두 축: 의도 일치율 / 화면 구성 일치율 {halves}", *filter(None, [repeat_line(pairs)])]
@@ -119,26 +117,26 @@ def _total_note(summary: TestRunSummary) -> str:
     return "\n".join(lines)
 
 
-def _distribution(summary: TestRunSummary, metric: Metric) -> list[str]:
+def _distribution(summary: RecruitSummary, metric: Metric) -> list[str]:
     scored = any(set(figures[metric.name]) - {"null"} for figures in summary.distributions.values())
     return [f"### {metric.title}", distribution_table(summary, metric.name, _MEANINGS[metric.name])] if scored else []
 
 
-def _verdicts(extra: Mapping[str, Any]) -> list[str]:
-    if not any(extra["intent_verdicts"].values()):
+def _verdicts(summary: RecruitSummary) -> list[str]:
+    if not any(summary.intent_verdicts.values()):
         return []
-    verdicts = ", ".join(f"{word} {count:,}건" for word, count in extra["intent_verdicts"].items() if count)
-    labels = ", ".join(f"{label} {count:,}건" for label, count in extra["intent_labels"].items() if count)
+    verdicts = ", ".join(f"{word} {count:,}건" for word, count in summary.intent_verdicts.items() if count)
+    labels = ", ".join(f"{label} {count:,}건" for label, count in summary.intent_labels.items() if count)
     return [f"- 의도 판정: {cell(verdicts)}\n- 의도 라벨: {cell(labels)}"]
 
 
-def _lowest(queries: Sequence[ScoredQuery], options: Options) -> str:
+def _lowest(queries: Sequence[RecruitQuery], options: Options) -> str:
     key = _total if options["weighted_total"] == "on" else _accuracy
     rows = (
         [
             query.query_id,
             query_name(query.query_text),
-            *([score_text(query.own["weighted_total"])] if options["weighted_total"] == "on" else []),
+            *([score_text(query.weighted_total)] if options["weighted_total"] == "on" else []),
             *(score_text(_float(query, name)) for name in (*EXECUTION_METRICS, "consistency")),
             shortened(_worst_reason(query), _REASON_CHARACTERS),
         ]
@@ -148,40 +146,40 @@ def _lowest(queries: Sequence[ScoredQuery], options: Options) -> str:
     return table(["Query ID", "질의", *total, *(metric.title for metric in METRICS), "정확성이 가장 낮은 실행"], rows)
 
 
-def _total(query: ScoredQuery) -> tuple[float, str]:
-    return query.own["weighted_total"] or 0.0, query.query_id
+def _total(query: RecruitQuery) -> tuple[float, str]:
+    return query.weighted_total or 0.0, query.query_id
 
 
-def _accuracy(query: ScoredQuery) -> tuple[float, str]:
+def _accuracy(query: RecruitQuery) -> tuple[float, str]:
     return _float(query, "accuracy") or 0.0, query.query_id
 
 
-def _float(query: ScoredQuery, metric: str) -> float | None:
+def _float(query: RecruitQuery, metric: str) -> float | None:
     points = query.scores[metric].points
     return None if points is None else float(points)
 
 
-def _worst_reason(query: ScoredQuery) -> str:
+def _worst_reason(query: RecruitQuery) -> str:
     scored = min(query.executions, key=lambda scored: scored.scores["accuracy"].points or 0)
     return f"{scored.execution.round} {scored.scores['accuracy'].reason}"
 
 
-def _manual_review(queries: Sequence[ScoredQuery]) -> list[str]:
-    flagged = [query for query in queries if query.own["manual_review_reasons"]]
+def _manual_review(queries: Sequence[RecruitQuery]) -> list[str]:
+    flagged = [query for query in queries if query.manual_review_reasons]
     if not flagged:
         return []
     rows = (
         [
             query.query_id,
             query_name(query.query_text),
-            ", ".join(QUALITY_TITLES[code] for code in query.own["manual_review_reasons"]),
+            ", ".join(QUALITY_TITLES[code] for code in query.manual_review_reasons),
         ]
         for query in flagged[:_SHOWN_QUERIES]
     )
     return [f"## 수기 확인 대상 ({len(flagged):,}개)", table(["Query ID", "질의", "까닭"], rows)]
 
 
-def _unchecked(queries: Sequence[ScoredQuery]) -> list[str]:
+def _unchecked(queries: Sequence[RecruitQuery]) -> list[str]:
     rows = [(query.query_id, sentence) for query in queries for _, sentence in query.problems]
     if not rows:
         return []

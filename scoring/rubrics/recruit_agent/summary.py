@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.recruit_agent import thresholds as t
-from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, checks_of, total_values, weighted_total
+from scoring.rubrics.recruit_agent.formulas import (
+    EXECUTION_METRICS,
+    RecruitExecution,
+    RecruitQuery,
+    checks_of,
+    total_values,
+    weighted_total,
+)
 from scoring.stats.exact import mean
-from scoring.testruns.patterns import check_patterns, outages
+from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
 from scoring.testruns.repeats import repeat_figures
-from scoring.testruns.rubric import Options, ScoredExecution, ScoredQuery, TestRunSummary
+from scoring.testruns.rubric import Options, TestRunSummary
 from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
 
 
-def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummary:
+@dataclass(frozen=True, kw_only=True)
+class RecruitSummary(TestRunSummary):
+    """The judge's words and what went wrong; `notice` is '' or one Korean sentence, `manual_review` counts queries."""
+
+    notice: str
+    manual_review: int
+    intent_verdicts: dict[str, int]
+    intent_labels: dict[str, int]
+    check_patterns: list[CheckPattern]
+    outages: list[Outage]
+
+
+def summarise(queries: Sequence[RecruitQuery], options: Options) -> RecruitSummary:
     """Means per round and of the set with the set's total, and what keeps scores from being known."""
     executions = [scored for query in queries for scored in query.executions]
     unanswered = Counter(scored.scores["intent"].missing for scored in executions)
-    return TestRunSummary(
+    return RecruitSummary(
         rounds=round_means(queries, EXECUTION_METRICS),
         set={
             **set_means(queries, EXECUTION_METRICS),
@@ -30,30 +49,28 @@ def summarise(queries: Sequence[ScoredQuery], options: Options) -> TestRunSummar
         },
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries, executions, unanswered),
-        extra={
-            "notice": _notice(unanswered[VerdictStatus.NO_JUDGE], len(executions)),
-            "manual_review": sum(bool(query.own["manual_review_reasons"]) for query in queries),
-            "intent_verdicts": _counts(t.INTENT_VERDICTS, executions, "intent_verdict"),
-            "intent_labels": _counts(t.INTENT_LABELS, executions, "intent_label"),
-            "check_patterns": [asdict(pattern) for pattern in check_patterns(executions, checks_of)],
-            "outages": [asdict(outage) for outage in outages(executions)],
-        },
+        notice=_notice(unanswered[VerdictStatus.NO_JUDGE], len(executions)),
+        manual_review=sum(bool(query.manual_review_reasons) for query in queries),
+        intent_verdicts=_counts(t.INTENT_VERDICTS, (scored.intent_verdict for scored in executions)),
+        intent_labels=_counts(t.INTENT_LABELS, (scored.intent_label for scored in executions)),
+        check_patterns=check_patterns(executions, checks_of),
+        outages=outages(executions),
     )
 
 
-def _consistency(queries: Sequence[ScoredQuery]) -> dict[str, Any]:
+def _consistency(queries: Sequence[RecruitQuery]) -> dict[str, Any]:
     """The mean over the queries and the means of its halves; queries with too few executions count with their 0."""
     return {
         **mean_and_n(query.scores["consistency"].points for query in queries),
-        "ratio_a": as_float(mean(query.own["ratio_a"] for query in queries)),
-        "ratio_b": as_float(mean(query.own["ratio_b"] for query in queries)),
-        "too_few_executions": sum(query.own["rounds"] < t.MIN_EXECUTIONS for query in queries),
+        "ratio_a": as_float(mean(query.ratio_a for query in queries)),
+        "ratio_b": as_float(mean(query.ratio_b for query in queries)),
+        "too_few_executions": sum(len(query.executions) < t.MIN_EXECUTIONS for query in queries),
         "without_label": sum(query.scores["consistency"].points is None for query in queries),
-        **repeat_figures(query.own["repeats"] for query in queries),
+        **repeat_figures(query.repeats for query in queries),
     }
 
 
-def _set_total(queries: Sequence[ScoredQuery], options: Options) -> dict[str, Any]:
+def _set_total(queries: Sequence[RecruitQuery], options: Options) -> dict[str, Any]:
     """The total from the set's means. Source: seed 004, 종합 점수."""
     if options["weighted_total"] == "off":
         return {}
@@ -61,19 +78,19 @@ def _set_total(queries: Sequence[ScoredQuery], options: Options) -> dict[str, An
         **final_means(queries, EXECUTION_METRICS),
         "consistency": mean(query.scores["consistency"].points for query in queries),
     }
-    values = total_values(weighted_total(points, options))
-    return {"weighted_total": {"mean": values["weighted_total"], "weight_coverage": values["weight_coverage"]}}
+    total, coverage = total_values(weighted_total(points, options))
+    return {"weighted_total": {"mean": total, "weight_coverage": coverage}}
 
 
 def _data_quality(
-    queries: Sequence[ScoredQuery], executions: Sequence[ScoredExecution], unanswered: Mapping[str, int]
+    queries: Sequence[RecruitQuery], executions: Sequence[RecruitExecution], unanswered: Mapping[str, int]
 ) -> dict[str, Any]:
     return {
         "failed": sum(scored.failed for scored in executions),
         "empty": sum(scored.empty and not scored.failed for scored in executions),
-        "not_evaluable": sum(not scored.failed and scored.own["pass_ratio"] is None for scored in executions),
+        "not_evaluable": sum(not scored.failed and scored.pass_ratio is None for scored in executions),
         "no_time": sum(scored.latency_s is None for scored in executions),
-        "too_few_executions": sum(query.own["rounds"] < t.MIN_EXECUTIONS for query in queries),
+        "too_few_executions": sum(len(query.executions) < t.MIN_EXECUTIONS for query in queries),
         "unchecked_text": sum(len(query.problems) for query in queries),
         **{f"intent_{status}": unanswered[status] for status in VerdictStatus if unanswered[status]},
     }
@@ -89,6 +106,6 @@ def _notice(not_judged: int, executions: int) -> str:
     )
 
 
-def _counts(words: Mapping[str, Any], executions: Sequence[ScoredExecution], column: str) -> dict[str, int]:
-    found = Counter(scored.own[column] for scored in executions)
+def _counts(words: Iterable[str], given: Iterable[str | None]) -> dict[str, int]:
+    found = Counter(given)
     return {word: found[word] for word in words}

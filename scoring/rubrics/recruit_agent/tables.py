@@ -7,11 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS
+from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.thresholds import PASS_MIN_POINTS
 from scoring.rules.arrow_types import field
 from scoring.testruns.repeats import pass_columns
-from scoring.testruns.rubric import ScoredQuery
 from scoring.testruns.summaries import as_float
 
 OWN_COLUMNS = (
@@ -44,24 +43,23 @@ QUERY_COLUMNS = (
 )
 
 
-def query_row(query: ScoredQuery) -> Mapping[str, Any]:
+def query_row(query: RecruitQuery) -> Mapping[str, Any]:
     """The row of `queries.parquet`. Means are the nearest floats, the total has two decimals."""
-    own = query.own
     return {
         "query_id": query.query_id,
         "query_text": query.query_text,
         "agent_type": query.agent_type,
-        "rounds": own["rounds"],
+        "rounds": len(query.executions),
         **{f"{name}_score": as_float(query.scores[name].points) for name in EXECUTION_METRICS},
         "consistency_score": as_float(query.scores["consistency"].points),
         "consistency_reason": query.scores["consistency"].reason,
-        "ratio_a": as_float(own["ratio_a"]),
-        "ratio_b": as_float(own["ratio_b"]),
-        "latency_class": own["latency_class"],
-        "weighted_total": own["weighted_total"],
-        "weight_coverage": own["weight_coverage"],
-        "flag_manual_review": bool(own["manual_review_reasons"]),
-        "manual_review_reasons": own["manual_review_reasons"],
-        "passed": own["repeats"].passed,
-        "passed_of": own["repeats"].n,
+        "ratio_a": as_float(query.ratio_a),
+        "ratio_b": as_float(query.ratio_b),
+        "latency_class": query.latency_class,
+        "weighted_total": query.weighted_total,
+        "weight_coverage": query.weight_coverage,
+        "flag_manual_review": bool(query.manual_review_reasons),
+        "manual_review_reasons": query.manual_review_reasons,
+        "passed": query.repeats.passed,
+        "passed_of": query.repeats.n,
     }

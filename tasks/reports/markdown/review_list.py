@@ -17,7 +17,7 @@ from scoring.alerting.review_messages import ReviewedQuery, ReviewedTestRun
 from scoring.catalog import rubric_of
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
-from scoring.testruns.rubric import Metric, TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 from tasks.files.atomic import write_text
 from tasks.files.excel_csv import excel_csv
 
@@ -27,12 +27,12 @@ _WORST = 5
 Row = Mapping[str, Any]
 
 
-def has_review_list(rubric: TestRunRubric) -> bool:
+def has_review_list(rubric: AnyTestRunRubric) -> bool:
     """Whether a rubric flags queries at all."""
     return any(column.name == "manual_review_reasons" for column in rubric.query_columns)
 
 
-def write_review_list(path: Path, rubric: TestRunRubric, queries: pl.DataFrame) -> None:
+def write_review_list(path: Path, rubric: AnyTestRunRubric, queries: pl.DataFrame) -> None:
     """Writes the flagged queries, worst total first: what to look at, why, and the scores with their reasons.
 
     UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the test run.
@@ -83,17 +83,17 @@ def _flagged(queries: pl.DataFrame) -> list[Row]:
     return sorted(found, key=lambda row: (row["weighted_total"] or 0.0, row["query_id"]))
 
 
-def _reasons(row: Row, rubric: TestRunRubric) -> tuple[str, ...]:
+def _reasons(row: Row, rubric: AnyTestRunRubric) -> tuple[str, ...]:
     return tuple(rubric.code_titles[code] for code in row["manual_review_reasons"])
 
 
-def _shown_metrics(rubric: TestRunRubric) -> list[Metric]:
+def _shown_metrics(rubric: AnyTestRunRubric) -> list[Metric]:
     """The metrics that a query has a score for."""
     columns = {column.name for column in rubric.query_columns}
     return [metric for metric in rubric.metrics if f"{metric.name}_score" in columns]
 
 
-def _cells(row: Row, rubric: TestRunRubric) -> list[str]:
+def _cells(row: Row, rubric: AnyTestRunRubric) -> list[str]:
     reasons, total = " / ".join(_reasons(row, rubric)), _score(row["weighted_total"])
     cells = [row["query_id"], row["query_text"] or "", row["agent_type"] or "", reasons, total]
     for metric in _shown_metrics(rubric):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import table
-from scoring.testruns.rubric import TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
 from tasks.testruns.files import TestRunFile
 
@@ -14,7 +14,7 @@ _REJECTS_SHOWN = 20
 _LINES_SHOWN = 20
 
 
-def trust_section(untrusted: Sequence[str], rubric: TestRunRubric) -> str:
+def trust_section(untrusted: Sequence[str], rubric: AnyTestRunRubric) -> str:
     """The part of the report about metrics that people's labels do not bear out, '' without any. Korean."""
     if not untrusted:
         return ""

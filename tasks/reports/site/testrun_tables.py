@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import rubrics
-from scoring.testruns.rubric import TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
@@ -34,7 +34,7 @@ class PublishedTestRun:
     name: str
     sha256: str
     rubric_id: str
-    rubric: TestRunRubric | None
+    rubric: AnyTestRunRubric | None
     rubric_version: str
     executions: int
     queries: int

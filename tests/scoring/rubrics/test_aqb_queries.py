@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scoring.errors import UsageError
 from scoring.judging.requests import QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.aqb import RUBRIC
+from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
-from scoring.testruns.rubric import ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 SEED_COLUMNS = (
@@ -41,7 +41,7 @@ def execution(
     return Execution(**{**given, **fields})
 
 
-def scored(*executions: Execution, semantic: int | None = None, options: Mapping[str, str] = OPTIONS) -> ScoredQuery:
+def scored(*executions: Execution, semantic: int | None = None, options: Mapping[str, str] = OPTIONS) -> AqbQuery:
     """With `semantic` a judge gives these points and one conclusion for all answers."""
     verdicts = {}
     for request in RUBRIC.requests(executions, options) if semantic is not None else ():
@@ -52,7 +52,7 @@ def scored(*executions: Execution, semantic: int | None = None, options: Mapping
     return RUBRIC.score_query(executions, options, verdicts)
 
 
-def points(query: ScoredQuery) -> dict[str, Any]:
+def points(query: AqbQuery) -> dict[str, Any]:
     return {name: score.points for name, score in query.scores.items()}
 
 
@@ -90,7 +90,7 @@ def test_a_row_fills_every_column_in_order() -> None:
 def test_executions_carry_the_four_metrics_in_order_and_the_own_columns() -> None:
     one = scored(execution(ttft_s=1.01)).executions[0]
     assert list(one.scores) == ["semantic", "accuracy", "stability", "speed"]
-    own = {field.name: one.own[field.name] for field in RUBRIC.own_columns}
+    own = {field.name: one.own_values()[field.name] for field in RUBRIC.own_columns}
     assert own == {"mapping_grade": "exact", "accuracy_grade": "PASS", "numbers_grade": "exact", "ttft_pass": "FAIL"}
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from scoring.rubrics.aqb import RUBRIC
+from scoring.rubrics.aqb.queries import AqbQuery
+from scoring.rubrics.aqb.summary import AgentFigures, AqbSummary
 from scoring.rubrics.aqb.targets import nearest_rank
 from scoring.testruns.executions import AgentType, Execution, Round
-from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 OPTIONS = RUBRIC.chosen({})
 
@@ -41,7 +42,7 @@ def move(query_id: str = "M-1", used: str = "A", **fields: Any) -> Execution:
     return plan(query_id, used, **{"agent_type": AgentType.MOVE, **fields})
 
 
-def run(*executions: Execution) -> tuple[list[ScoredQuery], TestRunSummary]:
+def run(*executions: Execution) -> tuple[list[AqbQuery], AqbSummary]:
     by_query: dict[str, list[Execution]] = {}
     for one in executions:
         by_query.setdefault(one.query_id, []).append(one)
@@ -49,14 +50,13 @@ def run(*executions: Execution) -> tuple[list[ScoredQuery], TestRunSummary]:
     return queries, RUBRIC.summarise(queries, OPTIONS)
 
 
-def summary(*executions: Execution) -> TestRunSummary:
+def summary(*executions: Execution) -> AqbSummary:
     return run(*executions)[1]
 
 
-def agent(*executions: Execution) -> dict[str, Any]:
-    (figures,) = summary(*executions).extra["agents"].values()
-    found: dict[str, Any] = figures
-    return found
+def agent(*executions: Execution) -> AgentFigures:
+    (figures,) = summary(*executions).agents.values()
+    return figures
 
 
 def target(code: str, *executions: Execution) -> tuple[Any, ...]:
@@ -79,7 +79,7 @@ def test_an_agents_total_comes_from_its_final_means() -> None:
 
 
 def test_agents_are_summed_up_apart() -> None:
-    agents = summary(execution(), plan(), move()).extra["agents"]
+    agents = summary(execution(), plan(), move()).agents
     assert {name: figures["queries"] for name, figures in agents.items()} == {
         "move": 1,
         "plan": 1,
@@ -181,11 +181,11 @@ def test_a_percentile_is_a_measured_value(n: int, percent: int, rank: int) -> No
 
 
 def test_filters_that_no_query_covers_are_listed_by_name() -> None:
-    uncovered = summary(execution(expected_filters="보훈")).extra["uncovered_filters"]
+    uncovered = summary(execution(expected_filters="보훈")).uncovered_filters
     assert "국적(NATIONALITY)" in uncovered
     assert "보훈(PATRIOT)" not in uncovered
     assert not [name for name in uncovered if "RESUME_PERIOD" in name]
-    assert summary(plan()).extra["uncovered_filters"] == []
+    assert summary(plan()).uncovered_filters == []
 
 
 def test_the_slowest_filter_combination_comes_first() -> None:
@@ -194,7 +194,7 @@ def test_the_slowest_filter_combination_comes_first() -> None:
         execution("Q-2", used="NATIONALITY PATRIOT", answer_time_s=30.0),
         execution("Q-3", used="PATRIOT", answer_time_s=4.0),
     ]
-    assert summary(*executions).extra["slowest_filter_combinations"] == [
+    assert summary(*executions).slowest_filter_combinations == [
         {"filters": ["국적(NATIONALITY)", "보훈(PATRIOT)"], "n": 1, "mean_s": 30},
         {"filters": ["보훈(PATRIOT)"], "n": 2, "mean_s": 3},
     ]
@@ -203,7 +203,7 @@ def test_the_slowest_filter_combination_comes_first() -> None:
 def test_failures_are_counted_by_step() -> None:
     broken = json.dumps({"assistantMessage": "답", "worker": [{"type": "FILTER", "error": "x"}]})
     executions = [execution("Q-1", raw_json=broken), execution("Q-2", raw_json=broken), execution("Q-3", error="x")]
-    assert summary(*executions).extra["failures_by_step"] == [
+    assert summary(*executions).failures_by_step == [
         {"step": "FILTER", "n": 2, "query_ids": ["Q-1", "Q-2"]},
         {"step": "단계 기록 없음", "n": 1, "query_ids": ["Q-3"]},
     ]
@@ -217,7 +217,7 @@ def test_the_data_quality_table_counts_queries() -> None:
 
 def test_a_summary_is_json() -> None:
     found = summary(execution(), plan(), move())
-    parts = [found.rounds, found.set, found.distributions, found.data_quality, found.extra]
+    parts = [found.rounds, found.set, found.distributions, found.data_quality, found.own_values()]
     assert json.loads(json.dumps(parts)) == parts
 
 

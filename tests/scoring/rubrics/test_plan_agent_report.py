@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from scoring.rubrics.plan_agent import RUBRIC
+from scoring.rubrics.plan_agent.formulas import PlanQuery
+from scoring.rubrics.plan_agent.summary import PlanSummary
 from scoring.testruns.executions import Execution, Round
-from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 OPTIONS = RUBRIC.chosen({})
 EXPECTED = 'assistantMessage에 "기간"이 언급되어 있는가\ndataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가'
@@ -21,7 +22,7 @@ EMPTY = {"assistantMessage": "", "responseTimeSec": 1}
 HOSTILE = "a | b\nc <script>alert(1)</script> `x` **y** # z"
 
 
-def query(query_id: str, *raws: Any, **fields: Any) -> ScoredQuery:
+def query(query_id: str, *raws: Any, **fields: Any) -> PlanQuery:
     executions = [
         Execution(
             **{
@@ -38,11 +39,11 @@ def query(query_id: str, *raws: Any, **fields: Any) -> ScoredQuery:
     return RUBRIC.score_query(executions, OPTIONS, {})
 
 
-def reported(*queries: ScoredQuery, name: str = "plan_agent_sample.csv") -> str:
+def reported(*queries: PlanQuery, name: str = "plan_agent_sample.csv") -> str:
     return RUBRIC.report(name, queries, summary_of(queries), OPTIONS)
 
 
-def summary_of(queries: Sequence[ScoredQuery]) -> TestRunSummary:
+def summary_of(queries: Sequence[PlanQuery]) -> PlanSummary:
     return RUBRIC.summarise(queries, OPTIONS)
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.rubrics.plan_agent import RUBRIC
+from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery
+from scoring.rubrics.plan_agent.summary import PlanSummary
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
-from scoring.testruns.rubric import ScoredExecution, ScoredQuery, TestRunSummary
 
 NESTED = RUBRIC.chosen({})
 DIRECT = RUBRIC.chosen({"value_lookup": "direct"})
@@ -37,11 +38,11 @@ def passing(passed: int, asked: int, round_: str = "1/1", **fields: Any) -> Exec
     return run(round_, raw, expected_text=expected, **fields)
 
 
-def scored(execution: Execution, **options: str) -> ScoredExecution:
+def scored(execution: Execution, **options: str) -> PlanExecution:
     return query(execution, **options).executions[0]
 
 
-def query(*executions: Execution, **options: str) -> ScoredQuery:
+def query(*executions: Execution, **options: str) -> PlanQuery:
     return RUBRIC.score_query(executions, RUBRIC.chosen(options), {})
 
 
@@ -53,7 +54,7 @@ def test_a_reason_rounds_half_away_from_zero() -> None:
     assert "통과율 0.13," in scored(passing(1, 8)).scores["accuracy"].reason
 
 
-def summary_of(*queries: ScoredQuery) -> TestRunSummary:
+def summary_of(*queries: PlanQuery) -> PlanSummary:
     return RUBRIC.summarise(queries, NESTED)
 
 
@@ -78,9 +79,9 @@ def test_the_seeds_check_list_is_scored_line_by_line() -> None:
     raw = {"assistantMessage": "평가기간을 고르세요", "dataUIList": [{"uiValue": ui_value}]}
     scored_ = scored(run(raw=raw, expected_text=SELECT_LIST))
     assert scored_.scores["accuracy"].points == 3
-    assert (scored_.own["pass_count"], scored_.own["check_count"]) == (2, 3)
-    assert scored_.own["pass_ratio"] == pytest.approx(2 / 3)
-    assert [line.split("]")[0] for line in scored_.own["failed_checks"]] == ["[multiSelectAllowYn"]
+    assert (scored_.pass_count, scored_.check_count) == (2, 3)
+    assert scored_.pass_ratio == pytest.approx(2 / 3)
+    assert [line.split("]")[0] for line in scored_.failed_checks] == ["[multiSelectAllowYn"]
     assert '"false"' in scored_.scores["accuracy"].reason
 
 
@@ -99,7 +100,7 @@ def test_what_failed_or_is_empty_scores_zero(fields: dict[str, Any]) -> None:
     execution = run(expected_text="@check assistantMessageContains=안내", **fields)
     found = scored(execution)
     assert {found.scores[name].points for name in ("intent", "accuracy", "stability")} == {0}
-    assert found.own["check_count"] is None
+    assert found.check_count is None
 
 
 def test_what_failed_scores_zero_even_without_checks() -> None:
@@ -194,7 +195,7 @@ def test_repeats_of_one_room_count_as_rounds() -> None:
     assert query(passing(4, 4, "1/1"), passing(0, 4, "1/2")).scores["consistency"].points == 0
 
 
-def pair(query_id: str, first: int, second: int) -> ScoredQuery:
+def pair(query_id: str, first: int, second: int) -> PlanQuery:
     return query(passing(first, 4, "1/1", query_id=query_id), passing(second, 4, "2/1", query_id=query_id))
 
 
@@ -230,7 +231,7 @@ def test_unknown_items_are_left_out_of_means_and_counted() -> None:
     assert summary.distributions["1/1"]["accuracy"] == {"null": 1, "5": 1}
 
 
-def timed(query_id: str, *seconds: float | None) -> ScoredQuery:
+def timed(query_id: str, *seconds: float | None) -> PlanQuery:
     rounds = enumerate(seconds, 1)
     return query(*(passing(1, 1, f"{room}/1", query_id=query_id, seconds=second) for room, second in rounds))
 
@@ -266,13 +267,13 @@ def test_recorded_scores_are_compared_and_replace_nothing() -> None:
     second = query(passing(2, 4, query_id="Q-2", recorded_score=4.0))
     third = query(passing(0, 4, query_id="Q-3", recorded_score=2.0))
     summary = summary_of(first, second, third, query(passing(4, 4, query_id="Q-4")))
-    assert summary.extra["agreement"] == {"n": 3, "exact": 1, "within_1": 2, "mean_difference": -1.0}
+    assert summary.agreement == {"n": 3, "exact": 1, "within_1": 2, "mean_difference": -1.0}
     assert second.executions[0].scores["accuracy"].points == 3
-    assert summary.extra["recorded_scores"] == 3
+    assert summary.recorded_scores == 3
 
 
 def test_without_recorded_scores_there_is_nothing_to_compare() -> None:
-    assert summary_of(query(passing(4, 4))).extra["agreement"] is None
+    assert summary_of(query(passing(4, 4))).agreement is None
 
 
 NESTED_KEY = run(
@@ -292,7 +293,7 @@ def test_the_direct_look_up_fails_what_only_the_nested_one_finds() -> None:
 @pytest.mark.parametrize("lookup", ["nested", "direct"])
 def test_checks_that_only_the_nested_look_up_passes_are_counted(lookup: str) -> None:
     found = query(NESTED_KEY, value_lookup=lookup)
-    assert summary_of(found).extra["nested_only_checks"] == 1
+    assert summary_of(found).nested_only_checks == 1
     assert RUBRIC.query_row(found)["nested_only_checks"] == 1
 
 
@@ -314,13 +315,13 @@ def test_nobody_is_asked() -> None:
 def test_rows_fill_exactly_the_declared_columns() -> None:
     found = pair("Q-1", 4, 2)
     assert list(RUBRIC.query_row(found)) == [column.name for column in RUBRIC.query_columns]
-    assert list(found.executions[0].own) == [column.name for column in RUBRIC.own_columns]
+    assert list(found.executions[0].own_values()) == [column.name for column in RUBRIC.own_columns]
     assert list(found.executions[0].scores) == [metric.name for metric in RUBRIC.metrics if metric.per_execution]
 
 
 def test_a_summary_is_json() -> None:
     summary = summary_of(pair("Q-1", 4, 2), query(passing(0, 4, query_id="Q-2", error="x")))
-    parts = (summary.rounds, summary.set, summary.distributions, summary.data_quality, summary.extra)
+    parts = (summary.rounds, summary.set, summary.distributions, summary.data_quality, summary.own_values())
     assert json.loads(json.dumps(parts, allow_nan=False))
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
+from scoring.rubrics.recruit_agent.formulas import RecruitQuery
+from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.testruns.executions import Execution, Round
-from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 
 OPTIONS = RUBRIC.chosen({})
 SILENT = [status for status in VerdictStatus if status is not VerdictStatus.OK]
@@ -26,16 +27,16 @@ def request(execution: Execution) -> JudgeRequest:
     return only
 
 
-def judged(word: str, label: str = "VIEW", reason: str = "") -> ScoredQuery:
+def judged(word: str, label: str = "VIEW", reason: str = "") -> RecruitQuery:
     answer = {"intent_verdict": word, "intent_label": label}
     return answered(Verdict(VerdictStatus.OK, answer, reason))
 
 
-def answered(verdict: Verdict) -> ScoredQuery:
+def answered(verdict: Verdict) -> RecruitQuery:
     return RUBRIC.score_query([run()], OPTIONS, {request(run()).key: verdict})
 
 
-def summary_of(*queries: ScoredQuery) -> TestRunSummary:
+def summary_of(*queries: RecruitQuery) -> RecruitSummary:
     return RUBRIC.summarise(queries, OPTIONS)
 
 
@@ -46,12 +47,12 @@ def summary_of(*queries: ScoredQuery) -> TestRunSummary:
 def test_a_verdict_earns_its_points(word: str, expected: int) -> None:
     (execution,) = judged(word).executions
     assert execution.scores["intent"].points == expected
-    assert (execution.own["intent_verdict"], execution.own["intent_label"]) == (word, "VIEW")
+    assert (execution.intent_verdict, execution.intent_label) == (word, "VIEW")
 
 
 @pytest.mark.parametrize("label", ["ADD", "UPDATE", "DELETE", "VIEW", "MOVE", "CLARIFY", "ERROR", "OTHER"])
 def test_a_label_of_the_table_is_kept(label: str) -> None:
-    assert judged("GOOD", label).executions[0].own["intent_label"] == label
+    assert judged("GOOD", label).executions[0].intent_label == label
 
 
 def test_the_judges_reason_is_the_scores_reason() -> None:
@@ -73,8 +74,8 @@ def test_words_outside_the_tables_are_an_invalid_verdict(answer: dict[str, Any])
     found = answered(Verdict(VerdictStatus.OK, answer))
     (execution,) = found.executions
     assert (execution.scores["intent"].points, execution.scores["intent"].missing) == (None, "invalid")
-    assert (execution.own["intent_verdict"], execution.own["intent_label"]) == (None, None)
-    assert found.own["manual_review_reasons"] == ["intent_invalid"]
+    assert (execution.intent_verdict, execution.intent_label) == (None, None)
+    assert found.manual_review_reasons == ["intent_invalid"]
 
 
 @pytest.mark.parametrize("status", SILENT)
@@ -89,7 +90,7 @@ def test_a_question_without_an_answer_goes_to_manual_review(status: VerdictStatu
     found = answered(Verdict(status))
     row = RUBRIC.query_row(found)
     assert (row["flag_manual_review"], row["manual_review_reasons"]) == (True, [f"intent_{status}"])
-    assert summary_of(found).extra["manual_review"] == 1
+    assert summary_of(found).manual_review == 1
 
 
 def test_every_silence_of_a_query_is_a_reason_to_look() -> None:
@@ -99,7 +100,7 @@ def test_every_silence_of_a_query_is_a_reason_to_look() -> None:
         request(second).key: Verdict(VerdictStatus.FAILED),
     }
     found = RUBRIC.score_query([second, first], OPTIONS, verdicts)
-    assert found.own["manual_review_reasons"] == ["intent_refused", "intent_failed"]
+    assert found.manual_review_reasons == ["intent_refused", "intent_failed"]
     assert found.scores["intent"].missing == found.scores["consistency"].missing == "refused"
 
 
@@ -107,12 +108,12 @@ def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:
     queries = [RUBRIC.score_query([run(query_id=name)], OPTIONS, {}) for name in ("Q-1", "Q-2")]
     summary = summary_of(*queries)
     assert not any(RUBRIC.query_row(found)["flag_manual_review"] for found in queries)
-    assert "2건 중 2건" in summary.extra["notice"]
+    assert "2건 중 2건" in summary.notice
     assert RUBRIC.report("a.csv", queries, summary, OPTIONS).count("no_judge") == 1
 
 
 def test_a_fully_judged_run_has_no_notice() -> None:
-    assert summary_of(judged("GOOD")).extra["notice"] == ""
+    assert summary_of(judged("GOOD")).notice == ""
 
 
 @pytest.mark.parametrize("fields", [{"error": "timeout"}, {"message": ""}, {"status": "에러"}])
@@ -121,7 +122,7 @@ def test_what_did_not_answer_is_failed_by_rule_and_nobody_is_asked(fields: dict[
     assert RUBRIC.requests([execution], OPTIONS) == []
     (found,) = RUBRIC.score_query([execution], OPTIONS, {}).executions
     assert found.scores["intent"].points == 0
-    assert (found.own["intent_verdict"], found.own["intent_label"]) == ("FAILED", "ERROR")
+    assert (found.intent_verdict, found.intent_label) == ("FAILED", "ERROR")
 
 
 def test_one_question_is_asked_per_answer() -> None:

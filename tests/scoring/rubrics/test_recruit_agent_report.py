@@ -8,8 +8,8 @@ from typing import Any
 
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
+from scoring.rubrics.recruit_agent.formulas import RecruitQuery
 from scoring.testruns.executions import Execution, Round
-from scoring.testruns.rubric import ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 EXPECTED = "@check assistantMessageContains=조회; formType=LINK"
@@ -22,14 +22,14 @@ def run(room: int = 1, message: str = "조회합니다", **fields: Any) -> Execu
     return Execution(**{**defaults, "raw_json": json.dumps(raw), **fields})
 
 
-def query(*executions: Execution, status: VerdictStatus = VerdictStatus.OK, **options: str) -> ScoredQuery:
+def query(*executions: Execution, status: VerdictStatus = VerdictStatus.OK, **options: str) -> RecruitQuery:
     answer = {"intent_verdict": "GOOD", "intent_label": "VIEW"} if status is VerdictStatus.OK else {}
     requests = RUBRIC.requests(executions, OPTIONS)
     verdicts = {asked.key: Verdict(status, answer, HOSTILE) for asked in requests}
     return RUBRIC.score_query(executions, RUBRIC.chosen(options), verdicts)
 
 
-def reported(*queries: ScoredQuery, name: str = "plan_agent_sample.csv", **options: str) -> str:
+def reported(*queries: RecruitQuery, name: str = "plan_agent_sample.csv", **options: str) -> str:
     chosen = RUBRIC.chosen(options)
     return RUBRIC.report(name, queries, RUBRIC.summarise(queries, chosen), chosen)
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from scoring.judging.requests import Verdict, Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
+from scoring.rubrics.recruit_agent.formulas import RecruitExecution, RecruitQuery
 from scoring.stats.intervals import mode_ratio
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
-from scoring.testruns.rubric import ScoredExecution, ScoredQuery
 
 OPTIONS = RUBRIC.chosen({})
 
@@ -43,11 +43,11 @@ def judged(executions: list[Execution], *answers: tuple[str, str]) -> Verdicts:
     }
 
 
-def query(*executions: Execution, verdicts: Verdicts | None = None, **options: str) -> ScoredQuery:
+def query(*executions: Execution, verdicts: Verdicts | None = None, **options: str) -> RecruitQuery:
     return RUBRIC.score_query(executions, RUBRIC.chosen(options), verdicts or {})
 
 
-def scored(execution: Execution) -> ScoredExecution:
+def scored(execution: Execution) -> RecruitExecution:
     return query(execution).executions[0]
 
 
@@ -73,14 +73,14 @@ def test_accuracy_checks_are_weighted() -> None:
     ]
     found = scored(run(criteria_json=json.dumps({"schemaVersion": "aqb.v1", "accuracyChecks": checks})))
     assert found.scores["accuracy"].points == 4
-    assert found.own["pass_ratio"] == 0.75
-    assert len(found.own["failed_checks"]) == 1
+    assert found.pass_ratio == 0.75
+    assert len(found.failed_checks) == 1
 
 
 def test_the_same_check_written_twice_counts_once() -> None:
     check = {"path": "assistantMessage", "op": "contains", "value": "없는 말"}
     text = "@check assistantMessageContains=없는 말\n@check assistantMessageContains=안내"
-    assert scored(run(expected_text=text, criteria_json=json.dumps([check]))).own["pass_ratio"] == 0.5
+    assert scored(run(expected_text=text, criteria_json=json.dumps([check]))).pass_ratio == 0.5
 
 
 def test_declared_checks_stand_before_the_check_list() -> None:
@@ -101,7 +101,7 @@ def test_a_failed_execution_has_accuracy_zero(fields: dict[str, Any]) -> None:
 def test_an_empty_answer_is_held_to_its_checks() -> None:
     found = scored(run(raw={"assistantMessage": ""}, expected_text="@check assistantMessageContains=안내"))
     assert found.scores["accuracy"].points == 0
-    assert found.own["failed_checks"] == ['[assistantMessage] 답변에 "안내"의 언급이 없음']
+    assert found.failed_checks == ['[assistantMessage] 답변에 "안내"의 언급이 없음']
 
 
 def test_what_failed_is_counted_as_failed_alone() -> None:
@@ -174,7 +174,7 @@ def entry(**ui_value: Any) -> dict[str, Any]:
 
 
 def signature(*entries: Any, **fields: Any) -> str:
-    return str(scored(run(raw={"dataUIList": list(entries)}, **fields)).own["signature"])
+    return str(scored(run(raw={"dataUIList": list(entries)}, **fields)).signature)
 
 
 SELECT = entry(formType="SELECT", message="고르세요")
@@ -241,7 +241,7 @@ def test_a_tie_does_not_change_the_mode_ratio(values: str, expected: Fraction) -
     assert mode_ratio(list(values)) == expected
 
 
-def repeated(labels: str, screens: str) -> ScoredQuery:
+def repeated(labels: str, screens: str) -> RecruitQuery:
     """One execution per letter; V, U label VIEW, UPDATE; equal letters of `screens` show equal screens."""
     executions = [
         run(f"{room}/1", {"assistantMessage": f"답 {room}", "dataUIList": [entry(formType=screen)]})
@@ -276,19 +276,19 @@ def test_reasons_round_half_away_from_zero() -> None:
 
 def test_one_execution_has_consistency_zero() -> None:
     found = query(run())
-    assert (found.scores["consistency"].points, found.own["ratio_b"]) == (0, None)
+    assert (found.scores["consistency"].points, found.ratio_b) == (0, None)
 
 
 def test_failed_executions_are_alike_by_rule() -> None:
     found = query(run("1/1", error="timeout"), run("2/1", {"assistantMessage": ""}))
-    assert [one.own["intent_label"] for one in found.executions] == ["ERROR", "ERROR"]
+    assert [one.intent_label for one in found.executions] == ["ERROR", "ERROR"]
     assert found.scores["consistency"].points == 5
 
 
 def test_a_missing_label_leaves_consistency_unknown_but_shows_ratio_b() -> None:
     found = query(run("1/1"), run("2/1", {"assistantMessage": "다른 답"}))
     assert (found.scores["consistency"].points, found.scores["consistency"].missing) == (None, "no_judge")
-    assert (found.own["ratio_a"], found.own["ratio_b"]) == (None, 1)
+    assert (found.ratio_a, found.ratio_b) == (None, Fraction(1))
     assert "화면 구성 일치 2/2" in found.scores["consistency"].reason
 
 
@@ -296,23 +296,23 @@ def test_the_total_is_the_seeds_weighted_mean() -> None:
     executions = [passing(3, 4, seconds=9), passing(3, 4, "2/1", seconds=9)]
     found = query(*executions, verdicts=judged(executions[:1], ("PARTIAL", "VIEW")))
     # 20 % of 3, 10 % of 5, 30 % of 4, 20 % of 3, 20 % of 5
-    assert (found.own["weighted_total"], found.own["weight_coverage"]) == (3.9, 1.0)
+    assert (found.weighted_total, found.weight_coverage) == (3.9, 1.0)
 
 
 def test_without_a_judge_the_total_covers_the_rest() -> None:
     found = query(passing(4, 4, seconds=5), passing(4, 4, "2/1", seconds=5))
-    assert (found.own["weighted_total"], found.own["weight_coverage"]) == (5.0, 0.7)
+    assert (found.weighted_total, found.weight_coverage) == (5.0, 0.7)
 
 
 def test_a_failed_execution_needs_no_judge_for_its_total() -> None:
     found = query(passing(4, 4, error="timeout", seconds=None))
-    assert (found.own["weighted_total"], found.own["weight_coverage"]) == (0.0, 1.0)
+    assert (found.weighted_total, found.weight_coverage) == (0.0, 1.0)
 
 
 def test_failures_beside_unjudged_answers_make_no_mean() -> None:
     found = query(run("1/1", error="timeout"), run("2/1"), run("3/1"))
     assert (found.scores["intent"].points, found.scores["intent"].missing) == (None, "no_judge")
-    assert found.own["weight_coverage"] == 0.7
+    assert found.weight_coverage == 0.7
     summary = RUBRIC.summarise([found], OPTIONS)
     assert summary.set["intent"] == {"mean": None, "n": 0}
     assert summary.rounds["1/1"]["intent"] == {"mean": None, "n": 0}
@@ -348,7 +348,7 @@ def test_the_sets_total_comes_from_the_sets_means() -> None:
 def test_rows_fill_exactly_the_declared_columns() -> None:
     found = query(run(), run("2/1"))
     assert list(RUBRIC.query_row(found)) == [column.name for column in RUBRIC.query_columns]
-    assert list(found.executions[0].own) == [column.name for column in RUBRIC.own_columns]
+    assert list(found.executions[0].own_values()) == [column.name for column in RUBRIC.own_columns]
     assert list(found.executions[0].scores) == [metric.name for metric in RUBRIC.metrics if metric.per_execution]
 
 

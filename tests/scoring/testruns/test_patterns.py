@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
@@ -24,18 +25,21 @@ AT_MOST = Bands("at_most", ((5, 5), (8, 4)), beyond=0)
 AT_LEAST = Bands("at_least", ((1, 5), (0.75, 4)), beyond=1)
 
 
-def scored(
-    query_id: str, message: str = "", *, stability: Score | None = None, failed: bool = False
-) -> ScoredExecution:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked(ScoredExecution):
+    failed_checks: list[str]
+
+
+def scored(query_id: str, message: str = "", *, stability: Score | None = None, failed: bool = False) -> Checked:
     results = evaluate(ITEMS, response_of({"assistantMessage": message}))
-    return ScoredExecution(
+    return Checked(
         execution=Execution(query_id, Round(1, 1)),
         failed=failed,
         empty=False,
         latency_s=None,
         latency_class=LatencyClass.SINGLE,
         scores={"stability": stability or Score(5, "")},
-        own={"failed_checks": failed_check_lines(ITEMS, results)},
+        failed_checks=failed_check_lines(ITEMS, results),
     )
 
 
