@@ -9,6 +9,7 @@ from pkgutil import iter_modules
 import scoring.rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
+from scoring.testruns.detection import Layout, Recognition
 from scoring.testruns.rubric import AnyTestRunRubric
 
 MONITORING_RUBRIC = "ola-monitoring"
@@ -41,6 +42,15 @@ def rubric_of(rubric_id: str) -> RowRubric | AnyTestRunRubric:
         return rubrics()[rubric_id]
     except KeyError:
         raise UsageError(f"there is no rubric '{rubric_id}'", fix=f"use one of: {', '.join(rubrics())}") from None
+
+
+def recognitions() -> dict[str, Recognition]:
+    """How a file shows its rubric, by the rubric's id. Chat rows show `MONITORING_RUBRIC`."""
+    of_testruns = {
+        rubric.id: rubric.recognition if not isinstance(rubric, RowRubric) else Recognition()
+        for rubric in rubrics().values()
+    }
+    return of_testruns | {MONITORING_RUBRIC: Recognition(layouts=frozenset({Layout.CHAT}))}
 
 
 def row_rubric(rubric_id: str) -> RowRubric:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,7 +24,6 @@ _AGENT_OF_PREFIX = {
 _ROUND_COLUMN = re.compile(r"[0-9]+차 답변(?: raw)?")
 _LONG_COLUMNS = frozenset({"Query ID", "방/반복", "Raw JSON"})
 _CHAT_COLUMNS = frozenset({"user_input", "llm_response"})
-_GROUND_TRUTH_COLUMNS = frozenset({"ground_truth", "검증 API 결과", "정답 수치"})
 
 
 class Layout(StrEnum):
@@ -44,6 +43,30 @@ class FileFacts:
     file_name: str
     headers: tuple[str, ...]
     has_accuracy_checks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How a file shows that a rubric scores it, the surest sign first: expected results that are accuracy checks,
+    the beginning of its name in lower case, one of the columns, the layout."""
+
+    accuracy_checks: bool = False
+    file_prefixes: tuple[str, ...] = ()
+    columns: frozenset[str] = frozenset()
+    layouts: frozenset[Layout] = frozenset()
+
+    def certainty(self, facts: FileFacts) -> int:
+        """How sure a sign the file shows, from 4 to 1; 0 without any."""
+        layout = layout_of(facts.headers)
+        if layout is Layout.CHAT and layout not in self.layouts:
+            return 0
+        signs = (
+            self.accuracy_checks and facts.has_accuracy_checks,
+            facts.file_name.casefold().startswith(self.file_prefixes),
+            self.columns & set(facts.headers),
+            layout in self.layouts,
+        )
+        return next((len(signs) - place for place, shown in enumerate(signs) if shown), 0)
 
 
 def header_names(cells: Iterable[str]) -> tuple[str, ...]:
@@ -81,7 +104,7 @@ def agent_type_of(
     chosen = agent_type_named(option)
     if option and chosen is None:
         raise UsageError(f"there is no agent type '{option}'", where="--agent-type", fix=_agent_choices())
-    by_name = (agent for prefix, agent in _AGENT_OF_PREFIX.items() if _named(facts, prefix))
+    by_name = (agent for prefix, agent in _AGENT_OF_PREFIX.items() if facts.file_name.casefold().startswith(prefix))
     by_filters = AgentType.APPLICANT_MANAGEMENT if has_expected_filters else None
     return agent_type_named(column) or next(by_name, None) or chosen or by_filters
 
@@ -96,33 +119,28 @@ def unknown_agent_type(file_name: str) -> UsageError:
     )
 
 
-def rubric_of(facts: FileFacts, *, option: str = "", known: Sequence[str]) -> str:
-    """The id of the rubric that scores the file: `--rubric`, else what the file shows.
+def rubric_of(facts: FileFacts, *, option: str = "", known: Mapping[str, Recognition]) -> str:
+    """The id of the rubric that scores the file: `--rubric`, else the one that the file shows most surely.
 
-    `known`: the ids of the catalog, for checking the option and for the error's list.
+    `known`: how a file shows each rubric, by its id.
 
     Raises:
-        UsageError: `--rubric` names no rubric, or the file shows none.
+        UsageError: `--rubric` names no rubric, or the file shows none, or two equally.
     """
     choices = f"choose one with --rubric: {', '.join(known)}"
     if option:
         if option not in known:
             raise UsageError(f"there is no rubric '{option}'", where="--rubric", fix=choices)
         return option
-    layout = layout_of(facts.headers)
-    if layout is Layout.CHAT:
-        return "ola-monitoring"
-    if facts.has_accuracy_checks:
-        return "recruit-agent"
-    if _named(facts, "plan_agent_"):
-        return "plan-agent"
-    if layout is Layout.WIDE or _GROUND_TRUTH_COLUMNS & set(facts.headers):
-        return "aqb-1.2"
-    raise UsageError("nothing tells which rubric scores this file", where=facts.file_name, fix=choices)
-
-
-def _named(facts: FileFacts, prefix: str) -> bool:
-    return facts.file_name.casefold().startswith(prefix)
+    certainties = {rubric: recognition.certainty(facts) for rubric, recognition in known.items()}
+    surest = max(certainties.values())
+    if not surest:
+        raise UsageError("nothing tells which rubric scores this file", where=facts.file_name, fix=choices)
+    shown = [rubric for rubric, certainty in certainties.items() if certainty == surest]
+    if len(shown) > 1:
+        equally = f"more than one rubric scores such files: {', '.join(shown)}"
+        raise UsageError(equally, where=facts.file_name, fix=choices)
+    return shown[0]
 
 
 def _agent_choices() -> str:

@@ -18,6 +18,7 @@ from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact
+from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
 
 Options = Mapping[str, str]
@@ -120,6 +121,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     `queries.parquet`, all of them, in order, filled by `query_row`. `prompts` are what the judge is told, one per
     kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
     rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
+    `recognition` is how a file shows that the rubric scores it.
     `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
     say in Korean what the codes of the data quality and of `manual_review_reasons` mean.
     """
@@ -137,6 +139,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     summarise: Callable[[Sequence[QueryT], Options], SummaryT]
     report: Callable[[str, Sequence[QueryT], SummaryT, Options], str]
     readme: Callable[[], str]
+    recognition: Recognition = field(default_factory=Recognition)
     options: tuple[Option, ...] = ()
     needs_agent_type: bool = False
     prompts: tuple[JudgePrompt, ...] = ()

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from scoring.catalog import rubric_of, rubrics
+from scoring.catalog import recognitions, rubric_of
 from scoring.errors import UsageError
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns import detection
@@ -62,8 +62,7 @@ def plan_of(run: TestRunFile, choices: TestRunChoices, settings_options: Mapping
     Raises:
         UsageError: the file does not tell its rubric or the agent that the rubric must know, or a choice is wrong.
     """
-    known = tuple(rubrics())
-    rubric = rubric_of(detection.rubric_of(run.facts, option=choices.rubric, known=known))
+    rubric = rubric_of(detection.rubric_of(run.facts, option=choices.rubric, known=recognitions()))
     if not isinstance(rubric, TestRunRubric):
         raise UsageError(
             f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"

@@ -10,6 +10,7 @@ from scoring.rubrics.aqb.report import report
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json, query_row
+from scoring.testruns.detection import Layout, Recognition
 from scoring.testruns.rubric import Option, TestRunRubric
 from scoring.testruns.rubric_readme import testrun_rubric_readme
 
@@ -35,6 +36,9 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
             r"[0-9]{1,2}(\.[0-9]{1,2})?",
             "how far a number may be from the ground truth and still count as within tolerance",
         ),
+    ),
+    recognition=Recognition(
+        columns=frozenset({"ground_truth", "검증 API 결과", "정답 수치"}), layouts=frozenset({Layout.WIDE})
     ),
     needs_agent_type=True,
     prompts=PROMPTS,

@@ -9,6 +9,7 @@ from scoring.rubrics.plan_agent.prompt import prompt
 from scoring.rubrics.plan_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.plan_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
+from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
 from scoring.testruns.rubric import Option, TestRunRubric
 from scoring.testruns.rubric_readme import testrun_rubric_readme
@@ -70,6 +71,7 @@ RUBRIC = TestRunRubric(
     summarise=summarise,
     report=report,
     readme=_readme,
+    recognition=Recognition(file_prefixes=("plan_agent_",)),
     options=(
         Option(
             "value_lookup",

@@ -13,6 +13,7 @@ from scoring.rubrics.recruit_agent.prompts import PROMPTS
 from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
+from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
 from scoring.testruns.rubric import Option, TestRunRubric
 from scoring.testruns.rubric_readme import testrun_rubric_readme
@@ -88,6 +89,7 @@ RUBRIC = TestRunRubric(
     summarise=summarise,
     report=report,
     readme=_readme,
+    recognition=Recognition(accuracy_checks=True),
     prompts=PROMPTS,
     speed_bands={
         (LatencyClass.SINGLE, None): thresholds.SPEED_SINGLE_POINTS,

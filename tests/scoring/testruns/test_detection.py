@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from scoring.catalog import recognitions
 from scoring.errors import UsageError
 from scoring.testruns.detection import (
     FileFacts,
     Layout,
+    Recognition,
     agent_type_named,
     agent_type_of,
     header_names,
@@ -20,7 +22,7 @@ from scoring.testruns.executions import AgentType
 LONG = ("Run ID", "Item ID", "Query ID", "질의", "기대결과", "방/반복", "Raw JSON")
 WIDE = ("ID", "질의", "1차 답변", "2차 답변 raw")
 CHAT = ("user_input", "llm_response", "timestamp")
-RUBRICS = ("aqb-1.2", "ola-monitoring", "plan-agent", "recruit-agent")
+RUBRICS = recognitions()
 
 
 def facts(name: str = "결과.csv", headers: tuple[str, ...] = LONG, *, checks: bool = False) -> FileFacts:
@@ -109,6 +111,17 @@ def test_an_option_that_names_no_agent_is_refused() -> None:
 )
 def test_a_file_shows_its_rubric(file: FileFacts, rubric: str) -> None:
     assert rubric_of(file, known=RUBRICS) == rubric
+
+
+def test_rubric_of_asks_for_a_choice_where_two_rubrics_are_shown_equally() -> None:
+    known = {name: Recognition(file_prefixes=("plan_",)) for name in ("one", "two")}
+    with pytest.raises(UsageError, match="one, two"):
+        rubric_of(facts("plan_1.csv"), known=known)
+
+
+def test_rubric_of_takes_a_column_of_a_rubric_above_the_layout_of_another() -> None:
+    known = {"wide": Recognition(layouts=frozenset({Layout.WIDE})), "own": Recognition(columns=frozenset({"내 열"}))}
+    assert rubric_of(facts(headers=(*WIDE, "내 열")), known=known) == "own"
 
 
 def test_the_option_comes_first() -> None:
