@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +86,42 @@ def test_no_text_around_it_lets_a_number_through_whole(before: str, secret: str,
 @given(st.text(alphabet=st.characters(categories=["L", "P", "S", "Zs"])))
 def test_a_text_without_digits_and_at_signs_stays(text: str) -> None:
     assert masked(text) == text or "@" in text or "＠" in text
+
+
+LONG_RUNS = [
+    *(
+        "-",
+        "1-",
+        "a.",
+        "a@",
+        "@",
+        "1",
+        "0 ",
+        "01",
+        "010-",
+        "a-1",
+        "+8",
+        "계좌 ",
+        "계좌1",
+        "190-",
+        "a.b@c.",
+        "1.",
+        "x@y.",
+    ),
+    *("9", "4111 ", "90010", "%+", "０", "–1", "\u200b1", "m1"),
+]
+
+
+@pytest.mark.parametrize("run", LONG_RUNS)
+def test_masking_takes_time_in_proportion_to_the_length(run: str) -> None:
+    def seconds(characters: int) -> float:
+        text = "1" + (run * characters)[:characters]
+        began = time.process_time()
+        masked(text)
+        return time.process_time() - began
+
+    seconds(1_000)
+    assert seconds(300_000) < 40 * max(seconds(30_000), 0.001)  # a hundred times as long, were it quadratic
 
 
 @pytest.mark.parametrize("char", ["\u200b", "\u202e", "\u2066", "\u3164", "\U000e0041", "\ufe00", "\U000e0100", "\x00"])
