@@ -27,7 +27,7 @@ _COUNTRY = r"(?:\+?82[ -]?\(?0?\)?[ -]?|0)"
 _AREA = "(?:1[016-9]|2|3[1-3]|4[1-4]|5[1-5]|6[1-4]|70|50[2-8]?)"  # mobile, landline, internet and personal numbers
 _BANK = "(?:계좌|은행|뱅크|농협|신협|수협|새마을금고|우체국)"
 _DAY = "(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-[0-3][0-9]"
-# Linear in the length of a text: a kind of any length begins only where a run of its signs does, the others are bounded.
+# Linear in the length: a kind of any length begins only where a run of its signs does, the others are bounded.
 _PERSONAL = re.compile(
     rf"""
       (?<![a-z0-9._%+-])(?P<mail>[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+)
