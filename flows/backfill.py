@@ -33,7 +33,6 @@ from tasks.chat.sources import ChatRowFiles, open_source
 from tasks.config.settings import Settings
 from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.locks import exclusive
 
 _log = logging.getLogger(__name__)
 
@@ -131,7 +130,7 @@ def backfill(
     """
     settings = settings_of_flow(settings)
     # One backfill at a time; the folder holds the rows that were read for several days at once.
-    with exclusive(open_warehouse(settings.warehouse, settings), settings.state_url, BACKFILL) as folder:
+    with open_warehouse(settings.warehouse, settings).staging(BACKFILL) as folder:
         plan = backfill_plan(settings, first, last, today(settings.time_zone))
         chosen = plan.to_score(force=force)
         for planned in plan.days:

@@ -43,7 +43,6 @@ from tasks.testruns.scoring import TestRunChoices, TestRunPlan, plan_of, score_t
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.locks import exclusive
 
 _HASH_DIGITS = 8
 
@@ -169,7 +168,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
     settings = settings_of_flow(settings)
     day = day or today(settings.time_zone)
     warehouse = open_warehouse(settings.warehouse, settings)
-    with closing(RunLedger(settings.state_url)) as ledger, exclusive(warehouse, settings.state_url, "test-runs"):
+    with closing(RunLedger(settings.state_url)) as ledger, warehouse.staging("test-runs"):
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )
@@ -182,7 +181,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
             else:
                 failures.append(result)
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
-            publish_runs(warehouse, ledger, settings.state_url, one)
+            publish_runs(warehouse, ledger, one)
         unreported = ledger.unreported(
             TEST_RUN, day - STILL_NEWS
         )  # with those of a run that died before it told of them

@@ -6,7 +6,7 @@ look is changed last: killed at any moment, the same command finishes the work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -17,18 +17,15 @@ import pyarrow as pa
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
 from scoring.chat.row_ids import TEXTS
-from scoring.errors import StorageError
 from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import EXCLUDED, SCORES
 from tasks.config.settings import Settings
-from tasks.files.atomic import unfinished_files, write_text
+from tasks.files.atomic import remove_unfinished, write_text
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.build import FIRST_PAGE
 from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse, open_warehouse
-from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.locks import exclusive
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
@@ -56,7 +53,7 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
         found[f"{SCORES}: texts"] += texts
         if dry_run:
             continue
-        with exclusive(warehouse, settings.state_url, f"monitoring-{day}"):
+        with warehouse.staging(f"monitoring-{day}"):
             for page in pages:
                 page.unlink(missing_ok=True)
             _clear(warehouse, day, SCORES, rubric.scores_schema, pl.lit(value=True), TEXTS)
@@ -69,7 +66,10 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
     with closing(VerdictStore(settings.state_url)) as verdicts, closing(Outbox(settings.state_url)) as outbox:
         found["verdicts"] += verdicts.forget(oldest, dry_run=dry_run)
         found["alert messages"] += outbox.forget_before(oldest, dry_run=dry_run)
-    return found | {"leftovers of killed runs": _remove_leftovers(settings, warehouse, now, dry_run=dry_run)}
+    died_before = now - _LEFTOVER_AFTER
+    unfinished = remove_unfinished(Path(settings.reports), died_before, dry_run=dry_run)
+    leftovers = unfinished + warehouse.remove_leftovers(died_before, dry_run=dry_run)
+    return found | {"leftovers of killed runs": leftovers}
 
 
 def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) -> dict[str, int]:
@@ -88,7 +88,7 @@ def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) 
     with closing(Outbox(settings.state_url)) as outbox:
         for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
             # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
-            with nullcontext() if dry_run else exclusive(warehouse, settings.state_url, f"monitoring-{day}"):
+            with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
                 row_ids = _row_ids(warehouse, day, mine)
                 found[f"{SCORES}: rows"] += len(row_ids)
                 found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))
@@ -176,36 +176,3 @@ def _without_question(line: str, row_ids: Sequence[str]) -> str:
         return line
     cells = line.removesuffix(" |\n").split(" | ")  # a bar within a cell is escaped
     return " | ".join([*cells[:-1], ERASED_CELL]) + " |\n"
-
-
-def _remove_leftovers(settings: Settings, warehouse: Warehouse, now: datetime, *, dry_run: bool) -> int:
-    """Unfinished files and staging folders of runs that died a day ago or earlier; BigQuery removes its own."""
-    old = (now - _LEFTOVER_AFTER).timestamp()
-    files = [path for path in _unfinished(settings, warehouse) if path.stat().st_mtime < old]
-    folders = [path for path in _staged(warehouse) if path.stat().st_mtime < old]
-    if dry_run:
-        return len(files) + len(folders)
-    for path in files:
-        path.unlink(missing_ok=True)
-    return len(files) + sum(_remove_staged(warehouse, folder.name) for folder in folders)
-
-
-def _unfinished(settings: Settings, warehouse: Warehouse) -> Iterator[Path]:
-    yield from unfinished_files(Path(settings.reports))
-    if isinstance(warehouse, FolderWarehouse):
-        yield from unfinished_files(warehouse.folder)
-
-
-def _staged(warehouse: Warehouse) -> list[Path]:
-    if not isinstance(warehouse, FolderWarehouse):
-        return []
-    return [path for path in (warehouse.folder / ".staging").glob("*/") if path.is_dir()]
-
-
-def _remove_staged(warehouse: Warehouse, name: str) -> int:
-    """Entering a staging area removes what a killed run has left there; a run that works keeps its own."""
-    try:
-        with warehouse.staging(name):
-            return 1
-    except StorageError:
-        return 0

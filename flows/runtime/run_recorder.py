@@ -18,7 +18,6 @@ from scoring.errors import AqbError
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
 from tasks.warehouse import Warehouse
-from tasks.warehouse.locks import serialized
 from tasks.warehouse.tables import RUNS
 
 _LOG = logging.getLogger(__name__)
@@ -126,12 +125,12 @@ def reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if isinstance(error, AqbError) else f"{type(error).__name__}: see the log"
 
 
-def publish_runs(warehouse: Warehouse, ledger: RunLedger, state_url: str, day: date, ending: Run | None = None) -> None:
+def publish_runs(warehouse: Warehouse, ledger: RunLedger, day: date, ending: Run | None = None) -> None:
     """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be, unless they stand there.
 
     Read and written by one run at a time: the table is never older than what an earlier writer has put there.
     """
-    with serialized(warehouse, state_url, RUNS):
+    with warehouse.lock(RUNS):
         runs, published = ledger.frame_of_day(day, ending), warehouse.read(RUNS, [day])
         told_apart = runs.select("run_id", "outcome").rows()
         known = [] if published is None else published.select("run_id", "outcome").collect().rows()

@@ -33,7 +33,6 @@ from tasks.reports.chat_folder import write_day_report
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import Warehouse, open_warehouse
-from tasks.warehouse.locks import exclusive, serialized
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def write(
     `most` are the scored rows by tenant that the day may have then; None where it may shrink.
     """
     tables, outcome = scored.write(erased_sessions(state_url), most), scored.outcome
-    with serialized(warehouse, state_url, "monitoring-alerts"):
+    with warehouse.lock("monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
         recompute_later_alerts(warehouse, day, outcome.rubric)
     return tables, facts
@@ -121,7 +120,7 @@ def score_day(
     warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
     with (
         closing(RunLedger(settings.state_url)) as ledger,
-        exclusive(warehouse, settings.state_url, f"monitoring-{day}") as staging,
+        warehouse.staging(f"monitoring-{day}") as staging,
         recorded_run(
             ledger,
             settings.state_url,
@@ -156,7 +155,7 @@ def score_day(
             **vars(outcome.counts),
         )
         # The ledger comes last: a day that it calls completed is looked at no more, so nothing may be left to do.
-        publish_runs(warehouse, ledger, settings.state_url, day, ending)
+        publish_runs(warehouse, ledger, day, ending)
     return DayOutcome(
         ending.run_id,
         day,

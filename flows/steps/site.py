@@ -13,7 +13,6 @@ from tasks.alerts.day_digest import Reports
 from tasks.config.settings import Settings
 from tasks.reports.site.build import build_pages
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.locks import serialized
 
 _LONGEST_BUILD_S = 900.0
 
@@ -34,8 +33,8 @@ def build_site(settings: Settings) -> Path:
         StorageError: the folder cannot be written.
     """
     warehouse = open_warehouse(settings.warehouse, settings)
-    # Whoever reads the tables later writes the pages later.
-    with serialized(warehouse, settings.state_url, "site", _LONGEST_BUILD_S):
+    # A build that reads the tables later must write the pages later.
+    with warehouse.lock("site", _LONGEST_BUILD_S):
         built = build_pages(warehouse, Path(settings.reports), settings.time_zone)
     _link(settings, built.path, "report-site", "품질 현황")
     if built.last_day_page:

@@ -7,6 +7,7 @@ import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
@@ -106,9 +107,16 @@ def parquet_into(file: IO[bytes], schema: pa.Schema, frames: Iterable[pl.DataFra
     return rows
 
 
-def unfinished_files(folder: Path) -> Iterator[Path]:
-    """What writers at work, or killed ones, have in a folder and below it."""
-    yield from folder.rglob(f".*{_UNFINISHED}")
+def remove_unfinished(folder: Path, before: datetime, *, dry_run: bool) -> int:
+    """Removes what writers that were killed before a moment left in a folder and below it; returns how many files.
+
+    With `dry_run` they are counted only.
+    """
+    files = [path for path in folder.rglob(f".*{_UNFINISHED}") if path.stat().st_mtime < before.timestamp()]
+    if not dry_run:
+        for path in files:
+            path.unlink(missing_ok=True)
+    return len(files)
 
 
 def empty_frame(schema: pa.Schema) -> pl.DataFrame:

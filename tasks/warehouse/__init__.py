@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,7 +61,28 @@ class Warehouse(Protocol):
         ...
 
     def staging(self, name: str) -> AbstractContextManager[Path]:
-        """An empty folder for one run at a time, removed at the end; locked against a second run on this machine."""
+        """An empty folder of this machine for one run of that name at a time, removed at the end.
+
+        No other run of that name works meanwhile, on any machine that shares the warehouse.
+
+        Raises:
+            StorageError: another run of that name is still working, or the folder cannot be written.
+        """
+        ...
+
+    def lock(self, name: str, wait_s: float | None = None) -> AbstractContextManager[None]:
+        """Holds a name for a few moments; others on any machine wait for it, at most about `wait_s` where given.
+
+        The lock of a process that dies is released.
+
+        Raises:
+            StorageError: its holder does not come to an end, or it cannot be written.
+        """
+        ...
+
+    def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
+        """Removes what runs that died before a moment left behind and nothing else removes; returns how many files
+        and folders. With `dry_run` they are counted only."""
         ...
 
 

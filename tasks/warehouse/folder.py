@@ -7,7 +7,7 @@ import fnmatch
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date
+from datetime import date, datetime
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.errors import StorageError
-from tasks.files.atomic import write_parquet
+from tasks.files.atomic import remove_unfinished, write_parquet
 from tasks.warehouse.shape import shaped
 
 _STAGING = ".staging"
@@ -50,7 +50,7 @@ class FolderWarehouse:
         path = self.path(table, day)
         if only is None:
             return write_parquet(path, schema, frames)
-        with self.turn(f"{table}-{day}"):
+        with self.lock(f"{table}-{day}"):
             before, after = _others(path, day, schema, only)
             return write_parquet(path, schema, chain(before, frames, after))
 
@@ -99,8 +99,8 @@ class FolderWarehouse:
         return self.folder / table / f"{day.isoformat()}.parquet"
 
     @contextmanager
-    def turn(self, name: str) -> Iterator[None]:
-        """One at a time; the others wait."""
+    def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
+        """Holds the kernel's lock on a file; others wait for its owner, who cannot outlive it, however long."""
         lock_path = self.folder / _STAGING / f"{name}.lock"
         try:
             lock_path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,6 +142,21 @@ class FolderWarehouse:
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
+        """Removes unfinished files and staging folders of killed runs; a run that works keeps its own."""
+        staged = (path for path in (self.folder / _STAGING).glob("*/") if path.is_dir())
+        folders = [path.name for path in staged if path.stat().st_mtime < before.timestamp()]
+        removed = sum(dry_run or self._remove_staged(name) for name in folders)
+        return remove_unfinished(self.folder, before, dry_run=dry_run) + removed
+
+    def _remove_staged(self, name: str) -> bool:
+        """Entering a staging folder removes what a killed run has left there."""
+        try:
+            with self.staging(name):
+                return True
+        except StorageError:
+            return False
 
 
 def _refuse_damaged(path: Path, day: date) -> None:

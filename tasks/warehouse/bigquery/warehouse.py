@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import date
+from contextlib import closing, contextmanager, suppress
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -29,6 +29,7 @@ from polars.io.plugins import register_io_source
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
 from tasks.files.atomic import parquet_into
+from tasks.state.leases import Leases
 from tasks.warehouse.bigquery.client import (
     REQUEST_TIMEOUT_S,
     QueryParameter,
@@ -175,9 +176,21 @@ class BigQueryWarehouse:
         job = self._query(sql, [], "days", source)
         return [day for page in result_pages(job, self._settings, str(source)) for day in page.column(0).to_pylist()]
 
-    def staging(self, name: str) -> AbstractContextManager[Path]:
-        """A folder of this machine (`bigquery.scratch`); whoever needs to be alone everywhere holds a lease besides."""
-        return FolderWarehouse(self._scratch).staging(name)
+    @contextmanager
+    def staging(self, name: str) -> Iterator[Path]:
+        """A folder of this machine (`bigquery.scratch`), with a lease in the state database."""
+        with self.lock(name), FolderWarehouse(self._scratch).staging(name) as folder:
+            yield folder
+
+    @contextmanager
+    def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
+        """Holds a lease in the state database; waits by default as long as the lease of a dead holder lasts."""
+        with closing(Leases(self._settings.state_url)) as leases, leases.held(name, wait_s):
+            yield
+
+    def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
+        """None: tables of killed runs expire, and the next run of their name empties a staging folder."""
+        return 0
 
     def table(self, name: str) -> TableName:
         """The full name of one of our tables."""

@@ -171,7 +171,7 @@ def test_a_run_whose_source_is_gone_fails_and_says_so(service: Service) -> None:
 
 def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_warning(service: Service) -> None:
     warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
-    with warehouse.turn("monitoring-alerts"):  # the run waits here, in the middle of its day
+    with warehouse.lock("monitoring-alerts"):  # the run waits here, in the middle of its day
         run_id = service.new_run("backfill", first=str(DAY), last=str(DAY), force=True)
         service.wait_for_step(run_id, f"write {DAY}")
         service.client.set_flow_run_state(run_id, Cancelling())

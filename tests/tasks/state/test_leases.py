@@ -1,4 +1,4 @@
-"""Names that one owner at a time holds: in a state database, and as file locks of a folder warehouse."""
+"""Names that one owner at a time holds in a state database, for a warehouse that is elsewhere."""
 
 from __future__ import annotations
 
@@ -6,25 +6,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from scoring.errors import StorageError
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.settings import Settings
 from tasks.state.leases import Leases
-from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.locks import exclusive, serialized
+from tasks.warehouse import open_warehouse
 
 SHORT_S = 1.0
-
-
-class ElsewhereWarehouse(FolderWarehouse):
-    """A warehouse whose staging folders lie on this machine and whose tables do not, as BigQuery's."""
-
-    @contextmanager
-    def staging(self, name: str) -> Iterator[Path]:
-        yield self.folder / name
 
 
 @pytest.fixture
@@ -112,22 +104,13 @@ def test_of_many_that_want_a_name_at_once_each_gets_it_once_alone(state_url: str
     assert (most[0], sorted(order)) == (1, list(range(6)))
 
 
-def test_a_warehouse_elsewhere_is_worked_on_alone_by_lease(state_url: str, tmp_path: Path) -> None:
-    warehouse = ElsewhereWarehouse(tmp_path)
-    leases = Leases(state_url)
-    with exclusive(warehouse, state_url, "monitoring-2026-02-13") as folder:
-        assert folder == tmp_path / "monitoring-2026-02-13"
-    assert leases.alive(["monitoring-2026-02-13"]) == set()
+def test_lock_of_a_dataset_is_a_lease_of_the_state_database(state_url: str, tmp_path: Path) -> None:
+    settings = Settings(state_url=state_url, bigquery=BigQuerySettings(scratch=str(tmp_path)))
+    warehouse, leases = open_warehouse("bigquery://team/aqb", settings), Leases(state_url)
+    with warehouse.staging("day") as folder, warehouse.lock("alerts"):
+        assert folder == tmp_path / ".staging" / "day"
+        assert leases.alive(["day", "alerts"]) == {"day", "alerts"}
+        with pytest.raises(StorageError, match="another run"), warehouse.lock("day", wait_s=0):
+            pass
+    assert leases.alive(["day", "alerts"]) == set()
     leases.close()
-
-
-def test_a_folder_needs_no_lease(tmp_path: Path) -> None:
-    warehouse = FolderWarehouse(tmp_path)
-    nowhere = "sqlite:////nowhere/state.db"
-    with (
-        exclusive(warehouse, nowhere, "day"),
-        serialized(warehouse, nowhere, "alerts"),
-        pytest.raises(StorageError, match="another run"),
-        exclusive(warehouse, nowhere, "day"),
-    ):
-        pass
