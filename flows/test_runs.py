@@ -29,7 +29,7 @@ from flows.steps.site import site_after
 from scoring.errors import AqbError, InputError
 from tasks.config.settings import Settings
 from tasks.files.discovery import FileIdentity
-from tasks.files.folder_names import safe_name
+from tasks.files.report_paths import ReportPaths
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judged, ask
 from tasks.judge.questions import Question
@@ -43,8 +43,6 @@ from tasks.testruns.scoring import TestRunChoices, TestRunPlan, plan_of, score_t
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse import open_warehouse
-
-_HASH_DIGITS = 8
 
 
 @dataclass(frozen=True)
@@ -114,16 +112,12 @@ def score_file(
     """Scores one file into its report folder and the warehouse."""
     path = Path(identity.name)
     scored = score_testrun(_plan(identity, settings), judged.verdicts if judged else {})
-    folder = _report_folder(settings, identity.name, identity.sha256)
+    folder = ReportPaths(Path(settings.reports)).testrun_folder(identity.name, identity.sha256)
     warehouse = open_warehouse(settings.warehouse, settings)
     untrusted = untrusted_metrics(warehouse, scored.plan.rubric.id)
     summary = write_testrun_folder(folder, scored, path, judged, untrusted)
     write_testrun(warehouse, day, scored, judged)
     return WrittenTestRun(name, folder, summary)
-
-
-def _report_folder(settings: Settings, name: str, sha256: str) -> Path:
-    return Path(settings.reports) / "test-runs" / f"{safe_name(Path(name).stem)}-{sha256[:_HASH_DIGITS]}"
 
 
 def _plan(identity: FileIdentity, settings: Settings) -> TestRunPlan:
@@ -204,7 +198,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
 
 def _tell(settings: Settings, run: Run) -> tuple[str, ...]:
     (read,) = run.inputs
-    folder = _report_folder(settings, read["name"], read["sha256"])
+    folder = ReportPaths(Path(settings.reports)).testrun_folder(read["name"], read["sha256"])
     return notify_testrun(settings, folder, run.run_id) if folder.is_dir() else ()
 
 

@@ -21,8 +21,8 @@ from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import EXCLUDED, SCORES
 from tasks.config.settings import Settings
 from tasks.files.atomic import remove_unfinished, write_text
+from tasks.files.report_paths import ReportPaths
 from tasks.judge.verdict_store import VerdictStore
-from tasks.reports.site.build import FIRST_PAGE
 from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse, open_warehouse
@@ -144,27 +144,23 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def _pages_of(settings: Settings, day: date) -> list[Path]:
     """What quotes questions of a day, as it is for people."""
-    reports = Path(settings.reports)
-    return [page for page in (_report(settings, day), reports / "monitoring" / f"{day}.html") if page.exists()]
-
-
-def _report(settings: Settings, day: date) -> Path:
-    return Path(settings.reports) / f"monitoring-{day}.md"
+    reports = ReportPaths(Path(settings.reports))
+    return [page for page in (reports.day_report(day), reports.day_page(day)) if page.exists()]
 
 
 def _forget_in_reports(settings: Settings, day: date, row_ids: Sequence[str], *, dry_run: bool) -> int:
     """Empties the last cell, the question, of the rows' lines in the report; pages of the site are made anew by the
     next run, or by `aqb report`. The first page quotes rows of the last day."""
     touched = 0
-    first_page = Path(settings.reports) / FIRST_PAGE
-    for page in (*_pages_of(settings, day), *([first_page] if first_page.exists() else [])):
+    reports = ReportPaths(Path(settings.reports))
+    for page in (*_pages_of(settings, day), *([reports.first_page] if reports.first_page.exists() else [])):
         text = page.read_text(encoding="utf-8")
         if not any(row_id in text for row_id in row_ids):
             continue
         touched += 1
         if dry_run:
             continue
-        if page == _report(settings, day):
+        if page == reports.day_report(day):
             write_text(page, "".join(_without_question(line, row_ids) for line in text.splitlines(keepends=True)))
         else:
             page.unlink(missing_ok=True)

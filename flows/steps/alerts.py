@@ -30,13 +30,14 @@ from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.day_digest import INCIDENT_DAYS, DayDigest, Reports, day_digest
+from tasks.alerts.day_digest import INCIDENT_DAYS, DayDigest, day_digest
 from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import NEVER_TRIED, Outbox, OutboxMessage
 from tasks.alerts.slack.mentions import with_mention
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_alerts
 from tasks.config.settings import Settings
+from tasks.files.report_paths import ReportPaths
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.warehouse import open_warehouse
@@ -235,9 +236,9 @@ def digest_of(settings: Settings, day: date) -> DayDigest:
     )
 
 
-def reports_of(settings: Settings) -> Reports:
+def reports_of(settings: Settings) -> ReportPaths:
     """Where reports are, for the machine and for people."""
-    return Reports(Path(settings.reports), settings.alerts.reports_url)
+    return ReportPaths(Path(settings.reports), settings.alerts.reports_url)
 
 
 def announce(settings: Settings, sayings: Sequence[PendingNotification]) -> DeliveryReport:

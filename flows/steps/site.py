@@ -9,8 +9,8 @@ from prefect.artifacts import create_link_artifact
 from prefect.client.schemas.objects import State
 
 from flows.runtime.task_policy import step
-from tasks.alerts.day_digest import Reports
 from tasks.config.settings import Settings
+from tasks.files.report_paths import ReportPaths
 from tasks.reports.site.build import build_pages
 from tasks.warehouse import open_warehouse
 
@@ -53,5 +53,5 @@ def site_after(settings: Settings) -> SiteOutcome:
 
 def _link(settings: Settings, page: Path, key: str, text: str) -> None:
     """Where people find a page: at the served address, else on this machine."""
-    served = Reports(Path(settings.reports), settings.alerts.reports_url).address(page)
+    served = ReportPaths(Path(settings.reports), settings.alerts.reports_url).address(page)
     create_link_artifact(key=key, link=served or page.resolve().as_uri(), link_text=text)

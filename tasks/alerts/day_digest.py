@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import polars as pl
 
@@ -20,6 +18,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
 from tasks.chat.tables import KPIS, read_alerts, read_examples
+from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse
 
@@ -40,21 +39,9 @@ class DayDigest:
         return day_messages(route, self.day, self.incidents, replace(self.context, told=told))
 
 
-@dataclass(frozen=True)
-class Reports:
-    """The folder of the reports, and the address where it is served; empty where it is not."""
-
-    folder: Path
-    url: str
-
-    def address(self, path: Path) -> str:
-        """Where people open a report; empty where reports are not served."""
-        if not self.url:
-            return ""
-        return f"{self.url.rstrip('/')}/{quote(path.relative_to(self.folder).as_posix())}"
-
-
-def day_digest(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: Reports) -> DayDigest:
+def day_digest(
+    warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: ReportPaths
+) -> DayDigest:
     """What there is to tell of a scored day. `runs` are those of the day, the latest last.
 
     Raises:
@@ -65,8 +52,8 @@ def day_digest(warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequenc
     found = incidents(day, facts[day], facts, rubric)
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
-    page = reports.folder / "monitoring" / f"{day}.html"
-    report = page if page.exists() else reports.folder / f"monitoring-{day}.md"
+    page = reports.day_page(day)
+    report = page if page.exists() else reports.day_report(day)
     context = DayContext(
         rubric,
         run.run_id if run else "",

@@ -20,6 +20,7 @@ from tasks.chat.local_engine import ScoredRows
 from tasks.chat.queries import findings_in, findings_of_day
 from tasks.chat.sources import FileIdentity
 from tasks.files.atomic import write_parquet, write_text
+from tasks.files.report_paths import ReportPaths
 from tasks.reports.markdown.monitoring import MonitoringReport, monitoring_report
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED_SCHEMA
@@ -110,9 +111,9 @@ class DayReport:
 def write_day_report(
     warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, folder: Path, title: str
 ) -> DayReport:
-    """Writes the report of a written day to `<folder>/monitoring-<day>.md`."""
+    """Writes the report of a written day below `folder`."""
     findings = findings_of_day(warehouse, day)
     report = monitoring_report(outcome, title, tables, findings)
-    path = folder / f"monitoring-{day}.md"
+    path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)

@@ -17,6 +17,7 @@ from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
 from tasks.files.atomic import write_text
+from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths
 from tasks.reports.site.charts import Link
 from tasks.reports.site.day_page import alert_examples, day_page
 from tasks.reports.site.overview import overview
@@ -27,8 +28,6 @@ from tasks.reports.site.worst_rows import day_rows
 from tasks.warehouse import Warehouse
 
 SPAN_DAYS = 60
-FIRST_PAGE = "index.html"
-RUNS_FOLDER = "test-runs"
 _FILES = {"report.md": "보고서(Markdown)", "scores.xlsx": "점수 워크북(Excel)"}
 
 
@@ -73,22 +72,17 @@ def _pages(
     for run in runs:
         files = _files(folder, run)
         yield (
-            f"{RUNS_FOLDER}/{run.page}",
+            f"{TESTRUNS}/{run.page}",
             testrun_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files),
         )
-    yield f"{RUNS_FOLDER}/{FIRST_PAGE}", testruns_index(runs)
+    yield f"{TESTRUNS}/{FIRST_PAGE}", testruns_index(runs)
     yield FIRST_PAGE, overview(rubric, days, intervals, rows, runs)
 
 
 def _files(folder: Path, run: PublishedTestRun) -> list[Link]:
     """The files of the run's report folder, where that lies beside its page."""
-    found = sorted((folder / RUNS_FOLDER).glob(f"*-{run.folder}"))
-    return [
-        Link(title, quote(f"{place.name}/{name}"))
-        for place in found[:1]
-        for name, title in _FILES.items()
-        if (place / name).is_file()
-    ]
+    place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
+    return [Link(title, quote(f"{place.name}/{name}")) for name, title in _FILES.items() if (place / name).is_file()]
 
 
 def _write_changed(path: Path, text: str) -> bool:

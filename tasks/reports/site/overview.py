@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
+from tasks.files.report_paths import TESTRUNS
 from tasks.reports.site.charts import Cell, Link, Table
 from tasks.reports.site.day_page import ShownAlert, failure_table, shown_alerts, tenant_table
 from tasks.reports.site.kpis import Kpi, interval_chart, kpis_of
@@ -39,7 +40,7 @@ def overview(
     runs: Sequence[PublishedTestRun],
 ) -> str:
     """The first page; `mean_intervals` belong to `days`, `last_rows` to the last of them."""
-    listed = testrun_list(runs[:_RUNS], "test-runs/")
+    listed = testrun_list(runs[:_RUNS], f"{TESTRUNS}/")
     if not days or last_rows is None:
         return page("no_days.html", root="", section="overview", title="품질 현황", runs=listed, run_count=len(runs))
     by_day = [

@@ -13,6 +13,7 @@ import pyarrow as pa
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, KPIS
+from tasks.files.report_paths import day_page_name
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, RUNS
 
@@ -44,7 +45,7 @@ class ScoredDay:
     @property
     def page(self) -> str:
         """Its page, seen from the first page."""
-        return f"monitoring/{self.day}.html"
+        return day_page_name(self.day)
 
 
 def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[ScoredDay]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import PurePath
 from typing import Any
 
 import polars as pl
@@ -15,11 +13,11 @@ import pyarrow as pa
 
 from scoring.catalog import rubrics
 from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
+from tasks.files.report_paths import testrun_page_name
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
 
-_HASH_DIGITS = 8
 Row = Mapping[str, Any]
 
 
@@ -44,13 +42,7 @@ class PublishedTestRun:
     @property
     def page(self) -> str:
         """Its page in the folder of test runs."""
-        stem = re.sub(r"[^0-9A-Za-z가-힣_-]+", "_", PurePath(self.name).stem).strip("_")[:60]
-        return f"{stem or 'run'}-{self.sha256[:_HASH_DIGITS]}-{self.rubric_id}.html"
-
-    @property
-    def folder(self) -> str:
-        """What the name of its report folder ends with."""
-        return self.sha256[:_HASH_DIGITS]
+        return testrun_page_name(self.name, self.sha256, self.rubric_id)
 
     @property
     def titles(self) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from tasks.files.report_paths import ReportPaths
 from tasks.reports.site.testrun_tables import executions_of, read_testruns
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
@@ -130,7 +131,7 @@ def test_report_and_workbook_are_linked_where_they_lie_beside_the_page(warehouse
     (run,) = read_testruns(warehouse, 60)
     build(warehouse, site)
     assert "점수 워크북" not in testrun_page(site, "plan").text
-    folder = site / "test-runs" / f"plan 이름-{run.folder}"
+    folder = ReportPaths(site).testrun_folder(run.name, run.sha256)
     folder.mkdir()
     (folder / "scores.xlsx").touch()
     build(warehouse, site)

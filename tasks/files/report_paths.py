@@ -1,0 +1,61 @@
+"""Where the reports lie: one place for those who write, link, correct and delete them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path, PurePath
+from urllib.parse import quote
+
+from tasks.files.folder_names import safe_name
+
+FIRST_PAGE = "index.html"
+TESTRUNS = "test-runs"
+_HASH_DIGITS = 8
+_NOT_IN_PAGE_NAMES = re.compile(r"[^0-9A-Za-z가-힣_-]+")
+
+
+@dataclass(frozen=True)
+class ReportPaths:
+    """The folder of the reports, and the address where it is served; '' where it is not."""
+
+    folder: Path
+    url: str = ""
+
+    @property
+    def first_page(self) -> Path:
+        """The page that leads to all others."""
+        return self.folder / FIRST_PAGE
+
+    def day_report(self, day: date) -> Path:
+        """The Markdown report of a day."""
+        return self.folder / f"monitoring-{day}.md"
+
+    def day_page(self, day: date) -> Path:
+        """The page of a day."""
+        return self.folder / day_page_name(day)
+
+    def testrun_folder(self, input_name: str, sha256: str) -> Path:
+        """The folder of a scored test run: report, tables, workbook."""
+        return self.folder / TESTRUNS / f"{safe_name(PurePath(input_name).stem)}-{sha256[:_HASH_DIGITS]}"
+
+    def address(self, path: Path) -> str:
+        """Where people open a report; '' where reports are not served."""
+        if not self.url:
+            return ""
+        return f"{self.url.rstrip('/')}/{quote(path.relative_to(self.folder).as_posix())}"
+
+
+def day_page_name(day: date) -> str:
+    """The page of a day, seen from the first page."""
+    return f"monitoring/{day}.html"
+
+
+def testrun_page_name(input_name: str, sha256: str, rubric: str) -> str:
+    """The page of a test run in the folder `TESTRUNS`.
+
+    It allows fewer signs than the report folder's name: links that were sent keep leading to it.
+    """
+    stem = _NOT_IN_PAGE_NAMES.sub("_", PurePath(input_name).stem).strip("_")[:60]
+    return f"{stem or 'run'}-{sha256[:_HASH_DIGITS]}-{rubric}.html"
