@@ -1,1 +1,22 @@
-"""Pure scoring: tables and values in, tables and values out. No files, network, clock or environment."""
+"""Pure scoring: tables and values in, tables and values out. No files, network, clock or environment.
+
+`from scoring import score`: scores the chat rows of a pandas, Polars or Arrow table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scoring.score_frames import score
+
+__all__ = ["score"]
+
+
+def __getattr__(name: str) -> Any:
+    # On demand: whoever imports one module of `scoring` need not wait for all of them.
+    if name in __all__:
+        from scoring import score_frames
+
+        return getattr(score_frames, name)
+    raise AttributeError(f"module 'scoring' has no attribute {name!r}")

@@ -4,6 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+
+from scoring.rules.arrow_types import field
+
+REJECTED_SCHEMA = pa.schema(
+    [
+        field("score_date", pa.date32(), "이 행을 읽으려던 실행의 날"),
+        field("file", pa.string(), "파일"),
+        field("line", pa.int64(), "줄(Parquet는 행 번호)"),
+        field("column", pa.string(), "문제가 된 열. 행 전체가 문제면 NULL"),
+        field("code", pa.string(), "거부한 까닭의 코드"),
+        field("reason", pa.string(), "거부한 까닭"),
+        field("rubric", pa.string(), "루브릭 id"),
+    ]
+)
+
 
 @dataclass(frozen=True)
 class Reject:

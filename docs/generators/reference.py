@@ -12,12 +12,13 @@ from typer.main import get_command
 
 from flows.cli.app import app
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat import tables as monitoring_tables
 from tasks.config.settings import Settings
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.testruns import warehouse as run_warehouse
 from tasks.testruns.trusted_metrics import AGREEMENTS, AGREEMENTS_SCHEMA
-from tasks.warehouse.tables import ALERTS, REJECTED, REJECTED_SCHEMA, RUNS
+from tasks.warehouse.tables import ALERTS, REJECTED, RUNS
 
 _GENERATED = "Generated from the code by `make docs`."
 

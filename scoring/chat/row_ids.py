@@ -8,6 +8,7 @@ Source: SPEC 1.3, row_id.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 
 import polars as pl
@@ -35,6 +36,20 @@ def row_keys(rows: pl.DataFrame) -> pl.Series:
     # As bytes, not as text: Python need not decode and encode them again.
     keys = canonical.cast(pl.Binary).to_list()
     return pl.Series("row_key", [sha256(key).hexdigest()[:KEY_HEX_DIGITS] for key in keys], dtype=pl.String)
+
+
+def with_row_ids(rows: pl.DataFrame, in_tie_order: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+    """Scored rows with their `row_id`, in the order of (`timestamp`, `row_id`).
+
+    `in_tie_order` sorts the rows whose keys are repeated by key and `TIE_BREAK`. Rows of one key must come together.
+    """
+    rows = rows.with_columns(row_id="row_key")
+    repeated = rows["row_key"].is_duplicated()
+    if repeated.any():
+        ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
+        numbered = in_tie_order(rows.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
+        rows = pl.concat([rows.filter(~repeated), numbered])
+    return rows.sort("timestamp", "row_id")
 
 
 def numbered_keys(ordinal: pl.Expr) -> pl.Expr:

@@ -13,11 +13,19 @@ from typing import Literal
 import polars as pl
 
 from scoring.chat.row_ids import TEXTS, row_keys
+from scoring.chat.rows import RowBatch
 from scoring.chat.rubric import RowRubric
 from scoring.rules.expressions import Expression
 from scoring.rules.polars_backend import to_polars, with_definitions
 
 KeepText = Literal["flagged", "all", "none"]
+REJECTED_COLUMNS = {
+    "file": pl.String,
+    "line": pl.Int64,
+    "column": pl.String,
+    "code": pl.String,
+    "reason": pl.String,
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,23 @@ def with_kept_texts(rubric: RowRubric, scored: pl.DataFrame, keep_text: KeepText
 def copied(text: pl.Expr) -> pl.Expr:
     """The same texts in memory of their own: what is merely picked out of a frame holds on to all that it held."""
     return pl.concat_str(text, pl.lit(""))
+
+
+def excluded_rows(rubric: RowRubric, excluded: pl.DataFrame) -> pl.DataFrame:
+    """The columns of the excluded table, in the order of time."""
+    names = rubric.excluded_schema.names
+    return excluded.select(names).sort(names[1:-2], nulls_last=False)
+
+
+def all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:
+    """Rows that could not be read, then rows that a rule refused, in `REJECTED_COLUMNS`."""
+    unread = pl.DataFrame(
+        [(reject.file, reject.line, reject.column, reject.code, reject.reason) for reject in batch.rejects],
+        schema=REJECTED_COLUMNS,
+        orient="row",
+    )
+    refused = scored.rejected.select(pl.lit(batch.file).alias("file"), "line", "column", "code", "reason")
+    return pl.concat([unread, refused])
 
 
 def _first_true(conditions: Sequence[Expression]) -> pl.Expr:

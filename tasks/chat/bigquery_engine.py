@@ -34,6 +34,7 @@ from scoring.chat.sql_tables import (
 )
 from scoring.days import day_window
 from scoring.errors import StorageError
+from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.sources.content import DayContent
@@ -41,7 +42,7 @@ from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.config.addresses import TableName
 from tasks.config.settings import Settings
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
-from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
+from tasks.warehouse.tables import REJECTED
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,13 @@ from scoring.chat.kpis import (
     merged_crosstab_sums,
     merged_kpi_sums,
 )
-from scoring.chat.row_ids import TEXTS, TIE_BREAK, numbered_keys, row_keys
+from scoring.chat.row_ids import TEXTS, TIE_BREAK, row_keys, with_row_ids
 from scoring.chat.rubric import RowRubric
-from scoring.chat.scorer import KeepText, ScoredBatch, copied, score_batch, with_kept_texts
+from scoring.chat.scorer import KeepText, ScoredBatch, all_rejects, copied, excluded_rows, score_batch, with_kept_texts
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
 from scoring.days import Window, day_window
 from scoring.errors import StorageError
+from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.fingerprint import content_of
 from tasks.chat.sources import ChatRowSource, FileFailure, RowBatch
@@ -41,18 +42,11 @@ from tasks.chat.sources.content import DayContent
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.chat.time_sorted_rows import TimeSortedRows
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
+from tasks.warehouse.tables import REJECTED
 
 _ANSWER_HASH = "_answer_hash"
 _PARTS_BEFORE_MERGE = 64
 _FIRST_REJECTED = 20
-REJECTED_COLUMNS = {
-    "file": pl.String,
-    "line": pl.Int64,
-    "column": pl.String,
-    "code": pl.String,
-    "reason": pl.String,
-}
 
 
 @dataclass(kw_only=True)
@@ -89,20 +83,14 @@ class ScoredRows(ScoringOutcome):
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`)."""
-        ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
         for bucket in self.scored.buckets():
-            rows = bucket.with_columns(*(copied(pl.col(text)) for text in TEXTS), row_id="row_key")
-            repeated = rows["row_key"].is_duplicated()
-            if repeated.any():
-                numbered = self._in_tie_order(rows.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
-                rows = pl.concat([rows.filter(~repeated), numbered])
-            yield self._identified(rows.sort("timestamp", "row_id")).select(self.rubric.scores_schema.names)
+            rows = with_row_ids(bucket.with_columns(copied(pl.col(text)) for text in TEXTS), self._in_tie_order)
+            yield self._identified(rows).select(self.rubric.scores_schema.names)
 
     def excluded_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the excluded table, in the order of time."""
-        names = self.rubric.excluded_schema.names
         for bucket in self.excluded.buckets():
-            yield bucket.select(names).sort(names[1:-2], nulls_last=False)
+            yield excluded_rows(self.rubric, bucket)
 
     def rejected_frames(self) -> Iterator[pl.DataFrame]:
         """The rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
@@ -111,7 +99,7 @@ class ScoredRows(ScoringOutcome):
 
     def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
         """Adds one scored batch to counts, sums and staging."""
-        rejected = _all_rejects(batch, scored)
+        rejected = all_rejects(batch, scored)
         self.counts.rows_in += batch.rows.height + len(batch.rejects)
         self.counts.scored += scored.scored.height
         self.counts.excluded += scored.excluded.height
@@ -299,14 +287,3 @@ class LocalEngine:
                 fix="check free space and permissions, then run again",
             ) from error
         return LocalDay(rows, rows_by_tenant(rows.kpis().iter_rows(named=True)), day, self.warehouse, self.staging)
-
-
-def _all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:
-    """Rows that could not be read, then rows that a rule refused."""
-    unread = pl.DataFrame(
-        [(reject.file, reject.line, reject.column, reject.code, reject.reason) for reject in batch.rejects],
-        schema=REJECTED_COLUMNS,
-        orient="row",
-    )
-    refused = scored.rejected.select(pl.lit(batch.file).alias("file"), "line", "column", "code", "reason")
-    return pl.concat([unread, refused])

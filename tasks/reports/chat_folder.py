@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.queries import findings_in, findings_of_day
@@ -23,7 +24,6 @@ from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.markdown.monitoring import MonitoringReport, monitoring_report
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import REJECTED_SCHEMA
 
 
 def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIdentity, ...]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from scoring.rejects import REJECTED_SCHEMA
 from tasks.files.atomic import write_parquet, write_text
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
@@ -25,7 +26,6 @@ from tasks.testruns.tables import (
     scores_frame,
     scores_schema,
 )
-from tasks.warehouse.tables import REJECTED_SCHEMA
 
 
 def write_testrun_folder(

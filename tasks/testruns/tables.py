@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.rejects import REJECTED_SCHEMA
 from scoring.rules.arrow_types import field
 from scoring.testruns.rubric import AnyTestRunRubric, ScoredExecution
 from scoring.testruns.summaries import as_float
 from tasks.files.atomic import empty_frame
 from tasks.testruns.files import TestRunFile
 from tasks.testruns.scoring import ScoredTestRun
-from tasks.warehouse.tables import REJECTED_SCHEMA
 
 EXECUTION_FIELDS = (
     field("run_id", pa.string(), "Run ID"),

@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.rejects import REJECTED_SCHEMA
 from scoring.rules.arrow_types import field
 from scoring.testruns.rubric import Score
 from scoring.testruns.summaries import as_float
@@ -26,7 +27,7 @@ from tasks.testruns.scoring import ScoredTestRun
 from tasks.testruns.summary import testrun_summary
 from tasks.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import REJECTED, REJECTED_SCHEMA
+from tasks.warehouse.tables import REJECTED
 
 SCORES, QUERIES, SUMMARIES = "test_run_scores", "test_run_queries", "test_run_summaries"
 JUDGEMENTS = "judgements"

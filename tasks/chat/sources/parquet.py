@@ -16,21 +16,8 @@ from typing import BinaryIO
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import types
 
-from scoring.chat.arrow_columns import (
-    ParsedColumn,
-    Timestamps,
-    holds_labels,
-    holds_numbers,
-    holds_text,
-    holds_timestamps,
-    label_column,
-    number_column,
-    session_column,
-    text_column,
-    timestamp_column,
-)
+from scoring.chat.arrow_rows import leaves_to_read, read_batch, refuse_wrong_types
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import (
     BATCH_BYTES,
@@ -38,11 +25,8 @@ from scoring.chat.rows import (
     CHAT_ROW_SCHEMA,
     RowBatch,
     microseconds,
-    refuse_wrong_columns,
 )
 from scoring.days import Window
-from scoring.errors import InputError
-from scoring.rejects import Reject
 
 _BUFFER_BYTES = 1024 * 1024
 _TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024
@@ -63,8 +47,7 @@ def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
         path.open("rb") as opened,
         pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
     ):
-        refuse_wrong_columns(str(path), file.schema_arrow.names)
-        _refuse_impossible_types(path, file.schema_arrow)
+        refuse_wrong_types(str(path), file.schema_arrow)
         line = 1
         for outside, groups in _runs_of_row_groups(file, window):
             if outside:
@@ -73,60 +56,16 @@ def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
                 line += rows
                 continue
             for batch, texts in _decoded(opened, file, groups, line - 1):
-                yield _checked(str(path), batch, texts, line, window)
+                yield read_batch(str(path), batch, line, texts, window)
                 line += batch.num_rows
                 del batch, texts  # before the next ones are decoded
-
-
-def _refuse_impossible_types(path: Path, schema: pa.Schema) -> None:
-    kinds = {
-        "user_input": (holds_text, "text"),
-        "llm_response": (holds_text, "text"),
-        "timestamp": (holds_timestamps, "a timestamp, a date or text"),
-        "input_tokens": (holds_numbers, "a number"),
-        "output_tokens": (holds_numbers, "a number"),
-        "tenant_id": (holds_labels, "text"),
-        "session_id": (holds_labels, "text"),
-        "request_metadata": (_holds_metadata, "a struct with a session_id of text, or JSON text"),
-    }
-    wrong = [
-        f"{field.name} is {field.type}, expected {kinds[field.name][1]}"
-        for field in schema
-        if field.name in kinds and not kinds[field.name][0](field.type)
-    ]
-    if wrong:
-        raise InputError(
-            f"columns of a wrong type: {'; '.join(wrong)}",
-            where=str(path),
-            fix="export them with the expected types",
-        )
-
-
-def _holds_metadata(kind: pa.DataType) -> bool:
-    if not types.is_struct(kind):
-        return holds_text(kind)
-    position = kind.get_field_index("session_id")
-    return position < 0 or holds_labels(kind.field(position).type)
-
-
-def _leaves_to_read(schema: pa.Schema) -> list[str]:
-    """Paths of the columns to decode: of a metadata struct the session alone, its other half is personal."""
-    wanted = [*TEXTS, "input_tokens", "output_tokens", "timestamp"]
-    wanted += [name for name in ("tenant_id", "session_id") if name in schema.names]
-    if "session_id" not in schema.names and "request_metadata" in schema.names:
-        kind = schema.field("request_metadata").type
-        if not types.is_struct(kind):
-            wanted.append("request_metadata")
-        elif kind.get_field_index("session_id") >= 0:
-            wanted.append("request_metadata.session_id")
-    return wanted
 
 
 def _decoded(
     opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row: int
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
     """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them."""
-    columns = _leaves_to_read(file.schema_arrow)
+    columns = leaves_to_read(file.schema_arrow)
     for together in _within_memory(file, groups):
         texts = _texts(opened, file, together, first_row)
         if texts is None:  # pyarrow copies them out of the pages that it holds
@@ -213,60 +152,3 @@ def _surely_outside(statistics: pq.Statistics | None, ticks: int | None, window:
     starts_late = statistics.min_raw * 1_000_000 >= microseconds(window.end) * ticks
     ends_early = statistics.max_raw * 1_000_000 < microseconds(window.start) * ticks
     return bool(starts_late or ends_early)
-
-
-def _checked(
-    file: str, batch: pa.RecordBatch, texts: pl.DataFrame | None, first_line: int, window: Window | None
-) -> RowBatch:
-    """The rows of one decoded batch that are readable and in the window, and an account of the others."""
-    timestamps = timestamp_column(batch.column("timestamp"))
-    moments = timestamps.microseconds
-    lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
-    columns = _columns(batch, texts, timestamps, lines)
-    problems = dict(timestamps.problems)
-    for column in columns:
-        for row, problem in column.problems.items():
-            problems.setdefault(row, problem)
-
-    in_window = pl.repeat(True, batch.num_rows, eager=True)
-    if window is not None:
-        in_window = (moments >= microseconds(window.start)) & (moments < microseconds(window.end))
-        in_window = in_window.fill_null(True)
-    kept = in_window
-    if problems:
-        kept = in_window & ~lines.is_in([first_line + row for row in problems])
-    rows = pl.DataFrame([column.values.alias(name) for name, column in zip(CHAT_ROW_SCHEMA, columns, strict=True)])
-    if not kept.all():
-        rows = rows.filter(kept)
-    rejects = tuple(
-        Reject(file, first_line + row, problem.column, problem.code, problem.reason)
-        for row, problem in sorted(problems.items())
-        if in_window[row]
-    )
-    naive = timestamps.naive & moments.is_not_null() & kept
-    return RowBatch(file, rows, rejects, int(naive.sum()), batch.num_rows, int((~in_window).sum()))
-
-
-def _columns(
-    batch: pa.RecordBatch, texts: pl.DataFrame | None, timestamps: Timestamps, lines: pl.Series
-) -> list[ParsedColumn]:
-    """The columns of the batch in the order of the schema."""
-    if "request_metadata" in batch.schema.names:
-        sessions = session_column(batch.column("request_metadata"))
-    else:
-        sessions = _optional_labels("session_id", batch)
-    return [
-        *(text_column(name, batch.column(name)) if texts is None else ParsedColumn(texts[name], {}) for name in TEXTS),
-        number_column("input_tokens", batch.column("input_tokens")),
-        number_column("output_tokens", batch.column("output_tokens")),
-        ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
-        _optional_labels("tenant_id", batch),
-        sessions,
-        ParsedColumn(lines, {}),
-    ]
-
-
-def _optional_labels(name: str, batch: pa.RecordBatch) -> ParsedColumn:
-    if name not in batch.schema.names:
-        return ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
-    return label_column(name, batch.column(name))

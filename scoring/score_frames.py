@@ -1,0 +1,107 @@
+"""`score` and `score_runs`: tables of pandas, Polars or Arrow, scored in memory by what scores files.
+
+Nothing is read or written, and no judge is asked.
+
+Source: SPEC 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import polars as pl
+
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.arrow_rows import leaves_to_read, read_batch, refuse_wrong_types
+from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
+from scoring.chat.row_ids import TIE_BREAK, with_row_ids
+from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, READ_COLUMNS, RowBatch, refuse_wrong_columns
+from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
+from scoring.errors import UsageError
+from scoring.frames import FRAME, arrow_table, columns_of, maker_like
+from scoring.rejects import REJECTED_SCHEMA
+
+Frame = TypeVar("Frame")
+"""pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table."""
+
+
+@dataclass(frozen=True)
+class ScoredChat(Generic[Frame]):
+    """What became of chat rows, in the tables that `aqb score` writes: the same rows, order, columns and types.
+
+    `scored`: a row per scored row, in the order of (`timestamp`, `row_id`). `excluded`: a row per row without a
+    question or an answer, in the order of time. `rejected`: a row per row that cannot be read or scored, with `line`
+    (the row number from 1), `column`, `code` and the Korean `reason`. `kpis`: a row per day and tenant, and per day
+    for all (`tenant_id` = `*`). `crosstab`: a row per day and pair of grades.
+    """
+
+    scored: Frame
+    excluded: Frame
+    rejected: Frame
+    kpis: Frame
+    crosstab: Frame
+
+
+def score(
+    frame: Frame, rubric: str = MONITORING_RUBRIC, *, time_zone: str = "Asia/Seoul", keep_text: KeepText = "flagged"
+) -> ScoredChat[Frame]:
+    """Scores the chat rows of a pandas, Polars or Arrow table by the rules of a row rubric.
+
+    Required columns: `user_input`, `llm_response`, `timestamp`, `input_tokens`, `output_tokens`. `tenant_id`,
+    `session_id` and `request_metadata` (a struct or JSON text) are read where they are there. A timestamp without a
+    zone is UTC. `time_zone` tells the day of a row, `keep_text` which scored rows keep their two texts.
+
+    Raises:
+        InputError: a required column is missing, or one has a type that cannot hold what it should.
+        UsageError: no such kind of table, rubric or time zone, or the rubric is for test runs.
+
+    Source: SPEC 1.1, 1.3.
+    """
+    chosen = row_rubric(rubric)
+    _refuse_unknown(time_zone, keep_text)
+    batches = list(_batches(frame))
+    outcomes = [score_batch(chosen, batch.rows, time_zone) for batch in batches]
+    scored = pl.concat([outcome.scored for outcome in outcomes])
+    excluded = pl.concat([outcome.excluded for outcome in outcomes])
+    rejected = pl.concat([all_rejects(batch, outcome) for batch, outcome in zip(batches, outcomes, strict=True)])
+    totals: list[Measure | Quotient] = [*chosen.measures, *chosen.quotients]
+    sums = [kpi_sums(scored, totals, "rows"), kpi_sums(excluded, chosen.excluded_measures, "excluded")]
+    kpis = kpi_table(sums, chosen.measures, chosen.quotients)
+    crosstab = crosstab_table([crosstab_sums(scored, chosen.crosstab)], chosen.crosstab)
+    scored = with_row_ids(scored, lambda repeated: repeated.sort("row_key", *TIE_BREAK))
+    scored = with_kept_texts(chosen, scored, keep_text)
+
+    made = maker_like(frame)
+    named = {"rubric": pl.lit(chosen.id), "rubric_version": pl.lit(chosen.version)}
+    return ScoredChat(
+        scored=made(scored.with_columns(**named), chosen.scores_schema),
+        excluded=made(excluded_rows(chosen, excluded), chosen.excluded_schema),
+        rejected=made(rejected.with_columns(**named, score_date=pl.lit(None, pl.Date)), REJECTED_SCHEMA),
+        kpis=made(kpis.with_columns(**named), chosen.kpis_schema),
+        crosstab=made(crosstab.with_columns(**named), chosen.crosstab_schema),
+    )
+
+
+def _batches(frame: object) -> Iterator[RowBatch]:
+    """The chat rows of a table; at least one batch, perhaps empty."""
+    refuse_wrong_columns(FRAME, columns_of(frame))
+    table = arrow_table(frame, READ_COLUMNS)
+    refuse_wrong_types(FRAME, table.schema)
+    table = table.select([leaf.partition(".")[0] for leaf in leaves_to_read(table.schema)])
+    if not table.num_rows:
+        yield RowBatch(FRAME, pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, 0, 0)
+    for start in range(0, table.num_rows, BATCH_ROWS):
+        (batch,) = table.slice(start, BATCH_ROWS).combine_chunks().to_batches()
+        yield read_batch(FRAME, batch, start + 1)
+
+
+def _refuse_unknown(time_zone: str, keep_text: str) -> None:
+    try:
+        ZoneInfo(time_zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
+        raise UsageError(f"{time_zone[:80]!r} is no time zone", fix="use a name such as Asia/Seoul or UTC") from None
+    if keep_text not in get_args(KeepText):
+        raise UsageError(f"keep_text cannot be {keep_text!r}", fix=f"use one of: {', '.join(get_args(KeepText))}")
