@@ -177,6 +177,7 @@ def _run_nightly(
 
     prepare_prefect(Path(settings.reports).parent / ".prefect")
     from flows.cli.nightly_text import inbox_text, outcome_dict, outcome_text
+    from flows.cli.score_text import counts_text
     from flows.nightly import IncompleteRunError
     from flows.nightly import nightly as nightly_flow
     from flows.steps.failure_hooks import notify_without_flow
@@ -194,7 +195,7 @@ def _run_nightly(
                 notify_without_flow("nightly", error, settings)
             raise
         if not as_json and len(days) > 1 and outcome.own.outcome:
-            typer.echo(f"{outcome.scored.day}: {_counts_line(vars(outcome.scored.counts))}")
+            typer.echo(f"{outcome.scored.day}: {counts_text(vars(outcome.scored.counts))}")
         if not as_json and outcome.test_runs and day == days[0]:
             typer.echo(inbox_text(outcome.test_runs, asked=settings.judge.enabled))
     if outcome is None:
@@ -209,10 +210,3 @@ def _run_nightly(
         raise incomplete
     if outcome.problems:
         raise typer.Exit(1)
-
-
-def _counts_line(counts: dict[str, int]) -> str:
-    return (
-        f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
-        f" + rejected {counts['rejected']:,}"
-    )

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from flows.cli.score_text import no_judge_text
+from flows.cli.score_text import counts_text, kpi_line, no_judge_text
 from flows.nightly import NightlyOutcome
 from flows.steps.day_result import DayResult
 from flows.test_runs import InboxOutcome
 from scoring.alerting.facts import KPI_RULE
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.markdown import percent, score_text
 from tasks.config.settings import Settings
 
 
@@ -23,19 +21,8 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
     if outcome.own.kept:
         return "\n".join(["", *earlier, f"{outcome.own.day}: {outcome.own.kept}", f"tables: {settings.warehouse}"])
     scored = outcome.scored
-    counts, kpis = scored.counts, scored.kpis
-    lines = [
-        "",
-        *earlier,
-        f"{scored.day}: rows in {counts.rows_in:,} = scored {counts.scored:,} + excluded {counts.excluded:,}"
-        f" + rejected {counts.rejected:,}",
-    ]
-    scales = {kpi.name: kpi.scale for kpi in row_rubric(MONITORING_RUBRIC).quotients if kpi.target}
-    for name, scale in scales.items():
-        value, met = kpis[name], kpis[f"{name}_met"]
-        shown = "no rows" if value is None else _figure(value, scale)
-        verdict = {True: "met", False: "missed", None: "-"}[met]
-        lines.append(f"  {name:<22} {shown:>8}   target {_figure(kpis[f'{name}_target'], scale, 0)}: {verdict}")
+    lines = ["", *earlier, f"{scored.day}: {counts_text(vars(scored.counts))}"]
+    lines += [kpi_line(name, figure.text) for name, figure in scored.figures.items()]
     facts = [fact for fact in scored.alerts if fact.tenant_id == ALL_TENANTS]
     if facts:
         lines.append("alerts:")
@@ -43,8 +30,8 @@ def outcome_text(outcome: NightlyOutcome, settings: Settings) -> str:
         if fact.count is not None:
             count = f"{fact.count:,} of {fact.rows:,}"
         else:
-            scale = scales[fact.rule.removeprefix(KPI_RULE)]
-            count = f"{_figure(fact.value, scale)} (target {_figure(fact.limit, scale, 0)})"
+            kpi = scored.figures[fact.rule.removeprefix(KPI_RULE)]
+            count = f"{kpi.value_text} (target {kpi.target_text})"
         usual = f", usually {', '.join(map(str, fact.usual))}" if fact.usual else ""
         lines.append(f"  {fact.level:<9} {fact.rule:<26} {count}{usual}")
     lines += [f"tables: {settings.warehouse}", f"report: {scored.report}"]
@@ -58,11 +45,6 @@ def _fate(one: DayResult) -> str:
     if one.kept:
         return "kept as it was"
     return "scored" if one.complete else "not complete"
-
-
-def _figure(value: float | None, scale: int, digits: int = 1) -> str:
-    """A rate (scale 1) as a percentage, a mean as points, rounded as reports round them."""
-    return percent(value, digits) if scale == 1 else score_text(value, digits)
 
 
 def inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
@@ -107,6 +89,7 @@ def outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
         "kept": outcome.own.kept and str(outcome.own.kept),
         "counts": scored and asdict(scored.counts),
         "kpis": scored and scored.kpis,
+        "figures": scored and {name: figure.as_dict() for name, figure in scored.figures.items()},
         "alerts": [asdict(fact) for fact in scored.alerts] if scored else [],
         "report": scored and str(scored.report),
         "site": str(outcome.site.path) if outcome.site.path else None,

@@ -18,11 +18,10 @@ def score_text(scored: ScoredFile, *, asked: bool) -> str:
     counts = scored.summary["counts"]
     lines = [
         f"{scored.name + ': ' if scored.name else ''}{scored.summary['rubric']} {scored.summary['rubric_version']}, "
-        f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
-        f" + rejected {counts['rejected']:,}"
+        f"{counts_text(counts)}"
     ]
     if "kpis" in scored.summary:
-        lines += [_kpi_line(name, kpi) for name, kpi in scored.summary["kpis"].items()]
+        lines += [kpi_line(name, kpi["text"]) for name, kpi in scored.summary["kpis"].items()]
     else:
         lines += [
             _mean_line(name, value) for name, value in scored.summary["set"].items() if isinstance(value, Mapping)
@@ -31,6 +30,19 @@ def score_text(scored: ScoredFile, *, asked: bool) -> str:
             lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
     lines.append(f"  report: {scored.folder / 'report.md'}")
     return "\n".join(lines)
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Where the rows of an input or a day went."""
+    return (
+        f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
+        f" + rejected {counts['rejected']:,}"
+    )
+
+
+def kpi_line(name: str, text: str) -> str:
+    """The line of one KPI."""
+    return f"  {name:<22} {text}"
 
 
 def no_judge_text(unanswered: int, *, asked: bool) -> str:
@@ -66,14 +78,6 @@ def failed(scored: Sequence[ScoredFile]) -> bool:
     return bool(score_errors(scored))
 
 
-def _kpi_line(name: str, kpi: Mapping[str, Any]) -> str:
-    met = {True: "yes", False: "no", None: "-"}[kpi["met"]]
-    return f"  {name}: {_number(kpi['value'], 'no rows')} (target {kpi['target']}, met: {met})"
-
-
 def _mean_line(name: str, value: Mapping[str, Any]) -> str:
-    return f"  {name}: {_number(value.get('mean'), 'not known')} (n {value.get('n', '-')})"
-
-
-def _number(value: float | None, without: str) -> str:
-    return without if value is None else f"{value:.4g}"
+    mean = value.get("mean")
+    return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} (n {value.get('n', '-')})"

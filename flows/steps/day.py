@@ -21,6 +21,7 @@ from scoring.alerting.facts import AlertFact
 from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
+from scoring.figures import Figure
 from tasks.chat.choose_engine import open_engine, uses_pushdown
 from tasks.chat.day_guard import NOT_SCORED, DayKeptError, day_guards
 from tasks.chat.day_plan import day_parameters
@@ -29,7 +30,7 @@ from tasks.chat.recompute_alerts import recompute_later_alerts
 from tasks.chat.sources import ChatRowSource, FileIdentity
 from tasks.chat.tables import write_alerts
 from tasks.config.settings import Settings
-from tasks.reports.chat_folder import write_day_report
+from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import Warehouse, open_warehouse
@@ -37,7 +38,7 @@ from tasks.warehouse import Warehouse, open_warehouse
 
 @dataclass(frozen=True)
 class DayOutcome:
-    """What became of one day: counts, KPIs of all tenants, alert facts, where the report is, what went wrong.
+    """What became of one day: counts, KPIs of all tenants and their figures, alert facts, the report, what went wrong.
 
     `unread_files` of the `files` of the source could not be read; the rows of the others are scored.
     """
@@ -46,6 +47,7 @@ class DayOutcome:
     day: date
     counts: Counts
     kpis: Mapping[str, Any]
+    figures: Mapping[str, Figure]
     alerts: list[AlertFact]
     report: Path
     problems: tuple[str, ...]
@@ -86,7 +88,7 @@ def write(
 @step("summarise", run_name="summarise {day}", timeout_s=600)
 def summarise(
     warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path, title: str
-) -> Path:
+) -> DayReport:
     """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people."""
     written = write_day_report(warehouse, day, outcome, tables, reports, title)
     report = written.content
@@ -94,7 +96,7 @@ def summarise(
     create_table_artifact(
         key=f"monitoring-worst-{day}", table=report.worst_without_texts(), description=f"{title}: 점수가 가장 낮은 행"
     )
-    return written.path
+    return written
 
 
 def score_day(
@@ -161,8 +163,9 @@ def score_day(
         day,
         outcome.counts,
         tables.period,
+        report.content.figures,
         alerts,
-        report,
+        report.path,
         problems,
         files,
         len(outcome.failures),

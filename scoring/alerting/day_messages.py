@@ -24,7 +24,7 @@ from scoring.alerting.block_kit import (
     plain,
 )
 from scoring.alerting.facts import EXAMPLES, NO_ROWS, ROWS_REJECTED
-from scoring.alerting.figures import fact_figures, kpi_line
+from scoring.alerting.figures import fact_figures, kpi_line, with_verdicts
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import DayContext, Message, MessageLevel, fact_key, messages, without_part
 from scoring.alerting.routing import RouteFilter
@@ -52,6 +52,7 @@ def day_messages(route: RouteFilter, day: date, incidents: Sequence[Incident], a
 
     An intraday run only pages, and not for a day without rows: the day is not over.
     """
+    incidents = with_verdicts(incidents, about.rubric, about.kpis)
     concerned = visible_to(route, incidents)
     known = set(map(without_part, about.told))
     fresh = [one for one in concerned if incident_key(one) not in known]
@@ -160,7 +161,7 @@ def _digest(day: date, news: Sequence[Incident], others: Sequence[Incident], abo
         *(paragraph(*map(resolved_line, ended)) if ended else []),
         *_going_on(others, about),
         *paragraph([bold("핵심 지표")]),
-        *bullets([kpi_line(kpi) for kpi in about.kpis]),
+        *bullets([kpi_line(kpi) for kpi in about.kpis.values()]),
         *paragraph(_where(about)),
         *_examples(require_started, about),
         _footer(about),

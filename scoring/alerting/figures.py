@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
-from typing import Any
 
 from scoring.alerting.block_kit import Inline, bold, plain
 from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
-from scoring.alerting.messages import KpiFigure
-from scoring.chat.kpis import Quotient
+from scoring.alerting.incidents import Incident
+from scoring.chat.kpis import ALL_TENANTS, kpi_figure
 from scoring.chat.rubric import RowRubric
+from scoring.figures import Figure, Verdict
 from scoring.markdown import kpi_text, percent, score_text
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import Interval, wilson_interval
 
-_SIDES = {">=": "이상", "<=": "이하"}
-_MET_SIGNS = {True: "🟢", False: "🔴", None: "⚪"}
+_SIGNS: dict[Verdict, str] = {"met": "🟢", "missed": "🔴", "undecided": "⚪"}
 
 
-def kpi_figures(rubric: RowRubric, kpis: Mapping[str, Any]) -> tuple[KpiFigure, ...]:
-    """The KPIs with a target out of a row of the KPI table."""
-    return tuple(
-        KpiFigure(
-            kpi.title,
-            kpis[kpi.name],
-            kpi.scale,
-            kpi.target.operator,
-            float(kpi.target.value),
-            kpis[f"{kpi.name}_met"],
-            kpis["rows"],
-            _rate_interval(kpis[kpi.name], kpis["rows"], kpi.scale),
-        )
-        for kpi in rubric.quotients
-        if kpi.target
-    )
+def fact_figure(
+    rubric: RowRubric, rule: str, tenant: str | None, value: float | None, rows: int, kpis: Mapping[str, Figure]
+) -> Figure | None:
+    """The figure behind the fact of a KPI; None for other facts, and for a KPI that the rubric no longer has.
+
+    `kpis` are those of all tenants by name. The mean of one tenant has no interval.
+    """
+    kpi = next((kpi for kpi in rubric.quotients if kpi.target and KPI_RULE + kpi.name == rule), None)
+    if kpi is None:
+        return None
+    of_all = kpis.get(kpi.name) if tenant == ALL_TENANTS else None
+    return of_all or kpi_figure(kpi, value, rows)
+
+
+def with_verdicts(incidents: Iterable[Incident], rubric: RowRubric, kpis: Mapping[str, Figure]) -> list[Incident]:
+    """Today's facts of KPIs under the verdict of the day: every missed day is a fact, also one that decides nothing."""
+    found = []
+    for one in incidents:
+        fact = one.fact
+        figure = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, kpis) if one.fires else None
+        found.append(replace(one, fact=replace(fact, title=figure.goal_text)) if figure else one)
+    return found
 
 
 def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
@@ -42,7 +48,7 @@ def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
     if fact.rule == NO_ROWS:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
     if fact.count is None:
-        return _kpi_fact(fact, _quotient(fact, rubric))
+        return _kpi_fact(fact, rubric)
     share = percent(fact.count / fact.rows if fact.rows else None)
     # What is usual of rejected rows nobody counts; to say that there is no day to compare with would be false.
     usual = "" if fact.rule == ROWS_REJECTED else f" · {_usual(fact.usual, _cases)}"
@@ -55,7 +61,8 @@ def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
 def brief_figure(fact: AlertFact, rubric: RowRubric) -> str:
     """`29건(평소 28건)`, for a KPI `5.4%`."""
     if fact.count is None:
-        return "" if fact.value is None else _kpi_value(fact.value, _quotient(fact, rubric))
+        kpi = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, {})
+        return kpi.value_text if kpi else "" if fact.value is None else score_text(fact.value, 3)
     return _cases(fact.count) + (f"(평소 {_cases(median(fact.usual))})" if fact.usual else "")
 
 
@@ -66,39 +73,22 @@ def times_usual(fact: AlertFact) -> str:
     return f"평소의 {score_text(value / median(usual), 1)}배" if value and usual and median(usual) else ""
 
 
-def kpi_line(kpi: KpiFigure) -> list[Inline]:
-    """`🔴 실패율 5.4% (95% 구간 3.8~7.7%) · 목표 3% 이하 · n=535`."""
-    value = "값 없음" if kpi.value is None else kpi_text(kpi.value, kpi.scale)
-    interval = f" ({_interval(kpi.interval).removeprefix(', ')})" if kpi.interval else ""
-    target = f"목표 {kpi_text(kpi.target, kpi.scale, 0)} {_SIDES[kpi.operator]}"
-    return [plain(f"{_MET_SIGNS[kpi.met]} {kpi.title} "), bold(value), plain(f"{interval} · {target} · n={kpi.n:,}")]
+def kpi_line(kpi: Figure) -> list[Inline]:
+    """`🔴 실패율 5.4% (95% 구간 3.8~7.7%) · 목표 3% 이하 · 미달 · n=535`."""
+    return [plain(f"{_SIGNS[kpi.verdict]} {kpi.title} "), bold(kpi.value_text), plain(kpi.details)]
 
 
-def _kpi_fact(fact: AlertFact, kpi: Quotient | None) -> list[Inline]:
+def _kpi_fact(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
     assert fact.value is not None, "a value that is not known misses no target"
-    if kpi is None or kpi.target is None:
-        return [bold(_kpi_value(fact.value, None)), plain(f" (n={fact.rows:,})")]
+    kpi = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, {})
+    if kpi is None:
+        return [bold(score_text(fact.value, 3)), plain(f" (n={fact.rows:,})")]
+    interval = f", 95% 구간 {kpi.interval_text}" if kpi.interval else ""
     return [
-        bold(f"{kpi.title} {kpi_text(fact.value, kpi.scale)}"),
-        plain(f" (n={fact.rows:,}{_interval(_rate_interval(fact.value, fact.rows, kpi.scale))})"),
-        plain(f" · 목표 {kpi_text(float(kpi.target.value), kpi.scale, 0)} {_SIDES[kpi.target.operator]}"),
+        bold(f"{kpi.title} {kpi.value_text}"),
+        plain(f" (n={fact.rows:,}{interval}) · 목표 {kpi.target_text}"),
         plain(f" · {_usual(fact.usual_values, lambda value: kpi_text(value, kpi.scale))}"),
     ]
-
-
-def _kpi_value(value: float, kpi: Quotient | None) -> str:
-    """A KPI that the rubric no longer has is a bare number."""
-    return score_text(value, 3) if kpi is None else kpi_text(value, kpi.scale)
-
-
-def _quotient(fact: AlertFact, rubric: RowRubric) -> Quotient | None:
-    """The KPI of a fact; None where an earlier version of the rubric had it."""
-    return next((kpi for kpi in rubric.quotients if KPI_RULE + kpi.name == fact.rule), None)
-
-
-def _rate_interval(value: float | None, n: int, scale: int) -> Interval | None:
-    """The interval of a rate (scale 1) of `n` rows; None for a mean, whose spread is not known here."""
-    return None if value is None or scale != 1 else wilson_interval(round(value * n), n)
 
 
 def _interval(interval: Interval | None) -> str:

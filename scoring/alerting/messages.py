@@ -14,7 +14,7 @@ from typing import Literal
 
 from scoring.alerting.block_kit import Block, split
 from scoring.chat.rubric import RowRubric
-from scoring.stats.intervals import Interval
+from scoring.figures import Figure
 
 MessageKind = Literal["page", "digest", "review", "failure", "quiet", "dead_letters"]
 MessageLevel = Literal["critical", "warning", "info"]
@@ -49,22 +49,8 @@ class Example:
 
 
 @dataclass(frozen=True)
-class KpiFigure:
-    """A KPI of all tenants on the day. `interval` (95 %) is None where the KPI is no rate, `value` without rows."""
-
-    title: str
-    value: float | None
-    scale: int
-    operator: str
-    target: float
-    met: bool | None
-    n: int
-    interval: Interval | None
-
-
-@dataclass(frozen=True)
 class DayContext:
-    """What a message about a day needs beside its incidents.
+    """What a message about a day needs beside its incidents. `kpis` are those of all tenants.
 
     `counts` are rows in, scored, excluded, rejected. `report` is the path of the report, `report_url` its address
     where the reports are served. `examples` by row id. `told` are keys that this route has been told: these facts are
@@ -74,7 +60,7 @@ class DayContext:
     rubric: RowRubric
     run_id: str
     counts: DayCounts
-    kpis: tuple[KpiFigure, ...]
+    kpis: Mapping[str, Figure]
     report: str
     report_url: str = ""
     examples: Mapping[str, Example] = field(default_factory=dict)

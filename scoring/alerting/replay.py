@@ -11,6 +11,7 @@ from datetime import date
 
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.facts import AlertFact
+from scoring.alerting.figures import with_verdicts
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.messages import DayContext, DayCounts, MessageKind, without_part
 from scoring.alerting.routing import RouteFilter
@@ -37,14 +38,14 @@ def replay(
     """The messages of `days` by route. `facts` hold every scored day, those before `days` as their history."""
     found: dict[str, list[ReplayedMessage]] = {name: [] for name in routes}
     for day in sorted(set(days) & facts.keys()):
-        of_day = incidents(day, facts[day], facts, rubric)
+        of_day = with_verdicts(incidents(day, facts[day], facts, rubric), rubric, {})
         for name, route in routes.items():
             found[name] += _of_day(route, day, of_day, rubric)
     return found
 
 
 def _of_day(route: RouteFilter, day: date, of_day: Sequence[Incident], rubric: RowRubric) -> list[ReplayedMessage]:
-    about = DayContext(rubric, "", DayCounts(0, 0, 0, 0), (), "")
+    about = DayContext(rubric, "", DayCounts(0, 0, 0, 0), {}, "")
     by_key = {incident_key(one): _reason(one) for one in visible_to(route, of_day)}
     told = day_messages(route, day, of_day, about)
     return [

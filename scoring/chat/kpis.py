@@ -6,18 +6,20 @@ of rows gives the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import Literal
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
+from scoring.figures import Figure, Target
 from scoring.rules.arrow_types import field
 from scoring.rules.expressions import Expression
 from scoring.rules.polars_backend import to_polars
+from scoring.stats.intervals import Interval, wilson_interval
 
 ALL_TENANTS = "*"
 _KPI_KEYS = ["score_date", "tenant_id"]
@@ -30,14 +32,6 @@ class Measure:
     name: str
     expression: Expression
     title: str
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a KPI should reach."""
-
-    operator: Literal[">=", "<="]
-    value: float
 
 
 @dataclass(frozen=True)
@@ -178,6 +172,26 @@ def _rounded(numerator: pl.Expr, denominator: pl.Expr, digits: int) -> pl.Expr:
     scale = 10**digits
     shifted: pl.Expr = (numerator * (2 * scale) + denominator) // (denominator * 2)
     return (shifted / pl.lit(scale)).round(digits)
+
+
+def kpi_figure(kpi: Quotient, value: float | None, rows: int, mean_interval: Interval | None = None) -> Figure:
+    """A KPI with a target, of `rows` scored rows; a rate gets Wilson's interval, a mean the one given."""
+    assert kpi.target is not None, f"{kpi.name} has no target"
+    interval = mean_interval
+    if kpi.scale == 1:
+        interval = None if value is None else wilson_interval(round(value * rows), rows)
+    return Figure(kpi.title, value, rows, kpi.target, interval, kpi.scale)
+
+
+def kpi_figures(
+    kpis: Sequence[Quotient], row: Mapping[str, Any], mean_intervals: Mapping[str, Interval | None]
+) -> dict[str, Figure]:
+    """The KPIs with a target of one KPI row, by name; `mean_intervals` are those of means by name, where known."""
+    return {
+        kpi.name: kpi_figure(kpi, row[kpi.name], row["rows"], mean_intervals.get(kpi.name))
+        for kpi in kpis
+        if kpi.target
+    }
 
 
 def quotient_fields(quotients: Sequence[Quotient]) -> list[pa.Field]:

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_tables
-from scoring.rules.expressions import Column, Tenths
 from scoring.rules.googlesql_backend import literal, to_sql
 
 _OF_DAY = "WHERE score_date = @day"
@@ -138,18 +137,18 @@ def worst_of_cells_query(rubric: RowRubric, scores: str, rows: int) -> str:
     return f"SELECT {worst}\nFROM {scores}\n{_OF_DAY}\nGROUP BY {pair}"
 
 
-def clusters_query(scores: str) -> str:
-    """`total` (tenths) and `size` of the final scores of each session of the day; a turn without one stands alone."""
+def clusters_query(scores: str, mean: Quotient) -> str:
+    """`total` of the sum behind a mean and `size` of each session of the day; a turn without one stands alone."""
     return (
         "SELECT IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
-        f"  SUM({to_sql(Tenths(Column('final_score')))}) AS total\nFROM {scores}\n{_OF_DAY}\nGROUP BY cluster"
+        f"  SUM({to_sql(mean.expression)}) AS total\nFROM {scores}\n{_OF_DAY}\nGROUP BY cluster"
     )
 
 
-def cluster_moments_query(scores: str) -> str:
+def cluster_moments_query(scores: str, mean: Quotient) -> str:
     """What `mean_of_moments` needs of these clusters, in one row."""
     return with_tables(
-        [("clusters", clusters_query(scores))],
+        [("clusters", clusters_query(scores, mean))],
         "SELECT COUNT(*) AS clusters, SUM(size) AS size, SUM(total) AS total, SUM(total * total) AS of_sums,\n"
         "  SUM(total * size) AS mixed, SUM(size * size) AS of_sizes\nFROM clusters",
     )

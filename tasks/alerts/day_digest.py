@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.figures import kpi_figures
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.messages import DayContext, DayCounts, Message
 from scoring.alerting.routing import RouteFilter
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, kpi_figures
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
+from tasks.chat.queries import mean_intervals
 from tasks.chat.tables import KPIS, read_alerts, read_examples
 from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
@@ -48,6 +48,7 @@ def day_digest(
         InputError: the day is not scored.
     """
     kpis = _kpis(warehouse, day, rubric)
+    figures = kpi_figures(rubric.quotients, kpis, mean_intervals(warehouse, rubric, day))
     facts = read_alerts(warehouse, day, INCIDENT_DAYS)
     found = incidents(day, facts[day], facts, rubric)
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
@@ -58,7 +59,7 @@ def day_digest(
         rubric,
         run.run_id if run else "",
         _counts(run, kpis),
-        kpi_figures(rubric, kpis),
+        figures,
         str(report),
         reports.address(report),
         read_examples(warehouse, day, row_ids),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from scoring.alerting.facts import EXAMPLES
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
     alert_examples_query,
@@ -24,6 +24,7 @@ from scoring.chat.sql_tables import (
     worst_of_cells_query,
     worst_rows_query,
 )
+from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_clusters, mean_of_moments
 from tasks.config.addresses import is_bigquery
 from tasks.warehouse import Warehouse
@@ -53,28 +54,32 @@ _SHOWN = (
 
 @dataclass(frozen=True)
 class Findings:
-    """Failure types with their `row_count`, most first, and the rows with the lowest scores, worst first."""
+    """Failure types with their `row_count`, most first, the rows with the lowest scores, worst first, and how sure the
+    means are."""
 
     failures: Sequence[Mapping[str, Any]]
     worst: Sequence[Mapping[str, Any]]
+    mean_intervals: Mapping[str, Interval | None]
 
 
-def findings_in(scores: pl.LazyFrame) -> Findings:
+def findings_in(scores: pl.LazyFrame, rubric: RowRubric) -> Findings:
     """The findings in a score table. Worst rows are found by their keys: sorting whole rows would hold all texts."""
     keys = scores.select(_WORST_FIRST).sort(_WORST_FIRST).head(_WORST_ROWS).collect()
     worst = scores.select(_SHOWN).filter(pl.col("row_id").is_in(keys["row_id"].implode()))
-    return Findings(_failure_types(scores), worst.collect().sort(_WORST_FIRST).to_dicts())
+    worst_rows = worst.collect().sort(_WORST_FIRST).to_dicts()
+    return Findings(_failure_types(scores), worst_rows, _mean_intervals(scores, rubric))
 
 
-def findings_of_day(warehouse: Warehouse, day: date) -> Findings:
+def findings_of_day(warehouse: Warehouse, rubric: RowRubric, day: date) -> Findings:
     """The findings of a day that has been written."""
     if inside := _inside(warehouse):
         worst = worst_rows_query(inside.table(SCORES).quoted, _SHOWN, _WORST_ROWS)
-        return Findings(failure_types(warehouse, day), inside.ask(worst, day))
+        intervals = mean_intervals(warehouse, rubric, day)
+        return Findings(failure_types(warehouse, day), inside.ask(worst, day), intervals)
     written = warehouse.read(SCORES, [day])
     if written is None:
         raise AssertionError(f"{day} has been written and is not there")
-    return findings_in(written)
+    return findings_in(written, rubric)
 
 
 def failure_types(warehouse: Warehouse, day: date) -> list[dict[str, Any]]:
@@ -130,27 +135,44 @@ def rows_to_look_at(warehouse: Warehouse, rubric: RowRubric, day: date, worst: i
     return {*keys.head(worst)["row_id"], *of_cells["row_id"]}
 
 
-def mean_score_interval(warehouse: Warehouse, day: date) -> Interval | None:
-    """How sure the mean final score of a day is. Turns of one session are no independent witnesses."""
+def mean_intervals(warehouse: Warehouse, rubric: RowRubric, day: date) -> dict[str, Interval | None]:
+    """The interval of each mean with a target of a day, by the KPI's name."""
     if inside := _inside(warehouse):
-        scores = inside.table(SCORES).quoted
-        (moments,) = inside.ask(cluster_moments_query(scores), day)
-        if moments["clusters"] > MAX_RESAMPLED_CLUSTERS:
-            return _in_points(mean_of_moments(**moments))
-        clusters = pl.DataFrame(inside.ask(clusters_query(scores), day), schema=_CLUSTERS)
-    else:
-        written = warehouse.read(SCORES, [day])
-        if written is None:
-            return None
-        tenths = (pl.col("final_score") * 10).round().cast(pl.Int64)
-        by_cluster = written.group_by(cluster=pl.coalesce("session_id", "row_id"))
-        clusters = by_cluster.agg(size=pl.len().cast(pl.Int64), total=tenths.sum()).collect()
+        return {mean.name: _interval_inside(inside, mean, day) for mean in _means(rubric)}
+    written = warehouse.read(SCORES, [day])
+    return {} if written is None else _mean_intervals(written, rubric)
+
+
+def _mean_intervals(scores: pl.LazyFrame, rubric: RowRubric) -> dict[str, Interval | None]:
+    """Turns of one session are no independent witnesses."""
+    by_cluster = scores.group_by(cluster=pl.coalesce("session_id", "row_id"))
+    size = pl.len().cast(pl.Int64)
+    totals = {mean: to_polars(mean.expression).sum().cast(pl.Int64) for mean in _means(rubric)}
+    return {
+        mean.name: _of_clusters(mean, by_cluster.agg(size=size, total=total).collect())
+        for mean, total in totals.items()
+    }
+
+
+def _means(rubric: RowRubric) -> list[Quotient]:
+    return [kpi for kpi in rubric.quotients if kpi.target and kpi.scale != 1]
+
+
+def _interval_inside(warehouse: BigQueryWarehouse, mean: Quotient, day: date) -> Interval | None:
+    scores = warehouse.table(SCORES).quoted
+    (moments,) = warehouse.ask(cluster_moments_query(scores, mean), day)
+    if moments["clusters"] > MAX_RESAMPLED_CLUSTERS:
+        return _in_points(mean, mean_of_moments(**moments))
+    return _of_clusters(mean, pl.DataFrame(warehouse.ask(clusters_query(scores, mean), day), schema=_CLUSTERS))
+
+
+def _of_clusters(mean: Quotient, clusters: pl.DataFrame) -> Interval | None:
     clusters = clusters.sort("cluster")
-    return _in_points(mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy()))
+    return _in_points(mean, mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy()))
 
 
-def _in_points(tenths: Interval | None) -> Interval | None:
-    return tenths and Interval(tenths.low / 10, tenths.high / 10)
+def _in_points(mean: Quotient, of_sums: Interval | None) -> Interval | None:
+    return of_sums and Interval(of_sums.low / mean.scale, of_sums.high / mean.scale)
 
 
 def _inside(warehouse: Warehouse) -> BigQueryWarehouse | None:

@@ -6,7 +6,6 @@ Source: SPEC 4.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -40,19 +39,19 @@ def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIden
     )
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     scores = pl.scan_parquet(folder / "scores.parquet")
-    report = monitoring_report(outcome, _period_title(tables.kpis), tables, findings_in(scores))
+    report = monitoring_report(outcome, _period_title(tables.kpis), tables, findings_in(scores, outcome.rubric))
     write_text(folder / "report.md", report.markdown())
-    summary = _summary(outcome, inputs, report.period, scores)
+    summary = _summary(outcome, inputs, report, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
     return summary
 
 
 def _summary(
-    outcome: ScoredRows, inputs: tuple[FileIdentity, ...], period: Mapping[str, Any], scores: pl.LazyFrame
+    outcome: ScoredRows, inputs: tuple[FileIdentity, ...], report: MonitoringReport, scores: pl.LazyFrame
 ) -> dict[str, Any]:
-    scored = outcome.counts.scored
     means = {
-        name: {"mean": period[f"mean_{name}"], "n": scored} for name in ("q_score", "a_score", "i_score", "final_score")
+        name: {"mean": report.period[f"mean_{name}"], "n": outcome.counts.scored}
+        for name in ("q_score", "a_score", "i_score", "final_score")
     }
     return {
         "rubric": outcome.rubric.id,
@@ -63,16 +62,7 @@ def _summary(
         "counts": vars(outcome.counts),
         "rounds": {},
         "set": means,
-        "kpis": {
-            kpi.name: {
-                "value": period[kpi.name],
-                "target": kpi.target.value,
-                "met": period[f"{kpi.name}_met"],
-                "n": scored,
-            }
-            for kpi in outcome.rubric.quotients
-            if kpi.target
-        },
+        "kpis": {name: figure.as_dict() for name, figure in report.figures.items()},
         "distributions": {
             column: {row[column] or "none": row["count"] for row in _counts(scores, column)}
             for column in ("final_grade", "q_tier", "a_grade", "failure_type", "alert_level", "question_category")
@@ -112,7 +102,7 @@ def write_day_report(
     warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, folder: Path, title: str
 ) -> DayReport:
     """Writes the report of a written day below `folder`."""
-    findings = findings_of_day(warehouse, day)
+    findings = findings_of_day(warehouse, outcome.rubric, day)
     report = monitoring_report(outcome, title, tables, findings)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())

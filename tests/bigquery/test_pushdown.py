@@ -25,7 +25,7 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.bigquery_engine import PushdownEngine
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.queries import mean_score_interval, rows_to_look_at
+from tasks.chat.queries import mean_intervals, rows_to_look_at
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.chat.tables import SCORES, write_alerts
 from tasks.config.bigquery import BigQuerySettings
@@ -182,7 +182,7 @@ def test_both_engines_fill_the_same_tables_however_often(
     assert scores is not None
     folder.replace_day(SCORES, day, RUBRIC.scores_schema, [scores.collect()])
     assert rows_to_look_at(inside, RUBRIC, day, 9, 2) == rows_to_look_at(folder, RUBRIC, day, 9, 2)
-    assert mean_score_interval(inside, day) == mean_score_interval(folder, day)
+    assert mean_intervals(inside, RUBRIC, day) == mean_intervals(folder, RUBRIC, day)
 
 
 def test_a_day_without_rows_has_its_row_of_kpis(

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from typing import Any
 
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
-from scoring.alerting.figures import kpi_figures
 from scoring.alerting.messages import DayContext, DayCounts, Example
+from scoring.chat.kpis import kpi_figures
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST_DAY = date(2026, 3, 2)  # a Monday
@@ -100,4 +100,6 @@ def context(row: KpiRow, examples: Mapping[str, Example] | None = None, **change
     """What a message about that day needs beside its incidents."""
     counts = DayCounts(row["rows"] + row["excluded"], row["rows"], row["excluded"], 0)
     values: dict[str, Any] = {"run_id": "7c1f0a5e9b3d4c62", "report": "data/reports/monitoring-2026-03-14.md"}
-    return DayContext(RUBRIC, counts=counts, kpis=kpi_figures(RUBRIC, row), examples=examples or {}, **values | changes)
+    return DayContext(
+        RUBRIC, counts=counts, kpis=kpi_figures(RUBRIC.quotients, row, {}), examples=examples or {}, **values | changes
+    )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from scoring.figures import goal_figure
 from scoring.markdown import cell, percent, score_text, shortened, table
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES
@@ -14,7 +15,6 @@ from scoring.rubrics.aqb.response import CLASS_TITLES
 from scoring.rubrics.aqb.review import REVIEW_TITLES, ReviewReason
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary, no_judge
 from scoring.rubrics.aqb.tables import METRIC_TITLES, total_value
-from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.patterns import outages
 from scoring.testruns.repeats import repeat_line
@@ -120,16 +120,18 @@ def _metrics(figures: AgentFigures) -> str:
 
 def _targets(targets: Mapping[str, Any]) -> str:
     rows = table(
-        ["목표", "결과", "목표치", "달성", "통과 / n"],
+        ["목표", "결과", "95% 구간", "목표치", "판정", "통과 / n"],
         (
             [
-                rate["title"],
-                percent(rate["rate"]),
-                f"≥ {percent(rate['target'], 0)}",
-                _verdict(rate),
+                figure.title,
+                figure.value_text,
+                figure.interval_text,
+                figure.target_text,
+                figure.verdict_text,
                 f"{rate['passed']:,} / {rate['n']:,}",
             ]
             for rate in targets.values()
+            for figure in (goal_figure(rate),)
         ),
     )
     wait, tools = targets["chat_wait_rate"], targets["tool_accuracy_rate"]
@@ -146,13 +148,6 @@ def _targets(targets: Mapping[str, Any]) -> str:
     }
     notes += [f"- 도구 사용 정확도: {title} {tools[code]:,}건." for code, title in tool_notes.items() if tools[code]]
     return "\n\n".join(filter(None, (rows, "\n".join(notes))))
-
-
-def _verdict(rate: Mapping[str, Any]) -> str:
-    """Whether a target is met; small samples get no verdict."""
-    if 0 < rate["n"] < MIN_N_FOR_VERDICT:
-        return f"표본 {MIN_N_FOR_VERDICT}건 미만"
-    return {True: "예", False: "아니요", None: "측정 없음"}[rate["met"]]
 
 
 def _latency(figures: AgentFigures) -> str:

@@ -5,8 +5,9 @@ Source: seed 002, 10.2; SPEC 1.4.
 
 from __future__ import annotations
 
-from scoring.chat.kpis import Crosstab, Measure, Quotient, Target
+from scoring.chat.kpis import Crosstab, Measure, Quotient
 from scoring.chat.rubric import AlertRule
+from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.answer import A_GRADE
 from scoring.rubrics.ola_monitoring.outcome import (

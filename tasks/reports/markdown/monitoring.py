@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RowRubric
+from scoring.chat.kpis import ALL_TENANTS, kpi_figures
+from scoring.figures import Figure
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened, table
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.queries import FAILURE_TITLES, Findings
@@ -28,6 +28,7 @@ def monitoring_report(outcome: ScoringOutcome, title: str, tables: KpiTables, fi
         outcome=outcome,
         title=title,
         period=tables.period,
+        figures=kpi_figures(outcome.rubric.quotients, tables.period, findings.mean_intervals),
         kpis=tables.kpis.to_dicts(),
         crosstab=tables.crosstab.to_dicts(),
         findings=findings,
@@ -41,13 +42,14 @@ class MonitoringReport:
     outcome: ScoringOutcome
     title: str
     period: Mapping[str, Any]
+    figures: Mapping[str, Figure]
     kpis: Rows
     crosstab: Rows
     findings: Findings
 
     def headline(self) -> str:
         """Counts and KPIs alone."""
-        return f"{self._counts()}\n\n{kpi_lines(self.outcome.rubric, self.period)}"
+        return f"{self._counts()}\n\n{kpi_lines(self.figures.values())}"
 
     def worst_without_texts(self) -> list[dict[str, Any]]:
         """The worst rows as people may see them outside the warehouse: no question, no answer, no session."""
@@ -223,20 +225,12 @@ class MonitoringReport:
         return parts
 
 
-def kpi_lines(rubric: RowRubric, kpis: Mapping[str, Any]) -> str:
-    """One table line per KPI with its target and whether it is met."""
+def kpi_lines(figures: Iterable[Figure]) -> str:
+    """One table line per KPI with its target and the verdict."""
     return table(
-        ["지표", "값", "목표", "달성", "n"],
+        ["지표", "값", "95% 구간", "목표", "판정", "n"],
         (
-            [
-                quotient.title,
-                kpi_text(kpis[quotient.name], quotient.scale),
-                f"{'≥' if quotient.target.operator == '>=' else '≤'} "
-                + kpi_text(quotient.target.value, quotient.scale, 0),
-                {True: "예", False: "아니요", None: "–"}[kpis[f"{quotient.name}_met"]],
-                f"{kpis['rows']:,}",
-            ]
-            for quotient in rubric.quotients
-            if quotient.target
+            [kpi.title, kpi.value_text, kpi.interval_text, kpi.target_text, kpi.verdict_text, f"{kpi.n:,}"]
+            for kpi in figures
         ),
     )

@@ -8,7 +8,7 @@ Source: SPEC 9 `aqb report`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -62,11 +62,11 @@ def _pages(
     warehouse: Warehouse, rubric: RowRubric, days: Sequence[ScoredDay], folder: Path, time_zone: str, span: int
 ) -> Iterator[tuple[str, str]]:
     """Every page with its name, a day at a time: only one day's rows are in memory."""
-    intervals: list[Interval | None] = []
+    intervals: list[Mapping[str, Interval | None]] = []
     rows = None
     for position, day in enumerate(days):
         rows = day_rows(warehouse, rubric, day.day, alert_examples(day), time_zone)
-        intervals.append(rows.mean_interval)
+        intervals.append(rows.mean_intervals)
         yield day.page, day_page(rubric, days, position, rows)
     runs = read_testruns(warehouse, span)
     for run in runs:

@@ -112,7 +112,7 @@
       const known = [chart.value, chart.low ?? chart.value, chart.high ?? chart.value, chart.target];
       const [low, high] = d3.extent(known);
       const room = (high - low || (chart.rate ? 0.05 : 2)) * 0.35;
-      const tone = `var(--${chart.verdict === "unknown" ? "muted" : chart.verdict})`;
+      const tone = `var(--${chart.verdict})`;
       return [Plot.plot({
         width, height: 44, marginLeft: 2, marginRight: 2, marginTop: 4, marginBottom: 18,
         x: { domain: [Math.max(0, low - room), Math.min(chart.rate ? 1 : 100, high + room)], axis: null }, y: { axis: null },

@@ -8,11 +8,13 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.facts import is_unusual
-from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.alerting.figures import fact_figure
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
+from scoring.figures import Figure
 from scoring.markdown import kpi_text, percent, score_text
 from tasks.reports.site.charts import Cell, Link, Table
-from tasks.reports.site.kpis import interval_chart, kpis_of
+from tasks.reports.site.kpis import Kpi, interval_chart, kpis_of
 from tasks.reports.site.monitoring_charts import grade_bars, grade_sets, heat_map
 from tasks.reports.site.pages import page
 from tasks.reports.site.scored_days import ScoredDay, earlier_rows
@@ -22,7 +24,6 @@ from tasks.reports.site.wording import (
     TIER_TITLES,
     count_text,
     day_text,
-    target_text,
     tenant_text,
 )
 from tasks.reports.site.worst_rows import DayRows
@@ -46,10 +47,11 @@ class ShownAlert:
 def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: DayRows) -> str:
     """The page of `days[position]`."""
     day, earlier = days[position], earlier_rows(days, position)
-    kpis = kpis_of(rubric.quotients, day.total, rows.mean_interval, earlier)
+    kpis = kpis_of(rubric.quotients, day.total, rows.mean_intervals, earlier)
     intervals = [interval_chart(kpi, "kpi") for kpi in kpis]
     bars = [grade_bars(day, grades, earlier) for grades in grade_sets(rubric)]
-    alerts, everybody = shown_alerts(rubric, day, {row.row_id for row in rows.rows}, ""), tenant_text(ALL_TENANTS)
+    alerts = shown_alerts(rubric, day, kpis, {row.row_id for row in rows.rows}, "")
+    everybody = tenant_text(ALL_TENANTS)
     return page(
         "day.html",
         charts=[*intervals, *bars],
@@ -79,42 +81,47 @@ def alert_examples(day: ScoredDay) -> list[str]:
     return [row_id for fact in facts for row_id in (fact["row_ids"] or [])[:_EXAMPLES]]
 
 
-def shown_alerts(rubric: RowRubric, day: ScoredDay, row_ids: Collection[str], page_of_day: str) -> list[ShownAlert]:
+def shown_alerts(
+    rubric: RowRubric, day: ScoredDay, kpis: Sequence[Kpi], row_ids: Collection[str], page_of_day: str
+) -> list[ShownAlert]:
     """The alert facts of a day: all tenants first, critical before warning, as they were found.
 
     Examples lead to those of the `row_ids` that the day's page shows.
     """
     facts = sorted(day.alerts, key=lambda fact: (fact["tenant_id"] != ALL_TENANTS, fact["level"] != "critical"))
-    quotients = {f"kpi_{quotient.name}": quotient for quotient in rubric.quotients}
-    return [
-        ShownAlert(
-            level=fact["level"],
-            title=fact["title"],
-            tenant=tenant_text(fact["tenant_id"]),
-            shown=_alert_figure(fact, quotients.get(fact["rule"])),
-            usual=_usual(fact, quotients.get(fact["rule"])),
-            unusual=fact["count"] is not None and is_unusual(fact["count"], fact["usual"] or []),
-            examples=[
-                Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
-                for number, row_id in enumerate((fact["row_ids"] or [])[:_EXAMPLES], start=1)
-                if row_id in row_ids
-            ],
+    of_all = {kpi.name: kpi.figure for kpi in kpis}
+    found = []
+    for fact in facts:
+        figure = fact_figure(rubric, fact["rule"], fact["tenant_id"], fact["value"], fact["rows"], of_all)
+        found.append(
+            ShownAlert(
+                level=fact["level"],
+                title=figure.goal_text if figure else fact["title"],
+                tenant=tenant_text(fact["tenant_id"]),
+                shown=_alert_figure(fact, figure),
+                usual=_usual(fact, figure),
+                unusual=fact["count"] is not None and is_unusual(fact["count"], fact["usual"] or []),
+                examples=[
+                    Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
+                    for number, row_id in enumerate((fact["row_ids"] or [])[:_EXAMPLES], start=1)
+                    if row_id in row_ids
+                ],
+            )
         )
-        for fact in facts
-    ]
+    return found
 
 
-def _usual(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
+def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
     """The median of the last scored days."""
-    if quotient:
-        return kpi_text(median(fact["usual_values"]), quotient.scale) if fact.get("usual_values") else NOTHING
+    if figure:
+        return kpi_text(median(fact["usual_values"]), figure.scale) if fact.get("usual_values") else NOTHING
     return f"{median(fact['usual']):,g}행" if fact["usual"] else NOTHING
 
 
-def _alert_figure(fact: Mapping[str, Any], quotient: Quotient | None) -> str:
+def _alert_figure(fact: Mapping[str, Any], figure: Figure | None) -> str:
     """Rows of rows, or the value of a KPI against its target."""
-    if quotient and quotient.target:
-        return f"{kpi_text(fact['value'], quotient.scale)} (목표 {target_text(quotient)})"
+    if figure:
+        return f"{figure.value_text} (목표 {figure.target_text})"
     if fact["count"] is None:  # of a KPI that the rubric no longer has
         return score_text(fact["value"], 3)
     share = f" ({percent(fact['count'] / fact['rows'])})" if fact["rows"] else ""
@@ -126,7 +133,7 @@ def tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
     shown = [quotient for quotient in rubric.quotients if quotient.target]
     rows: list[list[Cell]] = []
     for tenant in sorted(day.tenants, key=lambda row: -row["rows"]):
-        kpis = kpis_of(rubric.quotients, tenant)
+        kpis = kpis_of(rubric.quotients, tenant, {})
         rows.append(
             [
                 tenant_text(tenant["tenant_id"]),

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import percent
 from scoring.rubrics.ola_monitoring.thresholds import BAD_GRADES, GOOD_TIERS
@@ -23,7 +22,6 @@ from tasks.reports.site.wording import (
     TIER_TITLES,
     count_text,
     day_text,
-    target_text,
 )
 
 # A cell's shade by its share of the day; most rows stand in a few cells, so the steps are not even.
@@ -68,30 +66,30 @@ def grade_sets(rubric: RowRubric) -> tuple[GradeSet, GradeSet, GradeSet]:
 
 def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
     """One KPI over the days; a line never crosses a missing day or a change of the rubric."""
-    quotient = kpis[-1].quotient
+    last = kpis[-1].figure
     points = [
         {
             "day": str(each.day),
-            "value": kpi.value,
-            "low": kpi.interval.low if kpi.interval else kpi.value,
-            "high": kpi.interval.high if kpi.interval else kpi.value,
+            "value": figure.value,
+            "low": figure.interval.low if figure.interval else figure.value,
+            "high": figure.interval.high if figure.interval else figure.value,
             "segment": each.segment,
             "label": _point_label(each, kpi),
             "href": each.page,
         }
         for each, kpi in zip(days, kpis, strict=True)
-        if kpi.value is not None
+        if (figure := kpi.figure).value is not None
     ]
     changes = version_changes(days)
     return Chart(
-        id=f"trend-{quotient.name}",
+        id=f"trend-{kpis[-1].name}",
         kind="trend",
-        title=quotient.title,
-        summary=_trend_summary(quotient, days, kpis, changes),
+        title=last.title,
+        summary=_trend_summary(days, kpis, changes),
         data={
             "points": points,
-            "target": quotient.target.value if quotient.target else None,
-            "rate": quotient.scale == 1,
+            "target": last.target.value,
+            "rate": last.scale == 1,
             "changes": changes,
             "first": str(days[0].day),
             "last": str(days[-1].day),
@@ -104,13 +102,13 @@ def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
                     kpi.shown["value"],
                     kpi.shown["interval"],
                     kpi.shown["n"],
-                    kpi.verdict.text,
+                    kpi.figure.verdict_text,
                     each.version,
                 ]
                 for each, kpi in reversed(list(zip(days, kpis, strict=True)))
             ],
         ),
-        note=f"목표 {target_text(quotient)}",
+        note=f"목표 {last.target_text}",
     )
 
 
@@ -235,21 +233,23 @@ def _with_share(count: int | None, rows: int) -> str:
 
 
 def _point_label(day: ScoredDay, kpi: Kpi) -> str:
-    shown = kpi.shown
-    return f"{day_text(day.day)}\n{shown['value']} (95% 구간 {shown['interval']})\nn {shown['n']} · {kpi.verdict.text}"
+    figure = kpi.figure
+    return (
+        f"{day_text(day.day)}\n{figure.value_text} (95% 구간 {figure.interval_text})\n"
+        f"n {count_text(figure.n)} · {figure.verdict_text}"
+    )
 
 
-def _trend_summary(
-    quotient: Quotient, days: Sequence[ScoredDay], kpis: Sequence[Kpi], changes: Sequence[Mapping[str, str]]
-) -> str:
+def _trend_summary(days: Sequence[ScoredDay], kpis: Sequence[Kpi], changes: Sequence[Mapping[str, str]]) -> str:
     """What a person who cannot see the line should know of it."""
-    known = [(each, kpi) for each, kpi in zip(days, kpis, strict=True) if kpi.value is not None]
+    known = [(each, kpi) for each, kpi in zip(days, kpis, strict=True) if kpi.figure.value is not None]
+    figure = kpis[-1].figure
     if not known:
-        return f"{quotient.title}: 채점한 행이 있는 날이 없습니다"
-    met = sum(kpi.verdict.code == "met" for _, kpi in known)
+        return f"{figure.title}: 채점한 행이 있는 날이 없습니다"
+    met = sum(kpi.figure.verdict == "met" for _, kpi in known)
     last_day, last = known[-1]
     marks = "".join(f", {change['day']}에 {change['label']}" for change in changes)
     return (
-        f"{quotient.title}의 추이. 채점한 {len(known)}일 가운데 {met}일은 목표({target_text(quotient)})를 확실히 달성. "
+        f"{figure.title}의 추이. 채점한 {len(known)}일 가운데 {met}일은 목표({figure.target_text})를 확실히 달성. "
         f"마지막 날 {day_text(last_day.day)} {last.shown['value']}{marks}"
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
+from scoring.figures import VERDICT_TITLES
 from scoring.stats.intervals import Interval
 from tasks.files.report_paths import TESTRUNS
 from tasks.reports.site.charts import Cell, Link, Table
@@ -35,7 +36,7 @@ _RUNS = 8
 def overview(
     rubric: RowRubric,
     days: Sequence[ScoredDay],
-    mean_intervals: Sequence[Interval | None],
+    mean_intervals: Sequence[Mapping[str, Interval | None]],
     last_rows: DayRows | None,
     runs: Sequence[PublishedTestRun],
 ) -> str:
@@ -44,8 +45,8 @@ def overview(
     if not days or last_rows is None:
         return page("no_days.html", root="", section="overview", title="품질 현황", runs=listed, run_count=len(runs))
     by_day = [
-        kpis_of(rubric.quotients, each.total, interval, earlier_rows(days, position))
-        for position, (each, interval) in enumerate(zip(days, mean_intervals, strict=True))
+        kpis_of(rubric.quotients, each.total, intervals, earlier_rows(days, position))
+        for position, (each, intervals) in enumerate(zip(days, mean_intervals, strict=True))
     ]
     last, kpis = days[-1], by_day[-1]
     intervals = [interval_chart(kpi, "kpi") for kpi in kpis]
@@ -53,7 +54,7 @@ def overview(
     shares = [shares_chart(days, grades) for grades in grade_sets(rubric)]
     bars = [grade_bars(last, grades, earlier_rows(days, len(days) - 1)) for grades in grade_sets(rubric)]
     alert_rows = alert_rows_chart(days)
-    all_alerts = shown_alerts(rubric, last, {row.row_id for row in last_rows.rows}, last.page)
+    all_alerts = shown_alerts(rubric, last, kpis, {row.row_id for row in last_rows.rows}, last.page)
     alerts = [alert for alert in all_alerts if alert.tenant == tenant_text(ALL_TENANTS)]
     return page(
         "overview.html",
@@ -94,17 +95,17 @@ class Headline:
 
 def headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> Headline:
     """What a person should know who reads no further."""
-    by_code = {code: [kpi.quotient.title for kpi in kpis if kpi.verdict.code == code] for code in ("missed", "unsure")}
+    by_verdict: dict[str, list[str]] = {title: [] for title in VERDICT_TITLES.values()}
+    for kpi in kpis:
+        by_verdict[kpi.figure.verdict_text].append(kpi.figure.title)
     unusual = [f"{alert.title} {alert.shown}" for alert in alerts if alert.unusual]
-    met = sum(kpi.verdict.code == "met" for kpi in kpis)
-    missed = len(by_code["missed"])
-    counts = {"달성": met, "미달": missed, "판단 보류": len(kpis) - met - missed}
-    parts = [f"목표 {len(kpis)}개 중 " + " · ".join(f"{count}개 {name}" for name, count in counts.items() if count)]
+    counts = [f"{len(titles)}개 {verdict}" for verdict, titles in by_verdict.items() if titles]
+    parts = [f"목표 {len(kpis)}개 중 " + " · ".join(counts)]
     if unusual:
         parts.append(f"알림 {len(unusual)}종이 평소의 2배 이상")
     details = {
-        "목표 미달": by_code["missed"],
-        "오차 범위 안이라 단정할 수 없음": by_code["unsure"],
+        "목표 미달": by_verdict["미달"],
+        "판단 보류(표본 30건 미만이거나 오차 범위 안)": by_verdict["판단 보류"],
         "크게 늘어난 알림": unusual,
     }
     return Headline(", ".join(parts), [f"{name}: {', '.join(what)}" for name, what in details.items() if what])
@@ -124,5 +125,5 @@ def _day_table(days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Ta
         ]
         for each, kpis in reversed(list(zip(days, by_day, strict=True)))
     ]
-    titles = [kpi.quotient.title for kpi in by_day[-1]]
+    titles = [kpi.figure.title for kpi in by_day[-1]]
     return Table(["날짜", "채점", *titles, "Critical", "Warning", "제외", "루브릭"], rows)

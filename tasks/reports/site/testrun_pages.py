@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from scoring.chat.kpis import Target
+from scoring.figures import goal_figure
 from scoring.markdown import percent, score_text
-from scoring.stats.intervals import wilson_interval
-from tasks.reports.site.charts import Cell, Link, Mark, Table
-from tasks.reports.site.kpis import verdict_on
+from tasks.reports.site.charts import Cell, Link, Table
+from tasks.reports.site.kpis import verdict_mark
 from tasks.reports.site.pages import page
 from tasks.reports.site.testrun_charts import (
     counts_table,
@@ -152,16 +151,15 @@ def _targets(agents: Mapping[str, Any]) -> Table:
     rows: list[list[Cell]] = []
     for agent, figures in agents.items():
         for target in figures["targets"].values():
-            interval = wilson_interval(target["passed"], target["n"])
-            verdict = verdict_on(Target(">=", target["target"]), target["rate"], target["n"], interval)
+            figure = goal_figure(target)
             rows.append(
                 [
-                    f"{target['title']} ({AGENT_TITLES.get(agent, agent)})",
-                    percent(target["rate"]),
-                    f"{percent(interval.low).rstrip('%')}~{percent(interval.high)}" if interval else NOTHING,
+                    f"{figure.title} ({AGENT_TITLES.get(agent, agent)})",
+                    figure.value_text,
+                    figure.interval_text,
                     f"{target['passed']:,} / {target['n']:,}",
-                    f"{percent(target['target'], 0)} 이상",
-                    Mark(verdict.text, verdict.code, verdict.sign, ""),
+                    figure.target_text,
+                    verdict_mark(figure, figure.verdict_text),
                 ]
             )
     return Table(["목표", "값", "95% 구간", "통과 / 전체", "기준", "판정"], rows)

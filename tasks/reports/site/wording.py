@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from scoring.chat.kpis import ALL_TENANTS, Quotient
-from scoring.markdown import kpi_text, score_text
-from scoring.stats.intervals import Interval
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.markdown import score_text
 
 NOTHING = "–"
 _WEEKDAYS = "월화수목금토일"
@@ -37,21 +36,6 @@ def count_text(count: int | None) -> str:
 def tenant_text(tenant: str | None) -> str:
     """A tenant as people know it."""
     return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"
-
-
-def target_text(quotient: Quotient) -> str:
-    """`90% 이상`, `3% 이하`; a dash for a figure without a target."""
-    if quotient.target is None:
-        return NOTHING
-    side = "이상" if quotient.target.operator == ">=" else "이하"
-    return f"{kpi_text(quotient.target.value, quotient.scale, 0)} {side}"
-
-
-def interval_text(quotient: Quotient, interval: Interval | None) -> str:
-    """`8.5~14.7%`; a dash where there is none."""
-    if interval is None:
-        return NOTHING
-    return f"{kpi_text(interval.low, quotient.scale).rstrip('%점')}~{kpi_text(interval.high, quotient.scale)}"
 
 
 def seconds_text(seconds: float | None) -> str:

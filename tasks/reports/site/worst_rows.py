@@ -21,7 +21,7 @@ from scoring.markdown import score_text, shortened
 from scoring.rules.explain import Finding, explain
 from scoring.rules.expressions import Case, Definition, Expression, Sum, Value
 from scoring.stats.intervals import Interval
-from tasks.chat.queries import FAILURE_TITLES, failure_types, mean_score_interval, rows_of_day, rows_to_look_at
+from tasks.chat.queries import FAILURE_TITLES, failure_types, mean_intervals, rows_of_day, rows_to_look_at
 from tasks.reports.site.wording import NOTHING, tenant_text
 from tasks.reports.titles import COMPONENT_TITLES
 from tasks.warehouse import Warehouse
@@ -76,11 +76,11 @@ class ShownRow:
 
 @dataclass(frozen=True)
 class DayRows:
-    """What only the score table of a day knows: rows to look at, failures by type, and how sure the mean score is."""
+    """What only the score table of a day knows: rows to look at, failures by type, and how sure the means are."""
 
     rows: Sequence[ShownRow]
     failures: Sequence[tuple[str, int]]
-    mean_interval: Interval | None
+    mean_intervals: Mapping[str, Interval | None]
 
 
 def day_rows(
@@ -96,7 +96,7 @@ def day_rows(
             (FAILURE_TITLES.get(failure["failure_type"], failure["failure_type"]), failure["row_count"])
             for failure in failure_types(warehouse, day)
         ],
-        mean_score_interval(warehouse, day),
+        mean_intervals(warehouse, rubric, day),
     )
 
 

@@ -151,7 +151,7 @@ def test_a_file_without_rows_is_scored_as_such(aqb: Command, folder: Path) -> No
     (folder / "rows.csv").write_text("user_input,llm_response,input_tokens,output_tokens,timestamp\n")
     ended = aqb("score", "rows.csv", "--out", "out")
     assert (ended.exit_code, ended.err) == (0, "")
-    assert "failure_rate: no" in ended.out  # no rows: neither 0 nor met
+    assert "failure_rate           – · 목표 3% 이하 · 판단 보류 · n=0" in ended.out  # neither 0 nor met
 
 
 @pytest.mark.parametrize("out", ["data/chat_rows/out", "data/chat_rows/out/again"])
@@ -313,7 +313,7 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
     ended = aqb("nightly", "--date", DAY.isoformat())
     assert (ended.exit_code, ended.err) == (0, "")
     assert f"{DAY}: rows in 3 = scored 2 + excluded 1 + rejected 0" in ended.out
-    assert "failure_rate              50.0%   target 3%: missed" in ended.out
+    assert "failure_rate           50.0% (95% 구간 9.5~90.5%) · 목표 3% 이하 · 판단 보류 · n=2" in ended.out
     assert "critical  answer_failed" in ended.out
     assert f"report: data/reports/monitoring-{DAY}.md" in ended.out
     assert ended.out.splitlines()[-1] == "site: data/reports/index.html"
@@ -326,8 +326,8 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
 def test_nightly_rounds_rates_as_the_report_does(aqb: Command, source: Path) -> None:
     write_rows(source, [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))])
     shown = aqb("nightly", "--date", DAY.isoformat()).out  # 9 of 80 are 11.25 %
-    assert "failure_rate              11.3%   target 3%: missed" in shown
-    assert "kpi_failure_rate           11.3% (target 3%)" in shown
+    assert "failure_rate           11.3% (95% 구간 6.0~20.0%) · 목표 3% 이하 · 미달 · n=80" in shown
+    assert "kpi_failure_rate           11.3% (target 3% 이하)" in shown
     assert "실패율 | 11.3%" in Path(f"data/reports/monitoring-{DAY}.md").read_text("utf-8")
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scoring.chat.kpis import (
     Measure,
     Quotient,
-    Target,
     crosstab_sums,
     crosstab_table,
     kpi_sums,
@@ -19,6 +18,7 @@ from scoring.chat.kpis import (
     merged_crosstab_sums,
     merged_kpi_sums,
 )
+from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rules.expressions import Column, Compare, Tenths, Value, points
 

@@ -43,6 +43,7 @@ pytestmark = pytest.mark.slow
 ERASED = "1:b|-"
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
 PUSHED_DOWN = rejecting_unreadable(RUBRIC)
+(MEAN,) = (kpi for kpi in RUBRIC.quotients if kpi.name == "mean_final_score")
 IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
 few_examples = settings(max_examples=15)
 SCORED = st.fixed_dictionaries(
@@ -252,11 +253,11 @@ def test_sessions_are_summed_and_a_turn_without_one_stands_alone(local_scores: l
         if row["score_date"] == DAY:
             name = row["row_id"] if row["session_id"] is None else row["session_id"]
             tenths.setdefault(name, []).append(round(row["final_score"] * 10))
-    there = asked(clusters_query("scores"), scores=scores)
+    there = asked(clusters_query("scores", MEAN), scores=scores)
     clusters = {name: (len(found), sum(found)) for name, found in tenths.items()}
     assert {row["cluster"]: (row["size"], row["total"]) for row in there} == clusters
 
-    (moments,) = asked(cluster_moments_query("scores"), scores=scores)
+    (moments,) = asked(cluster_moments_query("scores", MEAN), scores=scores)
     added = [(size, total, total**2, total * size, size**2) for size, total in clusters.values()]
     names = ("size", "total", "of_sums", "mixed", "of_sizes")
     assert moments == {"clusters": len(clusters)} | dict(zip(names, map(sum, zip(*added, strict=True)), strict=True))

@@ -247,12 +247,19 @@ def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> No
 
 
 @pytest.mark.parametrize(
-    ("n", "slow", "said"), [(29, 29, "표본 30건 미만"), (30, 30, "아니요"), (30, 0, "예"), (0, 0, "측정 없음")]
+    ("n", "slow", "said"),
+    [
+        (29, 29, "0.0% | 0.0\\~11.7% | 90% 이상 | 판단 보류"),
+        (30, 30, "0.0% | 0.0\\~11.4% | 90% 이상 | 미달"),
+        (30, 0, "100.0% | 88.6\\~100.0% | 90% 이상 | 판단 보류"),
+        (36, 0, "100.0% | 90.4\\~100.0% | 90% 이상 | 달성"),
+        (0, 0, "– | – | 90% 이상 | 판단 보류"),
+    ],
 )
-def test_the_report_judges_no_target_by_fewer_than_thirty(n: int, slow: int, said: str) -> None:
+def test_the_report_judges_targets_by_n_and_interval(n: int, slow: int, said: str) -> None:
     measured = (execution(f"Q-{place}", ttft_s=1.01 if place < slow else 1.0) for place in range(n))
     (line,) = (line for line in report(execution("Q"), *measured).splitlines() if line.startswith("| TTFT 1초"))
-    assert line.endswith(f"| ≥ 90% | {said} | {n - slow} / {n} |")
+    assert line.endswith(f"| {said} | {n - slow} / {n} |")
 
 
 def test_the_report_names_the_filters_that_no_expectation_has() -> None:

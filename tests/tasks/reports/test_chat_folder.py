@@ -154,7 +154,16 @@ def test_the_summary_says_what_the_tables_say(out: Path) -> None:
         assert isinstance(mean, float)
         assert value["n"] == 4
         assert value["mean"] == pytest.approx(mean, abs=1e-9)
-    assert summary["kpis"]["failure_rate"] == {"value": 0.25, "target": 0.03, "met": False, "n": 4}
+    assert summary["kpis"]["failure_rate"] == {
+        "value": 0.25,
+        "target": 0.03,
+        "met": False,
+        "n": 4,
+        "low": pytest.approx(0.0456, abs=1e-4),
+        "high": pytest.approx(0.6994, abs=1e-4),
+        "verdict": "undecided",
+        "text": "25.0% (95% 구간 4.6~69.9%) · 목표 3% 이하 · 판단 보류 · n=4",
+    }
 
 
 def test_scoring_again_replaces_the_folder_with_the_same_bytes(out: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.chat.kpis import kpi_figures
 from scoring.markdown import cell
 from tasks.chat.sources import ChatRowFiles
 from tasks.reports.chat_folder import write_score_folder
@@ -33,12 +34,12 @@ def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) ->
     assert text.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-13\n\n## 핵심 지표\n\n")
     assert "행 4건 = 채점 2 + 제외 1 + 거부 1." in text
     assert [[cell.strip() for cell in line] for line in table_below(text, "핵심 지표")] == [
-        ["지표", "값", "목표", "달성", "n"],
-        ["---"] * 5,
-        ["답변 우수율", "50.0%", "≥ 90%", "아니요", "2"],
-        ["실패율", "50.0%", "≤ 3%", "아니요", "2"],
-        ["GOLD MINE 비율", "0.0%", "≤ 1%", "예", "2"],
-        ["평균 Final Score", "53.8점", "≥ 65점", "아니요", "2"],
+        ["지표", "값", "95% 구간", "목표", "판정", "n"],
+        ["---"] * 6,
+        ["답변 우수율", "50.0%", "9.5\\~90.5%", "90% 이상", "판단 보류", "2"],
+        ["실패율", "50.0%", "9.5\\~90.5%", "3% 이하", "판단 보류", "2"],
+        ["GOLD MINE 비율", "0.0%", "0.0\\~65.8%", "1% 이하", "판단 보류", "2"],
+        ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류", "2"],
     ]
     assert "- 제외 — 답변이 NULL: 1건" in text
     assert "- 거부 — negative_tokens: 1건" in text
@@ -63,8 +64,8 @@ def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Pa
 
 
 def test_a_mean_is_rounded_half_away_from_zero() -> None:
-    kpis = {name: value for kpi in RUBRIC.quotients for name, value in ((kpi.name, 0.0625), (f"{kpi.name}_met", None))}
-    lines = kpi_lines(RUBRIC, {**kpis, "mean_final_score": 62.25, "rows": 4})
+    kpis = {kpi.name: 0.0625 for kpi in RUBRIC.quotients} | {"mean_final_score": 62.25, "rows": 16}
+    lines = kpi_lines(kpi_figures(RUBRIC.quotients, kpis, {}).values())
     assert "| 평균 Final Score | 62.3점 |" in lines
     assert "| 실패율 | 6.3% |" in lines
 

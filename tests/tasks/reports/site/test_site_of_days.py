@@ -46,7 +46,7 @@ def test_the_first_page_gives_each_kpi_with_target_interval_and_n(warehouse: Fol
     assert interval is not None
     assert f"{interval.low * 100:.1f}~{interval.high * 100:.1f}%" in text
     card = text[text.index("실패율 25.0%") :]
-    for fact in ("목표 3% 이하", "n 40", "목표 미달"):
+    for fact in ("목표 3% 이하", "n 40", "■ 미달"):
         assert fact in card[:200], fact
 
 
@@ -181,7 +181,7 @@ def test_a_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site
     write_day(warehouse, DAY, [plain(llm_response=None)])
     build(warehouse, site)
     text = page(site).text
-    assert "값 없음" in text
+    assert "실패율 – ▲ 판단 보류" in text
     assert "1행 가운데 0행을 채점하고 1행을 제외했습니다" in text
     assert "0.0%" not in text[: text.index("날짜별 핵심 지표")].replace("0.0% (0.0%)", "")
 

@@ -13,16 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.chat.kpis import Quotient
-from scoring.rubrics.ola_monitoring import RUBRIC
-from scoring.stats.intervals import Interval
-from tasks.reports.site.kpis import Kpi
 from tasks.reports.site.pages import FOLDER, embedded
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused
 from tests.builders.site import SAMPLE_RUNS, build, pages, write_day, write_run
 
-QUOTIENTS: dict[str, Quotient] = {quotient.name: quotient for quotient in RUBRIC.quotients}
 VENDOR = FOLDER / "vendor"
 
 
@@ -80,29 +75,6 @@ def test_headings_follow_one_another_in_korean_pages(tmp_path: Path) -> None:
 def hashed(text: str) -> str:
     """The source expression of an inline script or style."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "interval", "n", "code", "text"),
-    [
-        ("failure_rate", 0.01, Interval(0.005, 0.02), 900, "met", "목표 달성"),
-        ("failure_rate", 0.03, Interval(0.02, 0.03), 900, "met", "목표 달성"),
-        ("failure_rate", 0.02, Interval(0.01, 0.04), 900, "unsure", "달성, 오차 범위 안"),
-        ("failure_rate", 0.04, Interval(0.02, 0.06), 900, "unsure", "미달, 오차 범위 안"),
-        ("failure_rate", 0.09, Interval(0.07, 0.12), 900, "missed", "목표 미달"),
-        ("answer_excellent_rate", 0.93, Interval(0.91, 0.95), 900, "met", "목표 달성"),
-        ("answer_excellent_rate", 0.80, Interval(0.7, 0.89), 900, "missed", "목표 미달"),
-        ("mean_final_score", 66.0, Interval(64.0, 68.0), 900, "unsure", "달성, 오차 범위 안"),
-        ("mean_final_score", 66.0, None, 900, "met", "목표 달성"),
-        ("failure_rate", 0.5, Interval(0.2, 0.8), 29, "unknown", "표본 30건 미만"),
-        ("failure_rate", None, None, 0, "unknown", "값 없음"),
-    ],
-)
-def test_a_verdict_is_as_strong_as_its_interval(
-    name: str, value: float | None, interval: Interval | None, n: int, code: str, text: str
-) -> None:
-    verdict = Kpi(QUOTIENTS[name], value, n, interval).verdict
-    assert (verdict.code, verdict.text) == (code, text)
 
 
 def test_the_vendored_files_are_those_of_the_note() -> None:

@@ -1,0 +1,109 @@
+"""A figure with a target: its verdict, and how every output writes it. Source: SPEC 10."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from scoring.markdown import kpi_text
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, wilson_interval
+
+Verdict = Literal["met", "missed", "undecided"]
+
+VERDICT_TITLES: dict[Verdict, str] = {"met": "달성", "missed": "미달", "undecided": "판단 보류"}
+_SIDES = {">=": "이상", "<=": "이하"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a figure should reach."""
+
+    operator: Literal[">=", "<="]
+    value: float
+
+    def met_by(self, value: float) -> bool:
+        """Whether a value reaches the target."""
+        return value >= self.value if self.operator == ">=" else value <= self.value
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A rate (`scale` 1) or a mean in points over `n` rows, executions or chats, with its target.
+
+    `value` is None where n is 0, `interval` (95 %) also where it is not known.
+    """
+
+    title: str
+    value: float | None
+    n: int
+    target: Target
+    interval: Interval | None = None
+    scale: int = 1
+
+    @property
+    def verdict(self) -> Verdict:
+        """Undecided where n is below 30 or the interval holds values on both sides of the target."""
+        if self.value is None or self.n < MIN_N_FOR_VERDICT:
+            return "undecided"
+        ends = (self.interval.low, self.interval.high) if self.interval else ()
+        met = {self.target.met_by(value) for value in (self.value, *ends)}
+        return "undecided" if len(met) > 1 else "met" if met.pop() else "missed"
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in Korean."""
+        return VERDICT_TITLES[self.verdict]
+
+    @property
+    def value_text(self) -> str:
+        """`11.3%`, `71.5점`; a dash where there is no value."""
+        return kpi_text(self.value, self.scale)
+
+    @property
+    def interval_text(self) -> str:
+        """`8.5~14.7%`; a dash where there is no interval."""
+        if self.interval is None:
+            return "–"
+        return f"{kpi_text(self.interval.low, self.scale).rstrip('%점')}~{kpi_text(self.interval.high, self.scale)}"
+
+    @property
+    def target_text(self) -> str:
+        """`90% 이상`, `3% 이하`."""
+        return f"{kpi_text(self.target.value, self.scale, 0)} {_SIDES[self.target.operator]}"
+
+    @property
+    def goal_text(self) -> str:
+        """`실패율 목표 미달`."""
+        return f"{self.title} 목표 {self.verdict_text}"
+
+    @property
+    def details(self) -> str:
+        """What stands behind the value: ` (95% 구간 3.8~7.7%) · 목표 3% 이하 · 미달 · n=535`."""
+        interval = f" (95% 구간 {self.interval_text})" if self.interval else ""
+        return f"{interval} · 목표 {self.target_text} · {self.verdict_text} · n={self.n:,}"
+
+    @property
+    def text(self) -> str:
+        """The value with what stands behind it."""
+        return self.value_text + self.details
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figure for programs; `met` compares the value alone, `verdict` also n and the interval."""
+        return {
+            "value": self.value,
+            "target": self.target.value,
+            "met": None if self.value is None else self.target.met_by(self.value),
+            "n": self.n,
+            "low": self.interval and self.interval.low,
+            "high": self.interval and self.interval.high,
+            "verdict": self.verdict,
+            "text": self.text,
+        }
+
+
+def goal_figure(goal: Mapping[str, Any]) -> Figure:
+    """The figure of a rate that a test run should reach: `title`, `passed`, `n`, `target` of its summary."""
+    passed, n = goal["passed"], goal["n"]
+    rate = passed / n if n else None
+    return Figure(goal["title"], rate, n, Target(">=", goal["target"]), wilson_interval(passed, n))

@@ -1,0 +1,50 @@
+"""A KPI of a scored day reads the same wherever people meet it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.builders.site import Page
+from tests.flows.conftest import Command
+
+KPIS = {
+    "answer_excellent_rate": "답변 우수율",
+    "failure_rate": "실패율",
+    "gold_mine_rate": "GOLD MINE 비율",
+    "mean_final_score": "평균 Final Score",
+}
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_kpi_figures_are_the_same_in_terminal_json_report_page_and_slack(aqb: Command, folder: Path) -> None:
+    rows = [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))]
+    by_session = [row | {"session_id": f"s{number}"} for number, row in enumerate(rows)]
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", by_session)
+    day = DAY.isoformat()
+
+    shown = aqb("nightly", "--date", day).out
+    terminal = {name: line.split(maxsplit=1)[1] for line in shown.splitlines() for name in KPIS if name in line.split()}
+    figures = json.loads(aqb("nightly", "--date", day, "--json").out)["figures"]
+    assert {name: figure["text"] for name, figure in figures.items()} == terminal
+    assert {figure["verdict"] for figure in figures.values()} == {"met", "missed", "undecided"}
+
+    slack = aqb("alerts", "--date", day, "--dry-run").out
+    report = (folder / "data" / "reports" / f"monitoring-{day}.md").read_text("utf-8").replace(r"\~", "~")
+    page = Page(folder / "data" / "reports" / "monitoring" / f"{day}.html").text
+    for name, title in KPIS.items():
+        value, interval, target, verdict, n = parts(terminal[name])
+        assert f"{title} {terminal[name]}" in slack
+        assert f"| {title} | {value} | {interval} | {target} | {verdict} | {n} |" in report
+        assert re.search(f"{title} {value} [●▲■] {verdict} 목표 {target} 95% 구간 {interval} n {n} ", page)
+
+
+def parts(text: str) -> tuple[str, ...]:
+    """Value, interval, target, verdict and n of the text of a figure."""
+    found = re.fullmatch(r"(\S+) \(95% 구간 (\S+)\) · 목표 (.+) · (.+) · n=(.+)", text)
+    assert found, text
+    return found.groups()

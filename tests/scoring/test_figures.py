@@ -1,0 +1,50 @@
+"""The verdict of a figure, and its texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from scoring.figures import VERDICT_TITLES, Figure, Target
+from scoring.stats.intervals import Interval
+
+AT_LEAST_90, AT_MOST_3, AT_LEAST_65 = Target(">=", 0.9), Target("<=", 0.03), Target(">=", 65)
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "interval", "n", "verdict"),
+    [
+        (AT_MOST_3, 0.01, Interval(0.005, 0.02), 900, "met"),
+        (AT_MOST_3, 0.03, Interval(0.02, 0.03), 900, "met"),
+        (AT_MOST_3, 0.02, Interval(0.01, 0.04), 900, "undecided"),
+        (AT_MOST_3, 0.04, Interval(0.02, 0.06), 900, "undecided"),
+        (AT_MOST_3, 0.04, Interval(0.03, 0.06), 900, "undecided"),
+        (AT_MOST_3, 0.09, Interval(0.07, 0.12), 900, "missed"),
+        (AT_LEAST_90, 0.93, Interval(0.91, 0.95), 900, "met"),
+        (AT_LEAST_90, 0.80, Interval(0.7, 0.89), 900, "missed"),
+        (AT_LEAST_65, 66.0, Interval(64.0, 68.0), 900, "undecided"),
+        (AT_LEAST_65, 66.0, None, 900, "met"),
+        (AT_MOST_3, 0.5, Interval(0.2, 0.8), 29, "undecided"),
+        (AT_MOST_3, 0.5, Interval(0.2, 0.8), 30, "missed"),
+        (AT_MOST_3, None, None, 0, "undecided"),
+    ],
+)
+def test_verdict_is_as_strong_as_n_and_the_interval(
+    target: Target, value: float | None, interval: Interval | None, n: int, verdict: str
+) -> None:
+    figure = Figure("", value, n, target, interval)
+    assert figure.verdict == verdict
+    assert figure.verdict_text == VERDICT_TITLES[figure.verdict]
+
+
+def test_figure_texts_of_a_rate() -> None:
+    rate = Figure("실패율", 0.1125, 1080, AT_MOST_3, Interval(0.0951, 0.1325))
+    assert rate.text == "11.3% (95% 구간 9.5~13.3%) · 목표 3% 이하 · 미달 · n=1,080"
+
+
+def test_figure_texts_of_a_mean_round_half_away_from_zero() -> None:
+    mean = Figure("평균", 62.25, 40, AT_LEAST_65, Interval(60.05, 64.0), scale=10)
+    assert mean.text == "62.3점 (95% 구간 60.1~64.0점) · 목표 65점 이상 · 미달 · n=40"
+
+
+def test_figure_without_rows_has_a_dash_and_no_verdict() -> None:
+    assert Figure("실패율", None, 0, AT_MOST_3).text == "– · 목표 3% 이하 · 판단 보류 · n=0"
