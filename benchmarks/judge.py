@@ -29,7 +29,7 @@ from benchmarks.report import Scale, table
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, QuestionKind
 from tasks.config.judge import JudgeSettings
-from tasks.judge.client import judge_all
+from tasks.judge.client import Judge
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import VerdictStore
 
@@ -59,8 +59,8 @@ async def ours(url: str, first: int, last: int, state_url: str, rpm: int, tpm: i
     """The client of `tasks/judge`; returns how many questions have a verdict."""
     store = VerdictStore(state_url)
     settings = JudgeSettings(base_url=url, api_key=SecretStr("bench"), rpm=rpm, tpm=tpm)
-    questions = [Question(request, PROMPT, "1") for request in requests(first, last)]
-    judged = await judge_all(questions, settings, store)
+    questions = [Question(request, PROMPT, "1", settings) for request in requests(first, last)]
+    judged = await Judge(settings, store).answer(questions)
     store.close()
     return sum(verdict.given for verdict in judged.verdicts.values())
 

@@ -31,7 +31,7 @@ from tasks.config.settings import Settings
 from tasks.files.discovery import FileIdentity
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.budget import Budget
-from tasks.judge.client import Judged, ask
+from tasks.judge.client import Judge, Judged
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
@@ -93,14 +93,14 @@ class IncompleteInboxError(AqbError):
 @step("read questions", run_name="read questions of {name}", timeout_s=3600)
 def read_questions(name: str, identity: FileIdentity, settings: Settings) -> list[Question]:
     """What a judge should be asked about one file."""
-    return questions_of(_plan(identity, settings))
+    return questions_of(_plan(identity, settings), settings.judge)
 
 
 @step("judge", run_name="judge {name} {number}", timeout_s=26 * 3600)
 def judge_portion(name: str, number: int, questions: Sequence[Question], settings: Settings, budget: Budget) -> Judged:
     """Asks one portion of a file's questions. A retry asks only what has no verdict yet: the store knows the rest."""
     with closing(VerdictStore(settings.state_url)) as store:
-        judged = ask(questions, settings.judge, store, budget=budget)
+        judged = Judge(settings.judge, store, budget).ask(questions)
     tell_judgements(judged.judgements)
     return judged
 

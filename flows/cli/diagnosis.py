@@ -23,7 +23,6 @@ from tasks.config.judge import JudgeSettings
 from tasks.config.secrets import shown_url
 from tasks.config.settings import Settings, setting_origins
 from tasks.files.discovery import files_in
-from tasks.judge.reachability import check_endpoint
 from tasks.state.run_ledger import RunLedger
 from tasks.testruns.files import RUN_FILE_ENDINGS
 from tasks.warehouse import open_warehouse
@@ -97,6 +96,8 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield _check("state database", lambda: _state(settings))
     yield _check("inbox", lambda: _inbox(Path(settings.test_runs.inbox)))
     if _has_judge(settings.judge):
+        from tasks.judge.endpoint import check_endpoint  # two seconds of CPU for the openai package
+
         yield _check("judge", lambda: check_endpoint(settings.judge))
     if os.environ.get(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
         yield from _routes(settings)

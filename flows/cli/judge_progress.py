@@ -1,4 +1,4 @@
-"""Asking the judge with people watching."""
+"""Asks the judge with a progress bar."""
 
 from __future__ import annotations
 
@@ -8,34 +8,29 @@ from flows.cli.progress import progress
 from flows.runtime.telemetry import tell_judgements
 from tasks.config.settings import Settings
 from tasks.judge.budget import Budget
-from tasks.judge.client import Estimate, Judged, JudgeProgress, ask, estimate
+from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
 from tasks.judge.verdict_store import VerdictStore
 from tasks.testruns.judging import questions_of
 from tasks.testruns.scoring import TestRunPlan
 
 
 def judged_testrun(plan: TestRunPlan, settings: Settings, budget: Budget) -> Judged:
-    """The verdicts on a run. What was paid for before is not asked again."""
+    """The verdicts on a test run. Questions that were paid for before are not asked again."""
     with closing(VerdictStore(settings.state_url)) as store, progress(f"judge {plan.run.name}", "questions") as show:
-        judged = ask(
-            questions_of(plan),
-            settings.judge,
-            store,
-            budget=budget,
-            progress=lambda now: show(now.done, now.total, _spent(now)),
-        )
+        judge = Judge(settings.judge, store, budget, lambda now: show(now.done, now.total, _spent(now)))
+        judged = judge.ask(questions_of(plan, settings.judge))
     tell_judgements(judged.judgements)
     return judged
 
 
 def estimated_testrun(plan: TestRunPlan, settings: Settings) -> Estimate:
-    """What judging a run would take. Nothing is asked."""
+    """What judging a test run would take. Nothing is asked."""
     with closing(VerdictStore(settings.state_url)) as store:
-        return estimate(questions_of(plan), settings.judge, store)
+        return Judge(settings.judge, store).estimate(questions_of(plan, settings.judge))
 
 
 def estimate_text(name: str, found: Estimate) -> str:
-    """The estimate of one run on one line."""
+    """The estimate of one test run on one line."""
     cached = f"{found.from_store / found.questions:.0%}" if found.questions else "-"
     price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
     duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.judging.masking import is_invisible, masked
-from scoring.judging.requests import QuestionKind
+from scoring.judging.requests import QuestionKind, canonical_json
 
 PROTECTION = """\
 [자료를 다루는 법]
@@ -69,14 +69,14 @@ def presented(material: Mapping[str, Any], max_chars: int) -> str:
     """
     safe = _safe(material, 0)
     longest = max_chars
-    line = _json(safe)
+    line = canonical_json(safe)
     while len(line) > max_chars and longest > _SHORTEST_TEXT:
         longest //= 2
-        line = _json(_shortened(safe, longest))
+        line = canonical_json(_shortened(safe, longest))
     if len(line) > max_chars:
         room = max_chars * 2 // 3  # quotes and line breaks are escaped once more
         while len(line) > max_chars:
-            line = _json({"material": _head_and_tail(_json(safe), room)})
+            line = canonical_json({"material": _head_and_tail(canonical_json(safe), room)})
             room //= 2
     return line
 
@@ -156,10 +156,6 @@ def _head_and_tail(text: str, longest: int) -> str:
         return text
     half = longest // 2
     return f"{text[:half]}…[{len(text) - 2 * half}자 생략]…{text[-half:]}"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What a rubric asks a judge and what comes back: plain values, no client.
+"""Requests to a judge and its verdicts: plain values, no client.
 
-A rubric lists its questions; whoever runs it finds the verdicts and hands them back. A question without a verdict has
-the status that says why, and its score is NULL with that status as reason: never a guess, never a zero.
+A rubric lists its requests; the pipeline gets the verdicts and passes them back. A request without a verdict has the
+status that says why, and its score is NULL with that status as reason: never a guess, never a zero.
 Source: SPEC 7.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class QuestionKind(StrEnum):
-    """What is asked: one question per execution, or (`CONCLUSIONS`) per query."""
+    """The kind of a question: one question per execution, or (`CONCLUSIONS`) per query."""
 
     INTENT = "intent"
     SEMANTIC = "semantic"
@@ -24,7 +24,7 @@ class QuestionKind(StrEnum):
 
 
 class VerdictStatus(StrEnum):
-    """What became of a question."""
+    """The outcome of a question."""
 
     OK = "ok"
     REFUSED = "refused"
@@ -36,7 +36,7 @@ class VerdictStatus(StrEnum):
 
 @dataclass(frozen=True)
 class JudgeRequest:
-    """One question. `material` is what is judged, as JSON values: query, expectation, answers, rule facts."""
+    """One question. `material` is what the judge sees, as JSON values: query, expectation, answers, rule facts."""
 
     rubric: str
     kind: QuestionKind
@@ -44,11 +44,8 @@ class JudgeRequest:
 
     @property
     def key(self) -> str:
-        """The identity of the question: equal questions, whoever asks them, are asked once."""
-        canonical = json.dumps(
-            [self.rubric, self.kind, self.material], ensure_ascii=False, sort_keys=True, separators=(",", ":")
-        )
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        """The identity of the question for scoring: equal questions are asked once."""
+        return digest([self.rubric, self.kind, self.material])
 
 
 @dataclass(frozen=True)
@@ -70,5 +67,15 @@ Verdicts = Mapping[str, Verdict]
 
 
 def verdict_of(request: JudgeRequest, verdicts: Verdicts) -> Verdict:
-    """The verdict on a question; `NO_JUDGE` where nobody was asked."""
+    """The verdict on a question; `NO_JUDGE` where the judge was not asked."""
     return verdicts.get(request.key, NO_JUDGE)
+
+
+def canonical_json(value: Any) -> str:
+    """One line of JSON that is the same for equal values."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of the canonical JSON of `value`, in hexadecimal digits."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()

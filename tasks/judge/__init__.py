@@ -1,7 +1,7 @@
-"""The judge: questions of the rubrics, asked of an OpenAI-compatible endpoint, inside its limits, never paid twice.
+"""The judge: asks an OpenAI-compatible endpoint the questions of the rubrics, within its limits, and pays each once.
 
-`client` is the way in. `endpoint` makes one call, `limiter` paces them across processes, `budget` keeps the money,
-`verdict_store` holds what was paid for, `live` and `batches` are the two ways to ask.
+`client` is the entry point. `endpoint` makes one call, `limiter` paces calls across processes, `budget` limits the
+cost, `verdict_store` stores paid verdicts, `live` and `batches` are the two ways to ask.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Asks with the Batch API: half the price, an answer within a day, and the same batch again after a crash."""
+"""Asks with the Batch API: half the price, an answer within a day; after a crash the same batch is resumed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 from scoring.errors import AqbError
 from scoring.judging.prompts import absent_mark
 from scoring.judging.requests import Verdict, VerdictStatus
-from tasks.config.judge import JudgeSettings
-from tasks.judge.budget import Budget, Cost
+from tasks.judge.budget import OVER_BUDGET, Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
-from tasks.judge.questions import Effort, Sendable
+from tasks.judge.questions import Question
 from tasks.judge.replies import LimitReachedError, QuestionRefusedError, TransientError, Usage, reply_in
-from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import Judgement, VerdictStore, WaitingBatch
 
 _T = TypeVar("_T")
@@ -30,73 +28,68 @@ _ROUNDS = 3
 _LINES_PER_BATCH = 20_000
 _BYTES_PER_BATCH = 100_000_000
 _ENDED = ("completed", "failed", "expired", "cancelled")
-_NOTHING = Cost(0, 0.0)
+_NO_COST = Cost(0, 0.0)
 _TRIES = 6
 
 
-class _GoneError(Exception):
+class _UnknownBatchError(Exception):
     """The endpoint does not know the batch."""
 
 
 class BatchRun:
-    """Asks questions by batches and hands each final judgement to `record`; they are stored before that."""
+    """Asks questions by batches, stores their judgements and passes each final one to `record`."""
 
     def __init__(
         self,
         endpoint: JudgeEndpoint,
-        name: str,
         store: VerdictStore,
         worker: Executor,
         budget: Budget,
         record: Callable[[Judgement], None],
-        settings: JudgeSettings,
-        timing: Timing,
     ) -> None:
-        self._endpoint, self._name, self._budget, self._record = endpoint, name, budget, record
+        self._endpoint, self._budget, self._record = endpoint, budget, record
         self._store, self._worker = store, worker
-        self._settings, self._timing = settings, timing
-        self._open: dict[str, Sendable] = {}
-        self._efforts: dict[str, Effort] = {}
-        self._last: dict[str, Verdict] = {}
+        self._open: dict[str, Question] = {}
+        self._judgements: dict[str, Judgement] = {}
         self._reserved: dict[str, Cost] = {}
 
-    async def ask(self, questions: Sequence[Sendable]) -> None:
-        """Returns when every question has its judgement. Batches that are waited for outlive this process.
+    async def ask(self, questions: Sequence[Question]) -> None:
+        """Returns when every question has its judgement. Batches at the endpoint outlive this process.
 
         Raises:
             AqbError: no batch will be answered, or the database refuses verdicts.
         """
+        unanswered = Verdict(VerdictStatus.FAILED, reason="배치가 답을 주지 않음")
         self._open = {question.key: question for question in questions}
-        for batch in await self._in_thread(self._store.waiting_batches, self._name):
+        self._judgements = {key: question.judgement(unanswered) for key, question in self._open.items()}
+        for batch in await self._in_thread(self._store.waiting_batches, self._endpoint.name):
             if self._open.keys() & set(batch.keys):
                 await self._resume(batch)
         for _ in range(_ROUNDS):
             sent = [await self._send(group) for group in self._groups()]
             for batch in sent:
                 await self._collect(batch)
-        for key, question in self._open.items():
-            verdict = self._last.get(key, Verdict(VerdictStatus.FAILED, reason="배치가 답을 주지 않음"))
-            self._record(question.judgement(verdict, self._efforts.get(key)))
+        for key in self._open:
+            self._record(self._judgements[key])
 
     async def _resume(self, batch: WaitingBatch) -> None:
-        """Fetches a batch that an earlier run has sent; forgets one that was never created or is long gone."""
+        """Collects a batch of an earlier run; deletes one that the endpoint never got or no longer knows."""
         found = batch.batch_id or await self._id_of(batch.token)
         try:
             if found:
                 return await self._collect(WaitingBatch(batch.token, found, batch.keys))
-        except _GoneError:
+        except _UnknownBatchError:
             pass
         await self._in_thread(self._store.close_batch, batch.token, [], [])
         return None
 
-    def _groups(self) -> Iterator[list[Sendable]]:
-        """The open questions that the budget allows, in portions that one batch may hold."""
-        group: list[Sendable] = []
+    def _groups(self) -> Iterator[list[Question]]:
+        """The open questions that the budget allows, in groups of the size of a batch."""
+        group: list[Question] = []
         size = 0
         for question in list(self._open.values()):
             if (reserved := self._budget.reserve(question)) is None:
-                verdict = Verdict(VerdictStatus.OVER_BUDGET, reason="이 실행의 판정 예산이 다함")
-                self._conclude(question.key, verdict)
+                self._conclude(self._judgements[question.key].with_verdict(OVER_BUDGET))
                 continue
             self._reserved[question.key] = reserved
             if len(group) == _LINES_PER_BATCH or (group and size + question.size_bytes > _BYTES_PER_BATCH):
@@ -107,13 +100,13 @@ class BatchRun:
         if group:
             yield group
 
-    async def _send(self, group: Sequence[Sendable]) -> WaitingBatch:
-        """Uploads and creates a batch. It is noted before, so that no crash forgets one that is paid for."""
+    async def _send(self, group: Sequence[Question]) -> WaitingBatch:
+        """Uploads and creates a batch. The store knows it before, so that no crash loses one that is paid for."""
         token, keys = secrets.token_hex(16), [question.key for question in group]
         content = "\n".join(self._line(question) for question in group).encode()
         client = self._endpoint.client
-        await self._in_thread(self._store.open_batch, self._name, token, keys)
-        file = await self._surely(lambda: client.files.create(file=("questions.jsonl", content), purpose="batch"))
+        await self._in_thread(self._store.open_batch, self._endpoint.name, token, keys)
+        file = await self._with_retries(lambda: client.files.create(file=("questions.jsonl", content), purpose="batch"))
 
         async def created() -> str:
             if known := await self._id_of(token):  # an earlier attempt got through, its answer did not
@@ -123,62 +116,58 @@ class BatchRun:
             )
             return batch.id
 
-        batch_id = await self._surely(created)
+        batch_id = await self._with_retries(created)
         await self._in_thread(self._store.name_batch, token, batch_id)
         return WaitingBatch(token, batch_id, keys)
 
     @property
     def _url(self) -> Any:
-        return "/v1/responses" if self._settings.api == "responses" else "/v1/chat/completions"
+        return "/v1/responses" if self._endpoint.settings.api == "responses" else "/v1/chat/completions"
 
-    def _line(self, question: Sendable) -> str:
+    def _line(self, question: Question) -> str:
         mark = absent_mark(question.payload, iter(lambda: secrets.token_hex(16), ""))
         line = {"custom_id": question.key, "method": "POST", "url": self._url, "body": question.body(mark)}
         return json.dumps(line, ensure_ascii=False)
 
     async def _id_of(self, token: str) -> str:
         """The id of the batch that was created with a token, '' if there is none."""
-        page = await self._surely(lambda: self._endpoint.client.batches.list(limit=100))
+        page = await self._with_retries(lambda: self._endpoint.client.batches.list(limit=100))
         return next((batch.id for batch in page.data if (batch.metadata or {}).get("aqb") == token), "")
 
     async def _collect(self, waiting: WaitingBatch) -> None:
-        """Waits for a batch, stores what it brought, and leaves open what has to be asked again."""
+        """Waits for a batch and stores its judgements; questions without a final one stay open."""
         while (batch := await self._state_of(waiting.batch_id)).status not in _ENDED:
-            await asyncio.sleep(self._timing.poll_s)
+            await asyncio.sleep(self._endpoint.timing.poll_s)
         if batch.status == "failed":
             await self._in_thread(self._store.close_batch, waiting.token, [], [])
             errors = batch.errors.data if batch.errors else None
             first = next(iter(errors or []), None)
-            told = {"code": first.code, "message": first.message} if first else {"message": "the batch failed"}
-            self._endpoint.explain_status(400, told, {})
+            error = {"code": first.code, "message": first.message} if first else {"message": "the batch failed"}
+            self._endpoint.explain_status(400, error, {})
         lines = {line["custom_id"]: line for line in await self._lines(batch)}
-        verdicts = {key: self._verdict(self._open[key], line) for key, line in lines.items() if key in self._open}
+        answers = [self._judgement(self._open[key], line) for key, line in lines.items() if key in self._open]
         for key in waiting.keys:
-            self._budget.settle(self._reserved.pop(key, _NOTHING), Usage())
-        paid = [
-            self._open[key].judgement(verdict, effort)
-            for key, (verdict, effort) in verdicts.items()
-            if verdict.status is not VerdictStatus.FAILED
-        ]
+            self._budget.settle(self._reserved.pop(key, _NO_COST), Usage())
+        paid = [answer for answer in answers if answer.status is not VerdictStatus.FAILED]
         of_others = [key for key in waiting.keys if key in lines and key not in self._open]
         await self._in_thread(self._store.close_batch, waiting.token, paid, of_others)
-        for key, (verdict, _) in verdicts.items():
-            self._last[key] = verdict
-            if verdict.status in (VerdictStatus.OK, VerdictStatus.REFUSED):
-                self._conclude(key, verdict)
+        for answer in answers:
+            if answer.status in (VerdictStatus.OK, VerdictStatus.REFUSED):
+                self._conclude(self._judgements[answer.key])
 
-    def _verdict(self, question: Sendable, line: Mapping[str, Any]) -> tuple[Verdict, Effort]:
-        """What a line of a result file says, and what this round of the question has cost."""
+    def _judgement(self, question: Question, line: Mapping[str, Any]) -> Judgement:
+        """The judgement in a line of a result file with the cost of this round; adds it to that of earlier rounds."""
         response, usage, model = line.get("response") or {}, None, ""
         if response.get("status_code") == 200:
             reply = reply_in(response.get("body"))
             verdict, usage, model = question.verdict(reply), reply.usage, reply.model
         else:
             verdict = self._failed(response, line.get("error") or {})
-        self._budget.settle(self._reserved.pop(question.key, _NOTHING), usage or Usage())
+        self._budget.settle(self._reserved.pop(question.key, _NO_COST), usage or Usage())
         usd = self._budget.cost(usage or Usage()).usd
-        self._efforts[question.key] = self._efforts.get(question.key, Effort()).with_call(usage, usd, None, model)
-        return verdict, Effort().with_call(usage, usd, None, model)
+        so_far = self._judgements[question.key]
+        self._judgements[question.key] = so_far.with_call(usage, usd, None, model).with_verdict(verdict)
+        return question.judgement(verdict).with_call(usage, usd, None, model)
 
     def _failed(self, response: Mapping[str, Any], error: Mapping[str, Any]) -> Verdict:
         if not response:
@@ -186,46 +175,46 @@ class BatchRun:
         try:
             self._endpoint.explain_status(response.get("status_code", 500), response.get("body"), {})
         except QuestionRefusedError as refused:
-            status = VerdictStatus.REFUSED if refused.filtered else VerdictStatus.FAILED
-            return Verdict(status, reason=f"판정 모델이 질문을 받지 않음: {refused}")
+            return refused.verdict
         except (TransientError, LimitReachedError, AqbError) as failure:
             return Verdict(VerdictStatus.FAILED, reason=f"배치에서 답을 받지 못함: {failure}")
 
-    def _conclude(self, key: str, verdict: Verdict) -> None:
-        self._record(self._open.pop(key).judgement(verdict, self._efforts.get(key)))
+    def _conclude(self, judgement: Judgement) -> None:
+        del self._open[judgement.key]
+        self._record(judgement)
 
     async def _state_of(self, batch_id: str) -> Batch:
         async def state() -> Batch:
             try:
                 return await self._endpoint.client.batches.retrieve(batch_id)
             except openai.NotFoundError:
-                raise _GoneError from None
+                raise _UnknownBatchError from None
 
-        return await self._surely(state)
+        return await self._with_retries(state)
 
     async def _lines(self, batch: Batch) -> list[dict[str, Any]]:
-        """What the result files say, the answers and the errors."""
+        """The lines of the result files: answers and errors."""
         lines = []
         for name in filter(None, (batch.output_file_id, batch.error_file_id)):
-            content = await self._surely(partial(self._endpoint.client.files.content, name))
+            content = await self._with_retries(partial(self._endpoint.client.files.content, name))
             lines += [json.loads(line) for line in content.text.splitlines() if line.strip()]
         return lines
 
-    async def _surely(self, call: Callable[[], Awaitable[_T]]) -> _T:
-        """The result of a call that is not a question, tried again while there is hope."""
+    async def _with_retries(self, call: Callable[[], Awaitable[_T]]) -> _T:
+        """The result of a call that asks no question; errors that may pass are retried."""
 
         async def once() -> _T:
             try:
                 return await call()
             except openai.APIError as error:
                 self._endpoint.explain(error)
-            except (AttributeError, TypeError, ValueError):  # the client takes a web page for what it has asked for
-                raise self._endpoint.useless("what it says is no answer of a Batch API") from None
+            except (AttributeError, TypeError, ValueError):  # the client reads a web page as the object it expects
+                raise self._endpoint.unusable("what it says is no answer of a Batch API") from None
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type((TransientError, LimitReachedError)),
             stop=stop_after_attempt(_TRIES),
-            wait=wait_random_exponential(self._timing.backoff_s, self._timing.longest_backoff_s),
+            wait=wait_random_exponential(self._endpoint.timing.backoff_s, self._endpoint.timing.longest_backoff_s),
             reraise=True,
         )
         try:
@@ -233,7 +222,7 @@ class BatchRun:
         except (TransientError, LimitReachedError) as failure:
             raise self._endpoint.unreachable(str(failure)) from None
         except QuestionRefusedError as refused:
-            raise self._endpoint.useless(str(refused)) from None
+            raise self._endpoint.unusable(str(refused)) from None
 
     async def _in_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)

@@ -1,4 +1,4 @@
-"""What a run may spend: reserved before each call, settled after it, never exceeded."""
+"""The budget of a run: reserved before each call, settled after it, never exceeded."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import threading
 from dataclasses import dataclass
 
 from scoring.errors import UsageError
+from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.config.judge import JudgeSettings, Price
-from tasks.judge.questions import Sendable
+from tasks.judge.questions import Question
 from tasks.judge.replies import Usage
 
-BATCH_DISCOUNT = 0.5
+_BATCH_DISCOUNT = 0.5
 _NEAR = 0.9
+OVER_BUDGET = Verdict(VerdictStatus.OVER_BUDGET, reason="이 실행의 판정 예산이 다함")
 
 
 @dataclass(frozen=True)
@@ -23,17 +25,17 @@ class Cost:
 
 
 class Budget:
-    """The money and the tokens of one run. Chunks of a run share one; threads may.
+    """The money and the tokens of one run. Portions of a run share one, also from several threads.
 
     A reservation is the most that a call can cost: as many tokens as bytes go in, the longest answer comes out.
 
     Raises:
-        UsageError: `max_usd` is set and nobody knows the price of the model.
+        UsageError: `max_usd` is set and the price of the model is unknown.
     """
 
     def __init__(self, settings: JudgeSettings) -> None:
         self._price, self._most_usd, self._most_tokens = settings.price, settings.max_usd, settings.max_tokens
-        self._discount = BATCH_DISCOUNT if settings.mode == "batch" else 1.0
+        self._discount = _BATCH_DISCOUNT if settings.mode == "batch" else 1.0
         if self._most_usd is not None and self._price is None:
             raise UsageError(
                 f"judge.max_usd is set, but the price of {settings.model} is unknown",
@@ -45,12 +47,12 @@ class Budget:
 
     @property
     def spent(self) -> Cost:
-        """What was spent and what is reserved."""
+        """The cost of all calls so far and of all reservations."""
         return Cost(self._spent_tokens, self._spent_usd if self._price else None)
 
-    def reserve(self, question: Sendable) -> Cost | None:
-        """Sets aside what a call can cost at most; None if that is no longer there."""
-        most = self.cost(Usage(question.most_tokens_in, 0, question.settings.max_output_tokens))
+    def reserve(self, question: Question) -> Cost | None:
+        """Reserves the most that a call can cost; None where the budget has less left."""
+        most = self.cost(question.largest_usage)
         with self._lock:
             if not self._fits(most, 1.0):
                 return None
@@ -58,19 +60,18 @@ class Budget:
         return most
 
     def settle(self, reserved: Cost, usage: Usage | None) -> None:
-        """Replaces a reservation by what the call has used; with None, nobody knows, it stays."""
+        """Replaces a reservation by the cost of the call; an unknown `usage` (None) leaves the reservation."""
         if usage is not None:
             with self._lock:
                 self._add(reserved, -1)
                 self._add(self.cost(usage), 1)
 
-    def is_near(self, question: Sendable) -> bool:
-        """Whether little is left, so that nothing should be asked only to be faster."""
-        most = self.cost(Usage(question.most_tokens_in, 0, question.settings.max_output_tokens))
-        return not self._fits(most, _NEAR)
+    def is_near(self, question: Question) -> bool:
+        """Whether the budget is nearly used up, so that no call should be hedged."""
+        return not self._fits(self.cost(question.largest_usage), _NEAR)
 
     def cost(self, usage: Usage) -> Cost:
-        """What a call costs."""
+        """The cost of a call, with the discount of batches."""
         usd = usd_of(usage, self._price)
         return Cost(usage.tokens_in + usage.tokens_out, None if usd is None else usd * self._discount)
 

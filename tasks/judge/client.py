@@ -1,4 +1,4 @@
-"""The way in: questions, and what became of them."""
+"""The judge: answers questions from the store or the endpoint, and estimates what that takes."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, Verdict, VerdictStatus
 from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
 from tasks.judge.budget import Budget
 from tasks.judge.limiter import Limiter
-from tasks.judge.questions import Question, Sendable
+from tasks.judge.questions import Question
 from tasks.judge.replies import Usage
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.judge.verdict_writer import VerdictWriter
 
-_KEPT = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
+_STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 _TOKENS_PER_BYTE = 0.3  # of Korean text and JSON
-_USUAL_TOKENS_OUT = 200
-_USUAL_LATENCY_S = 2.0
+_TYPICAL_TOKENS_OUT = 200
+_TYPICAL_LATENCY_S = 2.0
 
 
 @dataclass(frozen=True)
 class JudgeProgress:
-    """How far a run is. `usd` is what it has spent or reserved, None where the price is unknown."""
+    """The progress of a run. `usd` is spent or reserved, None where the price is unknown."""
 
     done: int
     total: int
@@ -60,9 +61,9 @@ class Judged:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What asking would take, before anything is asked.
+    """The cost and time that questions would take.
 
-    `usd` is None where the price is unknown, `seconds` where batches take their time.
+    `usd` is None where the price is unknown, `seconds` in batch mode.
     """
 
     questions: int
@@ -73,134 +74,102 @@ class Estimate:
     seconds: float | None
 
 
-def ask(
-    questions: Sequence[Question],
-    settings: JudgeSettings,
-    store: VerdictStore,
-    *,
-    budget: Budget | None = None,
-    progress: Callable[[JudgeProgress], None] | None = None,
-    timing: Timing | None = None,
-) -> Judged:
-    """`judge_all` for callers without an event loop. Ctrl-C lets the calls in flight finish and keeps them."""
-    return asyncio.run(judge_all(questions, settings, store, budget=budget, progress=progress, timing=timing))
+@dataclass(frozen=True)
+class Judge:
+    """The judge of the settings, with the store of its verdicts.
 
-
-async def judge_all(
-    questions: Sequence[Question],
-    settings: JudgeSettings,
-    store: VerdictStore,
-    *,
-    budget: Budget | None = None,
-    progress: Callable[[JudgeProgress], None] | None = None,
-    timing: Timing | None = None,
-) -> Judged:
-    """Asks what the store does not know and returns all verdicts; each is stored before it is used.
-
-    Portions of a run share one `budget`; without one the whole of it is for these questions. Without an endpoint,
-    what is not in the store has the status `no_judge`.
-
-    Raises:
-        UsageError: the endpoint, the key, the model or the budget cannot work.
-        AqbError: the endpoint gives no answer at all.
-        StorageError: the state database cannot be used.
+    Portions of a run share one `budget`; without one, each call of `ask` has the whole budget. `progress` is called
+    for each new judgement.
     """
-    budget = budget or Budget(settings)
-    endpoint = endpoint_of(settings)
-    sendable = [Sendable(question, settings) for question in questions]
-    different = {question.key: question for question in sendable}
-    ledger = _Ledger(store.found(different), len(different), budget, progress)
-    left = [question for key, question in different.items() if key not in ledger.judgements]
-    if endpoint is None:
-        for question in left:
-            ledger.record(question.judgement(NO_JUDGE))
-    elif left:
-        await _ask(left, endpoint, settings, store, ledger, timing or Timing())
-    judgements = {key: ledger.judgements[key] for key in different}
-    verdicts = {one.question.request.key: _verdict(judgements[one.key]) for one in sendable}
-    return Judged(verdicts, tuple(judgements.values()))
 
+    settings: JudgeSettings
+    store: VerdictStore
+    budget: Budget | None = None
+    progress: Callable[[JudgeProgress], None] | None = None
+    timing: Timing = field(default_factory=Timing)
 
-def estimate(questions: Sequence[Question], settings: JudgeSettings, store: VerdictStore) -> Estimate:
-    """What asking the questions would take: nothing is asked and nothing is spent.
+    def ask(self, questions: Sequence[Question]) -> Judged:
+        """`answer` without an event loop. Ctrl-C lets the calls in flight finish and stores their verdicts."""
+        return asyncio.run(self.answer(questions))
 
-    Raises:
-        UsageError: the budget cannot work.
-        StorageError: the state database cannot be used.
-    """
-    budget = Budget(settings)
-    different = {question.key: question for question in (Sendable(question, settings) for question in questions)}
-    known = store.found(different)
-    left = [question for key, question in different.items() if key not in known]
-    tokens_in = round(sum(question.size_bytes for question in left) * _TOKENS_PER_BYTE)
-    tokens_out = len(left) * min(_USUAL_TOKENS_OUT, settings.max_output_tokens)
-    paces_s = [len(left) * _USUAL_LATENCY_S / settings.max_in_flight, _USUAL_LATENCY_S if left else 0.0]
-    if settings.rpm:
-        paces_s.append(len(left) * 60 / settings.rpm)
-    if settings.tpm:
-        paces_s.append((tokens_in + tokens_out) * 60 / settings.tpm)
-    return Estimate(
-        questions=len(different),
-        from_store=len(known),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        usd=budget.cost(Usage(tokens_in, 0, tokens_out)).usd,
-        seconds=None if settings.mode == "batch" else max(paces_s),
-    )
+    async def answer(self, questions: Sequence[Question]) -> Judged:
+        """Asks the questions that the store does not answer; each verdict is stored before it is used.
 
+        Without an endpoint, questions that are not in the store have the status `no_judge`.
 
-class _Ledger:
-    """The judgements so far, by store key, and who wants to hear of them."""
+        Raises:
+            UsageError: the endpoint, the key, the model or the budget cannot work.
+            AqbError: the endpoint does not answer at all.
+            StorageError: the state database cannot be used.
+        """
+        budget = self.budget or Budget(self.settings)
+        endpoint = endpoint_of(self.settings)
+        different = {question.key: question for question in questions}
+        judgements = self.store.found(different)
+        from_store = len(judgements)
 
-    def __init__(
-        self,
-        judgements: dict[str, Judgement],
-        total: int,
-        budget: Budget,
-        progress: Callable[[JudgeProgress], None] | None,
+        def record(judgement: Judgement) -> None:
+            judgements[judgement.key] = judgement
+            if self.progress:
+                self.progress(JudgeProgress(len(judgements), len(different), from_store, budget.spent.usd))
+
+        left = [question for key, question in different.items() if key not in judgements]
+        if endpoint is None:
+            for question in left:
+                record(question.judgement(NO_JUDGE))
+        elif left:
+            await self._ask(left, endpoint, budget, record)
+        verdicts = {question.request.key: judgements[question.key].verdict for question in questions}
+        return Judged(verdicts, tuple(judgements[key] for key in different))
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """What `ask` would take. Asks and spends nothing.
+
+        Raises:
+            UsageError: the budget cannot work.
+            StorageError: the state database cannot be used.
+        """
+        settings, budget = self.settings, Budget(self.settings)
+        different = {question.key: question for question in questions}
+        known = self.store.found(different)
+        left = [question for key, question in different.items() if key not in known]
+        tokens_in = round(sum(question.size_bytes for question in left) * _TOKENS_PER_BYTE)
+        tokens_out = len(left) * min(_TYPICAL_TOKENS_OUT, settings.max_output_tokens)
+        paces_s = [len(left) * _TYPICAL_LATENCY_S / settings.max_in_flight, _TYPICAL_LATENCY_S if left else 0.0]
+        if settings.rpm:
+            paces_s.append(len(left) * 60 / settings.rpm)
+        if settings.tpm:
+            paces_s.append((tokens_in + tokens_out) * 60 / settings.tpm)
+        return Estimate(
+            questions=len(different),
+            from_store=len(known),
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            usd=budget.cost(Usage(tokens_in, 0, tokens_out)).usd,
+            seconds=None if settings.mode == "batch" else max(paces_s),
+        )
+
+    async def _ask(
+        self, questions: Sequence[Question], endpoint: Endpoint, budget: Budget, record: Callable[[Judgement], None]
     ) -> None:
-        self.judgements, self.budget = judgements, budget
-        self._total, self._from_store, self._progress = total, len(judgements), progress
+        # They import the openai package: two seconds of CPU, only for runs that ask.
+        from tasks.judge.batches import BatchRun
+        from tasks.judge.endpoint import JudgeEndpoint
+        from tasks.judge.live import LiveRun
 
-    def record(self, judgement: Judgement) -> None:
-        self.judgements[judgement.key] = judgement
-        if self._progress:
-            self._progress(JudgeProgress(len(self.judgements), self._total, self._from_store, self.budget.spent.usd))
+        with ThreadPoolExecutor(1, "judge-state") as worker:  # one thread: no call in flight waits for a disk
+            async with aclosing(JudgeEndpoint(endpoint, self.settings, self.timing)) as judge:
+                if self.settings.mode == "batch":
+                    return await BatchRun(judge, self.store, worker, budget, record).ask(questions)
+                writer = VerdictWriter(self.store, worker)
 
+                async def save(judgement: Judgement) -> None:
+                    if judgement.status in _STORED:
+                        await writer.write(judgement)
+                    record(judgement)
 
-async def _ask(
-    questions: Sequence[Sendable],
-    endpoint: Endpoint,
-    settings: JudgeSettings,
-    store: VerdictStore,
-    ledger: _Ledger,
-    timing: Timing,
-) -> None:
-    # They import the openai package, two seconds of CPU that only those who ask should pay.
-    from tasks.judge.batches import BatchRun
-    from tasks.judge.endpoint import JudgeEndpoint
-    from tasks.judge.live import LiveRun
-
-    name = f"{endpoint.shown} {settings.model}"
-    with ThreadPoolExecutor(1, "judge-state") as worker:  # one thread: no call in flight waits for a disk
-        keeper = VerdictWriter(store, worker)
-
-        async def keep(judgement: Judgement) -> None:
-            if judgement.status in _KEPT:
-                await keeper.keep(judgement)
-            ledger.record(judgement)
-
-        async with JudgeEndpoint(endpoint, settings, timing.longest_deadline_s) as judge:
-            if settings.mode == "batch":
-                batches = BatchRun(judge, name, store, worker, ledger.budget, ledger.record, settings, timing)
-                await batches.ask(questions)
-                return
-            limiter = Limiter(store, worker, name, settings.rpm, settings.tpm)
-            try:
-                await LiveRun(judge, limiter, ledger.budget, keep, settings, timing).ask(questions)
-            finally:
-                await keeper.finish()
-
-
-def _verdict(judgement: Judgement) -> Verdict:
-    return Verdict(judgement.status, judgement.answer, judgement.reason)
+                limiter = Limiter(self.store, worker, judge.name, self.settings.rpm, self.settings.tpm)
+                try:
+                    return await LiveRun(judge, limiter, budget, save).ask(questions)
+                finally:
+                    await writer.finish()

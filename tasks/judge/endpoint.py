@@ -1,18 +1,17 @@
-"""One call to an OpenAI-compatible endpoint: a reply, or one of the four ways not to get one (`replies`)."""
+"""Calls to an OpenAI-compatible endpoint: a reply or one of the errors of `replies`; and whether it can be reached."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, NoReturn
 
 import httpx2
 import openai
 
 from scoring.errors import AqbError, UsageError
-from tasks.config.judge import Endpoint, JudgeSettings
+from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
 from tasks.judge.replies import (
     LimitReachedError,
     QuestionRefusedError,
@@ -21,6 +20,7 @@ from tasks.judge.replies import (
     UnreachableError,
     reply_in,
 )
+from tasks.judge.timing import Timing
 
 _CONNECT_S = 5.0
 _IDLE_CONNECTIONS = 16  # every call looks at all that are idle
@@ -29,37 +29,41 @@ _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _LONGEST_MESSAGE = 300
-BUCKETS = ("requests", "tokens")
+_BUCKETS = ("requests", "tokens")
+_CHECK_TIMEOUT_S = 10.0
+_FIXES = {
+    401: "check OPENAI_API_KEY, or judge.api_key",
+    403: "check what the key may do",
+    404: "check judge.base_url or OPENAI_BASE_URL: most end in /v1",
+}
 
 
 class JudgeEndpoint:
-    """An endpoint with its connections, for the time of a run. It never retries; texts of errors hold no key."""
+    """The connections of a run to an endpoint. It never retries; error messages hold no key."""
 
-    def __init__(self, endpoint: Endpoint, settings: JudgeSettings, longest_call_s: float) -> None:
-        self._endpoint, self._settings = endpoint, settings
-        self._answered = False
+    def __init__(self, endpoint: Endpoint, settings: JudgeSettings, timing: Timing) -> None:
+        self._endpoint, self.settings, self.timing = endpoint, settings, timing
+        self.answered = False
+        """Whether a question was ever answered: what is wrong with all questions would have shown by then."""
+        timeout_s = timing.longest_deadline_s
         self.client = openai.AsyncOpenAI(
             api_key=endpoint.api_key,
             base_url=endpoint.base_url,
             max_retries=0,
-            timeout=openai.Timeout(longest_call_s, connect=min(_CONNECT_S, longest_call_s)),
+            timeout=openai.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
             http_client=openai.DefaultAsyncHttpxClient(
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS)
             ),
         )
 
-    async def __aenter__(self) -> JudgeEndpoint:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def aclose(self) -> None:
+        """Closes the connections."""
         await self.client.close()
 
     @property
-    def answered(self) -> bool:
-        """Whether a question was ever answered: what is wrong with all questions would have shown by then."""
-        return self._answered
+    def name(self) -> str:
+        """The address and the model: what limits and batches belong to."""
+        return f"{self._endpoint.shown} {self.settings.model}"
 
     async def ask(self, body: dict[str, Any]) -> Reply:
         """The reply to one request.
@@ -68,12 +72,12 @@ class JudgeEndpoint:
             TransientError, LimitReachedError, QuestionRefusedError: no reply.
             AqbError: no request will be answered.
         """
-        path = "/responses" if self._settings.api == "responses" else "/chat/completions"
+        path = "/responses" if self.settings.api == "responses" else "/chat/completions"
         try:  # the typed methods check and copy the body field by field, which costs more than sending it
             response = await self.client.post(path, body=body, cast_to=httpx2.Response)
         except openai.APIError as error:
             self.explain(error)
-        self._answered = True
+        self.answered = True
         try:
             content = json.loads(response.content)
         except (ValueError, RecursionError):
@@ -81,7 +85,7 @@ class JudgeEndpoint:
         return reply_in(content, _readings(response.headers))
 
     def explain(self, error: openai.APIError) -> NoReturn:
-        """Raises what `error` means, without the key that it may quote."""
+        """Raises the error of ours for one of the client, without the key that it may quote."""
         if isinstance(error, openai.APIStatusError):
             self.explain_status(error.status_code, error.body, error.response.headers)
         reason = self._short(f"{type(error).__name__}: {error.__cause__ or error}")
@@ -90,10 +94,11 @@ class JudgeEndpoint:
         raise TransientError(reason, maybe_paid=True) from None
 
     def explain_status(self, status: int, body: Any, headers: Mapping[str, str]) -> NoReturn:
-        """Raises what an error status means. `body` is the error object, in an envelope or not."""
-        told = body.get("error", body) if isinstance(body, dict) else {}
-        told = told if isinstance(told, dict) else {"message": told}
-        code, message = str(told.get("code") or ""), self._short(str(told.get("message") or body or "no reason given"))
+        """Raises the error for a status. `body` is the error object, in an envelope or not."""
+        error = body.get("error", body) if isinstance(body, dict) else {}
+        error = error if isinstance(error, dict) else {"message": error}
+        code = str(error.get("code") or "")
+        message = self._short(str(error.get("message") or body or "no reason given"))
         if code in _OUT_OF_MONEY:
             raise AqbError(
                 f"the judge's account has no money left: {message}",
@@ -101,26 +106,26 @@ class JudgeEndpoint:
                 fix="pay in, or name another endpoint; verdicts so far are kept, the next run goes on",
             ) from None
         if status == 429:
-            raise LimitReachedError(_bucket(told, headers), _retry_after_s(headers)) from None
+            raise LimitReachedError(_bucket(error, headers), _retry_after_s(headers)) from None
         if status in _PASSING or status >= 500:
             raise TransientError(f"status {status}: {message}", maybe_paid=False) from None
         if code in _FILTERED:
             raise QuestionRefusedError(message, filtered=True) from None
-        if status == 413 or code in _TOO_LONG or (status in (400, 422) and self._answered):
+        if status == 413 or code in _TOO_LONG or (status in (400, 422) and self.answered):
             raise QuestionRefusedError(f"status {status}: {message}", filtered=False) from None
-        raise self.useless(f"status {status}: {message}", status) from None
+        raise self.unusable(f"status {status}: {message}", status) from None
 
-    def useless(self, message: str, status: int = 400) -> UsageError:
-        """The error for an endpoint that answers no question the way it is asked."""
+    def unusable(self, message: str, status: int = 400) -> UsageError:
+        """The error for an endpoint that refuses every question."""
         fix = {401: "check OPENAI_API_KEY", 403: "check what the key may do"}.get(
-            status, f"check judge.model ({self._settings.model}), judge.base_url, judge.api and judge.temperature"
+            status, f"check judge.model ({self.settings.model}), judge.base_url, judge.api and judge.temperature"
         )
         return UsageError(
             f"the judge refuses every question: {self._short(message)}", where=self._endpoint.shown, fix=fix
         )
 
     def unreachable(self, reason: str) -> AqbError:
-        """The error for an endpoint that gives no answer to anything."""
+        """The error for an endpoint that does not answer at all."""
         return AqbError(
             f"the judge gives no answer: {reason}",
             where=self._endpoint.shown,
@@ -132,13 +137,13 @@ class JudgeEndpoint:
 
 
 def _readings(headers: Mapping[str, str]) -> dict[str, float]:
-    told = {name: headers.get(f"x-ratelimit-remaining-{name}", "") for name in BUCKETS}
-    return {name: float(value) for name, value in told.items() if re.fullmatch(r"[0-9]{1,12}", value)}
+    remaining = {name: headers.get(f"x-ratelimit-remaining-{name}", "") for name in _BUCKETS}
+    return {name: float(value) for name, value in remaining.items() if re.fullmatch(r"[0-9]{1,12}", value)}
 
 
-def _bucket(told: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+def _bucket(error: Mapping[str, Any], headers: Mapping[str, str]) -> str:
     """The limit that a 429 names; requests where it names none."""
-    words = f"{told.get('type')} {told.get('message')}".lower()
+    words = f"{error.get('type')} {error.get('message')}".lower()
     if "token" in words or "tpm" in words:
         return "tokens"
     return "tokens" if _readings(headers).get("tokens") == 0 else "requests"
@@ -149,3 +154,47 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
         if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", value := headers.get(name, "")):
             return float(value) * unit
     return None
+
+
+def check_endpoint(settings: JudgeSettings) -> str:
+    """One line about the endpoint's list of models, which costs nothing to get, with the key and address of a run.
+
+    A model that is not listed is no error: some endpoints judge with models that they do not list.
+
+    Raises:
+        UsageError: neither a key nor an address, or one that cannot be used.
+        AqbError: no connection, no list of models; neither the key nor the endpoint's own message is repeated.
+    """
+    endpoint = endpoint_of(settings)
+    if endpoint is None:
+        raise UsageError("there is nobody to ask", where="judge", fix="set OPENAI_API_KEY, or judge.base_url")
+    models = _models(endpoint)
+    listed = "among" if settings.model in models else "not among"
+    return f"{endpoint.shown} answers; {settings.model} is {listed} its {len(models)} models"
+
+
+def _models(endpoint: Endpoint) -> list[str]:
+    client = openai.OpenAI(
+        api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0, timeout=openai.Timeout(_CHECK_TIMEOUT_S)
+    )
+    try:
+        with client:
+            answer: Any = client.get("/models", cast_to=httpx2.Response).json()
+    except openai.APIStatusError as error:
+        raise AqbError(
+            f"the judge answers with status {error.status_code}",
+            where=endpoint.shown,
+            fix=_FIXES.get(error.status_code, "ask whoever runs it, or try again later"),
+        ) from None
+    except openai.APIConnectionError as error:
+        reason = endpoint.redacted(str(error.__cause__ or error))
+        raise AqbError(
+            f"the judge cannot be reached: {reason}", where=endpoint.shown, fix="check judge.base_url and the network"
+        ) from None
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
+        raise AqbError(
+            "this is no judge: it lists no models, as a web page does", where=endpoint.shown, fix=_FIXES[404]
+        )
+    return [str(model.get("id")) for model in answer["data"] if isinstance(model, dict)]

@@ -28,7 +28,7 @@ _ASKS_AT_ONCE = 64
 
 @dataclass
 class Bucket:
-    """What is left of a limit; `rate` is per second, 0 is no limit.
+    """The rest of a limit; `rate` is per second, 0 is no limit.
 
     `corrected` adds up all corrections so far: a reading of the headers is compared with the level that its request
     left behind, and must not repeat what other readings have corrected since.
@@ -44,26 +44,26 @@ class Bucket:
 
     @property
     def reserve(self) -> float:
-        """What is never taken, so that a mirror that runs a little ahead of the endpoint costs no 429."""
+        """The amount that is never taken, so that a mirror a little ahead of the endpoint costs no 429."""
         return self.rate * _RESERVE
 
     def refill(self, elapsed_s: float) -> None:
-        """Adds what came in meanwhile, up to the capacity."""
+        """Adds the rate of `elapsed_s`, up to the capacity."""
         self.level = min(self.capacity, self.level + elapsed_s * self.rate)
 
     def missing_s(self, amount: float) -> float:
-        """Seconds until `amount` may be taken. What is larger than the bucket waits until it is full."""
+        """Seconds until `amount` may be taken. An amount larger than the bucket waits until the bucket is full."""
         if not self.rate:
             return 0.0
         return max(0.0, (min(amount + self.reserve, self.capacity) - self.level) / self.rate)
 
     def correct(self, difference: float) -> None:
-        """Moves the level, and remembers by how much."""
+        """Corrects the level and adds up the corrections."""
         self.level += difference
         self.corrected += difference
 
     def read(self, remaining: float, sent: Reservation) -> None:
-        """Takes over what the endpoint said to a request."""
+        """Corrects the level by the endpoint's answer to a request."""
         difference = remaining - sent.level - (self.corrected - sent.corrected)
         if difference > 0:
             difference *= _TRUST_IN_GOOD_NEWS
@@ -81,7 +81,7 @@ class Reservation:
 
 @dataclass(frozen=True)
 class Ticket:
-    """The permission to send one request: what was taken, by name of the bucket, and the tokens it should need."""
+    """The permission to send one request: its reservation by name of the bucket, and its estimated tokens."""
 
     taken: Mapping[str, Reservation]
     tokens: float
@@ -89,7 +89,7 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What came of a ticket: the endpoint's readings, else the tokens used; or a refusal for `retry_after_s`."""
+    """The result of a ticket: the endpoint's readings, else the tokens used; or a refusal for `retry_after_s`."""
 
     ticket: Ticket
     readings: Mapping[str, float] = field(default_factory=dict)
@@ -110,22 +110,22 @@ class Limits:
 
     @classmethod
     def of(cls, state: Mapping[str, Any], rpm: int, tpm: int, now: float) -> Limits:
-        """The stored state under the rates of now."""
+        """The stored state with the rates of the settings."""
         per_s = {"requests": rpm / 60, "tokens": tpm / 60}
-        if not state:  # nobody knows what is left: start with what may be taken at once least
+        if not state:  # the level of the endpoint is unknown: start with the least that may be taken at once
             requests, tokens = (Bucket(rate, level=rate * _RESERVE) for rate in per_s.values())
             return cls(requests, tokens, at=now)
         return cls(**{**state, **{name: Bucket(**{**state[name], "rate": rate}) for name, rate in per_s.items()}})
 
     def advance(self, now: float) -> None:
-        """Lets time pass. A process whose clock is behind refills nothing; the others do it."""
+        """Refills both buckets for the time since `at`. A process whose clock is behind refills nothing."""
         elapsed_s = max(0.0, now - self.at)
         self.requests.refill(elapsed_s)
         self.tokens.refill(elapsed_s)
         self.at += elapsed_s
 
     def apply_feedback(self, feedback: Feedback) -> None:
-        """Takes over what the endpoint said."""
+        """Corrects the buckets by the endpoint's answer to a request."""
         for name, remaining in feedback.readings.items():
             bucket: Bucket = getattr(self, name)
             bucket.read(remaining, feedback.ticket.taken[name])
@@ -158,7 +158,7 @@ class Limits:
 
 
 class Limiter:
-    """Hands out tickets in order; one task a process talks to the shared state, for all who wait."""
+    """Gives tickets in order; one task per process uses the shared state, for all waiting calls."""
 
     def __init__(self, store: VerdictStore, worker: Executor, name: str, rpm: int, tpm: int) -> None:
         self._store, self._worker, self._name = store, worker, name
@@ -168,15 +168,15 @@ class Limiter:
         self._pump: asyncio.Task[None] | None = None
 
     async def take(self, tokens: float, *, in_front: bool) -> Ticket:
-        """Waits for the permission to send a request of about `tokens`; `in_front` of all who wait."""
+        """Waits for the ticket of a request of about `tokens`; `in_front` of all other waiting calls."""
         future: asyncio.Future[Ticket] = asyncio.get_running_loop().create_future()
         (self._waiting.appendleft if in_front else self._waiting.append)((tokens, future))
         if self._pump is None or self._pump.done():
             self._pump = asyncio.create_task(self._hand_out())
         return await future
 
-    def tell(self, feedback: Feedback) -> None:
-        """Passes on what the endpoint said; the next exchange takes it along."""
+    def report(self, feedback: Feedback) -> None:
+        """Applies feedback of the endpoint with the next exchange."""
         self._feedback.append(feedback)
 
     async def _hand_out(self) -> None:
@@ -205,8 +205,8 @@ class Limiter:
         def step(state: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[list[Ticket], float]]:
             limits = Limits.of(state, self._rpm, self._tpm, time.time())
             limits.advance(time.time())
-            for told in feedback:
-                limits.apply_feedback(told)
+            for each in feedback:
+                limits.apply_feedback(each)
             tickets: list[Ticket] = []
             wait_s = 0.0
             for tokens in asks:

@@ -1,10 +1,10 @@
-"""What comes back from an endpoint, whatever its shape: replies, and the four ways not to get one.
+"""Replies of an endpoint in one shape for all APIs, and the errors of a call without a reply.
 
-TransientError    this call failed; the next may not
-└── UnreachableError     no connection at all
-LimitReachedError        too many requests or tokens; no fault of the question
+TransientError           this call failed; the next one may succeed
+└── UnreachableError     no connection
+LimitReachedError        too many requests or tokens; the question is not the reason
 QuestionRefusedError     the endpoint does not take this question; others may pass
-AqbError            no question will ever pass: wrong key, unknown model, no money
+AqbError                 no question can pass: wrong key, unknown model, no money
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from scoring.judging.requests import Verdict, VerdictStatus
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Reply:
-    """A model's reply. `usage` is None where the endpoint does not tell; `readings` are its limit headers."""
+    """A model's reply. `usage` is None where the endpoint reports none; `readings` are its limit headers."""
 
     text: str = ""
     refusal: str = ""
@@ -36,7 +38,7 @@ class Reply:
 
 
 class TransientError(Exception):
-    """This call failed; the next may not. `maybe_paid` says whether the model may have answered all the same."""
+    """A call failed; the next one may succeed. `maybe_paid`: the model may have answered nevertheless."""
 
     def __init__(self, reason: str, *, maybe_paid: bool) -> None:
         super().__init__(reason)
@@ -44,14 +46,14 @@ class TransientError(Exception):
 
 
 class UnreachableError(TransientError):
-    """No connection came about."""
+    """There was no connection to the endpoint."""
 
 
 class LimitReachedError(Exception):
-    """A limit of the endpoint is used up (429): not this question alone has to wait, but all who ask it.
+    """A limit of the endpoint is used up (429): all questions have to wait, not only this one.
 
-    `bucket` is the limit, `requests` or `tokens` a minute; `retry_after_s` how long the endpoint asks to wait, None
-    where it names no time.
+    `bucket` is the limit, `requests` or `tokens` a minute; `retry_after_s` the wait that the endpoint asks for, None
+    where it names none.
     """
 
     def __init__(self, bucket: str, retry_after_s: float | None) -> None:
@@ -66,6 +68,12 @@ class QuestionRefusedError(Exception):
     def __init__(self, reason: str, *, filtered: bool) -> None:
         super().__init__(reason)
         self.filtered = filtered
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the question: a filter's refusal is final, everything else is a failure."""
+        status = VerdictStatus.REFUSED if self.filtered else VerdictStatus.FAILED
+        return Verdict(status, reason=f"판정 모델이 질문을 받지 않음: {self}")
 
 
 def reply_in(body: Any, readings: Mapping[str, float] | None = None) -> Reply:
@@ -104,14 +112,14 @@ def _response_parts(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _usage(told: Any) -> Usage | None:
-    if not isinstance(told, dict):
+def _usage(reported: Any) -> Usage | None:
+    if not isinstance(reported, dict):
         return None
-    details = _mapping(told.get("prompt_tokens_details") or told.get("input_tokens_details"))
+    details = _mapping(reported.get("prompt_tokens_details") or reported.get("input_tokens_details"))
     counts = (
-        told.get("prompt_tokens", told.get("input_tokens")),
+        reported.get("prompt_tokens", reported.get("input_tokens")),
         details.get("cached_tokens") or 0,
-        told.get("completion_tokens", told.get("output_tokens")),
+        reported.get("completion_tokens", reported.get("output_tokens")),
     )
     numbers = [count for count in counts if isinstance(count, int) and count >= 0]
     return Usage(*numbers) if len(numbers) == len(counts) else None

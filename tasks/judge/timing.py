@@ -1,4 +1,4 @@
-"""How long the judge waits for what."""
+"""Time limits of the judge, and the latencies of its calls."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ class Timing:
     longest_backoff_s: float = 8.0
     watch_s: float = 0.25
     poll_s: float = 20.0
-    """Between two looks at a batch."""
+    """Between two requests for the state of a batch."""
     patience_s: float = 120.0
-    """How long a limit may refuse everything before the run gives up."""
+    """How long a limit may refuse all questions before the run fails."""
     grace_s: float = 15.0
-    """What calls in flight get when the run is stopped."""
+    """How long a stopped run waits for its calls in flight."""
 
 
 class Latencies:
-    """The latencies of the last calls, and what they say about those in flight."""
+    """The latencies of the last calls, and the limits that follow from them."""
 
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
         self._seen: deque[float] = deque(maxlen=_REMEMBERED)
 
     def add(self, latency_s: float) -> None:
-        """Takes note of a call that was answered."""
+        """Adds an answered call."""
         self._seen.append(latency_s)
 
     @property
     def slow_s(self) -> float | None:
-        """What one call in twenty takes longer than; None while too few are known."""
+        """The 95th percentile; None while there are too few calls."""
         if len(self._seen) < _ENOUGH_SEEN:
             return None
         return sorted(self._seen)[int(len(self._seen) * _SLOW)]
 
     @property
     def deadline_s(self) -> float:
-        """When to stop waiting for a call."""
+        """The longest that a call may take."""
         if (slow_s := self.slow_s) is None:
             return self._timing.longest_deadline_s
         return min(max(_LATE * slow_s, self._timing.shortest_deadline_s), self._timing.longest_deadline_s)

@@ -7,14 +7,15 @@ processes; `judge_batches`, the batches that somebody waits for.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from scoring.judging.requests import VerdictStatus
+from scoring.judging.requests import Verdict, VerdictStatus
+from tasks.judge.replies import Usage
 from tasks.state.database import StateDatabase
 
 _T = TypeVar("_T")
@@ -88,6 +89,29 @@ class Judgement:
     latency_s: float | None = None
     attempts: int = 0
     from_store: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict alone."""
+        return Verdict(self.status, self.answer, self.reason)
+
+    def with_call(self, usage: Usage | None, usd: float | None, latency_s: float | None, model: str) -> Judgement:
+        """The judgement after one more call; `usage` is None where it is unknown."""
+        used = usage or Usage()
+        return replace(
+            self,
+            model_answered=model,
+            tokens_in=self.tokens_in + used.tokens_in,
+            tokens_cached=self.tokens_cached + used.cached,
+            tokens_out=self.tokens_out + used.tokens_out,
+            usd=usd if self.usd is None else self.usd + (usd or 0.0),
+            latency_s=latency_s,
+            attempts=self.attempts + 1,
+        )
+
+    def with_verdict(self, verdict: Verdict) -> Judgement:
+        """The judgement with another verdict and the same cost."""
+        return replace(self, status=verdict.status, answer=dict(verdict.answer), reason=verdict.reason)
 
 
 @dataclass(frozen=True)

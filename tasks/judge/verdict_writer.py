@@ -1,4 +1,4 @@
-"""Writes verdicts before anybody uses them, without making the calls in flight wait for the disk."""
+"""Writes verdicts in the background, so that no call in flight waits for the disk."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tasks.judge.verdict_store import Judgement, VerdictStore
 
 
 class VerdictWriter:
-    """Commits every judgement as it comes; what comes while a commit is under way shares the next one."""
+    """Commits judgements one after another; those that come during a commit share the next one."""
 
     def __init__(self, store: VerdictStore, worker: Executor) -> None:
         self._store, self._worker = store, worker
         self._pending: list[tuple[Judgement, asyncio.Future[None]]] = []
         self._commits: asyncio.Task[None] | None = None
 
-    async def keep(self, judgement: Judgement) -> None:
-        """Returns when the judgement is committed. It will be, even if the caller is cancelled meanwhile.
+    async def write(self, judgement: Judgement) -> None:
+        """Returns when the judgement is committed, which happens even if the caller is cancelled.
 
         Raises:
             StorageError: the database refused it.
@@ -41,7 +41,7 @@ class VerdictWriter:
                 await asyncio.get_running_loop().run_in_executor(
                     self._worker, self._store.save, [judgement for judgement, _ in pending]
                 )
-            except Exception as failure:  # noqa: BLE001 - whoever waits gets it, whatever it is
+            except Exception as failure:  # noqa: BLE001 - the waiting callers get it
                 error = failure
             for _, written in pending:
                 if not written.done():

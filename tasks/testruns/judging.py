@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.rules.arrow_types import field
+from tasks.config.judge import JudgeSettings
 from tasks.files.atomic import empty_frame
 from tasks.judge.client import Judged
 from tasks.judge.questions import Question
@@ -41,10 +42,10 @@ JUDGEMENTS_SCHEMA = pa.schema(
 )
 
 
-def questions_of(plan: TestRunPlan) -> list[Question]:
-    """The questions of a run with the prompts of its rubric, each question once."""
+def questions_of(plan: TestRunPlan, settings: JudgeSettings) -> list[Question]:
+    """The questions of a test run with the prompts of its rubric, each question once."""
     prompts = {prompt.kind: prompt for prompt in plan.rubric.prompts}
-    return [Question(request, prompts[request.kind], plan.rubric_version) for request in judge_requests(plan)]
+    return [Question(request, prompts[request.kind], plan.rubric_version, settings) for request in judge_requests(plan)]
 
 
 def portions(questions: Sequence[Question]) -> Iterator[list[Question]]:

@@ -1,4 +1,4 @@
-"""Questions for tests of the judge, and the settings and times to ask them with."""
+"""Questions for tests of the judge, and a judge with short times."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, QuestionKind
 from tasks.config.judge import JudgeSettings, Price
+from tasks.judge.client import Judge, Judged
 from tasks.judge.questions import Question
 from tasks.judge.timing import Timing
+from tasks.judge.verdict_store import VerdictStore
 
 API_KEY = "sk-test-5up3r53cr3t"
 FAST = Timing(**{name: value / 20 for name, value in vars(Timing()).items()})
@@ -21,14 +23,22 @@ SCHEMA = {
 PROMPT = JudgePrompt(QuestionKind.SEMANTIC, "1", "답변이 질문의 의도에 맞는지 0점부터 5점까지 매긴다.", SCHEMA)
 
 
-def questions(count: int, first: int = 0) -> list[Question]:
+def questions(count: int, settings: JudgeSettings, first: int = 0) -> list[Question]:
     """Different questions, numbered from `first`."""
     return [
         Question(
-            JudgeRequest("aqb-1.2", PROMPT.kind, {"질의": f"{number}번 지원자는?", "답변": "가 " * 20}), PROMPT, "1"
+            JudgeRequest("aqb-1.2", PROMPT.kind, {"질의": f"{number}번 지원자는?", "답변": "가 " * 20}),
+            PROMPT,
+            "1",
+            settings,
         )
         for number in range(first, first + count)
     ]
+
+
+def ask(count: int, settings: JudgeSettings, store: VerdictStore, *, first: int = 0, **options: Any) -> Judged:
+    """The verdicts on as many different questions."""
+    return Judge(settings, store, **{"timing": FAST, **options}).ask(questions(count, settings, first))
 
 
 def settings_for(url: str, **changes: Any) -> JudgeSettings:

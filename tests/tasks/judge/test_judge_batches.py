@@ -6,9 +6,9 @@ import pytest
 
 from scoring.errors import AqbError
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.client import ask, judge_all
+from tasks.judge.client import Judge
 from tasks.judge.verdict_store import VerdictStore
-from tests.fakes.judge_questions import FAST, questions, settings_for
+from tests.fakes.judge_questions import FAST, ask, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 
@@ -16,8 +16,8 @@ from tests.fakes.openai_server import Behaviour, FakeOpenAI
 def test_one_batch_answers_everything_and_the_next_run_sends_none(store: VerdictStore, api: str) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch", api=api)
-        first = ask(questions(25), settings, store, timing=FAST)
-        second = ask(questions(25), settings, store, timing=FAST)
+        first = ask(25, settings, store)
+        second = ask(25, settings, store)
     assert {one.status for one in first.judgements} == {VerdictStatus.OK}
     assert second.verdicts == first.verdicts
     assert len(server.batches.batches) == 1
@@ -25,15 +25,15 @@ def test_one_batch_answers_everything_and_the_next_run_sends_none(store: Verdict
 
 def test_live_and_batch_share_their_verdicts(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
-        live = ask(questions(5), settings_for(server.url), sqlite_store, timing=FAST)
-        batch = ask(questions(5), settings_for(server.url, mode="batch"), sqlite_store, timing=FAST)
+        live = ask(5, settings_for(server.url), sqlite_store)
+        batch = ask(5, settings_for(server.url, mode="batch"), sqlite_store)
     assert batch.verdicts == live.verdicts
     assert not server.batches.batches
 
 
 def test_what_failed_in_a_batch_and_nothing_else_is_asked_again(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(server_errors=0.1, hung=0.1, cut=0.1, seed=3)) as server:
-        judged = ask(questions(60), settings_for(server.url, mode="batch"), sqlite_store, timing=FAST)
+        judged = ask(60, settings_for(server.url, mode="batch"), sqlite_store)
         asked = [
             len(server.batches.files[batch["input_file_id"]].splitlines()) for batch in server.batches.batches.values()
         ]
@@ -45,14 +45,14 @@ def test_what_failed_in_a_batch_and_nothing_else_is_asked_again(sqlite_store: Ve
 
 def test_a_batch_costs_half(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
-        live = ask(questions(5), settings_for(server.url), sqlite_store, timing=FAST)
-        batch = ask(questions(5, first=5), settings_for(server.url, mode="batch"), sqlite_store, timing=FAST)
+        live = ask(5, settings_for(server.url), sqlite_store)
+        batch = ask(5, settings_for(server.url, mode="batch"), sqlite_store, first=5)
     assert live.judgements[0].usd == pytest.approx(2 * (batch.judgements[0].usd or 0))
 
 
 def test_garbage_for_ever_ends_after_three_batches_with_everything_invalid(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(garbage=1.0)) as server:
-        judged = ask(questions(4), settings_for(server.url, mode="batch"), sqlite_store, timing=FAST)
+        judged = ask(4, settings_for(server.url, mode="batch"), sqlite_store)
     assert {one.status for one in judged.judgements} == {VerdictStatus.INVALID}
     assert {one.attempts for one in judged.judgements} == {3}
     assert len(server.batches.batches) == 3
@@ -60,7 +60,7 @@ def test_garbage_for_ever_ends_after_three_batches_with_everything_invalid(sqlit
 
 async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: int) -> None:
     settings = settings_for(server.url, mode="batch")
-    run = asyncio.create_task(judge_all(questions(count), settings, store, timing=FAST))
+    run = asyncio.create_task(Judge(settings, store, timing=FAST).answer(questions(count, settings)))
     await asyncio.to_thread(server.batches.created.wait, 10)
     name = f"{server.url} judge-1"
     while not any(batch.batch_id for batch in await asyncio.to_thread(store.waiting_batches, name)):
@@ -72,7 +72,7 @@ async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: 
 def test_a_run_that_died_waiting_is_resumed_with_the_same_batch(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(batch_s=0.5)) as server:
         asyncio.run(give_up_while_waiting(server, store, 10))
-        judged = ask(questions(12), settings_for(server.url, mode="batch"), store, timing=FAST)
+        judged = ask(12, settings_for(server.url, mode="batch"), store)
         sizes = [len(content.splitlines()) for name, content in server.batches.files.items()]
     assert {one.status for one in judged.judgements} == {VerdictStatus.OK}
     assert len(server.batches.batches) == 2  # the first ten, then the two that are new
@@ -86,7 +86,7 @@ def test_a_run_that_died_before_it_heard_the_id_finds_its_batch(sqlite_store: Ve
         asyncio.run(give_up_while_waiting(server, sqlite_store, 6))
         (waiting,) = sqlite_store.waiting_batches(f"{server.url} judge-1")
         sqlite_store.name_batch(waiting.token, "")
-        ask(questions(6), settings, sqlite_store, timing=FAST)
+        ask(6, settings, sqlite_store)
     assert len(server.batches.batches) == 1
     assert server.paid_twice == 0
 
@@ -94,11 +94,11 @@ def test_a_run_that_died_before_it_heard_the_id_finds_its_batch(sqlite_store: Ve
 def test_a_batch_that_is_gone_or_was_never_created_is_sent_again(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch")
-        keys = [one.key for one in ask(questions(2), settings_for("", api_key=""), sqlite_store).judgements]
+        keys = [one.key for one in ask(2, settings_for("", api_key=""), sqlite_store).judgements]
         for token, batch_id in (("a", "batch_of_last_year"), ("b", "")):
             sqlite_store.open_batch(f"{server.url} judge-1", token, keys)
             sqlite_store.name_batch(token, batch_id)
-        judged = ask(questions(2), settings, sqlite_store, timing=FAST)
+        judged = ask(2, settings, sqlite_store)
     assert {one.status for one in judged.judgements} == {VerdictStatus.OK}
     assert sqlite_store.waiting_batches(f"{server.url} judge-1") == []
 
@@ -107,22 +107,22 @@ def test_a_resumed_batch_keeps_the_answers_for_those_who_ask_later(store: Verdic
     with FakeOpenAI(Behaviour(batch_s=0.5)) as server:
         settings = settings_for(server.url, mode="batch")
         asyncio.run(give_up_while_waiting(server, store, 8))
-        ask(questions(3), settings, store, timing=FAST)
-        ask(questions(5, first=3), settings, store, timing=FAST)
+        ask(3, settings, store)
+        ask(5, settings, store, first=3)
     assert len(server.batches.batches) == 1
     assert store.waiting_batches(f"{server.url} judge-1") == []
 
 
 def test_a_batch_that_the_endpoint_refuses_is_one_clear_error_and_is_forgotten(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(model="another")) as server, pytest.raises(AqbError, match="does not exist"):
-        ask(questions(4), settings_for(server.url, mode="batch"), sqlite_store, timing=FAST)
+        ask(4, settings_for(server.url, mode="batch"), sqlite_store)
     assert sqlite_store.waiting_batches(f"{server.url} judge-1") == []
 
 
 def test_a_batch_stays_inside_the_budget(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, mode="batch", max_tokens=20_000)
-        judged = ask(questions(40), settings, sqlite_store, timing=FAST)
+        judged = ask(40, settings, sqlite_store)
     statuses = {one.status for one in judged.judgements}
     assert statuses == {VerdictStatus.OK, VerdictStatus.OVER_BUDGET}
     assert judged.summary()["tokens_in"] + judged.summary()["tokens_out"] <= 20_000

@@ -6,11 +6,9 @@ from scoring.errors import UsageError
 from scoring.judging.requests import VerdictStatus
 from tasks.config.judge import Price
 from tasks.judge.budget import Budget, usd_of
-from tasks.judge.client import ask
-from tasks.judge.questions import Sendable
 from tasks.judge.replies import Usage
 from tasks.judge.verdict_store import VerdictStore
-from tests.fakes.judge_questions import FAST, questions, settings_for
+from tests.fakes.judge_questions import ask, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 
@@ -23,7 +21,7 @@ def test_cached_tokens_have_their_own_price() -> None:
 @pytest.mark.parametrize("limit", [{"max_usd": 0.02}, {"max_tokens": 15_000}])
 def test_a_budget_is_used_up_and_never_exceeded(store: VerdictStore, limit: dict[str, float]) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.02, server_errors=0.1, cut=0.1)) as server:
-        judged = ask(questions(200), settings_for(server.url, **limit), store, timing=FAST)
+        judged = ask(200, settings_for(server.url, **limit), store)
     by_status = judged.summary()["by_status"]
     spent = judged.summary()
     assert by_status["over_budget"] > 0
@@ -35,8 +33,8 @@ def test_a_budget_is_used_up_and_never_exceeded(store: VerdictStore, limit: dict
 
 def test_what_the_budget_did_not_allow_is_asked_by_the_next_run(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
-        first = ask(questions(30), settings_for(server.url, max_tokens=10_000), sqlite_store, timing=FAST)
-        second = ask(questions(30), settings_for(server.url), sqlite_store, timing=FAST)
+        first = ask(30, settings_for(server.url, max_tokens=10_000), sqlite_store)
+        second = ask(30, settings_for(server.url), sqlite_store)
     assert VerdictStatus.OVER_BUDGET in {one.status for one in first.judgements}
     assert {one.status for one in second.judgements} == {VerdictStatus.OK}
     assert server.paid_twice == 0
@@ -46,7 +44,7 @@ def test_portions_of_a_run_share_a_budget(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, max_tokens=8_000)
         budget = Budget(settings)
-        portions = [ask(questions(20, first), settings, sqlite_store, budget=budget, timing=FAST) for first in (0, 20)]
+        portions = [ask(20, settings, sqlite_store, budget=budget, first=first) for first in (0, 20)]
     tokens = sum(portion.summary()["tokens_in"] + portion.summary()["tokens_out"] for portion in portions)
     assert tokens <= 8_000
     assert portions[1].summary()["by_status"] == {"over_budget": 20}
@@ -54,26 +52,26 @@ def test_portions_of_a_run_share_a_budget(sqlite_store: VerdictStore) -> None:
 
 def test_nothing_is_asked_with_an_empty_budget(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
-        judged = ask(questions(5), settings_for(server.url, max_usd=0.0), sqlite_store, timing=FAST)
+        judged = ask(5, settings_for(server.url, max_usd=0.0), sqlite_store)
     assert judged.summary()["by_status"] == {"over_budget": 5}
     assert not server.requests
 
 
 def test_a_budget_in_usd_needs_a_price_before_the_first_call(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server, pytest.raises(UsageError, match="the price of judge-1 is unknown"):
-        ask(questions(5), settings_for(server.url, prices=(), max_usd=1.0), sqlite_store, timing=FAST)
+        ask(5, settings_for(server.url, prices=(), max_usd=1.0), sqlite_store)
     assert not server.requests
 
 
 def test_without_a_price_the_cost_is_unknown_and_not_zero(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
-        judged = ask(questions(2), settings_for(server.url, prices=()), sqlite_store, timing=FAST)
+        judged = ask(2, settings_for(server.url, prices=()), sqlite_store)
     assert judged.summary()["cost"] is None
 
 
 def test_a_call_whose_end_nobody_saw_stays_paid() -> None:
     settings = settings_for("", max_tokens=10_000)
-    (question,) = (Sendable(one, settings) for one in questions(1))
+    (question,) = questions(1, settings)
     budget = Budget(settings)
     first, second = budget.reserve(question), budget.reserve(question)
     assert first is not None

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -11,13 +12,13 @@ import pytest
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus
 from tasks.config.judge import endpoint_of
 from tasks.judge.budget import Budget
-from tasks.judge.client import JudgeProgress, ask, estimate, judge_all
+from tasks.judge.client import Judge, JudgeProgress
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.limiter import Limiter
-from tasks.judge.live import LiveRun, _InFlight
-from tasks.judge.questions import Question, Sendable
+from tasks.judge.live import LiveRun, _PendingQuestion
+from tasks.judge.questions import Question
 from tasks.judge.verdict_store import Judgement, VerdictStore
-from tests.fakes.judge_questions import FAST, PROMPT, questions, settings_for
+from tests.fakes.judge_questions import FAST, PROMPT, ask, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 
@@ -29,8 +30,8 @@ def statuses(judged: Any) -> set[VerdictStatus]:
 def test_every_question_gets_a_verdict_and_the_second_run_asks_nothing(store: VerdictStore, api: str) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, api=api)
-        first = ask(questions(30), settings, store, timing=FAST)
-        second = ask(questions(30), settings, store, timing=FAST)
+        first = ask(30, settings, store)
+        second = ask(30, settings, store)
     assert statuses(first) == {VerdictStatus.OK}
     assert server.asked.total() == 30
     assert second.verdicts == first.verdicts
@@ -41,7 +42,7 @@ def test_every_question_gets_a_verdict_and_the_second_run_asks_nothing(store: Ve
 def test_nothing_is_lost_when_calls_fail_hang_break_off_and_come_back_cut(store: VerdictStore) -> None:
     faults = Behaviour(latency_s=0.02, server_errors=0.05, dropped=0.05, hung=0.02, cut=0.05)
     with FakeOpenAI(faults) as server:
-        judged = ask(questions(150), settings_for(server.url), store, timing=FAST)
+        judged = ask(150, settings_for(server.url), store)
     assert statuses(judged) == {VerdictStatus.OK}
     assert {"503", "dropped", "hung", "cut"} <= server.statuses.keys()
     assert server.paid_twice <= 2  # hedges; a hung call is not answered
@@ -54,7 +55,7 @@ def test_the_last_call_is_asked_a_second_time_when_it_is_slow(sqlite_store: Verd
     with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
         server.hang_once = "11번 지원자"
         started = time.monotonic()
-        judged = ask(questions(40), settings_for(server.url), sqlite_store, timing=PATIENT)
+        judged = ask(40, settings_for(server.url), sqlite_store, timing=PATIENT)
     assert time.monotonic() - started < 10
     assert statuses(judged) == {VerdictStatus.OK}
 
@@ -65,18 +66,18 @@ def test_a_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_onc
     assert endpoint
     kept = []
 
-    async def keep(judgement: Judgement) -> None:
+    async def save(judgement: Judgement) -> None:
         kept.append(judgement.status)
 
     async def both_fail() -> None:
         with ThreadPoolExecutor(1) as worker:
-            async with JudgeEndpoint(endpoint, settings, 1.0) as judge:
+            async with aclosing(JudgeEndpoint(endpoint, settings, FAST)) as judge:
                 limiter = Limiter(sqlite_store, worker, "judge", settings.rpm, settings.tpm)
-                live = LiveRun(judge, limiter, Budget(settings), keep, settings, FAST)
-                case = _InFlight(Sendable(questions(1)[0], settings))
+                live = LiveRun(judge, limiter, Budget(settings), save)
+                pending = _PendingQuestion(questions(1, settings)[0])
                 invalid = Verdict(VerdictStatus.INVALID, reason="not a verdict")
-                case.tasks = {asyncio.create_task(live._conclude(case, invalid)) for _ in range(2)}
-                await asyncio.gather(*case.tasks)
+                pending.tasks = {asyncio.create_task(live._conclude(pending, invalid)) for _ in range(2)}
+                await asyncio.gather(*pending.tasks)
 
     asyncio.run(both_fail())
     assert kept == [VerdictStatus.INVALID]
@@ -88,14 +89,14 @@ def test_nothing_is_asked_twice_when_the_budget_is_near(sqlite_store: VerdictSto
         server.hang_once = "11번 지원자"
         settings = settings_for(server.url, max_tokens=18_500, max_in_flight=4)
         started = time.monotonic()
-        judged = ask(questions(40), settings, sqlite_store, timing=impatient)
+        judged = ask(40, settings, sqlite_store, timing=impatient)
     assert time.monotonic() - started > 1  # the hung call was left to its deadline
     assert statuses(judged) == {VerdictStatus.OK}
 
 
 def test_a_limit_is_not_overrun(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(rpm=2400, latency_s=0.05)) as server:
-        judged = ask(questions(100), settings_for(server.url, rpm=2400), sqlite_store, timing=FAST)
+        judged = ask(100, settings_for(server.url, rpm=2400), sqlite_store)
     assert statuses(judged) == {VerdictStatus.OK}
     assert server.statuses["429"] <= 1
     assert server.paid_twice <= 1
@@ -103,14 +104,14 @@ def test_a_limit_is_not_overrun(sqlite_store: VerdictStore) -> None:
 
 def test_a_limit_on_tokens_is_not_overrun(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(tpm=900_000, latency_s=0.05)) as server:
-        judged = ask(questions(60), settings_for(server.url, tpm=900_000), sqlite_store, timing=FAST)
+        judged = ask(60, settings_for(server.url, tpm=900_000), sqlite_store)
     assert statuses(judged) == {VerdictStatus.OK}
     assert server.statuses["429"] <= 1
 
 
 def test_a_429_costs_no_attempt(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(rpm=3000, burst_s=0.1, latency_s=0.01)) as server:
-        judged = ask(questions(60), settings_for(server.url), sqlite_store, timing=FAST)  # knows of no limit
+        judged = ask(60, settings_for(server.url), sqlite_store)  # knows of no limit
     assert statuses(judged) == {VerdictStatus.OK}
     assert server.statuses["429"] > 4
     assert {judgement.attempts for judgement in judged.judgements} == {1}
@@ -118,7 +119,7 @@ def test_a_429_costs_no_attempt(sqlite_store: VerdictStore) -> None:
 
 def test_a_limit_that_nobody_announces_in_headers_is_kept_by_usage(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(tpm=900_000, latency_s=0.05, quiet_headers=True)) as server:
-        judged = ask(questions(60), settings_for(server.url, tpm=900_000), sqlite_store, timing=FAST)
+        judged = ask(60, settings_for(server.url, tpm=900_000), sqlite_store)
     assert statuses(judged) == {VerdictStatus.OK}
     assert server.statuses["429"] <= 1
 
@@ -126,8 +127,8 @@ def test_a_limit_that_nobody_announces_in_headers_is_kept_by_usage(sqlite_store:
 def test_refusals_are_results(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(refused=1.0)) as server:
         settings = settings_for(server.url)
-        first = ask(questions(5), settings, store, timing=FAST)
-        ask(questions(5), settings, store, timing=FAST)
+        first = ask(5, settings, store)
+        ask(5, settings, store)
     assert statuses(first) == {VerdictStatus.REFUSED}
     assert all("도와드릴 수 없" in verdict.reason and not verdict.answer for verdict in first.verdicts.values())
     assert server.asked.total() == 5
@@ -135,7 +136,7 @@ def test_refusals_are_results(store: VerdictStore) -> None:
 
 def test_a_model_that_answers_garbage_for_ever_ends_with_everything_invalid(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(garbage=1.0)) as server:
-        judged = ask(questions(20), settings_for(server.url), store, timing=FAST)
+        judged = ask(20, settings_for(server.url), store)
     assert statuses(judged) == {VerdictStatus.INVALID}
     assert 60 <= server.asked.total() <= 61  # one may be hedged
     assert min(judgement.attempts for judgement in judged.judgements) == 3
@@ -144,10 +145,10 @@ def test_a_model_that_answers_garbage_for_ever_ends_with_everything_invalid(stor
 
 def test_invalid_answers_are_asked_again_by_the_next_run_and_their_cost_adds_up(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(garbage=1.0)) as garbled:
-        before = ask(questions(3), settings_for(garbled.url), store, timing=FAST)
+        before = ask(3, settings_for(garbled.url), store)
     with FakeOpenAI() as server:
-        after = ask(questions(3), settings_for(server.url), store, timing=FAST)
-        again = ask(questions(3), settings_for(server.url), store, timing=FAST)
+        after = ask(3, settings_for(server.url), store)
+        again = ask(3, settings_for(server.url), store)
     assert statuses(after) == {VerdictStatus.OK}
     first, second, kept = (judged.judgements[0] for judged in (before, after, again))
     assert (kept.attempts, kept.tokens_in) == (4, first.tokens_in + second.tokens_in)
@@ -155,16 +156,17 @@ def test_invalid_answers_are_asked_again_by_the_next_run_and_their_cost_adds_up(
 
 def test_a_question_that_always_fails_is_failed_and_not_kept(store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(server_errors=1.0)) as server:
-        judged = ask(questions(3), settings_for(server.url), store, timing=FAST)
+        judged = ask(3, settings_for(server.url), store)
         assert statuses(judged) == {VerdictStatus.FAILED}
         assert server.asked.total() == 12
     with FakeOpenAI() as server:
-        assert statuses(ask(questions(3), settings_for(server.url), store, timing=FAST)) == {VerdictStatus.OK}
+        assert statuses(ask(3, settings_for(server.url), store)) == {VerdictStatus.OK}
 
 
 def test_equal_questions_are_asked_once(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
-        judged = ask(questions(2) * 3, settings_for(server.url), sqlite_store, timing=FAST)
+        settings = settings_for(server.url)
+        judged = Judge(settings, sqlite_store, timing=FAST).ask(questions(2, settings) * 3)
     assert (server.asked.total(), len(judged.verdicts), len(judged.judgements)) == (2, 2, 2)
 
 
@@ -174,26 +176,27 @@ def test_equal_questions_are_asked_once(sqlite_store: VerdictStore) -> None:
 )
 def test_another_model_or_parameter_is_another_question(sqlite_store: VerdictStore, change: dict[str, Any]) -> None:
     with FakeOpenAI() as server:
-        ask(questions(1), settings_for(server.url), sqlite_store, timing=FAST)
-        ask(questions(1), settings_for(server.url, **change), sqlite_store, timing=FAST)
+        ask(1, settings_for(server.url), sqlite_store)
+        ask(1, settings_for(server.url, **change), sqlite_store)
     assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("change", [{"version": "2"}, {"instructions": "다르게 매긴다."}])
 def test_another_prompt_is_another_question(sqlite_store: VerdictStore, change: dict[str, Any]) -> None:
-    (old,) = questions(1)
-    new = dataclasses.replace(old, prompt=dataclasses.replace(old.prompt, **change))
     with FakeOpenAI() as server:
-        ask([old], settings_for(server.url), sqlite_store, timing=FAST)
-        ask([new], settings_for(server.url), sqlite_store, timing=FAST)
+        settings = settings_for(server.url)
+        (old,) = questions(1, settings)
+        new = dataclasses.replace(old, prompt=dataclasses.replace(old.prompt, **change))
+        Judge(settings, sqlite_store, timing=FAST).ask([old])
+        Judge(settings, sqlite_store, timing=FAST).ask([new])
     assert len(server.requests) == 2
 
 
 def test_the_mark_changes_with_every_run_and_the_key_does_not(sqlite_store: VerdictStore, tmp_path: Any) -> None:
     with FakeOpenAI() as server:
-        first = ask(questions(1), settings_for(server.url), sqlite_store, timing=FAST)
+        first = ask(1, settings_for(server.url), sqlite_store)
         other = VerdictStore(f"sqlite:///{tmp_path}/other.db")
-        second = ask(questions(1), settings_for(server.url), other, timing=FAST)
+        second = ask(1, settings_for(server.url), other)
         other.close()
     marks = [request["messages"][1]["content"].splitlines()[0] for request in server.requests]
     assert len(set(marks)) == 2
@@ -202,31 +205,31 @@ def test_the_mark_changes_with_every_run_and_the_key_does_not(sqlite_store: Verd
 
 def test_without_a_key_and_an_address_nobody_is_asked_but_the_store_still_answers(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
-        ask(questions(1), settings_for(server.url), sqlite_store, timing=FAST)
-    judged = ask(questions(2), settings_for("", api_key=""), sqlite_store, timing=FAST)
+        ask(1, settings_for(server.url), sqlite_store)
+    judged = ask(2, settings_for("", api_key=""), sqlite_store)
     assert [judgement.status for judgement in judged.judgements] == [VerdictStatus.OK, VerdictStatus.NO_JUDGE]
 
 
 def test_progress_counts_up_to_all_questions(sqlite_store: VerdictStore) -> None:
     seen: list[JudgeProgress] = []
     with FakeOpenAI() as server:
-        ask(questions(5), settings_for(server.url), sqlite_store, timing=FAST)
-        ask(questions(12), settings_for(server.url), sqlite_store, timing=FAST, progress=seen.append)
+        ask(5, settings_for(server.url), sqlite_store)
+        ask(12, settings_for(server.url), sqlite_store, progress=seen.append)
     assert [one.done for one in seen] == list(range(6, 13))
     assert {(one.total, one.from_store) for one in seen} == {(12, 5)}
 
 
 def test_no_more_calls_are_in_flight_than_allowed(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
-        ask(questions(60), settings_for(server.url, max_in_flight=7), sqlite_store, timing=FAST)
+        ask(60, settings_for(server.url, max_in_flight=7), sqlite_store)
     assert server.peak_in_flight == 7
 
 
 def test_a_run_can_be_part_of_an_event_loop(sqlite_store: VerdictStore) -> None:
     async def both(url: str) -> list[Any]:
         settings = settings_for(url)
-        parts = (questions(10), questions(10, first=10))
-        return await asyncio.gather(*(judge_all(part, settings, sqlite_store, timing=FAST) for part in parts))
+        judge = Judge(settings, sqlite_store, timing=FAST)
+        return await asyncio.gather(*(judge.answer(questions(10, settings, first)) for first in (0, 10)))
 
     with FakeOpenAI() as server:
         assert [statuses(judged) for judged in asyncio.run(both(server.url))] == [{VerdictStatus.OK}] * 2
@@ -234,19 +237,21 @@ def test_a_run_can_be_part_of_an_event_loop(sqlite_store: VerdictStore) -> None:
 
 def test_an_answer_that_the_prompt_does_not_accept_is_invalid(sqlite_store: VerdictStore) -> None:
     picky = dataclasses.replace(PROMPT, accepts=lambda answer, material: answer["score"] > material["least"])
-    question = Question(JudgeRequest("aqb-1.2", picky.kind, {"least": 5}), picky, "1")
     with FakeOpenAI() as server:
-        judged = ask([question], settings_for(server.url), sqlite_store, timing=FAST)
+        settings = settings_for(server.url)
+        question = Question(JudgeRequest("aqb-1.2", picky.kind, {"least": 5}), picky, "1", settings)
+        judged = Judge(settings, sqlite_store, timing=FAST).ask([question])
     assert statuses(judged) == {VerdictStatus.INVALID}
 
 
 def test_an_estimate_knows_what_is_in_the_store_and_asks_nothing(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url, rpm=60)
-        before = estimate(questions(10), settings, sqlite_store)
+        judge = Judge(settings, sqlite_store)
+        before = judge.estimate(questions(10, settings))
         asked = len(server.requests)
-        judged = ask(questions(10), settings_for(server.url), sqlite_store, timing=FAST)
-        after = estimate(questions(10), settings, sqlite_store)
+        judged = ask(10, settings_for(server.url), sqlite_store)
+        after = judge.estimate(questions(10, settings))
     assert asked == 0
     assert (before.questions, before.from_store, before.seconds) == (10, 0, 10.0)
     assert before.usd == pytest.approx((before.tokens_in + 4 * before.tokens_out) / 1e6)

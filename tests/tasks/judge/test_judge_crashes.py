@@ -10,20 +10,19 @@ from pathlib import Path
 import pytest
 
 from scoring.judging.requests import VerdictStatus
-from tasks.judge.client import ask
 from tasks.judge.verdict_store import VerdictStore
-from tests.fakes.judge_questions import FAST, questions, settings_for
+from tests.fakes.judge_questions import ask, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 ROOT = Path(__file__).parents[3]
 IN_FLIGHT = 8
 ASK = """
 import sys
-from tasks.judge.client import ask
+from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
-from tests.fakes.judge_questions import questions, settings_for
+from tests.fakes.judge_questions import ask, settings_for
 url, state_url, in_flight = sys.argv[1:]
-ask(questions(200), settings_for(url, max_in_flight=int(in_flight)), VerdictStore(state_url))
+ask(200, settings_for(url, max_in_flight=int(in_flight)), VerdictStore(state_url), timing=Timing())
 """
 
 
@@ -44,7 +43,7 @@ def test_after_kill_9_only_what_was_in_flight_is_asked_again(tmp_path: Path) -> 
             process.kill()
         paid = server.paid.total()
         store = VerdictStore(state_url)
-        judged = ask(questions(200), settings_for(server.url, max_in_flight=IN_FLIGHT), store, timing=FAST)
+        judged = ask(200, settings_for(server.url, max_in_flight=IN_FLIGHT), store)
         store.close()
     assert 60 <= paid < 200
     assert {one.status for one in judged.judgements} == {VerdictStatus.OK}
@@ -62,8 +61,8 @@ def test_ctrl_c_lets_the_calls_in_flight_finish_and_keeps_what_was_paid(tmp_path
         paid, answered = server.paid.total(), len(server.paid)  # a question that is hedged is paid twice
         store = VerdictStore(state_url)
         settings = settings_for(server.url)
-        kept = ask(questions(200), settings_for("", api_key=""), store)
-        ask(questions(200), settings, store, timing=FAST)
+        kept = ask(200, settings_for("", api_key=""), store)
+        ask(200, settings, store)
         store.close()
     assert "KeyboardInterrupt" in said
     assert 60 <= paid < 200

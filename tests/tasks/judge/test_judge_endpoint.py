@@ -12,10 +12,9 @@ import pytest
 from scoring.errors import AqbError, StorageError, UsageError
 from scoring.judging.requests import VerdictStatus
 from tasks.config.judge import endpoint_of
-from tasks.judge.client import ask
 from tasks.judge.replies import Usage, reply_in
 from tasks.judge.verdict_store import VerdictStore
-from tests.fakes.judge_questions import API_KEY, FAST, questions, settings_for
+from tests.fakes.judge_questions import API_KEY, ask, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 HOPELESS = [
@@ -32,7 +31,7 @@ def test_what_no_question_can_pass_is_one_clear_error_after_few_calls(
     sqlite_store: VerdictStore, behaviour: Behaviour, advice: str, mode: str
 ) -> None:
     with FakeOpenAI(behaviour) as server, pytest.raises(AqbError) as caught:
-        ask(questions(300), settings_for(server.url, mode=mode), sqlite_store, timing=FAST)
+        ask(300, settings_for(server.url, mode=mode), sqlite_store)
     assert advice in str(caught.value)
     assert sum(server.statuses.values()) <= 20
 
@@ -43,37 +42,37 @@ def test_no_network_is_one_clear_error_within_seconds(sqlite_store: VerdictStore
         address = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
         started = time.monotonic()
         with pytest.raises(AqbError, match="gives no answer") as caught:
-            ask(questions(300), settings_for(address), sqlite_store)
+            ask(300, settings_for(address), sqlite_store)
     assert time.monotonic() - started < 5
     assert str(caught.value).startswith(address)
 
 
 def test_a_name_that_nobody_knows_is_the_same_error(sqlite_store: VerdictStore) -> None:
     with pytest.raises(AqbError, match="gives no answer"):
-        ask(questions(3), settings_for("http://nowhere.invalid/v1"), sqlite_store, timing=FAST)
+        ask(3, settings_for("http://nowhere.invalid/v1"), sqlite_store)
 
 
 def test_an_endpoint_that_only_fails_ends_the_run_after_a_few_questions(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(server_errors=1.0)) as server, pytest.raises(AqbError, match="status 503"):
-        ask(questions(300), settings_for(server.url), sqlite_store, timing=FAST)
+        ask(300, settings_for(server.url), sqlite_store)
     assert server.asked.total() <= 100
 
 
 def test_a_limit_that_is_used_up_for_hours_ends_the_run_and_keeps_what_was_paid(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(rpm=1, burst_s=300)) as server:  # five requests, then one a minute
         with pytest.raises(AqbError, match="its limit of requests is used up"):
-            ask(questions(40), settings_for(server.url), sqlite_store, timing=FAST)
+            ask(40, settings_for(server.url), sqlite_store)
         assert server.paid.total() == 5
         assert server.asked.total() == 5
     with FakeOpenAI() as server:
-        ask(questions(40), settings_for(server.url), sqlite_store, timing=FAST)
+        ask(40, settings_for(server.url), sqlite_store)
         assert server.paid.total() == 35
 
 
 def test_a_question_that_the_endpoint_does_not_take_fails_alone(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         server.too_long = "1번 지원자"
-        judged = ask(questions(3), settings_for(server.url), sqlite_store, timing=FAST)
+        judged = ask(3, settings_for(server.url), sqlite_store)
     assert [one.status for one in judged.judgements] == [VerdictStatus.OK, VerdictStatus.FAILED, VerdictStatus.OK]
     assert "context_length" in judged.judgements[1].reason
 
@@ -146,7 +145,7 @@ def test_the_key_is_nowhere_in_errors_logs_and_the_database(
                 settings = settings_for(server.url, mode=mode, model=f"{mode} {behaviour.api_key}")
                 seen += [repr(settings), str(settings.model_dump()), repr(endpoint_of(settings))]
                 try:
-                    seen.append(repr(ask(questions(20), settings, store, timing=FAST)))
+                    seen.append(repr(ask(20, settings, store)))
                 except AqbError as error:
                     seen += [str(error), "".join(traceback.format_exception(error)), repr(error.__context__ and "")]
     store.close()
@@ -161,9 +160,7 @@ def test_the_key_is_nowhere_in_errors_logs_and_the_database(
 
 def test_the_password_of_an_address_is_not_shown(sqlite_store: VerdictStore) -> None:
     with pytest.raises(AqbError) as caught:
-        ask(
-            questions(1), settings_for("http://user:pa55word@nowhere.invalid/v1?token=t0k3n"), sqlite_store, timing=FAST
-        )
+        ask(1, settings_for("http://user:pa55word@nowhere.invalid/v1?token=t0k3n"), sqlite_store)
     assert "pa55word" not in str(caught.value)
     assert "t0k3n" not in str(caught.value)
 
@@ -175,5 +172,5 @@ def test_a_database_that_refuses_a_verdict_ends_the_run_with_a_clear_error(tmp_p
         database.execute("CREATE TABLE verdicts (key TEXT PRIMARY KEY, status TEXT)")
     database.close()
     with FakeOpenAI() as server, pytest.raises(StorageError, match="state database"):
-        ask(questions(3), settings_for(server.url), store, timing=FAST)
+        ask(3, settings_for(server.url), store)
     store.close()

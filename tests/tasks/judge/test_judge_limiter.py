@@ -134,12 +134,11 @@ def test_whatever_an_endpoint_says_no_more_than_twice_the_rate_goes_out(
 
 ASK = """
 import sys
-from tasks.judge.client import ask
 from tasks.judge.verdict_store import VerdictStore
-from tests.fakes.judge_questions import FAST, questions, settings_for
+from tests.fakes.judge_questions import ask, settings_for
 url, state_url, first, count, rpm = sys.argv[1:]
 settings = settings_for(url, rpm=int(rpm), max_in_flight=8)
-judged = ask(questions(int(count), int(first)), settings, VerdictStore(state_url), timing=FAST)
+judged = ask(int(count), settings, VerdictStore(state_url), first=int(first))
 print(judged.summary()["by_status"])
 """
 

@@ -6,20 +6,19 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.config.judge import JudgeSettings
-from tasks.judge.questions import Sendable
 from tests.fakes.judge_questions import questions, settings_for
 
 
 @pytest.mark.parametrize(("api", "tokens"), [("chat", "max_completion_tokens"), ("responses", "max_output_tokens")])
 def test_a_request_names_its_parameters_as_its_api_does(api: str, tokens: str) -> None:
-    body = Sendable(questions(1)[0], settings_for("", api=api)).body("mark")
+    body = questions(1, settings_for("", api=api))[0].body("mark")
     assert (body["model"], body["temperature"], body[tokens]) == ("judge-1", 0.0, 1000)
     assert ("seed" in body) == (api == "chat")
 
 
 def test_none_leaves_a_parameter_out() -> None:
     settings = settings_for("", temperature="none", seed="none", max_usd="none")
-    body = Sendable(questions(1)[0], settings).body("mark")
+    body = questions(1, settings)[0].body("mark")
     assert "temperature" not in body
     assert "seed" not in body
 

@@ -9,17 +9,21 @@ import pytest
 
 from scoring.errors import StorageError, UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
-from tasks.judge.questions import Effort, Sendable
 from tasks.judge.replies import Usage
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tests.fakes.judge_questions import questions, settings_for
 
 
 def judgement(number: int, status: VerdictStatus = VerdictStatus.OK) -> Judgement:
-    question = Sendable(questions(1, number)[0], settings_for(""))
+    (question,) = questions(1, settings_for(""), number)
     answer = {"reason": "근거 '따옴표' ⟦U+200B⟧ 🙂", "score": 3} if status is VerdictStatus.OK else {}
-    effort = Effort(usd=0.25, usage=Usage(100, 40, 10), attempts=1, latency_s=0.5, model="judge-1-2026-01-01")
-    return question.judgement(Verdict(status, answer, "근거"), effort)
+    judged = question.judgement(Verdict(status, answer, "근거"))
+    return judged.with_call(Usage(100, 40, 10), 0.25, 0.5, "judge-1-2026-01-01")
+
+
+def test_question_key_is_that_of_the_verdicts_already_stored() -> None:
+    (question,) = questions(1, settings_for(""))  # another key would pay for every stored verdict again
+    assert question.key == "17fd629663035a579ef7e567ffe3b9e963b3a20f7e2e18d86c0904bd0bc91e49"
 
 
 def test_a_judgement_comes_back_as_it_was_kept(store: VerdictStore) -> None:
