@@ -30,9 +30,8 @@ from scoring.errors import AqbError
 from tasks.chat.day_plan import backfill_plan, portions
 from tasks.chat.multi_day_cache import MultiDayCache
 from tasks.chat.sources import ChatRowFiles, open_source
-from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.state.run_ledger import BACKFILL
-from tasks.warehouse import open_warehouse
 
 _log = logging.getLogger(__name__)
 
@@ -129,18 +128,19 @@ def backfill(
         UsageError: no such range of days.
     """
     settings = settings_of_flow(settings)
-    # One backfill at a time; the folder holds the rows that were read for several days at once.
-    with open_warehouse(settings.warehouse, settings).staging(BACKFILL) as folder:
-        plan = backfill_plan(settings, first, last, today(settings.time_zone))
-        chosen = plan.to_score(force=force)
-        for planned in plan.days:
-            _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
-        days = (one for some in portions(chosen) for one in _scored(settings, some, folder, allow_shrink))
-        done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
-    # Also where nothing was left to score: a run that died may have scored it, and neither built the site nor told.
-    unpublished = site_after(settings).problems + notify_kept(settings, [one.kept for one in done if one.kept])
-    if alerts:
-        unpublished += notify_unreported(settings, BACKFILL, first, last)
+    with Context(settings) as context:
+        # One backfill at a time; the folder holds the rows that were read for several days at once.
+        with context.warehouse.staging(BACKFILL) as folder:
+            plan = backfill_plan(context, first, last, today(settings.time_zone))
+            chosen = plan.to_score(force=force)
+            for planned in plan.days:
+                _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
+            days = (one for some in portions(chosen) for one in _scored(context, some, folder, allow_shrink))
+            done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
+        # Also where nothing was left to score: a run that died may have scored it, and neither built the site nor told.
+        unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
+        if alerts:
+            unpublished += notify_unreported(context, BACKFILL, first, last)
     outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
     warn(outcome.problems)
     if outcome.failed:
@@ -148,8 +148,9 @@ def backfill(
     return outcome
 
 
-def _scored(settings: Settings, days: Sequence[date], folder: Path, allow_shrink: bool) -> Iterator[DayResult]:
+def _scored(context: Context, days: Sequence[date], folder: Path, allow_shrink: bool) -> Iterator[DayResult]:
     """The days as they are finished, a few at a time; their rows are read in one pass."""
+    settings = context.settings
     shutil.rmtree(folder, ignore_errors=True)
     try:
         source = open_source(settings.monitoring.source, settings)
@@ -161,7 +162,7 @@ def _scored(settings: Settings, days: Sequence[date], folder: Path, allow_shrink
 
     def scored(day: date) -> DayResult:
         rows = spool.of_day(day) if spool else None
-        return try_day(settings, day, BACKFILL, rows, allow_shrink=allow_shrink)
+        return try_day(context, day, BACKFILL, rows, allow_shrink=allow_shrink)
 
     if settings.monitoring.parallel_days == 1:  # in the main thread, where time-outs and cancelling interrupt a step
         yield from map(scored, days)

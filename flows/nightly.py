@@ -28,6 +28,7 @@ from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
 from tasks.chat.day_plan import EarlierDays, earlier_days
 from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY, NIGHTLY
 
 
@@ -127,38 +128,50 @@ def nightly(
     settings = settings_of_flow(settings)
     if day:
         require_started(day, settings.time_zone)
-    if kind == INTRADAY:
-        so_far = try_day(settings, day or _scheduled_day(settings), kind, allow_shrink=allow_shrink)
-        site = site_after(settings)
-        unreported = notify_days(settings, [so_far.day]) if so_far.outcome else _notify_kept(settings, [so_far])
-        warn((*so_far.problems, *unreported, *site.problems))
-        return _complete(NightlyOutcome(so_far, None, site, unreported=unreported))
+    with Context(settings) as context:
+        if kind == INTRADAY:
+            return _complete(
+                _score_so_far(context, day or _scheduled_day(settings.time_zone), allow_shrink=allow_shrink)
+            )
+        return _complete(_score_night(context, day, allow_shrink=allow_shrink))
+
+
+def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> NightlyOutcome:
+    so_far = try_day(context, day, INTRADAY, allow_shrink=allow_shrink)
+    site = site_after(context)
+    unreported = notify_days(context, [so_far.day]) if so_far.outcome else _notify_kept(context, [so_far])
+    warn((*so_far.problems, *unreported, *site.problems))
+    return NightlyOutcome(so_far, None, site, unreported=unreported)
+
+
+def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> NightlyOutcome:
+    """Scores the day alone where one is given, else the day before the scheduled start after those that need it."""
     before = EarlierDays()
     if day is None:
-        day = _scheduled_day(settings) - timedelta(days=1)
-        before = earlier_days(settings, day)
+        day = _scheduled_day(context.settings.time_zone) - timedelta(days=1)
+        before = earlier_days(context, day)
     earlier = tuple(
-        try_day(settings, one, NIGHTLY, why="missing" if one in before.missing else "late rows")
+        try_day(context, one, NIGHTLY, why="missing" if one in before.missing else "late rows")
         for one in sorted({*before.missing, *before.late})
     )
     # What stops it stops neither the site nor messages nor the inbox.
-    own = try_day(settings, day, kind, allow_shrink=allow_shrink)
-    site = site_after(settings)  # before people are told: messages link to its pages
-    unreported = notify_unreported(settings, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(settings, (*earlier, own))
-    inbox = _score_inbox(settings)
+    own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
+    site = site_after(context)  # before people are told: messages link to its pages
+    unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
+    inbox = _score_inbox(context.settings)
     problems = (problem for one in (*earlier, own) for problem in one.problems)
     warn((*problems, *_gap(before.out_of_reach), *_not_looked(before.unread), *unreported, *site.problems))
-    return _complete(NightlyOutcome(own, inbox, site, earlier, before.out_of_reach, unreported, before.unread))
+    return NightlyOutcome(own, inbox, site, earlier, before.out_of_reach, unreported, before.unread)
 
 
-def _scheduled_day(settings: Settings) -> date:
+def _scheduled_day(time_zone: str) -> date:
     """The local day on which the run was to start."""
-    local: date = flow_run.scheduled_start_time.astimezone(ZoneInfo(settings.time_zone)).date()
+    local: date = flow_run.scheduled_start_time.astimezone(ZoneInfo(time_zone)).date()
     return local
 
 
-def _notify_kept(settings: Settings, days: Sequence[DayResult]) -> tuple[str, ...]:
-    return notify_kept(settings, [one.kept for one in days if one.kept])
+def _notify_kept(context: Context, days: Sequence[DayResult]) -> tuple[str, ...]:
+    return notify_kept(context, [one.kept for one in days if one.kept])
 
 
 def _complete(outcome: NightlyOutcome) -> NightlyOutcome:

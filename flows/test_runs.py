@@ -6,8 +6,7 @@ by the next run. One task run per file; a file that fails does not stop the othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -27,7 +26,9 @@ from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_testrun
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError, InputError
+from scoring.testruns.rubric import Options
 from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.files.discovery import FileIdentity
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.budget import Budget
@@ -42,7 +43,6 @@ from tasks.testruns.judging import joined, portions, questions_of
 from tasks.testruns.scoring import TestRunChoices, TestRunPlan, plan_of, score_testrun
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
-from tasks.warehouse import open_warehouse
 
 
 @dataclass(frozen=True)
@@ -93,51 +93,47 @@ class IncompleteInboxError(AqbError):
 @step("read questions", run_name="read questions of {name}", timeout_s=3600)
 def read_questions(name: str, identity: FileIdentity, settings: Settings) -> list[Question]:
     """What a judge should be asked about one file."""
-    return questions_of(_plan(identity, settings), settings.judge)
+    return questions_of(_plan(identity, settings.rubric_options), settings.judge)
 
 
 @step("judge", run_name="judge {name} {number}", timeout_s=26 * 3600)
-def judge_portion(name: str, number: int, questions: Sequence[Question], settings: Settings, budget: Budget) -> Judged:
+def judge_portion(name: str, number: int, questions: Sequence[Question], context: Context, budget: Budget) -> Judged:
     """Asks one portion of a file's questions. A retry asks only what has no verdict yet: the store knows the rest."""
-    with closing(VerdictStore(settings.state_url)) as store:
-        judged = Judge(settings.judge, store, budget).ask(questions)
+    judged = Judge(context.settings.judge, VerdictStore(context.state), budget).ask(questions)
     tell_judgements(judged.judgements)
     return judged
 
 
 @step("score test run", run_name="score test run {name}", timeout_s=3600)
-def score_file(
-    name: str, identity: FileIdentity, settings: Settings, day: date, judged: Judged | None
-) -> WrittenTestRun:
+def score_file(name: str, identity: FileIdentity, context: Context, day: date, judged: Judged | None) -> WrittenTestRun:
     """Scores one file into its report folder and the warehouse."""
     path = Path(identity.name)
-    scored = score_testrun(_plan(identity, settings), judged.verdicts if judged else {})
-    folder = ReportPaths(Path(settings.reports)).testrun_folder(identity.name, identity.sha256)
-    warehouse = open_warehouse(settings.warehouse, settings)
-    untrusted = untrusted_metrics(warehouse, scored.plan.rubric.id)
+    scored = score_testrun(_plan(identity, context.settings.rubric_options), judged.verdicts if judged else {})
+    folder = ReportPaths(Path(context.settings.reports)).testrun_folder(identity.name, identity.sha256)
+    untrusted = untrusted_metrics(context.warehouse, scored.plan.rubric.id)
     summary = write_testrun_folder(folder, scored, path, judged, untrusted)
-    write_testrun(warehouse, day, scored, judged)
+    write_testrun(context.warehouse, day, scored, judged)
     return WrittenTestRun(name, folder, summary)
 
 
-def _plan(identity: FileIdentity, settings: Settings) -> TestRunPlan:
+def _plan(identity: FileIdentity, rubric_options: Mapping[str, Options]) -> TestRunPlan:
     path = Path(identity.name)
     run = read_testrun_file(path)
     if run.identity != identity:
         raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
-    return plan_of(run, TestRunChoices(), settings.rubric_options)
+    return plan_of(run, TestRunChoices(), rubric_options)
 
 
-def _judged(identity: FileIdentity, settings: Settings, budget: Budget) -> Judged:
+def _judged(identity: FileIdentity, context: Context, budget: Budget) -> Judged:
     """The verdicts on one file, a task run per portion, with a progress artifact that people can watch."""
     name = Path(identity.name).name
-    questions = read_questions(name, identity, settings)
+    questions = read_questions(name, identity, context.settings)
     progress = cast(
         UUID, create_progress_artifact(progress=0.0, description=f"판정: {name}, 질문 {len(questions):,}개")
     )
     parts: list[Judged] = []
     for number, portion in enumerate(portions(questions), start=1):
-        parts.append(judge_portion(name, number, portion, settings, budget))
+        parts.append(judge_portion(name, number, portion, context, budget))
         done = sum(len(part.judgements) for part in parts)
         update_progress_artifact(progress, progress=100.0 * done / len(questions))
     return joined(parts)
@@ -160,55 +156,58 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         IncompleteInboxError: some files failed; the others are scored.
     """
     settings = settings_of_flow(settings)
-    day = day or today(settings.time_zone)
-    warehouse = open_warehouse(settings.warehouse, settings)
-    with closing(RunLedger(settings.state_url)) as ledger, warehouse.staging("test-runs"):
+    with Context(settings) as context:
+        outcome = _score_new_files(context, day or today(settings.time_zone))
+    warn(outcome.problems)
+    if outcome.failures:
+        raise IncompleteInboxError(outcome)
+    return outcome
+
+
+def _score_new_files(context: Context, day: date) -> InboxOutcome:
+    settings, ledger = context.settings, RunLedger(context.state)
+    with context.warehouse.staging("test-runs"):
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )
         scored, failures = [], list(inbox.unreadable)
         budget = Budget(settings.judge) if settings.judge.enabled else None
         for identity in inbox.new:
-            result = _score_and_record(ledger, identity, settings, day, budget)
+            result = _score_and_record(context, identity, day, budget)
             if isinstance(result, WrittenTestRun):
                 scored.append(result)
             else:
                 failures.append(result)
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
-            publish_runs(warehouse, ledger, one)
-        unreported = ledger.unreported(
-            TEST_RUN, day - STILL_NEWS
-        )  # with those of a run that died before it told of them
-    outcome = InboxOutcome(
+            publish_runs(context, one)
+        # With those of a run that died before it told of them.
+        unreported = ledger.unreported(TEST_RUN, day - STILL_NEWS)
+    return InboxOutcome(
         tuple(scored),
         tuple(failures),
         len(inbox.known),
         tuple(path.name for path in inbox.arriving),
         (
-            *(site_after(settings).problems if scored else ()),
-            *(why for run in unreported for why in _tell(settings, run)),
-            *deliver_waiting(settings),
+            *(site_after(context).problems if scored else ()),
+            *(why for run in unreported for why in _tell(context, run)),
+            *deliver_waiting(context),
         ),
     )
-    warn(outcome.problems)
-    if failures:
-        raise IncompleteInboxError(outcome)
-    return outcome
 
 
-def _tell(settings: Settings, run: Run) -> tuple[str, ...]:
+def _tell(context: Context, run: Run) -> tuple[str, ...]:
     (read,) = run.inputs
-    folder = ReportPaths(Path(settings.reports)).testrun_folder(read["name"], read["sha256"])
-    return notify_testrun(settings, folder, run.run_id) if folder.is_dir() else ()
+    folder = ReportPaths(Path(context.settings.reports)).testrun_folder(read["name"], read["sha256"])
+    return notify_testrun(context, folder, run.run_id) if folder.is_dir() else ()
 
 
 def _score_and_record(
-    ledger: RunLedger, identity: FileIdentity, settings: Settings, day: date, budget: Budget | None
+    context: Context, identity: FileIdentity, day: date, budget: Budget | None
 ) -> WrittenTestRun | str:
     """Scores one file as a task run of its own and keeps it in the ledger; a failure is its message."""
+    settings = context.settings
     with recorded_run(
-        ledger,
-        settings.state_url,
+        context.state,
         TEST_RUN,
         day,
         inputs=[vars(identity)],
@@ -218,12 +217,12 @@ def _score_and_record(
         try:
             if budget:
                 with run.step("judge") as counts:
-                    judged = _judged(identity, settings, budget)
+                    judged = _judged(identity, context, budget)
                     summary = judged.summary()
                     counts.update({name: summary[name] for name in ("questions", "cached", "tokens")})
                     run.note(**_of_the_judge(judged), cost_usd=summary["cost"])
             with run.step("score") as counts:
-                scored = score_file(Path(identity.name).name, identity, settings, day, judged)
+                scored = score_file(Path(identity.name).name, identity, context, day, judged)
                 found = {name: scored.summary["counts"][name] for name in ("rows_in", "scored", "excluded", "rejected")}
                 counts.update(found)
         except Exception as error:  # noqa: BLE001 - another file must not stop with it

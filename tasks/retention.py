@@ -7,32 +7,31 @@ look is changed last: killed at any moment, the same command finishes the work.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
 from scoring.chat.row_ids import TEXTS
 from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import EXCLUDED, SCORES
-from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.verdict_store import VerdictStore
 from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
-from tasks.warehouse import Warehouse, open_warehouse
+from tasks.warehouse import Warehouse
 
 ERASED_CELL = "(삭제됨)"
 _LEFTOVER_AFTER = timedelta(days=1)
 _ROWS_PER_FRAME = 20_000
 
 
-def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
+def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
     """Takes away what is older than `before`, and leftovers of killed runs; returns how much of what.
 
     Score rows lose their texts, judgements and verdicts go, with what reports and messages quote. Scores, KPIs, alert
@@ -41,14 +40,14 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
+    warehouse, rubric, reports = context.warehouse, context.rubric, ReportPaths(Path(context.settings.reports))
     places = ("reports that quote", f"{SCORES}: texts", f"{JUDGEMENTS}: rows", "verdicts", "alert messages")
     found = dict.fromkeys(places, 0)
     for day in _days(warehouse, SCORES, before):
         texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
         if not texts:
             continue
-        pages = _pages_of(settings, day)
+        pages = _pages_of(reports, day)
         found["reports that quote"] += len(pages)
         found[f"{SCORES}: texts"] += texts
         if dry_run:
@@ -63,16 +62,15 @@ def prune(settings: Settings, before: date, now: datetime, *, dry_run: bool) -> 
         if not dry_run and judgements:
             warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [])
     oldest = datetime.combine(before, time(), UTC)
-    with closing(VerdictStore(settings.state_url)) as verdicts, closing(Outbox(settings.state_url)) as outbox:
-        found["verdicts"] += verdicts.forget(oldest, dry_run=dry_run)
-        found["alert messages"] += outbox.forget_before(oldest, dry_run=dry_run)
+    found["verdicts"] += VerdictStore(context.state).forget(oldest, dry_run=dry_run)
+    found["alert messages"] += Outbox(context.state).forget_before(oldest, dry_run=dry_run)
     died_before = now - _LEFTOVER_AFTER
-    unfinished = remove_unfinished(Path(settings.reports), died_before, dry_run=dry_run)
+    unfinished = remove_unfinished(reports.folder, died_before, dry_run=dry_run)
     leftovers = unfinished + warehouse.remove_leftovers(died_before, dry_run=dry_run)
     return found | {"leftovers of killed runs": leftovers}
 
 
-def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) -> dict[str, int]:
+def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) -> dict[str, int]:
     """Takes a session's texts and id out of every table, report and message; returns how much of what.
 
     The rows keep their scores, so that no rate changes. Later runs leave the session out by themselves.
@@ -80,25 +78,25 @@ def erase(settings: Settings, session_id: str, now: datetime, *, dry_run: bool) 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
+    warehouse, rubric, reports = context.warehouse, context.rubric, ReportPaths(Path(context.settings.reports))
     if not dry_run:
-        remember_erased(settings.state_url, session_id, now)
+        remember_erased(context.state, session_id, now)
     mine = pl.col("session_id") == session_id
     found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", "reports", "alert messages"), 0)
-    with closing(Outbox(settings.state_url)) as outbox:
-        for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
-            # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
-            with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
-                row_ids = _row_ids(warehouse, day, mine)
-                found[f"{SCORES}: rows"] += len(row_ids)
-                found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))
-                if row_ids:
-                    found["alert messages"] += outbox.forget_rows(row_ids, dry_run=dry_run)
-                    found["reports"] += _forget_in_reports(settings, day, row_ids, dry_run=dry_run)
-                if excluded and not dry_run:
-                    _clear(warehouse, day, EXCLUDED, rubric.excluded_schema, mine, PERSONAL_COLUMNS)
-                if row_ids and not dry_run:
-                    _clear(warehouse, day, SCORES, rubric.scores_schema, mine, PERSONAL_COLUMNS)
+    outbox = Outbox(context.state)
+    for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
+        # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
+        with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
+            row_ids = _row_ids(warehouse, day, mine)
+            found[f"{SCORES}: rows"] += len(row_ids)
+            found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))
+            if row_ids:
+                found["alert messages"] += outbox.forget_rows(row_ids, dry_run=dry_run)
+                found["reports"] += _forget_in_reports(reports, day, row_ids, dry_run=dry_run)
+            if excluded and not dry_run:
+                _clear(warehouse, day, EXCLUDED, rubric.excluded_schema, mine, PERSONAL_COLUMNS)
+            if row_ids and not dry_run:
+                _clear(warehouse, day, SCORES, rubric.scores_schema, mine, PERSONAL_COLUMNS)
     return found
 
 
@@ -142,18 +140,16 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(kind) else kind
 
 
-def _pages_of(settings: Settings, day: date) -> list[Path]:
+def _pages_of(reports: ReportPaths, day: date) -> list[Path]:
     """What quotes questions of a day, as it is for people."""
-    reports = ReportPaths(Path(settings.reports))
     return [page for page in (reports.day_report(day), reports.day_page(day)) if page.exists()]
 
 
-def _forget_in_reports(settings: Settings, day: date, row_ids: Sequence[str], *, dry_run: bool) -> int:
+def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], *, dry_run: bool) -> int:
     """Empties the last cell, the question, of the rows' lines in the report; pages of the site are made anew by the
     next run, or by `aqb report`. The first page quotes rows of the last day."""
     touched = 0
-    reports = ReportPaths(Path(settings.reports))
-    for page in (*_pages_of(settings, day), *([reports.first_page] if reports.first_page.exists() else [])):
+    for page in (*_pages_of(reports, day), *([reports.first_page] if reports.first_page.exists() else [])):
         text = page.read_text(encoding="utf-8")
         if not any(row_id in text for row_id in row_ids):
             continue

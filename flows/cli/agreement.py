@@ -36,15 +36,15 @@ def agreement(
     from flows.runtime.clock import today
     from scoring.stats.agreement import agreements
     from tasks.config.settings import load_settings
+    from tasks.context import Context
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
     from tasks.review.labels import read_labels
     from tasks.review.pairing import labelled_rows, labelled_testruns
     from tasks.testruns.read_folder import read_scored_folder
     from tasks.testruns.trusted_metrics import write_agreements
-    from tasks.warehouse import open_warehouse
 
     settings = load_settings()
-    warehouse = open_warehouse(settings.warehouse, settings)
+    warehouse = Context(settings).warehouse
     given = read_labels(labels)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")

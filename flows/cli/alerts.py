@@ -13,7 +13,7 @@ from flows.cli.terminal import Json, day_option, print_json
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
-    from tasks.config.settings import Settings
+    from tasks.context import Context
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
 
@@ -34,53 +34,55 @@ def alerts(
     """
     from flows.runtime.prefect_env import prepare_prefect
     from tasks.config.settings import load_settings
+    from tasks.context import Context
 
     if bool(preview) + pending + (bool(day) or dry_run) + requeue > 1:
         raise UsageError("--date, --preview, --pending and --revive exclude each other", fix="give one of them")
     settings = load_settings()
     prepare_prefect(Path(settings.reports).parent / ".prefect")
     chosen = day.date() if day else None
-    if preview:
-        _preview(settings, preview, as_json=as_json)
-    elif pending:
-        _pending(settings, as_json=as_json)
-    elif dry_run:
-        _dry_run(settings, chosen, as_json=as_json)
-    else:
-        _send(settings, chosen, revived=requeue, as_json=as_json)
+    with Context(settings) as context:
+        if preview:
+            _preview(context, preview, as_json=as_json)
+        elif pending:
+            _pending(context, as_json=as_json)
+        elif dry_run:
+            _dry_run(context, chosen, as_json=as_json)
+        else:
+            _send(context, chosen, revived=requeue, as_json=as_json)
 
 
-def _preview(settings: Settings, period: str, *, as_json: bool) -> None:
+def _preview(context: Context, period: str, *, as_json: bool) -> None:
     from flows.cli.alert_text import preview_dict, preview_text
     from flows.steps.alerts import preview
 
     if not (match := _DAYS.fullmatch(period)):
         raise UsageError(f"'{period}' is no number of days", where="--preview", fix="for example --preview 30d")
-    found = preview(settings, int(match.group(1)))
+    found = preview(context, int(match.group(1)))
     if as_json:
         print_json(preview_dict(found))
     else:
         typer.echo(preview_text(found))
 
 
-def _pending(settings: Settings, *, as_json: bool) -> None:
+def _pending(context: Context, *, as_json: bool) -> None:
     from flows.cli.alert_text import letter_dict, letters_text
     from flows.steps.alerts import letters
 
-    waiting, dead = letters(settings)
+    waiting, dead = letters(context)
     if as_json:
         print_json({"waiting": list(map(letter_dict, waiting)), "dead": list(map(letter_dict, dead))})
     else:
-        typer.echo(letters_text(waiting, dead, settings.time_zone))
+        typer.echo(letters_text(waiting, dead, context.settings.time_zone))
 
 
-def _dry_run(settings: Settings, day: date | None, *, as_json: bool) -> None:
+def _dry_run(context: Context, day: date | None, *, as_json: bool) -> None:
     from flows.cli.alert_text import message_dict, message_text
     from flows.steps.alerts import preview_messages
 
     if day is None:
         raise UsageError("--dry-run needs a day", fix="give --date; `aqb alerts --pending` lists what waits")
-    found = preview_messages(settings, [day])
+    found = preview_messages(context, [day])
     if as_json:
         print_json([message_dict(route, message) for route, message in found])
     else:
@@ -88,13 +90,13 @@ def _dry_run(settings: Settings, day: date | None, *, as_json: bool) -> None:
         typer.echo("\n\n".join(shown) if shown else f"nothing new to tell of {day}")
 
 
-def _send(settings: Settings, day: date | None, *, revived: bool, as_json: bool) -> None:
+def _send(context: Context, day: date | None, *, revived: bool, as_json: bool) -> None:
     from flows.cli.alert_text import told_text
     from flows.steps.alerts import announce, announce_days, requeue
 
     if revived:
-        requeue(settings)
-    told = announce_days(settings, [day]) if day else announce(settings, [])
+        requeue(context)
+    told = announce_days(context, [day]) if day else announce(context, [])
     if as_json:
         print_json(vars(told))
     else:

@@ -47,8 +47,10 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
     from flows.cli.backfill_text import plan_dict, plan_text
     from flows.runtime.clock import today
     from tasks.chat.day_plan import backfill_plan
+    from tasks.context import Context
 
-    plan = backfill_plan(settings, first, last, today(settings.time_zone))
+    with Context(settings) as context:
+        plan = backfill_plan(context, first, last, today(settings.time_zone))
     if as_json:
         print_json(plan_dict(plan, force=force, allow_shrink=allow_shrink))
     else:

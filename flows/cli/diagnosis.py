@@ -22,10 +22,11 @@ from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secrets import shown_url
 from tasks.config.settings import Settings, setting_origins
+from tasks.context import Context
 from tasks.files.discovery import files_in
+from tasks.state.database import StateDatabase
 from tasks.state.run_ledger import RunLedger
 from tasks.testruns.files import RUN_FILE_ENDINGS
-from tasks.warehouse import open_warehouse
 
 _PREFECT_PATIENCE_S = 10.0
 _LIBRARIES = ("prefect", "polars", "pyarrow", "pandas", "sqlalchemy")
@@ -119,7 +120,7 @@ def _source(settings: Settings) -> str:
 
 
 def _warehouse(settings: Settings) -> str:
-    days = open_warehouse(settings.warehouse, settings).days(KPIS)
+    days = Context(settings).warehouse.days(KPIS)
     if not is_bigquery(settings.warehouse):
         _refuse_locked(Path(settings.warehouse))
     return f"{len(days)} scored days" + (f", {days[0]} to {days[-1]}" if days else "")
@@ -132,7 +133,8 @@ def _refuse_locked(place: Path) -> None:
 
 
 def _state(settings: Settings) -> str:
-    RunLedger(settings.state_url).close()
+    with StateDatabase(settings.state_url) as state:
+        RunLedger(state)
     return "reachable"
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from flows.cli.progress import progress
 from flows.runtime.telemetry import tell_judgements
-from tasks.config.settings import Settings
+from tasks.config.judge import JudgeSettings
 from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
 from tasks.judge.verdict_store import VerdictStore
@@ -14,19 +12,13 @@ from tasks.testruns.judging import questions_of
 from tasks.testruns.scoring import TestRunPlan
 
 
-def judged_testrun(plan: TestRunPlan, settings: Settings, budget: Budget) -> Judged:
+def judged_testrun(plan: TestRunPlan, settings: JudgeSettings, store: VerdictStore, budget: Budget) -> Judged:
     """The verdicts on a test run. Questions that were paid for before are not asked again."""
-    with closing(VerdictStore(settings.state_url)) as store, progress(f"judge {plan.run.name}", "questions") as show:
-        judge = Judge(settings.judge, store, budget, lambda now: show(now.done, now.total, _spent(now)))
-        judged = judge.ask(questions_of(plan, settings.judge))
+    with progress(f"judge {plan.run.name}", "questions") as show:
+        judge = Judge(settings, store, budget, lambda now: show(now.done, now.total, _spent(now)))
+        judged = judge.ask(questions_of(plan, settings))
     tell_judgements(judged.judgements)
     return judged
-
-
-def estimated_testrun(plan: TestRunPlan, settings: Settings) -> Estimate:
-    """What judging a test run would take. Nothing is asked."""
-    with closing(VerdictStore(settings.state_url)) as store:
-        return Judge(settings.judge, store).estimate(questions_of(plan, settings.judge))
 
 
 def estimate_text(name: str, found: Estimate) -> str:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.errors import UsageError
-from tasks.config.settings import Settings
+from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import Run, RunLedger, RunStep
 
@@ -30,28 +29,27 @@ class LedgerEntry:
     steps: tuple[RunStep, ...]
 
 
-def last_runs(settings: Settings, count: int) -> list[Run]:
+def last_runs(state: StateDatabase, count: int) -> list[Run]:
     """The runs that started last, earliest first."""
-    with closing(RunLedger(settings.state_url)) as ledger:
-        return _as_they_are(settings, ledger.last(count))
+    return _as_they_are(state, RunLedger(state).last(count))
 
 
-def ledger_entry(settings: Settings, run_id: str) -> LedgerEntry:
+def ledger_entry(state: StateDatabase, run_id: str) -> LedgerEntry:
     """The run whose id begins like this.
 
     Raises:
         UsageError: there is none, or more than one.
     """
-    with closing(RunLedger(settings.state_url)) as ledger:
-        found = ledger.starting_with(run_id)
-        if len(found) != 1:
-            ids = ", ".join(run.run_id for run in found[:5])
-            raise UsageError(
-                f"{len(found) or 'no'} runs have an id that begins with '{run_id}'" + (f": {ids}" if ids else ""),
-                fix="`aqb runs` lists them",
-            )
-        (run,) = _as_they_are(settings, found)
-        steps = ledger.steps(run.run_id)
+    ledger = RunLedger(state)
+    found = ledger.starting_with(run_id)
+    if len(found) != 1:
+        ids = ", ".join(run.run_id for run in found[:5])
+        raise UsageError(
+            f"{len(found) or 'no'} runs have an id that begins with '{run_id}'" + (f": {ids}" if ids else ""),
+            fix="`aqb runs` lists them",
+        )
+    (run,) = _as_they_are(state, found)
+    steps = ledger.steps(run.run_id)
     if run.outcome == "crashed":
         steps = [replace(step, outcome="crashed") if step.outcome == "running" else step for step in steps]
     return LedgerEntry(run, tuple(steps))
@@ -105,11 +103,10 @@ def entry_dict(entry: LedgerEntry) -> dict[str, Any]:
     return run_dict(entry.run) | {"steps": [asdict(step) | {"seconds": _seconds(step)} for step in entry.steps]}
 
 
-def _as_they_are(settings: Settings, runs: list[Run]) -> list[Run]:
+def _as_they_are(state: StateDatabase, runs: list[Run]) -> list[Run]:
     """The same runs; those that died are `crashed`."""
     running = [run.run_id for run in runs if run.outcome == "running"]
-    with closing(Leases(settings.state_url)) as leases:
-        alive = leases.alive(running)
+    alive = Leases(state).alive(running)
     return [replace(run, outcome="crashed") if run.run_id in set(running) - alive else run for run in runs]
 
 

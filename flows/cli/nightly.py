@@ -157,10 +157,12 @@ def demo(
     _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly")
     from flows.cli.alert_text import digest_text
     from flows.steps.alerts import preview_messages
+    from tasks.context import Context
 
     typer.echo(f"\nwhat Slack would have been told of {last_day}:")
-    for route, message in preview_messages(settings, [last_day]):
-        typer.echo(digest_text(route, message))
+    with Context(settings) as context:
+        for route, message in preview_messages(context, [last_day]):
+            typer.echo(digest_text(route, message))
     typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
 
 

@@ -20,12 +20,11 @@ def report(
     Example: aqb report --out site --days 60
     """
     from tasks.config.settings import load_settings
+    from tasks.context import Context
     from tasks.reports.site.build import build_pages
-    from tasks.warehouse import open_warehouse
 
     settings = load_settings()
-    warehouse = open_warehouse(settings.warehouse, settings)
-    built = build_pages(warehouse, out or Path(settings.reports), settings.time_zone, days)
+    built = build_pages(Context(settings).warehouse, out or Path(settings.reports), settings.time_zone, days)
     if as_json:
         print_json({"path": built.path, "pages": built.pages, "written": built.written})
     else:

@@ -32,12 +32,14 @@ def prune(
     from flows.runtime.clock import now, today
     from tasks import retention
     from tasks.config.settings import load_settings
+    from tasks.context import Context
 
     if not (days := re.fullmatch("([1-9][0-9]{0,4})d", older_than)):
         raise UsageError(f"'{older_than}' is no age in days", where="--older-than", fix="for example 400d")
     settings = load_settings()
     before = today(settings.time_zone) - timedelta(days=int(days[1]))
-    found = retention.prune(settings, before, now(), dry_run=dry_run)
+    with Context(settings) as context:
+        found = retention.prune(context, before, now(), dry_run=dry_run)
     _show(found, f"older than {before}", dry_run=dry_run, as_json=as_json)
 
 
@@ -53,10 +55,12 @@ def erase(
     from flows.runtime.clock import now
     from tasks import retention
     from tasks.config.settings import load_settings
+    from tasks.context import Context
 
     if not session:
         raise UsageError("the session id is empty", where="--session", fix="give it as the source has it")
-    found = retention.erase(load_settings(), session, now(), dry_run=dry_run)
+    with Context(load_settings()) as context:
+        found = retention.erase(context, session, now(), dry_run=dry_run)
     _show(found, "of the session", dry_run=dry_run, as_json=as_json)
     if not as_json:
         typer.echo(_OUT_OF_REACH)

@@ -10,26 +10,24 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.row_ids import KEY_HEX_DIGITS
 from scoring.days import Window, day_window
 from scoring.rules.explain import Explanation, explain
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.sources import FileFailure, open_source
 from tasks.chat.tables import SCORES
-from tasks.config.settings import Settings
-from tasks.warehouse import open_warehouse
+from tasks.context import Context
 
 
 def explained_rows(
-    row_ids: Sequence[str], source: str | None, settings: Settings
+    row_ids: Sequence[str], source: str | None, context: Context
 ) -> tuple[dict[str, Explanation], list[FileFailure]]:
     """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
-    rubric = row_rubric(MONITORING_RUBRIC)
+    rubric = context.rubric
     computed = {definition.name for definition in rubric.definitions}
     inputs = [name for name in rubric.scores_schema.names if name not in computed]
     found = {}
-    with _scored(source, _window_of(row_ids, settings), settings) as outcome:
+    with _scored(source, _window_of(row_ids, context), context) as outcome:
         for frame in outcome.score_frames():
             for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
                 found[row["row_id"]] = explain(rubric.definitions, row)
@@ -37,15 +35,16 @@ def explained_rows(
 
 
 def golden_candidates(
-    first: date, last: date, source: str | None, settings: Settings
+    first: date, last: date, source: str | None, context: Context
 ) -> tuple[pl.DataFrame, list[FileFailure]]:
     """Rows of grade STAR from `first` to `last`, best first: id, time, score, question, answer; and files not read.
 
     Source: seed 002, 7.2.
     """
-    window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
+    time_zone = context.settings.time_zone
+    window = Window(day_window(first, time_zone).start, day_window(last, time_zone).end)
     columns = ["row_id", "timestamp", "tenant_id", "question_category", "final_score", "user_input", "llm_response"]
-    with _scored(source, window, settings) as outcome:
+    with _scored(source, window, context) as outcome:
         stars = [frame.filter(pl.col("final_grade") == "STAR").select(columns) for frame in outcome.score_frames()]
         if not stars:
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), outcome.failures
@@ -54,12 +53,13 @@ def golden_candidates(
 
 
 @contextmanager
-def _scored(source: str | None, window: Window | None, settings: Settings) -> Iterator[ScoredRows]:
+def _scored(source: str | None, window: Window | None, context: Context) -> Iterator[ScoredRows]:
     """The rows of the window scored with their texts, as long as the block lasts."""
+    settings = context.settings
     with TemporaryDirectory(prefix="aqb-") as folder:
         yield score_chat_rows(
             open_source(source or settings.monitoring.source, settings),
-            row_rubric(MONITORING_RUBRIC),
+            context.rubric,
             time_zone=settings.time_zone,
             window=window,
             staging=Path(folder) / "staging",
@@ -67,10 +67,10 @@ def _scored(source: str | None, window: Window | None, settings: Settings) -> It
         )
 
 
-def _window_of(row_ids: Sequence[str], settings: Settings) -> Window | None:
+def _window_of(row_ids: Sequence[str], context: Context) -> Window | None:
     """The days on which the warehouse has these rows; None (look everywhere) when it does not have them all."""
     keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
-    scores = open_warehouse(settings.warehouse, settings).read(SCORES)
+    scores = context.warehouse.read(SCORES)
     if scores is None:
         return None
     known = (
@@ -79,4 +79,5 @@ def _window_of(row_ids: Sequence[str], settings: Settings) -> Window | None:
     if not set(row_ids) <= set(known["row_id"]):
         return None
     days = known["score_date"].unique().sort().to_list()
-    return Window(day_window(days[0], settings.time_zone).start, day_window(days[-1], settings.time_zone).end)
+    time_zone = context.settings.time_zone
+    return Window(day_window(days[0], time_zone).start, day_window(days[-1], time_zone).end)

@@ -21,17 +21,17 @@ def rows(
     Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
     """
     from flows.cli.row_lookup import explained_rows
-    from scoring.catalog import MONITORING_RUBRIC, row_rubric
     from tasks.config.settings import load_settings
+    from tasks.context import Context
     from tasks.reports.markdown.row_explanation import explanation_dict, explanation_text
 
-    settings = load_settings()
-    found, failures = explained_rows(row_ids, source, settings)
+    context = Context(load_settings())
+    found, failures = explained_rows(row_ids, source, context)
     if as_json:
         print_json([explanation_dict(row_id, row) for row_id, row in found.items()])
     elif found:
-        rubric = row_rubric(MONITORING_RUBRIC)
-        texts = (explanation_text(rubric, row_id, row, settings.time_zone) for row_id, row in found.items())
+        time_zone = context.settings.time_zone
+        texts = (explanation_text(context.rubric, row_id, row, time_zone) for row_id, row in found.items())
         typer.echo("\n\n".join(texts))
     if missing := sorted(set(row_ids) - set(found)):
         typer.echo(f"not in the source: {', '.join(missing)}", err=True)
@@ -55,13 +55,14 @@ def golden(
 
     from flows.cli.row_lookup import golden_candidates
     from tasks.config.settings import load_settings
+    from tasks.context import Context
     from tasks.files.atomic import write_text
     from tasks.files.excel_csv import excel_csv
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
     settings = load_settings()
-    candidates, failures = golden_candidates(first.date(), last.date(), source, settings)
+    candidates, failures = golden_candidates(first.date(), last.date(), source, Context(settings))
     if out:
         local = candidates.with_columns(datetime().dt.convert_time_zone(settings.time_zone))
         write_text(out, excel_csv([local.columns, *local.iter_rows()]))

@@ -25,9 +25,11 @@ def runs(
         return
     from flows.cli.ledger_text import last_runs, run_dict, runs_text
     from tasks.config.settings import load_settings
+    from tasks.state.database import StateDatabase
 
     settings = load_settings()
-    found = last_runs(settings, last)
+    with StateDatabase(settings.state_url) as state:
+        found = last_runs(state, last)
     if as_json:
         print_json([run_dict(run) for run in found])
     else:
@@ -44,9 +46,11 @@ def show(
     """
     from flows.cli.ledger_text import entry_dict, entry_text, ledger_entry
     from tasks.config.settings import load_settings
+    from tasks.state.database import StateDatabase
 
     settings = load_settings()
-    entry = ledger_entry(settings, run_id)
+    with StateDatabase(settings.state_url) as state:
+        entry = ledger_entry(state, run_id)
     if as_json:
         print_json(entry_dict(entry))
     else:

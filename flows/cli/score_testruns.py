@@ -7,15 +7,19 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flows.cli.judge_progress import estimated_testrun, judged_testrun
+from flows.cli.judge_progress import judged_testrun
 from flows.cli.scored_file import ScoredFile
 from scoring.errors import InputError, UsageError
 from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.files.folder_names import safe_name
 from tasks.judge.budget import Budget
-from tasks.judge.client import Estimate
+from tasks.judge.client import Estimate, Judge
+from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.state.database import StateDatabase
 from tasks.testruns.files import read_testrun_file
+from tasks.testruns.judging import questions_of
 from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 
 
@@ -27,32 +31,34 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
         StorageError: `out` cannot be written.
     """
     budget = Budget(settings.judge) if settings.judge.enabled else None
-    if len(files) == 1:
-        return [ScoredFile(files[0].name, out, _score_testrun(files[0], choices, out, settings, budget))]
-    return [_scored(path, choices, folder, settings, budget) for path, folder in _folders(files, out).items()]
+    with Context(settings) as context:
+        if len(files) == 1:
+            return [ScoredFile(files[0].name, out, _score_testrun(files[0], choices, out, context, budget))]
+        return [_scored(path, choices, folder, context, budget) for path, folder in _folders(files, out).items()]
 
 
 def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: Settings) -> dict[str, Estimate]:
     """What judging each run would take, by the file's name. Nothing is written."""
-    return {
-        path.name: estimated_testrun(plan_of(read_testrun_file(path), choices, settings.rubric_options), settings)
-        for path in files
-    }
+    plans = {path.name: plan_of(read_testrun_file(path), choices, settings.rubric_options) for path in files}
+    with StateDatabase(settings.state_url) as state:
+        judge = Judge(settings.judge, VerdictStore(state))
+        return {name: judge.estimate(questions_of(plan, settings.judge)) for name, plan in plans.items()}
 
 
-def _scored(path: Path, choices: TestRunChoices, folder: Path, settings: Settings, budget: Budget | None) -> ScoredFile:
+def _scored(path: Path, choices: TestRunChoices, folder: Path, context: Context, budget: Budget | None) -> ScoredFile:
     try:
-        return ScoredFile(path.name, folder, _score_testrun(path, choices, folder, settings, budget))
+        return ScoredFile(path.name, folder, _score_testrun(path, choices, folder, context, budget))
     except (InputError, UsageError) as error:
         return ScoredFile(path.name, folder, error=error)
 
 
 def _score_testrun(
-    path: Path, choices: TestRunChoices, folder: Path, settings: Settings, budget: Budget | None
+    path: Path, choices: TestRunChoices, folder: Path, context: Context, budget: Budget | None
 ) -> dict[str, Any]:
     """Scores one run into a folder; with a budget, the judge is asked within it."""
+    settings = context.settings
     plan = plan_of(read_testrun_file(path), choices, settings.rubric_options)
-    judged = judged_testrun(plan, settings, budget) if budget else None
+    judged = judged_testrun(plan, settings.judge, VerdictStore(context.state), budget) if budget else None
     return write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
 
 

@@ -26,14 +26,13 @@ def thresholds(
     from scoring.rubrics.ola_monitoring.evidence import threshold_evidence
     from tasks.chat.queries import SCORES
     from tasks.config.settings import load_settings
+    from tasks.context import Context
     from tasks.files.atomic import write_text
     from tasks.reports.markdown.threshold_evidence import evidence_dict, evidence_markdown
-    from tasks.warehouse import open_warehouse
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    settings = load_settings()
-    warehouse = open_warehouse(settings.warehouse, settings)
+    warehouse = Context(load_settings()).warehouse
     rows = warehouse.read(SCORES, days_between(first.date(), last.date()), RUBRIC.scores_schema)
     if rows is None:
         raise UsageError(

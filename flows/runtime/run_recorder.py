@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
@@ -15,9 +15,10 @@ from flows.runtime.clock import now
 from flows.runtime.logs import lines_of_run
 from flows.runtime.telemetry import measure_run, run_attributes, span
 from scoring.errors import AqbError
+from tasks.context import Context
+from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
-from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import RUNS
 
 _LOG = logging.getLogger(__name__)
@@ -77,8 +78,7 @@ class RunRecorder:
 
 @contextmanager
 def recorded_run(
-    ledger: RunLedger,
-    state_url: str,
+    state: StateDatabase,
     kind: str,
     day: date,
     *,
@@ -103,12 +103,11 @@ def recorded_run(
         parameters=parameters,
     )
     with (
-        closing(Leases(state_url)) as leases,
-        leases.held(run.run_id, wait_s=0),
+        Leases(state).held(run.run_id, wait_s=0),
         lines_of_run(run.run_id),
         span(f"run {kind}") as attributes,
     ):
-        recording = RunRecorder(ledger, run)
+        recording = RunRecorder(RunLedger(state), run)
         try:
             yield recording
         except BaseException as error:
@@ -125,13 +124,14 @@ def reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if isinstance(error, AqbError) else f"{type(error).__name__}: see the log"
 
 
-def publish_runs(warehouse: Warehouse, ledger: RunLedger, day: date, ending: Run | None = None) -> None:
+def publish_runs(context: Context, day: date, ending: Run | None = None) -> None:
     """Brings the runs of a day from the ledger into the warehouse, `ending` as it will be, unless they stand there.
 
     Read and written by one run at a time: the table is never older than what an earlier writer has put there.
     """
+    warehouse = context.warehouse
     with warehouse.lock(RUNS):
-        runs, published = ledger.frame_of_day(day, ending), warehouse.read(RUNS, [day])
+        runs, published = RunLedger(context.state).frame_of_day(day, ending), warehouse.read(RUNS, [day])
         told_apart = runs.select("run_id", "outcome").rows()
         known = [] if published is None else published.select("run_id", "outcome").collect().rows()
         if sorted(told_apart) != sorted(known):

@@ -7,7 +7,7 @@ time-outs, states and artifacts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -18,8 +18,6 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from flows.runtime.task_policy import step
 from scoring.alerting.facts import AlertFact
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
-from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
 from scoring.figures import Figure
 from tasks.chat.choose_engine import open_engine, uses_pushdown
@@ -29,11 +27,11 @@ from tasks.chat.engine import ChatEngine, Counts, KpiTables, ScoredDay, ScoringO
 from tasks.chat.recompute_alerts import recompute_later_alerts
 from tasks.chat.sources import ChatRowSource, FileIdentity
 from tasks.chat.tables import write_alerts
-from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
+from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
-from tasks.state.run_ledger import RunLedger
-from tasks.warehouse import Warehouse, open_warehouse
+from tasks.warehouse import Warehouse
 
 
 @dataclass(frozen=True)
@@ -57,10 +55,11 @@ class DayOutcome:
 
 @step("extract", run_name="extract {day}", timeout_s=3600)
 def extract(
-    settings: Settings, day: date, rubric: RowRubric, staging: Path, read_before: ChatRowSource | None, run_id: str
+    context: Context, day: date, staging: Path, read_before: ChatRowSource | None, run_id: str
 ) -> tuple[ChatEngine, tuple[FileIdentity, ...]]:
     """Opens the engine over the files that hold the day's rows, and finds what they contain."""
-    engine = open_engine(settings, rubric, staging, {"rubric": rubric.id, "run_id": run_id}, read_before)
+    labels = {"rubric": context.rubric.id, "run_id": run_id}
+    engine = open_engine(context.settings, context.rubric, staging, labels, read_before)
     return engine, engine.source.fingerprint()
 
 
@@ -72,13 +71,13 @@ def score(engine: ChatEngine, day: date) -> ScoredDay:
 
 @step("write", run_name="write {day}", timeout_s=3600)
 def write(
-    warehouse: Warehouse, day: date, scored: ScoredDay, state_url: str, most: Mapping[str | None, int] | None
+    warehouse: Warehouse, day: date, scored: ScoredDay, state: StateDatabase, most: Mapping[str | None, int] | None
 ) -> tuple[KpiTables, list[AlertFact]]:
     """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it.
 
     `most` are the scored rows by tenant that the day may have then; None where it may shrink.
     """
-    tables, outcome = scored.write(erased_sessions(state_url), most), scored.outcome
+    tables, outcome = scored.write(erased_sessions(state), most), scored.outcome
     with warehouse.lock("monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
         recompute_later_alerts(warehouse, day, outcome.rubric)
@@ -100,7 +99,7 @@ def summarise(
 
 
 def score_day(
-    settings: Settings,
+    context: Context,
     day: date,
     kind: str,
     read_before: ChatRowSource | None = None,
@@ -118,14 +117,12 @@ def score_day(
         InputError: no file of the source could be read; the day is as it was before.
         UsageError: the settings want it scored inside BigQuery, which does not have the rows or the tables.
     """
+    settings, rubric = context.settings, context.rubric
     uses_pushdown(settings)  # refuses what cannot be before there is a run
-    warehouse, rubric = open_warehouse(settings.warehouse, settings), row_rubric(MONITORING_RUBRIC)
     with (
-        closing(RunLedger(settings.state_url)) as ledger,
-        warehouse.staging(f"monitoring-{day}") as staging,
+        context.warehouse.staging(f"monitoring-{day}") as staging,
         recorded_run(
-            ledger,
-            settings.state_url,
+            context.state,
             kind,
             day,
             rubric=rubric.id,
@@ -135,7 +132,7 @@ def score_day(
         ExitStack() as leftovers,
     ):
         with run.step("extract"):
-            engine, inputs = extract(settings, day, rubric, staging, read_before, run.run.run_id)
+            engine, inputs = extract(context, day, staging, read_before, run.run.run_id)
             run.note(inputs=[vars(file) for file in inputs])
         warehouse, files = engine.warehouse, len(engine.source.files)
         with run.step("score") as counts:
@@ -144,9 +141,9 @@ def score_day(
             outcome = scored.outcome
             counts.update(vars(outcome.counts))
             _refuse_nothing_read(outcome, files)
-        most = None if allow_shrink else _most_replaceable(warehouse, day, scored, run, settings.state_url)
+        most = None if allow_shrink else _most_replaceable(warehouse, day, scored, run, context.state)
         with run.step("write"):
-            tables, alerts = write(warehouse, day, scored, settings.state_url, most)
+            tables, alerts = write(warehouse, day, scored, context.state, most)
         with run.step("summarise"):
             report = summarise(warehouse, day, outcome, tables, Path(settings.reports), _title(day, kind))
         problems = _problems(outcome)
@@ -157,7 +154,7 @@ def score_day(
             **vars(outcome.counts),
         )
         # The ledger comes last: a day that it calls completed is looked at no more, so nothing may be left to do.
-        publish_runs(warehouse, ledger, day, ending)
+        publish_runs(context, day, ending)
     return DayOutcome(
         ending.run_id,
         day,
@@ -180,7 +177,7 @@ def _refuse_nothing_read(outcome: ScoringOutcome, files: int) -> None:
 
 
 def _most_replaceable(
-    warehouse: Warehouse, day: date, scored: ScoredDay, run: RunRecorder, state_url: str
+    warehouse: Warehouse, day: date, scored: ScoredDay, run: RunRecorder, state: StateDatabase
 ) -> Mapping[str | None, int]:
     """The rows by tenant that the day may have for it to be replaced.
 
@@ -188,7 +185,7 @@ def _most_replaceable(
         DayKeptError: it has more; that is how the run ends.
     """
     now, outcome = scored.rows_by_tenant, scored.outcome
-    guard = day_guards(warehouse, [day], any_erased=bool(erased_sessions(state_url))).get(day, NOT_SCORED)
+    guard = day_guards(warehouse, [day], any_erased=bool(erased_sessions(state))).get(day, NOT_SCORED)
     if lost := guard.losses(now):
         content = outcome.content.fingerprint if outcome.content else ""
         kept = DayKeptError(day, lost, content)

@@ -11,7 +11,7 @@ from flows.steps.day import DayOutcome, score_day
 from scoring.errors import AqbError
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.sources import ChatRowSource
-from tasks.config.settings import Settings
+from tasks.context import Context
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def failure_text(one: DayResult) -> str:
 
 
 def try_day(
-    settings: Settings,
+    context: Context,
     day: date,
     kind: str,
     read_before: ChatRowSource | None = None,
@@ -90,7 +90,7 @@ def try_day(
     if why:
         _log.info("%s: %s", day, why)
     try:
-        return DayResult(day, score_day(settings, day, kind, read_before, allow_shrink=allow_shrink), why=why)
+        return DayResult(day, score_day(context, day, kind, read_before, allow_shrink=allow_shrink), why=why)
     except DayKeptError as kept:
         return DayResult(day, None, why=why, kept=kept)
     except AqbError as error:

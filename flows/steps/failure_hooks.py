@@ -34,6 +34,7 @@ from scoring.errors import AqbError, StorageError, UsageError
 from tasks.alerts.outbox import OutboxMessage
 from tasks.alerts.slack.mentions import with_mention
 from tasks.config.settings import Settings, load_settings
+from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
 
 _STATES: dict[StateType, FlowState] = {
@@ -84,7 +85,8 @@ def _tell(ended: FlowFailure, settings: Settings) -> None:
         return [one for one in messages if route.matches_pipeline(one.level)]
 
     try:
-        announce(settings, [PendingNotification("", to)])
+        with Context(settings) as context:
+            announce(context, [PendingNotification("", to)])
     except (StorageError, UsageError):  # the state database, or its address, may be what the run died of
         for one in subscriptions(settings.alerts):
             for message in to(one.filter, set()) if one.post else []:

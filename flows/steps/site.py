@@ -10,9 +10,9 @@ from prefect.client.schemas.objects import State
 
 from flows.runtime.task_policy import step
 from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.site.build import build_pages
-from tasks.warehouse import open_warehouse
 
 _LONGEST_BUILD_S = 900.0
 
@@ -26,25 +26,25 @@ class SiteOutcome:
 
 
 @step("site", run_name="site", timeout_s=1800)
-def build_site(settings: Settings) -> Path:
+def build_site(context: Context) -> Path:
     """Builds the site beside the reports and shows where it is as Prefect artifacts.
 
     Raises:
         StorageError: the folder cannot be written.
     """
-    warehouse = open_warehouse(settings.warehouse, settings)
+    settings = context.settings
     # A build that reads the tables later must write the pages later.
-    with warehouse.lock("site", _LONGEST_BUILD_S):
-        built = build_pages(warehouse, Path(settings.reports), settings.time_zone)
+    with context.warehouse.lock("site", _LONGEST_BUILD_S):
+        built = build_pages(context.warehouse, Path(settings.reports), settings.time_zone)
     _link(settings, built.path, "report-site", "품질 현황")
     if built.last_day_page:
         _link(settings, built.last_day_page, "report-last-day", "마지막으로 채점한 날")
     return built.path
 
 
-def site_after(settings: Settings) -> SiteOutcome:
+def site_after(context: Context) -> SiteOutcome:
     """Builds the site at the end of a run. What fails here must not fail the run: the tables are written."""
-    state: State[Path] = build_site(settings, return_state=True)
+    state: State[Path] = build_site(context, return_state=True)
     result = state.result(raise_on_failure=False)
     if isinstance(result, Path):
         return SiteOutcome(result)

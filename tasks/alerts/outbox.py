@@ -84,8 +84,9 @@ class OutboxMessage:
 class Outbox:
     """The alert part of the state database. Every method is one transaction and may raise StorageError."""
 
-    def __init__(self, url: str) -> None:
-        self._database = StateDatabase(url, _metadata)
+    def __init__(self, database: StateDatabase) -> None:
+        database.create_tables(_metadata)
+        self._database = database
 
     def told(self, route: str) -> set[str]:
         """The keys of all messages to this route, whatever became of them."""
@@ -219,10 +220,6 @@ class Outbox:
                 if not dry_run:
                     connection.execute(sa.update(_messages).where(_messages.c.id == letter.id).values(blocks=kept))
         return found
-
-    def close(self) -> None:
-        """Gives the connections back."""
-        self._database.close()
 
     def _settle(self, letter: OutboxMessage, **change: Any) -> None:
         with self._database.transaction() as connection:

@@ -8,12 +8,10 @@ its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.shrinkage import Loss, TenantRows
@@ -25,9 +23,9 @@ from tasks.chat.sources import FileFailure, open_source
 from tasks.chat.sources.content import DayContent
 from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import INTRADAY, Run, RunLedger
-from tasks.warehouse import open_warehouse
 
 PORTION_BYTES = 500_000_000
 
@@ -94,30 +92,29 @@ def day_parameters(settings: Settings) -> dict[str, Any]:
     }
 
 
-def backfill_plan(settings: Settings, first: date, last: date, today: date) -> BackfillPlan:
+def backfill_plan(context: Context, first: date, last: date, today: date) -> BackfillPlan:
     """What a backfill of these days would do. Reads the source once and writes nothing.
 
     Raises:
         UsageError: the days are no range, or not over `today`.
         InputError: the source is not there.
     """
+    settings = context.settings
     if last < first:
         raise UsageError(f"the first day {first} is after the last day {last}", fix="swap the two days")
     if last >= today:
         raise UsageError(f"{last} is not over yet in {settings.time_zone}", fix="end with an earlier day")
     contents = _contents(settings, first, last)
     days = days_between(first, last)
-    warehouse = open_warehouse(settings.warehouse, settings)
-    written = set(warehouse.days(KPIS)) & set(days)
-    guards = day_guards(warehouse, sorted(written), any_erased=bool(erased_sessions(settings.state_url)))
-    with closing(RunLedger(settings.state_url)) as ledger:
-        runs = ledger.latest_of_days(first, last)
-    rubric, parameters = row_rubric(MONITORING_RUBRIC), day_parameters(settings)
+    written = set(context.warehouse.days(KPIS)) & set(days)
+    guards = day_guards(context.warehouse, sorted(written), any_erased=bool(erased_sessions(context.state)))
+    runs = RunLedger(context.state).latest_of_days(first, last)
+    parameters = day_parameters(settings)
 
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)
         made = run if day in written else None
-        reason = _reason(made, content, rubric, parameters) if made else "missing"
+        reason = _reason(made, content, context.rubric, parameters) if made else "missing"
         return PlannedDay(day, content, reason, guards.get(day, NOT_SCORED).losses(_all_scored(content)))
 
     return BackfillPlan(tuple(map(planned, days)), tuple(contents.failures))
@@ -137,18 +134,18 @@ def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
         yield portion
 
 
-def earlier_days(settings: Settings, day: date) -> EarlierDays:
+def earlier_days(context: Context, day: date) -> EarlierDays:
     """What a nightly run of `day` has to do before it.
 
     A gap begins after a day that was completed: before the first one there is nothing to miss.
     """
+    settings, ledger = context.settings, RunLedger(context.state)
     reach = settings.monitoring
     first = day - timedelta(days=max(reach.catch_up_days, reach.lookback_days))
-    with closing(RunLedger(settings.state_url)) as ledger:
-        runs = ledger.latest_of_days(first, day - timedelta(days=1))
-        kept = ledger.latest_kept(first, day - timedelta(days=1))
-        before = ledger.last_completed_day(day - timedelta(days=reach.catch_up_days))
-        last_completed = ledger.last_completed_day(day)
+    runs = ledger.latest_of_days(first, day - timedelta(days=1))
+    kept = ledger.latest_kept(first, day - timedelta(days=1))
+    before = ledger.last_completed_day(day - timedelta(days=reach.catch_up_days))
+    last_completed = ledger.last_completed_day(day)
     done = {one for one, run in runs.items() if _done(run)}
     known_from = before or min(done, default=day)
     catch_up = days_between(day - timedelta(days=reach.catch_up_days), day - timedelta(days=1))

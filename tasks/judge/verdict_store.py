@@ -126,8 +126,9 @@ class WaitingBatch:
 class VerdictStore:
     """The judge's part of the state database. Every method is one transaction and may raise StorageError."""
 
-    def __init__(self, url: str) -> None:
-        self._database = StateDatabase(url, _metadata)
+    def __init__(self, database: StateDatabase) -> None:
+        database.create_tables(_metadata)
+        self._database = database
         insert: Any = sqlite.insert if self._database.is_sqlite else postgresql.insert
         self._first_limit = insert(_limits).on_conflict_do_nothing()
         self._upsert = insert(_verdicts)
@@ -199,10 +200,6 @@ class VerdictStore:
                 connection.execute(sa.update(_batches).where(row).values(keys=list(of_others)))
             else:
                 connection.execute(sa.delete(_batches).where(row))
-
-    def close(self) -> None:
-        """Gives the connections back."""
-        self._database.close()
 
     def _save(self, connection: sa.Connection, judgements: Sequence[Judgement]) -> None:
         if not judgements:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateColumn
@@ -32,39 +33,60 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 
 
 class StateDatabase:
-    """Transactions on the database at a SQLAlchemy URL; the tables of `metadata` are made on first use.
+    """The database at a SQLAlchemy URL: opened once by a process, shared by its stores and threads.
 
-    A table that an earlier version made gets the columns that it lacks; these must be nullable.
-
-    A transaction on SQLite holds the write lock from its start, so that two processes never meet half-way.
+    It connects when a store first creates its tables. A transaction on SQLite holds the write lock from its start, so
+    that two processes never meet half-way.
 
     Raises:
         UsageError: no such kind of database.
         StorageError: the database cannot be reached, read or written; every method may find that out.
     """
 
-    def __init__(self, url: str, metadata: sa.MetaData) -> None:
+    def __init__(self, url: str) -> None:
         self._shown_url = shown_url(url)
+        self._created: set[sa.MetaData] = set()
+        self._creating = threading.Lock()
         try:
             parsed = sa.make_url(url)
-            self._engine = sa.create_engine(parsed)
+            # Any number of threads may write at once, and a server may have closed what was idle for an hour.
+            self._engine = sa.create_engine(parsed, poolclass=sa.QueuePool, max_overflow=-1, pool_pre_ping=True)
         except ModuleNotFoundError as error:
             raise _unusable(f"the driver {error.name} is not installed") from error
         except sa.exc.ArgumentError as error:
             raise _unusable(str(error)) from error
         except ValueError:
             raise _unusable("its port is no number") from None
+        self._folder: Path | None = None
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _durable_and_shared)
             sa.event.listen(self._engine, "begin", _begin_immediate)
             if parsed.database and not parsed.database.startswith("file:"):  # SQLite reads that as an address
-                self._make_folder(Path(parsed.database).parent)
-        with self.transaction() as connection:
-            if not self.is_sqlite:
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
-            metadata.create_all(connection)
-            _add_missing_columns(connection, metadata)
+                self._folder = Path(parsed.database).parent
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def create_tables(self, metadata: sa.MetaData) -> None:
+        """Creates the tables of a store that the database lacks; a second call for the same tables does nothing.
+
+        A table that an earlier version created gets the columns that it lacks; these must be nullable.
+        """
+        with self._creating:
+            if metadata in self._created:
+                return
+            if self._folder:
+                self._make_folder(self._folder)
+            with self.transaction() as connection:
+                if not self.is_sqlite:
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+                metadata.create_all(connection)
+                _add_missing_columns(connection, metadata)
+            self._created.add(metadata)
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
@@ -76,7 +98,7 @@ class StateDatabase:
             raise self._refused(error.orig) from error
 
     def close(self) -> None:
-        """Gives the connections back."""
+        """Closes the connections; the database connects again when it is used again."""
         self._engine.dispose()
 
     def _make_folder(self, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -19,23 +18,25 @@ _erased = sa.Table(
 )
 
 
-def erased_sessions(state_url: str) -> frozenset[str]:
+def erased_sessions(database: StateDatabase) -> frozenset[str]:
     """The hashes of all erased sessions.
 
     Raises:
         StorageError: the state database cannot be read.
     """
-    with closing(StateDatabase(state_url, _metadata)) as database, database.transaction() as connection:
+    database.create_tables(_metadata)
+    with database.transaction() as connection:
         return frozenset(connection.execute(sa.select(_erased.c.session_hash)).scalars())
 
 
-def remember_erased(state_url: str, session_id: str, now: datetime) -> None:
+def remember_erased(database: StateDatabase, session_id: str, now: datetime) -> None:
     """Makes every later run leave this session out. Once is enough.
 
     Raises:
         StorageError: the state database cannot be written.
     """
     found = session_hash(session_id)
-    with closing(StateDatabase(state_url, _metadata)) as database, database.transaction() as connection:
+    database.create_tables(_metadata)
+    with database.transaction() as connection:
         if not connection.execute(sa.select(_erased).where(_erased.c.session_hash == found)).first():
             connection.execute(sa.insert(_erased).values(session_hash=found, erased_at=now))

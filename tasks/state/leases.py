@@ -35,15 +35,15 @@ _leases = sa.Table(
 
 
 class Leases:
-    """Names in the database at a SQLAlchemy URL, each held for `lease_s` after its last renewal.
+    """Names in the state database, each held for `lease_s` after its last renewal.
 
     Raises:
-        UsageError: no such kind of database.
         StorageError: the database cannot be reached, read or written; every method may find that out.
     """
 
-    def __init__(self, url: str, lease_s: float = LEASE_S) -> None:
-        self._database = StateDatabase(url, _metadata)
+    def __init__(self, database: StateDatabase, lease_s: float = LEASE_S) -> None:
+        database.create_tables(_metadata)
+        self._database = database
         self._lease_s = lease_s
         if self._database.is_sqlite:
             self._now: Any = (sa.func.julianday("now") - 2440587.5) * 86400.0
@@ -83,10 +83,6 @@ class Leases:
         query = sa.select(_leases.c.name).where(_leases.c.name.in_(list(names)), _leases.c.ends_at > self._now)
         with self._database.transaction() as connection:
             return set(connection.execute(query).scalars())
-
-    def close(self) -> None:
-        """Gives the connections back."""
-        self._database.close()
 
     def _take(self, name: str, owner: str, wait_s: float) -> None:
         waited, nap_s = 0.0, 0.01

@@ -138,15 +138,15 @@ class RunStep:
 
 
 class RunLedger:
-    """Runs in the database at a SQLAlchemy URL; the tables are made on first use.
+    """The runs in the state database and their steps.
 
     Raises:
-        UsageError: no such kind of database.
         StorageError: the database cannot be reached, read or written; every method may find that out.
     """
 
-    def __init__(self, url: str) -> None:
-        self._database = StateDatabase(url, _metadata)
+    def __init__(self, database: StateDatabase) -> None:
+        database.create_tables(_metadata)
+        self._database = database
 
     def save(self, run: Run) -> None:
         """Adds a run or replaces what is known of it."""
@@ -225,10 +225,6 @@ class RunLedger:
         ]
         empty = empty_frame(RUNS_SCHEMA)
         return pl.DataFrame(rows, schema=empty.schema)
-
-    def close(self) -> None:
-        """Gives the connections back."""
-        self._database.close()
 
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
         with self._database.transaction() as connection:

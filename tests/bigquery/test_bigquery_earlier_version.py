@@ -19,6 +19,7 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.reports.site.build import build_pages
 from tasks.warehouse import Warehouse, open_warehouse
+from tests.builders.state import in_context
 from tests.flows.test_earlier_version import ADDED, DROPPED_COLUMN, DROPPED_RULE, EARLIER, NEXT, SCORED, changed
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -68,7 +69,7 @@ def test_nights_site_and_alerts_go_on_in_a_dataset_of_the_version_before(in_data
     warehouse = open_warehouse(in_dataset.warehouse, in_dataset)
     reports = Path(in_dataset.reports)
     build_pages(warehouse, reports, in_dataset.time_zone)  # before any night has added the columns
-    preview(in_dataset, 30)
+    in_context(preview, in_dataset, 30)
 
     nightly(in_dataset, NEXT)
     assert usual_of(warehouse, ADDED) == []
@@ -86,4 +87,6 @@ def test_nights_site_and_alerts_go_on_in_a_dataset_of_the_version_before(in_data
 
     build_pages(warehouse, reports, in_dataset.time_zone)
     assert {path.stem for path in reports.glob("monitoring/*.html")} == {str(day) for day in (*SCORED, NEXT)}
-    assert any(one.day == NEXT for messages in preview(in_dataset, 30).messages.values() for one in messages)
+    assert any(
+        one.day == NEXT for messages in in_context(preview, in_dataset, 30).messages.values() for one in messages
+    )

@@ -17,6 +17,7 @@ from tasks.chat.day_plan import backfill_plan
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.samples import SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tasks.warehouse import open_warehouse
+from tests.builders.state import in_context
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -88,7 +89,7 @@ def test_a_day_whose_rows_are_gone_from_the_view_is_kept(
     assert kept.kept
     assert nightly(in_bigquery, SAMPLE_FIRST_DAY).own.kept
     assert tables_of(in_bigquery) == before
-    plan = backfill_plan(in_bigquery, SAMPLE_FIRST_DAY, SAMPLE_FIRST_DAY, date(2030, 1, 1))
+    plan = in_context(backfill_plan, in_bigquery, SAMPLE_FIRST_DAY, SAMPLE_FIRST_DAY, date(2030, 1, 1))
     assert plan.days[0].losses[0].now == 0
     assert nightly(in_bigquery, SAMPLE_FIRST_DAY, allow_shrink=True).scored.counts.rows_in == 0
     assert tables_of(in_bigquery)["monitoring_scores"] == []

@@ -24,6 +24,7 @@ from scoring.alerting.messages import Message
 from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
+from tasks.state.database import StateDatabase
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 
 KEYS = ("a", "b")
@@ -111,7 +112,7 @@ def _send_once(state_url: str, webhook: str, api_url: str, day: int, line: int) 
 
     now = datetime(2026, 2, 13, tzinfo=UTC) + timedelta(days=day)
     posts: dict[str, Post] = {"qa": WebhookPost(webhook), "bot": BotPost(TOKEN, CHANNEL, api_url)}
-    outbox = Outbox(state_url)
+    outbox = Outbox(StateDatabase(state_url))
     sys.settrace(count)
     for route in posts:
         messages = [Message("digest", "warning", (key,), f"소식 {key}", [header(f"소식 {key}")]) for key in KEYS]

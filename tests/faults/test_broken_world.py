@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY
+from tests.builders.state import opened
 from tests.fakes.cuttable_proxy import CuttableProxy
 from tests.faults.processes import SAID
 from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, results, world_in
@@ -54,7 +54,7 @@ def small_disk(world: World) -> Iterator[Callable[[str], None]]:
 
 
 def messages(world: World) -> str:
-    with closing(RunLedger(f"sqlite:///{world.folder}/state.db")) as ledger:
+    with opened(RunLedger, f"sqlite:///{world.folder}/state.db") as ledger:
         return json.dumps([run.message for run in ledger.last(100)])
 
 

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ import polars as pl
 
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.state import opened
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import FakeSlack
 from tests.faults.processes import Work, started
@@ -141,7 +142,7 @@ def leftovers(world: World) -> list[str]:
 
 def outcomes(world: World) -> Counter[str]:
     """How the runs ended, as the ledger knows it."""
-    with closing(RunLedger(f"sqlite:///{world.folder}/state.db")) as ledger:
+    with opened(RunLedger, f"sqlite:///{world.folder}/state.db") as ledger:
         return Counter(run.outcome for run in ledger.last(1000))
 
 

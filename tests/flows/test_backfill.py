@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from tasks.state.leases import Leases
 from tasks.state.run_ledger import BACKFILL, Run, RunLedger, RunStep
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.state import in_context, opened
 from tests.flows.conftest import Command
 
 A_DAY = 24 * 60
@@ -76,7 +76,7 @@ def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings:
 def test_what_a_backfill_that_died_has_scored_is_on_the_site_after_the_next(settings: Settings) -> None:
     @flow
     def killed() -> None:
-        score_day(settings, DAY, BACKFILL)
+        in_context(score_day, settings, DAY, BACKFILL)
 
     killed()
     assert not Path(settings.reports, "index.html").exists()
@@ -214,10 +214,10 @@ def test_runs_are_listed_and_explained_step_by_step(aqb: Command, source: Path) 
 def test_a_run_that_has_not_ended_is_running_while_it_lives_and_crashed_when_it_does_not(aqb: Command) -> None:
     state_url = "sqlite:///data/state.db"
     run = Run("a" * 32, "nightly", DAY, "ola-monitoring", "1", "0", datetime(2026, 2, 13, 16, tzinfo=UTC))
-    with closing(RunLedger(state_url)) as ledger:
+    with opened(RunLedger, state_url) as ledger:
         ledger.save(run)
         ledger.save_step(RunStep(run.run_id, 1, "score", run.started_at))
-    with closing(Leases(state_url)) as leases, leases.held(run.run_id):
+    with opened(Leases, state_url) as leases, leases.held(run.run_id):
         assert "running" in aqb("runs").out
     assert "crashed" in aqb("runs").out
     explained = json.loads(aqb("runs", "show", "aaaa", "--json").out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal
@@ -19,6 +18,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.reports.markdown.monitoring import monitoring_report
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, plain, write_rows
+from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
 
@@ -84,7 +84,7 @@ def test_days_whose_rows_are_gone_are_kept_by_a_backfill_and_told_once(
     (warning,) = warnings(slack)
     assert "그대로 둔 날 2일" in warning
     assert "채점한 8행 → 지금 원천에 0행" in warning
-    with closing(RunLedger(settings.state_url)) as ledger:
+    with opened(RunLedger, settings.state_url) as ledger:
         assert [run.outcome for run in ledger.of_day(DAY)] == ["completed", "kept", "kept"]
 
 
@@ -178,7 +178,7 @@ def test_an_unexpected_error_of_a_day_stops_no_other_and_is_told_with_class_and_
     _break_second_day(monkeypatch)
     with pytest.raises(IncompleteBackfillError, match=rf"1 of 3 days are not complete: {DAYS[1]} \(KeyError in step"):
         backfill(DAY, LAST, settings=settings)
-    with closing(RunLedger(settings.state_url)) as ledger:
+    with opened(RunLedger, settings.state_url) as ledger:
         assert [ledger.of_day(day)[-1].outcome for day in DAYS] == ["completed", "failed", "completed"]
     assert "KeyError in step summarise" in slack.posted[-1].shown
 

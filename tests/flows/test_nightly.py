@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from tasks.config.settings import InboxSettings, MonitoringSettings, Settings, l
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
+from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -72,7 +72,7 @@ def run_nightly(settings: Settings, kind: str = "nightly") -> FlowRun:
 
 
 def runs_of(settings: Settings) -> list[tuple[str, str, int | None]]:
-    with closing(RunLedger(settings.state_url)) as ledger:
+    with opened(RunLedger, settings.state_url) as ledger:
         return [(run.kind, run.outcome, run.rows_in) for run in ledger.of_day(DAY)]
 
 
@@ -295,7 +295,7 @@ def test_a_source_that_has_gone_since_last_night_is_kept_in_the_ledger_too(
     state = run_after(NEXT, nowhere, monkeypatch)
     with pytest.raises(InputError, match="nowhere"):
         state.result()
-    with closing(RunLedger(settings.state_url)) as ledger:
+    with opened(RunLedger, settings.state_url) as ledger:
         assert [(run.kind, run.outcome) for run in ledger.of_day(NEXT)] == [("nightly", "failed")]
 
 
@@ -342,7 +342,7 @@ def test_prefect_and_the_ledger_keep_no_secret_of_the_settings_and_a_run_of_what
     assert "warehouse" in kept.parameters["settings"]
     again: State[Any] = nightly(kept.parameters["settings"], DAY, return_state=True)
     assert (first.is_completed(), again.is_completed()) == (True, True)
-    with closing(RunLedger(secretive.state_url)) as ledger:
+    with opened(RunLedger, secretive.state_url) as ledger:
         runs = ledger.of_day(DAY)
     assert len(runs) == 2
     assert SECRET not in str([kept, first.message, kept_run(again), again.message, runs])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from tasks.config.settings import InboxSettings, Settings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import open_warehouse
+from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
 from tests.flows.conftest import Command
 
@@ -108,7 +108,7 @@ def test_a_bad_file_does_not_stop_the_others_and_is_tried_again(settings: Settin
         assert names(ended.value.outcome) == expected
         assert "empty" in ended.value.outcome.failures[0]
         assert "which rubric" in ended.value.outcome.failures[1]
-    with closing(RunLedger(settings.state_url)) as ledger:
+    with opened(RunLedger, settings.state_url) as ledger:
         outcomes = [(run.kind, run.outcome, run.rubric) for run in ledger.of_day(DAY)]
     assert sorted(outcomes) == [
         *[("test_run", "completed", "aqb-1.2"), ("test_run", "completed", "plan-agent")],

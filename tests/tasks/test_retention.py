@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -28,10 +27,12 @@ from tasks.files.atomic import empty_frame
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.reports.chat_folder import write_day_report
 from tasks.retention import ERASED_CELL, erase, prune
+from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
+from tests.builders.state import in_context, opened
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET, SECRET_ANSWER = (
@@ -54,9 +55,14 @@ def score(settings: Settings, days: list[date]) -> None:
             staging=Path(settings.reports) / "staging",
             keep_text="all",
         )
-        tables = write_scored_day(warehouse(settings), day, outcome, erased_sessions(settings.state_url))
+        tables = write_scored_day(warehouse(settings), day, outcome, erased_in(settings))
         write_day_report(warehouse(settings), day, outcome, tables, Path(settings.reports), str(day))
         shutil.rmtree(Path(settings.reports) / "staging")
+
+
+def erased_in(settings: Settings) -> frozenset[str]:
+    with StateDatabase(settings.state_url) as state:
+        return erased_sessions(state)
 
 
 def warehouse(settings: Settings) -> FolderWarehouse:
@@ -118,18 +124,18 @@ def message(key: str, row_id: str) -> Message:
 
 def test_of_an_erased_session_nothing_readable_is_left(settings: Settings) -> None:
     mine = table(settings, "monitoring_scores").filter(session_id=SESSION)["row_id"][0]
-    with closing(Outbox(settings.state_url)) as outbox:
+    with opened(Outbox, settings.state_url) as outbox:
         outbox.put("default", "", [message("a", mine), message("b", "another-row")], NOW)
     before = everything_readable(settings)
     assert all(text in before for text in (SESSION, "홍길동", SECRET_ANSWER))
 
-    found = erase(settings, SESSION, NOW, dry_run=False)
+    found = in_context(erase, settings, SESSION, NOW, dry_run=False)
 
     assert found == {"monitoring_scores: rows": 2, "monitoring_excluded: rows": 2, "reports": 2, "alert messages": 1}
-    with closing(Outbox(settings.state_url)) as outbox:
+    with opened(Outbox, settings.state_url) as outbox:
         touched, other = outbox.waiting()
     assert [len(touched.blocks), len(other.blocks)] == [1, 2]
-    with closing(Outbox(settings.state_url)) as outbox:
+    with opened(Outbox, settings.state_url) as outbox:
         assert outbox.forget_rows(["another-row"], dry_run=False) == 1  # it quoted the same text, for this test only
     after = everything_readable(settings)
     assert not [text for text in (SESSION, "홍길동", SECRET_ANSWER) if text in after]
@@ -143,7 +149,7 @@ def test_the_scores_of_an_erased_session_and_everything_of_others_stay(settings:
     scores, others = table(settings, "monitoring_scores").select(numbers), of_others("monitoring_scores")
     report = Path(settings.reports) / f"monitoring-{DAY}.md"
     lines = report.read_text("utf-8").splitlines()
-    erase(settings, SESSION, NOW, dry_run=False)
+    in_context(erase, settings, SESSION, NOW, dry_run=False)
     assert table(settings, "monitoring_scores").select(numbers).equals(scores)
     assert [row for row in of_others("monitoring_scores") if row[4] is not None] == others
     changed = [new for old, new in zip(lines, report.read_text("utf-8").splitlines(), strict=True) if old != new]
@@ -153,14 +159,14 @@ def test_the_scores_of_an_erased_session_and_everything_of_others_stay(settings:
 
 
 def test_erasing_twice_finds_nothing_the_second_time(settings: Settings) -> None:
-    erase(settings, SESSION, NOW, dry_run=False)
+    in_context(erase, settings, SESSION, NOW, dry_run=False)
     once = files(settings)
-    assert set(erase(settings, SESSION, NOW, dry_run=False).values()) == {0}
+    assert set(in_context(erase, settings, SESSION, NOW, dry_run=False).values()) == {0}
     assert files(settings) == once
 
 
 def test_a_rerun_does_not_bring_an_erased_session_back(settings: Settings) -> None:
-    erase(settings, SESSION, NOW, dry_run=False)
+    in_context(erase, settings, SESSION, NOW, dry_run=False)
     tables = {name: content for name, content in files(settings).items() if name.endswith(".parquet")}
     score(settings, DAYS)
     again = files(settings)
@@ -170,18 +176,18 @@ def test_a_rerun_does_not_bring_an_erased_session_back(settings: Settings) -> No
 
 def test_a_dry_run_says_the_same_and_changes_nothing(settings: Settings) -> None:
     before = files(settings)
-    announced = erase(settings, SESSION, NOW, dry_run=True)
+    announced = in_context(erase, settings, SESSION, NOW, dry_run=True)
     assert files(settings) == before
-    assert erased_sessions(settings.state_url) == frozenset()
-    assert announced == erase(settings, SESSION, NOW, dry_run=False)
+    assert erased_in(settings) == frozenset()
+    assert announced == in_context(erase, settings, SESSION, NOW, dry_run=False)
 
 
 def test_a_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Settings) -> None:
     with warehouse(settings).staging(f"monitoring-{DAYS[1]}"), pytest.raises(StorageError, match="another run"):
-        erase(settings, SESSION, NOW, dry_run=False)
+        in_context(erase, settings, SESSION, NOW, dry_run=False)
     left = table(settings, "monitoring_scores").filter(session_id=SESSION)
     assert left["score_date"].to_list() == [DAYS[2]]
-    assert erase(settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
+    assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
 
 
 @pytest.mark.slow
@@ -192,7 +198,7 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
     undisturbed = settings.model_copy(
         update={"warehouse": str(copy / "warehouse"), "reports": str(copy / "reports"), "state_url": "sqlite://"}
     )
-    erase(undisturbed, SESSION, NOW, dry_run=False)
+    in_context(erase, undisturbed, SESSION, NOW, dry_run=False)
 
     second = Path(settings.reports) / f"monitoring-{DAYS[2]}.md"
     text = second.read_bytes()
@@ -200,8 +206,8 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
     os.mkfifo(second)  # whoever reads it waits
     script = (
         "import sys; from datetime import UTC, datetime; from tasks.retention import erase; "
-        "from tasks.config.settings import Settings; "
-        "erase(Settings.model_validate_json(sys.argv[1]), sys.argv[2], datetime.now(UTC), dry_run=False)"
+        "from tasks.config.settings import Settings; from tasks.context import Context; "
+        "erase(Context(Settings.model_validate_json(sys.argv[1])), sys.argv[2], datetime.now(UTC), dry_run=False)"
     )
     with subprocess.Popen([sys.executable, "-c", script, settings.model_dump_json(), SESSION]) as process:
         opened = threading.Event()
@@ -221,7 +227,7 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
     left = table(settings, "monitoring_scores").filter(session_id=SESSION)
     assert left["score_date"].to_list() == [DAYS[2]]
 
-    erase(settings, SESSION, NOW, dry_run=False)
+    in_context(erase, settings, SESSION, NOW, dry_run=False)
     assert files(settings) == files(undisturbed)
 
 
@@ -231,7 +237,7 @@ def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Se
 def test_old_days_lose_their_texts_and_keep_their_scores(settings: Settings) -> None:
     texts = ["user_input", "llm_response"]
     scores, last = table(settings, "monitoring_scores"), table(settings, "monitoring_scores", [DAYS[2]])
-    found = prune(settings, DAYS[2], NOW, dry_run=False)
+    found = in_context(prune, settings, DAYS[2], NOW, dry_run=False)
     assert found["monitoring_scores: texts"] == scores.filter(pl.col("score_date") < DAYS[2]).height
     assert found["reports that quote"] == 2
     pruned = table(settings, "monitoring_scores")
@@ -242,10 +248,10 @@ def test_old_days_lose_their_texts_and_keep_their_scores(settings: Settings) -> 
 
 
 def test_pruning_twice_finds_nothing_the_second_time(settings: Settings) -> None:
-    announced = prune(settings, DAYS[2], NOW, dry_run=True)
-    assert announced == prune(settings, DAYS[2], NOW, dry_run=False)
+    announced = in_context(prune, settings, DAYS[2], NOW, dry_run=True)
+    assert announced == in_context(prune, settings, DAYS[2], NOW, dry_run=False)
     once = files(settings)
-    assert set(prune(settings, DAYS[2], NOW, dry_run=False).values()) == {0}
+    assert set(in_context(prune, settings, DAYS[2], NOW, dry_run=False).values()) == {0}
     assert files(settings) == once
 
 
@@ -255,15 +261,15 @@ def test_old_judgements_verdicts_and_messages_go(settings: Settings) -> None:
         warehouse(settings).replace_day("judgements", day, DAY_JUDGEMENTS_SCHEMA, [row])
     verdict = Judgement("k", "semantic", "aqb-1.2", "1", "1", "m", "h", VerdictStatus.OK, answer={"score": 4})
     long_ago, tomorrow = NOW - timedelta(days=400), datetime.now(UTC) + timedelta(days=2)
-    with closing(VerdictStore(settings.state_url)) as store, closing(Outbox(settings.state_url)) as outbox:
+    with opened(VerdictStore, settings.state_url) as store, opened(Outbox, settings.state_url) as outbox:
         store.save([verdict])
         outbox.put("default", "", [message("sent", "r1"), message("waiting", "r2")], long_ago)
         outbox.sent(outbox.waiting()[0], long_ago, "1")
-        found = prune(settings, DAYS[2], NOW, dry_run=False)
+        found = in_context(prune, settings, DAYS[2], NOW, dry_run=False)
         assert (found["judgements: rows"], found["verdicts"], found["alert messages"]) == (2, 0, 1)
         assert outbox.told("default") == {"sent", "waiting"}
         assert [SECRET in json.dumps(one.blocks, ensure_ascii=False) for one in outbox.waiting()] == [True]
-        assert prune(settings, tomorrow.date(), NOW, dry_run=False)["verdicts"] == 1
+        assert in_context(prune, settings, tomorrow.date(), NOW, dry_run=False)["verdicts"] == 1
         assert store.found(["k"]) == {}
     assert table(settings, "judgements").is_empty()
 
@@ -282,5 +288,5 @@ def test_leftovers_of_killed_runs_go_after_a_day_unless_somebody_works_there(set
         for path in (killed, working, unfinished):
             os.utime(path, (long_ago, long_ago))
         os.utime(young, (NOW.timestamp(), NOW.timestamp()))
-        assert prune(settings, DAYS[0], NOW, dry_run=False)["leftovers of killed runs"] == 2
+        assert in_context(prune, settings, DAYS[0], NOW, dry_run=False)["leftovers of killed runs"] == 2
         assert [path.exists() for path in (killed, working, young, unfinished)] == [False, True, True, False]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ from polars.io.plugins import register_io_source
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
 from tasks.files.atomic import parquet_into
+from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.warehouse.bigquery.client import (
     REQUEST_TIMEOUT_S,
@@ -185,7 +186,7 @@ class BigQueryWarehouse:
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
         """Holds a lease in the state database; waits by default as long as the lease of a dead holder lasts."""
-        with closing(Leases(self._settings.state_url)) as leases, leases.held(name, wait_s):
+        with StateDatabase(self._settings.state_url) as state, Leases(state).held(name, wait_s):
             yield
 
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:

@@ -11,6 +11,7 @@ from tasks.config.settings import Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused
 from tests.builders.site import write_day
+from tests.builders.state import in_context
 from tests.flows.conftest import Command
 
 
@@ -40,7 +41,7 @@ def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> 
 
     @flow
     def run() -> SiteOutcome:
-        return site_after(settings)
+        return in_context(site_after, settings)
 
     outcome = run()
     assert outcome.path is None

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from scoring.errors import UsageError
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.prefect_server import PREFECT
 
@@ -181,7 +182,7 @@ def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_wa
     (warning,) = [message for message in service.slack.posted if str(run_id) in message.shown]
     assert f"Warning · backfill {DAY} to {DAY} 취소" in warning.text
     assert f"aqb backfill --from {DAY} --to {DAY} --force" in warning.shown
-    with closing(RunLedger(f"sqlite:///{service.folder / 'data' / 'state.db'}")) as ledger:
+    with opened(RunLedger, f"sqlite:///{service.folder / 'data' / 'state.db'}") as ledger:
         assert ledger.latest_of_days(DAY, DAY)[DAY].outcome == "failed"  # so that the next run does the day again
 
 

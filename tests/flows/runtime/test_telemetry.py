@@ -18,21 +18,19 @@ pytestmark = pytest.mark.slow
 RECORD_A_RUN = """
 from __future__ import annotations
 import sys
-from contextlib import closing
 from datetime import date
 from flows.runtime.logs import configure_logs
 from flows.runtime.run_recorder import recorded_run
 from flows.runtime.telemetry import tell_judgements
 from scoring.judging.requests import VerdictStatus
 from tasks.judge.verdict_store import Judgement
-from tasks.state.run_ledger import RunLedger
+from tasks.state.database import StateDatabase
 
 configure_logs(sys.argv[1])
-with closing(RunLedger("sqlite:///state.db")) as ledger:
-    day = date(2026, 2, 13)
+with StateDatabase("sqlite:///state.db") as state:
     for broken in (False, True):
         try:
-            with recorded_run(ledger, "sqlite:///state.db", "nightly", day, rubric="ola-monitoring") as run:
+            with recorded_run(state, "nightly", date(2026, 2, 13), rubric="ola-monitoring") as run:
                 with run.step("extract"):
                     pass
                 with run.step("score") as counts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +30,7 @@ from tasks.config.alerts import AlertsSettings, Destination, Route
 from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
+from tests.builders.state import in_context, opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.flows.conftest import BOT, QA, Command
@@ -80,7 +80,7 @@ def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
 ) -> None:
     @flow
     def killed() -> None:
-        score_day(settings, DAY, "nightly")
+        in_context(score_day, settings, DAY, "nightly")
 
     killed()
     assert slack.posted == []
@@ -207,7 +207,7 @@ def test_every_subscriber_hears_what_it_asked_for_and_the_default_the_rest(
         Route(name="ops", webhook_env="SLACK_WEBHOOK_OPS", levels=("critical",), mention="<!subteam^S1>"),
         Route(name="other", bot_token_env=BOT, channel=CHANNEL, rubrics=("plan-agent",)),
     )
-    announce_days(routed, [DAY])
+    in_context(announce_days, routed, [DAY])
     assert [one.place.rpartition("-")[2] for one in slack.posted] == ["qa", "ops", "default"]
     critical, same, rest = (one.shown for one in slack.posted)
     assert "답변 실패" in critical
@@ -226,66 +226,71 @@ def test_quiet_hours_hold_warnings_and_let_critical_pass(settings: Settings, sla
         Route(name="warnings", webhook_env=QA, levels=("warning",), quiet_hours=hours),
         Route(name="all", webhook_env=QA, levels=("critical",), quiet_hours=hours),
     )
-    told = announce_days(quiet, [DAY])
+    told = in_context(announce_days, quiet, [DAY])
     assert (len(told.sent), told.waiting, told.problems) == (1, 1, ())
     loud = with_routes(quiet, *(one.model_copy(update={"quiet_hours": ""}) for one in quiet.alerts.route))
-    assert len(announce(loud, []).sent) == 1
+    assert len(in_context(announce, loud, []).sent) == 1
 
 
 def test_messages_of_a_day_stand_in_one_thread_of_a_bot(settings: Settings, slack: FakeSlack) -> None:
     scored(settings, DAY, NEXT_DAY)
     bot = with_routes(settings, Route(name="bot", bot_token_env=BOT, channel=CHANNEL, levels=("critical",)))
-    announce_days(bot, [DAY, NEXT_DAY])
+    in_context(announce_days, bot, [DAY, NEXT_DAY])
     first, next_day = slack.posted
     assert (first.thread_ts, next_day.thread_ts) == (None, None)
     more = with_routes(bot, bot.alerts.route[0].model_copy(update={"levels": ()}))
-    announce_days(more, [DAY])
+    in_context(announce_days, more, [DAY])
     assert slack.posted[2].thread_ts == first.ts
 
 
 def test_a_dry_run_writes_and_sends_nothing(settings: Settings, slack: FakeSlack) -> None:
     dry = with_routes(settings, *settings.alerts.route, dry_run=True)
     scored(settings, DAY)
-    assert announce_days(dry, [DAY]).sent == ()
+    assert in_context(announce_days, dry, [DAY]).sent == ()
     assert slack.posted == []
-    assert len(announce_days(settings, [DAY]).sent) == 1
+    assert len(in_context(announce_days, settings, [DAY]).sent) == 1
 
 
 def test_dead_letters_are_reported_once(settings: Settings, slack: FakeSlack) -> None:
-    with closing(Outbox(settings.state_url)) as outbox:
+    with opened(Outbox, settings.state_url) as outbox:
         outbox.put("qa", "", quiet_message(DAY, DAY, 1, 1), datetime.now(UTC) - timedelta(days=3))
-    assert "given up: it was never tried" in announce(settings, []).problems[0]
+    assert "given up: it was never tried" in in_context(announce, settings, []).problems[0]
     assert len(slack.posted) == 1
     assert "까닭: 앞의 알림이 막혀 보내 보지 못함" in slack.posted[0].shown
     assert "포기한 알림 1건" in slack.texts()[0]
-    assert announce(settings, []).sent == ()
+    assert in_context(announce, settings, []).sent == ()
 
 
 def test_a_route_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(QA, "not-an-address-but-secret")
-    told = announce(settings, [PendingNotification("", lambda route, keys: quiet_message(DAY, DAY, 1, 1))])
+    told = in_context(announce, settings, [PendingNotification("", lambda route, keys: quiet_message(DAY, DAY, 1, 1))])
     assert told.waiting == 1
     assert told.problems == (
         f"alerts: route qa: environment variable {QA} holds no address of a webhook; 1 messages wait for the next run",
     )
     monkeypatch.setenv(QA, slack.webhook())
-    assert len(announce(settings, []).sent) == 1
+    assert len(in_context(announce, settings, []).sent) == 1
 
 
 def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: FakeSlack) -> None:
     sunday = date(2026, 2, 15)
     scored(settings, DAY)
-    with closing(Outbox(settings.state_url)) as outbox:  # the day's facts were told long ago
-        outbox.put("qa", "", digest_of(settings, DAY).messages(RouteFilter(), set()), datetime(2026, 1, 1, tzinfo=UTC))
+    with opened(Outbox, settings.state_url) as outbox:  # the day's facts were told long ago
+        outbox.put(
+            "qa",
+            "",
+            in_context(digest_of, settings, DAY).messages(RouteFilter(), set()),
+            datetime(2026, 1, 1, tzinfo=UTC),
+        )
         for letter in outbox.waiting():
             outbox.sent(letter, datetime(2026, 1, 1, tzinfo=UTC), "")
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [refused(2 * 24 * 60), best(2 * 24 * 60)])
     scored(settings, sunday)
     weekly = with_routes(settings, *settings.alerts.route, all_quiet_weekly=True)
-    announce_days(weekly, [sunday])
-    announce_days(weekly, [sunday])
+    in_context(announce_days, weekly, [sunday])
+    in_context(announce_days, weekly, [sunday])
     assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,6 +16,7 @@ from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tests.builders.chat_rows import DAY, best, write_rows
+from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
 
@@ -74,7 +74,7 @@ def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_st
     nowhere = {"state_url": state_url, "monitoring": MonitoringSettings(source="nowhere")}
     nightly(settings.model_copy(update=nowhere), DAY, return_state=True)
     assert len(slack.posted) == 1
-    with closing(Outbox(state_url)) as outbox:
+    with opened(Outbox, state_url) as outbox:
         assert len(outbox.told("qa")) == 1
 
 

@@ -12,6 +12,7 @@ from scoring.alerting.block_kit import header, paragraph, plain
 from scoring.alerting.messages import Message, MessageLevel
 from tasks.alerts.delivery import Clock
 from tasks.alerts.outbox import Outbox
+from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 
 NIGHT = datetime(2026, 2, 13, 17, tzinfo=UTC)  # 02:00 in Seoul
@@ -61,6 +62,5 @@ def hands() -> Hands:
 
 @pytest.fixture
 def outbox(state_url: str) -> Iterator[Outbox]:
-    box = Outbox(state_url)
-    yield box
-    box.close()
+    with opened(Outbox, state_url) as box:
+        yield box

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -19,6 +18,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import Run, RunLedger
 from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, RUBRIC, plain, write_rows
+from tests.builders.state import in_context, opened
 
 A_DAY = 24 * 60
 NEXT = DAY + timedelta(days=1)
@@ -39,7 +39,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def done(settings: Settings, *days: date, **differently: object) -> None:
     """Runs of these days, as they end after the rows of the source have been scored."""
-    with closing(RunLedger(settings.state_url)) as ledger:
+    with opened(RunLedger, settings.state_url) as ledger:
         for day in days:
             found = source_contents(
                 ChatRowFiles([settings.monitoring.source]), day_window(day, settings.time_zone), settings.time_zone
@@ -61,7 +61,7 @@ def done(settings: Settings, *days: date, **differently: object) -> None:
 
 
 def to_score(settings: Settings, *, force: bool = False) -> list[int]:
-    plan = backfill_plan(settings, DAY, LAST, FAR)
+    plan = in_context(backfill_plan, settings, DAY, LAST, FAR)
     return [(planned.day - DAY).days for planned in plan.to_score(force=force)]
 
 
@@ -74,7 +74,7 @@ def test_days_that_were_scored_as_they_would_be_now_are_up_to_date(settings: Set
     done(settings, DAY, LAST)
     assert to_score(settings) == [1, 2, 3]
     assert to_score(settings, force=True) == [0, 1, 2, 3, 4]
-    plan = backfill_plan(settings, DAY, LAST, FAR)
+    plan = in_context(backfill_plan, settings, DAY, LAST, FAR)
     assert [planned.content.rows for planned in plan.days] == [1] * 5
     assert plan.failures == ()
 
@@ -116,18 +116,18 @@ def test_changed_rows_and_lost_tables_are_scored_again(settings: Settings, tmp_p
 )
 def test_days_that_are_no_range_or_not_over_are_refused(settings: Settings, first: date, last: date, says: str) -> None:
     with pytest.raises(UsageError, match=says) as refused:
-        backfill_plan(settings, first, last, FAR)
+        in_context(backfill_plan, settings, first, last, FAR)
     assert refused.value.fix
 
 
 def test_a_plan_without_a_source_is_an_error(settings: Settings) -> None:
     gone = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
     with pytest.raises(InputError, match="nothing to read"):
-        backfill_plan(gone, DAY, LAST, FAR)
+        in_context(backfill_plan, gone, DAY, LAST, FAR)
 
 
 def test_days_are_read_in_portions_by_their_bytes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    days = backfill_plan(settings, DAY, LAST, FAR).days
+    days = in_context(backfill_plan, settings, DAY, LAST, FAR).days
     assert list(portions(days)) == [[planned.day for planned in days]]
     monkeypatch.setattr("tasks.chat.day_plan.PORTION_BYTES", 2 * days[0].content.bytes)
     assert [len(portion) for portion in portions(days)] == [2, 2, 1]
@@ -138,40 +138,40 @@ def test_days_are_read_in_portions_by_their_bytes(settings: Settings, monkeypatc
 
 
 def test_the_first_night_has_nothing_to_catch_up(settings: Settings) -> None:
-    assert earlier_days(settings, LAST) == EarlierDays()
+    assert in_context(earlier_days, settings, LAST) == EarlierDays()
 
 
 def test_days_after_one_that_was_done_are_missing_until_they_are_done(settings: Settings) -> None:
     done(settings, DAY)
-    assert earlier_days(settings, LAST).missing == tuple(days_between(NEXT, LAST - timedelta(days=1)))
+    assert in_context(earlier_days, settings, LAST).missing == tuple(days_between(NEXT, LAST - timedelta(days=1)))
     done(settings, NEXT, outcome="failed")
     done(settings, LAST - timedelta(days=1))
-    assert earlier_days(settings, LAST).missing == (NEXT, NEXT + timedelta(days=1))
+    assert in_context(earlier_days, settings, LAST).missing == (NEXT, NEXT + timedelta(days=1))
 
 
 def test_late_rows_make_a_done_day_of_the_last_two_due_again(settings: Settings) -> None:
     done(settings, *days_between(DAY, LAST - timedelta(days=1)))
-    assert earlier_days(settings, LAST) == EarlierDays()
+    assert in_context(earlier_days, settings, LAST) == EarlierDays()
     rewrite_row(settings, 3)
-    assert earlier_days(settings, LAST).late == (DAY + timedelta(days=3),)
+    assert in_context(earlier_days, settings, LAST).late == (DAY + timedelta(days=3),)
     rewrite_row(settings, 1)  # further back than two days
-    assert earlier_days(settings, LAST).late == ()
+    assert in_context(earlier_days, settings, LAST).late == ()
 
 
 def test_how_far_a_night_looks_back_is_set(settings: Settings) -> None:
     done(settings, *days_between(DAY, LAST - timedelta(days=1)))
     rewrite_row(settings, 0)
     far = settings.model_copy(update={"monitoring": settings.monitoring.model_copy(update={"lookback_days": 4})})
-    assert earlier_days(far, LAST).late == (DAY,)
+    assert in_context(earlier_days, far, LAST).late == (DAY,)
     near = settings.model_copy(
         update={"monitoring": settings.monitoring.model_copy(update={"lookback_days": 0, "catch_up_days": 0})}
     )
-    assert earlier_days(near, LAST) == EarlierDays()
+    assert in_context(earlier_days, near, LAST) == EarlierDays()
 
 
 def test_a_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> None:
     done(settings, DAY)
     later = DAY + timedelta(days=20)
-    found = earlier_days(settings, later)
+    found = in_context(earlier_days, settings, later)
     assert found.missing == tuple(days_between(DAY + timedelta(days=6), DAY + timedelta(days=19)))
     assert found.out_of_reach == (NEXT, DAY + timedelta(days=5))

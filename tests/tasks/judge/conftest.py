@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.judge.verdict_store import VerdictStore
+from tests.builders.state import opened
 
 
 @pytest.fixture(autouse=True)
@@ -16,13 +17,11 @@ def no_judge_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def store(state_url: str) -> Iterator[VerdictStore]:
-    store = VerdictStore(state_url)
-    yield store
-    store.close()
+    with opened(VerdictStore, state_url) as store:
+        yield store
 
 
 @pytest.fixture
 def sqlite_store(tmp_path: Path) -> Iterator[VerdictStore]:
-    store = VerdictStore(f"sqlite:///{tmp_path}/state.db")
-    yield store
-    store.close()
+    with opened(VerdictStore, f"sqlite:///{tmp_path}/state.db") as store:
+        yield store

@@ -18,6 +18,7 @@ from tasks.judge.limiter import Limiter
 from tasks.judge.live import LiveRun, _PendingQuestion
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import Judgement, VerdictStore
+from tests.builders.state import opened
 from tests.fakes.judge_questions import FAST, PROMPT, ask, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -195,9 +196,8 @@ def test_another_prompt_is_another_question(sqlite_store: VerdictStore, change: 
 def test_the_mark_changes_with_every_run_and_the_key_does_not(sqlite_store: VerdictStore, tmp_path: Any) -> None:
     with FakeOpenAI() as server:
         first = ask(1, settings_for(server.url), sqlite_store)
-        other = VerdictStore(f"sqlite:///{tmp_path}/other.db")
-        second = ask(1, settings_for(server.url), other)
-        other.close()
+        with opened(VerdictStore, f"sqlite:///{tmp_path}/other.db") as other:
+            second = ask(1, settings_for(server.url), other)
     marks = [request["messages"][1]["content"].splitlines()[0] for request in server.requests]
     assert len(set(marks)) == 2
     assert first.judgements[0].key == second.judgements[0].key

@@ -11,6 +11,7 @@ import pytest
 
 from scoring.judging.requests import VerdictStatus
 from tasks.judge.verdict_store import VerdictStore
+from tests.builders.state import opened
 from tests.fakes.judge_questions import ask, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -20,9 +21,10 @@ ASK = """
 import sys
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
+from tasks.state.database import StateDatabase
 from tests.fakes.judge_questions import ask, settings_for
 url, state_url, in_flight = sys.argv[1:]
-ask(200, settings_for(url, max_in_flight=int(in_flight)), VerdictStore(state_url), timing=Timing())
+ask(200, settings_for(url, max_in_flight=int(in_flight)), VerdictStore(StateDatabase(state_url)), timing=Timing())
 """
 
 
@@ -42,9 +44,8 @@ def test_after_kill_9_only_what_was_in_flight_is_asked_again(tmp_path: Path) -> 
         with asking(server, state_url) as process:
             process.kill()
         paid = server.paid.total()
-        store = VerdictStore(state_url)
-        judged = ask(200, settings_for(server.url, max_in_flight=IN_FLIGHT), store)
-        store.close()
+        with opened(VerdictStore, state_url) as store:
+            judged = ask(200, settings_for(server.url, max_in_flight=IN_FLIGHT), store)
     assert 60 <= paid < 200
     assert {one.status for one in judged.judgements} == {VerdictStatus.OK}
     assert server.paid_twice <= IN_FLIGHT + 2  # and what the second run hedges
@@ -59,11 +60,10 @@ def test_ctrl_c_lets_the_calls_in_flight_finish_and_keeps_what_was_paid(tmp_path
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=30)[1]
         paid, answered = server.paid.total(), len(server.paid)  # a question that is hedged is paid twice
-        store = VerdictStore(state_url)
         settings = settings_for(server.url)
-        kept = ask(200, settings_for("", api_key=""), store)
-        ask(200, settings, store)
-        store.close()
+        with opened(VerdictStore, state_url) as store:
+            kept = ask(200, settings_for("", api_key=""), store)
+            ask(200, settings, store)
     assert "KeyboardInterrupt" in said
     assert 60 <= paid < 200
     assert kept.summary()["by_status"]["ok"] == answered

@@ -14,6 +14,7 @@ from scoring.judging.requests import VerdictStatus
 from tasks.config.judge import endpoint_of
 from tasks.judge.replies import Usage, reply_in
 from tasks.judge.verdict_store import VerdictStore
+from tests.builders.state import opened
 from tests.fakes.judge_questions import API_KEY, ask, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
@@ -138,17 +139,19 @@ def test_the_key_is_nowhere_in_errors_logs_and_the_database(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     seen = []
-    store = VerdictStore(f"sqlite:///{tmp_path}/state.db")
-    for behaviour in (Behaviour(latency_s=0.01, server_errors=0.2, refused=0.2, garbage=0.2), Behaviour(api_key="x")):
-        for mode in ("live", "batch"):
-            with FakeOpenAI(behaviour) as server:  # quotes the key in its 401
-                settings = settings_for(server.url, mode=mode, model=f"{mode} {behaviour.api_key}")
-                seen += [repr(settings), str(settings.model_dump()), repr(endpoint_of(settings))]
-                try:
-                    seen.append(repr(ask(20, settings, store)))
-                except AqbError as error:
-                    seen += [str(error), "".join(traceback.format_exception(error)), repr(error.__context__ and "")]
-    store.close()
+    with opened(VerdictStore, f"sqlite:///{tmp_path}/state.db") as store:
+        for behaviour in (
+            Behaviour(latency_s=0.01, server_errors=0.2, refused=0.2, garbage=0.2),
+            Behaviour(api_key="x"),
+        ):
+            for mode in ("live", "batch"):
+                with FakeOpenAI(behaviour) as server:  # quotes the key in its 401
+                    settings = settings_for(server.url, mode=mode, model=f"{mode} {behaviour.api_key}")
+                    seen += [repr(settings), str(settings.model_dump()), repr(endpoint_of(settings))]
+                    try:
+                        seen.append(repr(ask(20, settings, store)))
+                    except AqbError as error:
+                        seen += [str(error), "".join(traceback.format_exception(error)), repr(error.__context__ and "")]
     with sqlite3.connect(tmp_path / "state.db") as database:
         seen += list(database.iterdump())
     database.close()
@@ -165,12 +168,12 @@ def test_the_password_of_an_address_is_not_shown(sqlite_store: VerdictStore) -> 
     assert "t0k3n" not in str(caught.value)
 
 
-def test_a_database_that_refuses_a_verdict_ends_the_run_with_a_clear_error(tmp_path: Path) -> None:
-    store = VerdictStore(f"sqlite:///{tmp_path}/state.db")
+def test_a_database_that_refuses_a_verdict_ends_the_run_with_a_clear_error(
+    sqlite_store: VerdictStore, tmp_path: Path
+) -> None:
     with sqlite3.connect(tmp_path / "state.db") as database:
         database.execute("DROP TABLE verdicts")
         database.execute("CREATE TABLE verdicts (key TEXT PRIMARY KEY, status TEXT)")
     database.close()
     with FakeOpenAI() as server, pytest.raises(StorageError, match="state database"):
-        ask(3, settings_for(server.url), store)
-    store.close()
+        ask(3, settings_for(server.url), sqlite_store)

@@ -135,10 +135,11 @@ def test_whatever_an_endpoint_says_no_more_than_twice_the_rate_goes_out(
 ASK = """
 import sys
 from tasks.judge.verdict_store import VerdictStore
+from tasks.state.database import StateDatabase
 from tests.fakes.judge_questions import ask, settings_for
 url, state_url, first, count, rpm = sys.argv[1:]
 settings = settings_for(url, rpm=int(rpm), max_in_flight=8)
-judged = ask(int(count), settings, VerdictStore(state_url), first=int(first))
+judged = ask(int(count), settings, VerdictStore(StateDatabase(state_url)), first=int(first))
 print(judged.summary()["by_status"])
 """
 

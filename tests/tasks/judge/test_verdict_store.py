@@ -11,6 +11,8 @@ from scoring.errors import StorageError, UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.replies import Usage
 from tasks.judge.verdict_store import Judgement, VerdictStore
+from tasks.state.database import StateDatabase
+from tests.builders.state import opened
 from tests.fakes.judge_questions import questions, settings_for
 
 
@@ -71,21 +73,23 @@ def test_nobody_comes_between_the_reading_and_the_writing_of_a_limit(store: Verd
 
 def test_two_stores_may_be_opened_at_once_on_an_empty_database(state_url: str) -> None:
     with ThreadPoolExecutor(6) as threads:
-        stores = list(threads.map(VerdictStore, [state_url] * 6))
+        stores = list(threads.map(StateDatabase, [state_url] * 6))
+        list(threads.map(VerdictStore, stores))
     for store in stores:
         store.close()
 
 
 def test_a_folder_that_does_not_exist_is_made(tmp_path: Path) -> None:
-    VerdictStore(f"sqlite:///{tmp_path}/a/b/state.db").close()
+    with opened(VerdictStore, f"sqlite:///{tmp_path}/a/b/state.db"):
+        pass
     assert (tmp_path / "a/b/state.db").exists()
 
 
 def test_what_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("이것은 데이터베이스가 아니다. " * 100)
     with pytest.raises(StorageError, match="not a database"):
-        VerdictStore(f"sqlite:///{tmp_path}/text.db")
+        VerdictStore(StateDatabase(f"sqlite:///{tmp_path}/text.db"))
     with pytest.raises(UsageError, match="state_url"):
-        VerdictStore("nonsense")
+        StateDatabase("nonsense")
     with pytest.raises(UsageError, match="state_url"):
-        VerdictStore("mysterious://host/db")
+        StateDatabase("mysterious://host/db")

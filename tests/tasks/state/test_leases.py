@@ -13,21 +13,28 @@ import pytest
 from scoring.errors import StorageError
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import Settings
+from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.warehouse import open_warehouse
+from tests.builders.state import opened
 
 SHORT_S = 1.0
 
 
 @pytest.fixture
 def leases(state_url: str) -> Iterator[Leases]:
-    made = Leases(state_url, SHORT_S)
-    yield made
-    made.close()
+    with StateDatabase(state_url) as state:
+        yield Leases(state, SHORT_S)
 
 
-def test_a_name_has_one_holder_and_is_free_afterwards(leases: Leases, state_url: str) -> None:
-    other = Leases(state_url, SHORT_S)
+@pytest.fixture
+def other(state_url: str) -> Iterator[Leases]:
+    """The leases as another process sees them."""
+    with StateDatabase(state_url) as state:
+        yield Leases(state, SHORT_S)
+
+
+def test_a_name_has_one_holder_and_is_free_afterwards(leases: Leases, other: Leases) -> None:
     with leases.held("day"):
         assert other.alive(["day", "another"]) == {"day"}
         with pytest.raises(StorageError, match="another run is working on 'day'"), other.held("day", wait_s=0):
@@ -37,22 +44,20 @@ def test_a_name_has_one_holder_and_is_free_afterwards(leases: Leases, state_url:
     assert other.alive(["day", "another"]) == set()
     with other.held("day", wait_s=0):
         pass
-    other.close()
 
 
 @pytest.mark.slow
-def test_a_living_holder_keeps_its_name_far_beyond_one_lease(leases: Leases, state_url: str) -> None:
-    other = Leases(state_url, SHORT_S)
+def test_a_living_holder_keeps_its_name_far_beyond_one_lease(leases: Leases, other: Leases) -> None:
     with leases.held("day"), pytest.raises(StorageError, match="another run"), other.held("day", wait_s=4 * SHORT_S):
         pass
-    other.close()
 
 
 HOLDING = """
 import sys
+from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 
-with Leases(sys.argv[1], float(sys.argv[2])).held("day"):
+with Leases(StateDatabase(sys.argv[1]), float(sys.argv[2])).held("day"):
     print("holding", flush=True)
     sys.stdin.read()
 """
@@ -76,25 +81,25 @@ def test_what_a_killed_process_held_is_taken_over_after_its_lease(leases: Leases
 
 
 def test_a_holder_that_was_given_up_for_dead_is_told_so(leases: Leases, state_url: str) -> None:
-    sleeper = Leases(state_url, lease_s=-1.0)  # a machine that was suspended: its lease has run out at once
-    with pytest.raises(StorageError, match="somebody else took over 'day'"), sleeper.held("day"):
+    with (
+        StateDatabase(state_url) as state,
+        pytest.raises(StorageError, match="somebody else took over 'day'"),
+        Leases(state, lease_s=-1.0).held("day"),
+    ):  # a machine that was suspended: its lease has run out at once
         stack = leases.held("day")
         stack.__enter__()
     stack.__exit__(None, None, None)
-    sleeper.close()
 
 
 def test_of_many_that_want_a_name_at_once_each_gets_it_once_alone(state_url: str) -> None:
     inside, most, order = [0], [0], []
 
     def work(number: int) -> None:
-        leases = Leases(state_url)
-        with leases.held("day", wait_s=30):
+        with opened(Leases, state_url) as leases, leases.held("day", wait_s=30):
             inside[0] += 1
             most[0] = max(most[0], inside[0])
             order.append(number)
             inside[0] -= 1
-        leases.close()
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
     for thread in threads:
@@ -104,13 +109,12 @@ def test_of_many_that_want_a_name_at_once_each_gets_it_once_alone(state_url: str
     assert (most[0], sorted(order)) == (1, list(range(6)))
 
 
-def test_lock_of_a_dataset_is_a_lease_of_the_state_database(state_url: str, tmp_path: Path) -> None:
+def test_lock_of_a_dataset_is_a_lease_of_the_state_database(leases: Leases, state_url: str, tmp_path: Path) -> None:
     settings = Settings(state_url=state_url, bigquery=BigQuerySettings(scratch=str(tmp_path)))
-    warehouse, leases = open_warehouse("bigquery://team/aqb", settings), Leases(state_url)
+    warehouse = open_warehouse("bigquery://team/aqb", settings)
     with warehouse.staging("day") as folder, warehouse.lock("alerts"):
         assert folder == tmp_path / ".staging" / "day"
         assert leases.alive(["day", "alerts"]) == {"day", "alerts"}
         with pytest.raises(StorageError, match="another run"), warehouse.lock("day", wait_s=0):
             pass
     assert leases.alive(["day", "alerts"]) == set()
-    leases.close()

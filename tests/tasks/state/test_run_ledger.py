@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -12,7 +13,9 @@ import sqlalchemy as sa
 
 from scoring.errors import StorageError, UsageError
 from tasks.files.atomic import write_parquet
+from tasks.state.database import StateDatabase
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
+from tests.builders.state import opened
 
 DAY = date(2026, 2, 13)
 SEOUL = timezone(timedelta(hours=9))
@@ -38,46 +41,40 @@ FINISHED = replace(
 )
 
 
-def ledger_at(path: Path) -> RunLedger:
-    return RunLedger(f"sqlite:///{path}")
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[RunLedger]:
+    with opened(RunLedger, f"sqlite:///{tmp_path / 'state.db'}") as ledger:
+        yield ledger
 
 
 def test_a_run_survives_the_process_that_wrote_it(tmp_path: Path) -> None:
-    path = tmp_path / "new folder" / "state.db"
-    first = ledger_at(path)
-    first.save(FINISHED)
-    first.close()
-    second = ledger_at(path)
-    assert second.of_day(DAY) == [FINISHED]
-    assert second.of_day(DAY + timedelta(days=1)) == []
-    second.close()
+    url = f"sqlite:///{tmp_path / 'new folder' / 'state.db'}"
+    with opened(RunLedger, url) as first:
+        first.save(FINISHED)
+    with opened(RunLedger, url) as second:
+        assert second.of_day(DAY) == [FINISHED]
+        assert second.of_day(DAY + timedelta(days=1)) == []
 
 
-def test_times_come_back_in_utc_to_the_microsecond(tmp_path: Path) -> None:
-    ledger = ledger_at(tmp_path / "state.db")
+def test_times_come_back_in_utc_to_the_microsecond(ledger: RunLedger) -> None:
     ledger.save(RUN)
     (run,) = ledger.of_day(DAY)
-    ledger.close()
     assert run.started_at.isoformat() == "2026-02-13T18:00:00.000005+00:00"
     assert run.finished_at is None
 
 
-def test_saving_a_run_again_replaces_what_is_known_of_it(tmp_path: Path) -> None:
-    ledger = ledger_at(tmp_path / "state.db")
+def test_saving_a_run_again_replaces_what_is_known_of_it(ledger: RunLedger) -> None:
     ledger.save(RUN)
     ledger.save(FINISHED)
     assert ledger.of_day(DAY) == [FINISHED]
-    ledger.close()
 
 
-def test_runs_of_a_day_come_earliest_first_and_make_a_table(tmp_path: Path) -> None:
-    ledger = ledger_at(tmp_path / "state.db")
+def test_runs_of_a_day_come_earliest_first_and_make_a_table(ledger: RunLedger, tmp_path: Path) -> None:
     later = replace(RUN, run_id="a", kind="intraday", started_at=datetime(2026, 2, 14, 0, 0, tzinfo=UTC))
     other_day = replace(RUN, run_id="c", score_date=date(2026, 2, 12))
     for run in (later, FINISHED, other_day):
         ledger.save(run)
     frame = ledger.frame_of_day(DAY)
-    ledger.close()
     write_parquet(tmp_path / "runs.parquet", RUNS_SCHEMA, [frame])
     table = pl.read_parquet(tmp_path / "runs.parquet")
     assert table["run_id"].to_list() == ["b", "a"]
@@ -86,14 +83,11 @@ def test_runs_of_a_day_come_earliest_first_and_make_a_table(tmp_path: Path) -> N
     assert table["rows_in"].to_list() == [10, None]
 
 
-def test_a_day_without_runs_is_an_empty_table_with_its_columns(tmp_path: Path) -> None:
-    ledger = ledger_at(tmp_path / "state.db")
+def test_a_day_without_runs_is_an_empty_table_with_its_columns(ledger: RunLedger) -> None:
     assert ledger.frame_of_day(DAY).columns == RUNS_SCHEMA.names
-    ledger.close()
 
 
-def test_the_latest_run_of_each_day_counts_and_test_runs_do_not(tmp_path: Path) -> None:
-    ledger = ledger_at(tmp_path / "state.db")
+def test_the_latest_run_of_each_day_counts_and_test_runs_do_not(ledger: RunLedger) -> None:
     yesterday = DAY - timedelta(days=1)
     changes_of: dict[str, dict[str, Any]] = {
         "old": {},
@@ -107,21 +101,17 @@ def test_the_latest_run_of_each_day_counts_and_test_runs_do_not(tmp_path: Path) 
     assert {day: run.run_id for day, run in latest.items()} == {yesterday: "before", DAY: "new"}
     assert ledger.last_completed_day(DAY) == yesterday
     assert ledger.last_completed_day(yesterday) is None
-    ledger.close()
 
 
-def test_the_last_runs_come_in_the_order_of_their_start(tmp_path: Path) -> None:
-    ledger = ledger_at(tmp_path / "state.db")
+def test_the_last_runs_come_in_the_order_of_their_start(ledger: RunLedger) -> None:
     for number in range(5):
         ledger.save(replace(RUN, run_id=f"run {number}", started_at=RUN.started_at + timedelta(hours=number % 3)))
     assert [run.run_id for run in ledger.last(3)] == ["run 1", "run 4", "run 2"]
     assert [run.run_id for run in ledger.starting_with("run")] == ["run 0", "run 3", "run 1", "run 4", "run 2"]
     assert ledger.starting_with("run_") == []
-    ledger.close()
 
 
-def test_steps_are_kept_in_their_order_and_replaced_when_they_end(tmp_path: Path) -> None:
-    ledger = ledger_at(tmp_path / "state.db")
+def test_steps_are_kept_in_their_order_and_replaced_when_they_end(ledger: RunLedger) -> None:
     going = RunStep("b", 1, "score", datetime(2026, 2, 14, 3, tzinfo=UTC))
     ended = replace(going, finished_at=going.started_at, outcome="completed", counts={"rows_in": 3})
     other = replace(going, position=2, step="write")
@@ -129,7 +119,6 @@ def test_steps_are_kept_in_their_order_and_replaced_when_they_end(tmp_path: Path
         ledger.save_step(step)
     assert ledger.steps("b") == [ended, other]
     assert ledger.steps("a") == []
-    ledger.close()
 
 
 FIRST_VERSION = """
@@ -153,14 +142,13 @@ def test_a_ledger_of_the_first_version_keeps_its_runs_and_takes_new_ones(state_u
         connection.execute(sa.text(ITS_ROW))
     engine.dispose()
     for _ in range(2):  # the second time nothing is missing any more
-        ledger = RunLedger(state_url)
-        old = ledger.of_day(DAY)[0]
-        assert (old.run_id, old.rows_in, old.content, old.parameters, old.cost_usd) == ("a", 3, None, None, None)
-        new = replace(FINISHED, content="10-00ff", parameters={"keep_text": "all"}, model="m", cost_usd=0.5)
-        ledger.save(new)
-        assert ledger.of_day(DAY) == [old, new]
-        assert ledger.frame_of_day(DAY)["parameters"].to_list() == [None, '{"keep_text": "all"}']
-        ledger.close()
+        with opened(RunLedger, state_url) as ledger:
+            old = ledger.of_day(DAY)[0]
+            assert (old.run_id, old.rows_in, old.content, old.parameters, old.cost_usd) == ("a", 3, None, None, None)
+            new = replace(FINISHED, content="10-00ff", parameters={"keep_text": "all"}, model="m", cost_usd=0.5)
+            ledger.save(new)
+            assert ledger.of_day(DAY) == [old, new]
+            assert ledger.frame_of_day(DAY)["parameters"].to_list() == [None, '{"keep_text": "all"}']
 
 
 @pytest.mark.parametrize(
@@ -169,7 +157,7 @@ def test_a_ledger_of_the_first_version_keeps_its_runs_and_takes_new_ones(state_u
 )
 def test_a_url_that_is_none_is_wrong_usage_and_shows_no_password(url: str) -> None:
     with pytest.raises(UsageError, match="state_url") as refused:
-        RunLedger(url)
+        StateDatabase(url)
     assert "sqlite:///data/state.db" in refused.value.fix
     assert "nter2" not in str(refused.value)
 
@@ -177,7 +165,7 @@ def test_a_url_that_is_none_is_wrong_usage_and_shows_no_password(url: str) -> No
 def test_a_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StorageError, match="state database") as refused:
-        ledger_at(tmp_path / "file" / "state.db")
+        RunLedger(StateDatabase(f"sqlite:///{tmp_path / 'file' / 'state.db'}"))
     assert "state.db" in refused.value.where
     assert refused.value.fix
 
@@ -185,24 +173,23 @@ def test_a_database_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None
 def test_a_file_that_is_no_database_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_text("no database, but long enough to be read as one" * 30)
     with pytest.raises(StorageError, match="not a database"):
-        ledger_at(tmp_path / "state.db")
+        RunLedger(StateDatabase(f"sqlite:///{tmp_path / 'state.db'}"))
 
 
 def test_a_database_that_became_read_only_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
-    ledger_at(path).close()
-    read_only = RunLedger(f"sqlite:///file:{path}?mode=ro&uri=true")
-    with pytest.raises(StorageError, match="readonly"):
+    with opened(RunLedger, f"sqlite:///{path}"):
+        pass
+    with (
+        opened(RunLedger, f"sqlite:///file:{path}?mode=ro&uri=true") as read_only,
+        pytest.raises(StorageError, match="readonly"),
+    ):
         read_only.save(RUN)
-    read_only.close()
 
 
-def test_a_database_that_lost_its_table_is_a_clear_error(tmp_path: Path) -> None:
-    path = tmp_path / "state.db"
-    ledger = ledger_at(path)
-    with sqlite3.connect(path) as other:
+def test_a_database_that_lost_its_table_is_a_clear_error(ledger: RunLedger, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "state.db") as other:
         other.execute("DROP TABLE runs")
     other.close()
     with pytest.raises(StorageError, match="no such table"):
         ledger.of_day(DAY)
-    ledger.close()

@@ -1,0 +1,52 @@
+"""What flows and commands work with."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Self
+
+from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.chat.rubric import RowRubric
+from tasks.config.settings import Settings
+from tasks.state.database import StateDatabase
+from tasks.warehouse import Warehouse, open_warehouse
+
+
+class Context:
+    """The settings of a flow or command with the places that they name, each opened once, when it is first used.
+
+    The block of a `with` statement ends with the state database closed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def rubric(self) -> RowRubric:
+        """The rubric of chat rows."""
+        return row_rubric(MONITORING_RUBRIC)
+
+    @cached_property
+    def warehouse(self) -> Warehouse:
+        """The warehouse of score tables.
+
+        Raises:
+            UsageError: the setting names a kind of warehouse that is not supported.
+        """
+        return open_warehouse(self.settings.warehouse, self.settings)
+
+    @cached_property
+    def state(self) -> StateDatabase:
+        """The state database, for all stores in it.
+
+        Raises:
+            UsageError: the setting names a kind of database that cannot be used.
+        """
+        return StateDatabase(self.settings.state_url)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "state" in vars(self):
+            self.state.close()

@@ -1,0 +1,27 @@
+"""Stores of a state database and contexts of settings, each opened and closed on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Concatenate, ParamSpec, TypeVar
+
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.state.database import StateDatabase
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@contextmanager
+def opened(store: Callable[[StateDatabase], T], url: str) -> Iterator[T]:
+    """A store such as `RunLedger` in the database at a URL, which is closed when the block ends."""
+    with StateDatabase(url) as state:
+        yield store(state)
+
+
+def in_context(work: Callable[Concatenate[Context, P], T], settings: Settings, *args: P.args, **options: P.kwargs) -> T:
+    """What `work` returns in a context of these settings, which is closed then."""
+    with Context(settings) as context:
+        return work(context, *args, **options)
