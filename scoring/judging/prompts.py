@@ -1,4 +1,4 @@
-"""How a judge is asked: a rubric's prompt, and the fence that keeps what is judged from being an instruction.
+"""Prompts for a judge, and the fence that keeps judged material from acting as an instruction.
 
 What is judged travels as one line of JSON between two lines with a random mark. Line breaks inside the JSON are
 escaped, so no text can write a line of its own, let alone one with the mark. Source: SPEC 7.
@@ -33,7 +33,7 @@ def _anything(answer: Mapping[str, Any], material: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class JudgePrompt:
-    """What a rubric tells the judge about one kind of question.
+    """The prompt of a rubric for one kind of question.
 
     `instructions` are Korean; `schema` is a strict JSON schema whose first property is the reason. `accepts` refuses
     answers that fit the schema and yet say nothing about this material, such as groups that leave an answer out.

@@ -44,7 +44,7 @@ class Judged:
     judgements: tuple[Judgement, ...]
 
     def summary(self) -> dict[str, Any]:
-        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) are what this run has paid."""
+        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) of this run alone."""
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
         return {
@@ -123,7 +123,7 @@ class Judge:
         return Judged(verdicts, tuple(judgements[key] for key in different))
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """What `ask` would take. Asks and spends nothing.
+        """The cost and time that `ask` would take. Asks and spends nothing.
 
         Raises:
             UsageError: the budget cannot work.

@@ -44,7 +44,7 @@ class JudgeEndpoint:
     def __init__(self, endpoint: Endpoint, settings: JudgeSettings, timing: Timing) -> None:
         self._endpoint, self.settings, self.timing = endpoint, settings, timing
         self.answered = False
-        """Whether a question was ever answered: what is wrong with all questions would have shown by then."""
+        """Whether a question was ever answered: an error of all questions would have come by then."""
         timeout_s = timing.longest_deadline_s
         self.client = openai.AsyncOpenAI(
             api_key=endpoint.api_key,
@@ -62,7 +62,7 @@ class JudgeEndpoint:
 
     @property
     def name(self) -> str:
-        """The address and the model: what limits and batches belong to."""
+        """The name of the limits and batches in the state database: address and model."""
         return f"{self._endpoint.shown} {self.settings.model}"
 
     async def ask(self, body: dict[str, Any]) -> Reply:

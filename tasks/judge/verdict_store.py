@@ -1,7 +1,7 @@
-"""What was asked and answered, in the state database: paid for once, there for good.
+"""The judge's tables in the state database, so that no answer is paid for twice.
 
-Three tables: `verdicts`, one row a question; `judge_limits`, how much of an endpoint's limits is left, shared by all
-processes; `judge_batches`, the batches that somebody waits for.
+Three tables: `verdicts`, one row per question; `judge_limits`, the rest of an endpoint's limits, shared by all
+processes; `judge_batches`, the batches that are not collected yet.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ _batches = sa.Table(
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of one question, and what it has cost over all attempts. One row a store key.
+    """The verdict on one question and the cost of all its attempts. One row per `key`.
 
     `answer` is empty unless the status is `ok`; `usd` is None where the price is unknown, `latency_s` (of the call
-    that answered) where nothing answered. `from_store` marks what this run did not have to ask.
+    that answered) where no call answered. `from_store` marks a judgement that this run did not have to ask for.
     """
 
     key: str
@@ -116,7 +116,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class WaitingBatch:
-    """A batch that was sent; `batch_id` is empty if the sender died before it heard the id."""
+    """A batch that was sent; `batch_id` is empty if the process died before it got the id."""
 
     token: str
     batch_id: str
@@ -137,7 +137,7 @@ class VerdictStore:
         self._upsert = self._upsert.on_conflict_do_update(index_elements=["key"], set_=replaced | added)
 
     def found(self, keys: Collection[str]) -> dict[str, Judgement]:
-        """The judgements that are final, by key. An invalid answer is none: its question is asked again."""
+        """The final judgements by key. An invalid answer is not final: its question is asked again."""
         wanted, found = list(keys), {}
         columns = [_verdicts.c[part.name] for part in fields(Judgement) if part.name != "from_store"]
         with self._database.transaction() as connection:
@@ -149,12 +149,12 @@ class VerdictStore:
         return found
 
     def save(self, judgements: Sequence[Judgement]) -> None:
-        """Keeps judgements. What a question has cost before is added to what it costs now."""
+        """Stores judgements. Their cost is added to the cost that is stored for the same key."""
         with self._database.transaction() as connection:
             self._save(connection, judgements)
 
     def forget(self, before: datetime, *, dry_run: bool) -> int:
-        """Removes the verdicts that are older; returns how many. A question that is asked again is paid for again."""
+        """Deletes older verdicts and returns their number. A question that is asked again is paid for again."""
         old = _verdicts.c.created_at < before
         with self._database.transaction() as connection:
             if not dry_run:
@@ -162,7 +162,7 @@ class VerdictStore:
             return int(connection.execute(sa.select(sa.func.count()).where(old)).scalar_one())
 
     def exchange(self, name: str, step: Callable[[Mapping[str, Any]], tuple[Mapping[str, Any], _T]]) -> _T:
-        """Replaces the state `name` of a limit by what `step` makes of it, while nobody else can; `{}` at first."""
+        """Replaces the state of a limit, `{}` at first, by the result of `step`, in one exclusive transaction."""
         row = _limits.c.name == name
         with self._database.transaction() as connection:
             connection.execute(self._first_limit, {"name": name, "state": {}})
@@ -173,17 +173,17 @@ class VerdictStore:
         return result
 
     def open_batch(self, endpoint: str, token: str, keys: Sequence[str]) -> None:
-        """Notes that a batch is about to be sent."""
+        """Stores a batch before it is sent."""
         with self._database.transaction() as connection:
             connection.execute(sa.insert(_batches).values(token=token, endpoint=endpoint, keys=list(keys)))
 
     def name_batch(self, token: str, batch_id: str) -> None:
-        """Notes the id that the endpoint gave a batch."""
+        """Stores the id that the endpoint gave to a batch."""
         with self._database.transaction() as connection:
             connection.execute(sa.update(_batches).where(_batches.c.token == token).values(batch_id=batch_id))
 
     def waiting_batches(self, endpoint: str) -> list[WaitingBatch]:
-        """The batches of an endpoint that nobody has fetched yet, oldest first."""
+        """The batches of an endpoint that are not collected yet, oldest first."""
         query = sa.select(_batches).where(_batches.c.endpoint == endpoint).order_by(_batches.c.created_at)
         with self._database.transaction() as connection:
             return [
@@ -192,7 +192,7 @@ class VerdictStore:
             ]
 
     def close_batch(self, token: str, judgements: Sequence[Judgement], of_others: Sequence[str]) -> None:
-        """Keeps what a batch has brought and forgets it, but for the keys that somebody else will fetch."""
+        """Stores the judgements of a batch and deletes it, or leaves it with the keys `of_others` for later runs."""
         row = _batches.c.token == token
         with self._database.transaction() as connection:
             self._save(connection, judgements)
