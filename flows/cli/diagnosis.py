@@ -17,7 +17,6 @@ from scoring.days import day_window
 from scoring.errors import AqbError
 from tasks.chat.sources import open_source
 from tasks.chat.tables import KPIS
-from tasks.config.addresses import is_bigquery
 from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secrets import shown_url
@@ -121,7 +120,7 @@ def _source(settings: Settings) -> str:
 
 def _warehouse(settings: Settings) -> str:
     days = Context(settings).warehouse.days(KPIS)
-    if not is_bigquery(settings.warehouse):
+    if "://" not in settings.warehouse:
         _refuse_locked(Path(settings.warehouse))
     return f"{len(days)} scored days" + (f", {days[0]} to {days[-1]}" if days else "")
 

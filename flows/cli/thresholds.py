@@ -24,11 +24,11 @@ def thresholds(
     from scoring.days import days_between
     from scoring.rubrics.ola_monitoring import RUBRIC
     from scoring.rubrics.ola_monitoring.evidence import threshold_evidence
-    from tasks.chat.queries import SCORES
     from tasks.config.settings import load_settings
     from tasks.context import Context
     from tasks.files.atomic import write_text
     from tasks.reports.markdown.threshold_evidence import evidence_dict, evidence_markdown
+    from tasks.warehouse.tables import SCORES
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")

@@ -16,7 +16,6 @@ from scoring.alerting.routing import RouteFilter
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
-from tasks.chat.queries import mean_intervals
 from tasks.chat.tables import KPIS, read_alerts, read_examples
 from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
@@ -48,7 +47,7 @@ def day_digest(
         InputError: the day is not scored.
     """
     kpis = _kpis(warehouse, day, rubric)
-    figures = kpi_figures(rubric.quotients, kpis, mean_intervals(warehouse, rubric, day))
+    figures = kpi_figures(rubric.quotients, kpis, warehouse.day_queries(day, rubric).mean_intervals())
     facts = read_alerts(warehouse, day, INCIDENT_DAYS)
     found = incidents(day, facts[day], facts, rubric)
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
@@ -62,7 +61,7 @@ def day_digest(
         figures,
         str(report),
         reports.address(report),
-        read_examples(warehouse, day, row_ids),
+        read_examples(warehouse, rubric, day, row_ids),
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
     )
     return DayDigest(day, found, context)

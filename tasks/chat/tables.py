@@ -18,11 +18,11 @@ from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.messages import Example
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import field
-from tasks.chat.queries import FAILURE_TITLES, alert_examples, rows_of_day
-from tasks.chat.queries import SCORES as SCORES
+from tasks.chat.queries import FAILURE_TITLES
 from tasks.files.atomic import empty_frame
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS
+from tasks.warehouse.tables import SCORES as SCORES
 
 EXCLUDED = "monitoring_excluded"
 KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
@@ -56,7 +56,7 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     last_days = islice(_earlier_days(warehouse, day, rubric), HISTORY_DAYS)
     history = [rows for rows in last_days if _scored_by(rubric, rows)]
     kpis = _kpi_rows(warehouse, day, rubric)
-    facts = monitoring_facts(rubric, kpis, history, alert_examples(warehouse, day), rejected)
+    facts = monitoring_facts(rubric, kpis, history, warehouse.day_queries(day, rubric).alert_examples(), rejected)
     rows = [asdict(fact) for fact in facts]
     frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
         score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
@@ -80,10 +80,10 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
     return facts
 
 
-def read_examples(warehouse: Warehouse, day: date, row_ids: Collection[str]) -> dict[str, Example]:
+def read_examples(warehouse: Warehouse, rubric: RowRubric, day: date, row_ids: Collection[str]) -> dict[str, Example]:
     """The rows that alert facts of a day point to, by row id, as messages show them."""
     columns = ["row_id", "user_input", "llm_response", "failure_type", "final_score"]
-    rows = ([row[name] for name in columns] for row in rows_of_day(warehouse, day, row_ids, columns))
+    rows = ([row[name] for name in columns] for row in warehouse.day_queries(day, rubric).rows(row_ids, columns))
     return {
         row_id: Example(row_id, question, answer, FAILURE_TITLES.get(failure_type), score)
         for row_id, question, answer, failure_type, score in rows

@@ -17,12 +17,13 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
-from tasks.chat.queries import findings_in, findings_of_day
+from tasks.chat.queries import findings_of
 from tasks.chat.sources import FileIdentity
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.markdown.monitoring import MonitoringReport, monitoring_report
 from tasks.warehouse import Warehouse
+from tasks.warehouse.day_queries import FrameQueries
 
 
 def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIdentity, ...]) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIden
     )
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     scores = pl.scan_parquet(folder / "scores.parquet")
-    report = monitoring_report(outcome, _period_title(tables.kpis), tables, findings_in(scores, outcome.rubric))
+    report = monitoring_report(outcome, _period_title(tables.kpis), tables, findings_of(FrameQueries(rubric, scores)))
     write_text(folder / "report.md", report.markdown())
     summary = _summary(outcome, inputs, report, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
@@ -102,7 +103,7 @@ def write_day_report(
     warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, folder: Path, title: str
 ) -> DayReport:
     """Writes the report of a written day below `folder`."""
-    findings = findings_of_day(warehouse, outcome.rubric, day)
+    findings = findings_of(warehouse.day_queries(day, outcome.rubric))
     report = monitoring_report(outcome, title, tables, findings)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())

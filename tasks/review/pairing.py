@@ -13,10 +13,10 @@ from scoring.errors import UsageError
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rubrics.ola_monitoring.thresholds import GRADE_SCALES
 from scoring.stats.agreement import Pair
-from tasks.chat.queries import SCORES
 from tasks.review.labels import Label, refuse
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import SCORES
 
 _MAX_POINTS = 5
 _GRADE_TITLES = {one.name: one.title for one in RUBRIC.definitions if one.name in GRADE_SCALES}

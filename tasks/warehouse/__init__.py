@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 import pyarrow as pa
 
+from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from tasks.config.addresses import is_bigquery
+from tasks.warehouse.day_queries import DayQueries
 from tasks.warehouse.folder import FolderWarehouse
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
+
+
+SINKS = "aqb.warehouses"
 
 
 class Warehouse(Protocol):
@@ -60,6 +66,10 @@ class Warehouse(Protocol):
         """The days that a table holds, earliest first. BigQuery does not keep a day without rows."""
         ...
 
+    def day_queries(self, day: date, rubric: RowRubric) -> DayQueries:
+        """The queries over a day of the score table."""
+        ...
+
     def staging(self, name: str) -> AbstractContextManager[Path]:
         """An empty folder of this machine for one run of that name at a time, removed at the end.
 
@@ -87,9 +97,11 @@ class Warehouse(Protocol):
 
 
 def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[str, str] | None = None) -> Warehouse:
-    """The warehouse at `url`: a folder, or a dataset of BigQuery.
+    """The warehouse at `url`: a folder, a dataset of BigQuery, or one that an installed package offers.
 
-    `settings` say how BigQuery is reached, a folder needs none; `labels` (`rubric`, `run_id`) mark its jobs.
+    A package offers a warehouse for a scheme of URLs by an entry point of that name in the group `aqb.warehouses`: a
+    class that is called with these three arguments. `settings` say how BigQuery is reached, a folder needs none;
+    `labels` (`rubric`, `run_id`) mark its jobs.
 
     Raises:
         UsageError: a kind of URL that is not supported.
@@ -100,7 +112,11 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
         from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse  # a second of imports that only BigQuery needs
 
         return BigQueryWarehouse(url, settings, labels)
-    if "://" in url:
+    scheme, separator, _ = url.partition("://")
+    for sink in entry_points(group=SINKS, name=scheme) if separator else ():
+        opened: Warehouse = sink.load()(url, settings, labels)
+        return opened
+    if separator:
         raise UsageError(
             f"this version cannot use the warehouse '{url}'",
             fix='give a folder (warehouse = "data/warehouse") or a dataset ("bigquery://project/dataset")',

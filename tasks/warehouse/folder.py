@@ -15,9 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
 from tasks.files.atomic import remove_unfinished, write_parquet
+from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.shape import shaped
+from tasks.warehouse.tables import SCORES
 
 _STAGING = ".staging"
 
@@ -93,6 +96,10 @@ class FolderWarehouse:
             with suppress(ValueError):
                 found.append(date.fromisoformat(name.removesuffix(".parquet")))
         return sorted(found)
+
+    def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
+        """The queries over the day's file."""
+        return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
 
     def path(self, table: str, day: date) -> Path:
         """The file of one table and day."""

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-REJECTED, ALERTS, RUNS = "rejected", "alerts", "runs"
+SCORES, REJECTED, ALERTS, RUNS = "monitoring_scores", "rejected", "alerts", "runs"

@@ -25,7 +25,6 @@ from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.bigquery_engine import PushdownEngine
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.queries import mean_intervals, rows_to_look_at
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.chat.tables import SCORES, write_alerts
 from tasks.config.bigquery import BigQuerySettings
@@ -181,8 +180,9 @@ def test_both_engines_fill_the_same_tables_however_often(
     folder, scores = FolderWarehouse(tmp_path / "folder"), here.read(SCORES, [day])
     assert scores is not None
     folder.replace_day(SCORES, day, RUBRIC.scores_schema, [scores.collect()])
-    assert rows_to_look_at(inside, RUBRIC, day, 9, 2) == rows_to_look_at(folder, RUBRIC, day, 9, 2)
-    assert mean_intervals(inside, RUBRIC, day) == mean_intervals(folder, RUBRIC, day)
+    there, of_folder = inside.day_queries(day, RUBRIC), folder.day_queries(day, RUBRIC)
+    assert there.worst_row_ids(9, 2) == of_folder.worst_row_ids(9, 2)
+    assert there.mean_intervals() == of_folder.mean_intervals()
 
 
 def test_a_day_without_rows_has_its_row_of_kpis(

@@ -21,7 +21,7 @@ from scoring.markdown import score_text, shortened
 from scoring.rules.explain import Finding, explain
 from scoring.rules.expressions import Case, Definition, Expression, Sum, Value
 from scoring.stats.intervals import Interval
-from tasks.chat.queries import FAILURE_TITLES, failure_types, mean_intervals, rows_of_day, rows_to_look_at
+from tasks.chat.queries import FAILURE_TITLES
 from tasks.reports.site.wording import NOTHING, tenant_text
 from tasks.reports.titles import COMPONENT_TITLES
 from tasks.warehouse import Warehouse
@@ -87,16 +87,16 @@ def day_rows(
     warehouse: Warehouse, rubric: RowRubric, day: date, alert_row_ids: Iterable[str], time_zone: str
 ) -> DayRows:
     """Reads one day of scores; everything is empty where the table does not have it."""
-    chosen = rows_to_look_at(warehouse, rubric, day, _WORST, _WORST_OF_CELL) | set(alert_row_ids)
-    rows = rows_of_day(warehouse, day, chosen, rubric.scores_schema.names)
+    scores = warehouse.day_queries(day, rubric)
+    rows = scores.rows(scores.worst_row_ids(_WORST, _WORST_OF_CELL) | set(alert_row_ids), rubric.scores_schema.names)
     zone = ZoneInfo(time_zone)
     return DayRows(
         [_shown(rubric, row, zone) for row in sorted(rows, key=itemgetter(*_ORDER))],
         [
             (FAILURE_TITLES.get(failure["failure_type"], failure["failure_type"]), failure["row_count"])
-            for failure in failure_types(warehouse, day)
+            for failure in scores.failure_types()
         ],
-        mean_intervals(warehouse, rubric, day),
+        scores.mean_intervals(),
     )
 
 

@@ -26,6 +26,7 @@ from google.cloud.bigquery import (
 )
 from polars.io.plugins import register_io_source
 
+from scoring.chat.rubric import RowRubric
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
 from tasks.files.atomic import parquet_into
@@ -41,10 +42,12 @@ from tasks.warehouse.bigquery.client import (
     retry_of,
     run_query,
 )
+from tasks.warehouse.bigquery.day_queries import BigQueryDayQueries
 from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.tables import DAY_COLUMN, extended_schema, new_table, polars_schema, small_enough
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.shape import shaped
+from tasks.warehouse.tables import SCORES
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -162,6 +165,11 @@ class BigQueryWarehouse:
 
         rows = register_io_source(frames, schema=present)
         return rows if schema is None else shaped(rows, schema)
+
+    def day_queries(self, day: date, rubric: RowRubric) -> BigQueryDayQueries:
+        """The queries over the day's partition."""
+        scores = self.table(SCORES).quoted
+        return BigQueryDayQueries(rubric, scores, lambda query: self.ask(query, day), lambda: self.columns(SCORES))
 
     def columns(self, table: str) -> set[str]:
         """The columns that a table has now; none where there is no such table."""

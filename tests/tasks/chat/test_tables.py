@@ -240,7 +240,7 @@ def test_alert_facts_are_read_back_as_they_were_written(warehouse: FolderWarehou
 def test_examples_are_the_rows_that_facts_point_to(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
     score_day([best(0), refused(1)], DAY)
     (row_id, *_) = alert(warehouse, "answer_failed")["row_ids"]
-    (example,) = read_examples(warehouse, DAY, {row_id, "unknown"}).values()
+    (example,) = read_examples(warehouse, RUBRIC, DAY, {row_id, "unknown"}).values()
     assert (example.row_id, example.failure) == (row_id, "거절: 투자 자문(법률)")
     assert example.question
-    assert read_examples(warehouse, DAY + timedelta(1), {row_id}) == {}
+    assert read_examples(warehouse, RUBRIC, DAY + timedelta(1), {row_id}) == {}

@@ -1,0 +1,73 @@
+"""The queries of a day by GoogleSQL: of millions of rows only what is asked for leaves BigQuery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from scoring.alerting.facts import EXAMPLES
+from scoring.chat.kpis import Quotient
+from scoring.chat.rubric import RowRubric
+from scoring.chat.sql_tables import (
+    alert_examples_query,
+    cluster_moments_query,
+    clusters_query,
+    failure_types_query,
+    rows_query,
+    worst_of_cells_query,
+    worst_rows_query,
+)
+from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_moments
+from tasks.warehouse.day_queries import interval_in_points, interval_of_clusters, means_with_target
+
+_CLUSTERS = {"cluster": pl.String, "size": pl.Int64, "total": pl.Int64}
+
+
+@dataclass(frozen=True)
+class BigQueryDayQueries:
+    """The queries of a day of the table `scores` (quoted); `ask` runs one, `columns` tells which the table has now."""
+
+    rubric: RowRubric
+    scores: str
+    ask: Callable[[str], list[dict[str, Any]]]
+    columns: Callable[[], set[str]]
+
+    def failure_types(self) -> list[dict[str, Any]]:
+        """Asks for the counts."""
+        return self.ask(failure_types_query(self.scores))
+
+    def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
+        """Asks for these rows."""
+        return self.ask(worst_rows_query(self.scores, columns, count))
+
+    def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
+        """Asks for the worst rows and for those of the cells."""
+        ids = {row["row_id"] for row in self.ask(worst_rows_query(self.scores, ["row_id"], worst))}
+        return ids.union(*(row["row_ids"] for row in self.ask(worst_of_cells_query(self.rubric, self.scores, of_cell))))
+
+    def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
+        """Asks for the ids."""
+        rows = self.ask(alert_examples_query(self.scores, EXAMPLES))
+        return {(row["rule"], row["tenant_id"]): row["row_ids"] for row in rows}
+
+    def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Asks for those of the columns that the table has."""
+        if not row_ids:
+            return []
+        known = self.columns()
+        found = self.ask(rows_query(self.scores, [name for name in columns if name in known], row_ids))
+        return [dict.fromkeys(columns) | row for row in found]
+
+    def mean_intervals(self) -> dict[str, Interval | None]:
+        """Asks for the sizes and totals of the sessions, or for their moments where they are many."""
+        return {mean.name: self._mean_interval(mean) for mean in means_with_target(self.rubric)}
+
+    def _mean_interval(self, mean: Quotient) -> Interval | None:
+        (moments,) = self.ask(cluster_moments_query(self.scores, mean))
+        if moments["clusters"] > MAX_RESAMPLED_CLUSTERS:
+            return interval_in_points(mean, mean_of_moments(**moments))
+        clusters = pl.DataFrame(self.ask(clusters_query(self.scores, mean)), schema=_CLUSTERS)
+        return interval_of_clusters(mean, clusters)

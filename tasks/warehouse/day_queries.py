@@ -1,0 +1,126 @@
+"""What stands out among the scored rows of a day: the worst of them, what failed, how sure their mean is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
+
+import polars as pl
+
+from scoring.alerting.facts import EXAMPLES
+from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.rubric import RowRubric
+from scoring.rules.polars_backend import to_polars
+from scoring.stats.intervals import Interval, mean_of_clusters
+from tasks.files.atomic import empty_frame
+
+_WORST_FIRST = ["final_score", "timestamp", "row_id"]
+
+
+class DayQueries(Protocol):
+    """Questions to the scores of a day, which a warehouse answers without giving away its rows.
+
+    Everything is empty or None where the day has no scores.
+    """
+
+    def failure_types(self) -> list[dict[str, Any]]:
+        """How many rows (`row_count`) have each `failure_type`, most first."""
+        ...
+
+    def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
+        """These columns, score, time and id among them, of the `count` rows with the lowest scores, worst first."""
+        ...
+
+    def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
+        """The ids of the worst rows, and of the worst of each cell of the cross table."""
+        ...
+
+    def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
+        """The worst row ids by (alert rule, tenant), the tenant also as `*`."""
+        ...
+
+    def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
+        """These columns of these rows, in no order; rows that are not there are left out.
+
+        None in columns that the version which wrote the day did not have.
+        """
+        ...
+
+    def mean_intervals(self) -> dict[str, Interval | None]:
+        """The interval of each mean with a target, by the KPI's name. Turns of a session depend on each other."""
+        ...
+
+
+class FrameQueries:
+    """The queries by Polars, for warehouses that are read: a folder, or any other that can give a lazy frame."""
+
+    def __init__(self, rubric: RowRubric, scores: pl.LazyFrame | None) -> None:
+        self._rubric = rubric
+        self._scores = empty_frame(rubric.scores_schema).lazy() if scores is None else scores
+
+    def failure_types(self) -> list[dict[str, Any]]:
+        """Counts the rows of each type."""
+        counted = self._scores.drop_nulls("failure_type").group_by("failure_type").agg(row_count=pl.len())
+        return counted.sort(["row_count", "failure_type"], descending=[True, False]).collect().to_dicts()
+
+    def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
+        """Finds the rows by their keys: sorting whole rows would hold all texts."""
+        keys = self._scores.select(_WORST_FIRST).sort(_WORST_FIRST).head(count).collect()
+        worst = self._scores.select(columns).filter(pl.col("row_id").is_in(keys["row_id"].implode()))
+        return worst.collect().sort(_WORST_FIRST).to_dicts()
+
+    def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
+        """Sorts the keys of the rows."""
+        pair = (self._rubric.crosstab.row_grade, self._rubric.crosstab.column_grade)
+        keys = self._scores.select(*_WORST_FIRST, *pair).collect().sort(_WORST_FIRST)
+        of_cells = keys.group_by(pair, maintain_order=True).head(of_cell)
+        return {*keys.head(worst)["row_id"], *of_cells["row_id"]}
+
+    def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
+        """Collects the first ids of each rule, worst rows first."""
+        fired = (
+            self._scores.select(*_WORST_FIRST, "tenant_id", pl.col("alert_rules").alias("rule"))
+            .explode("rule")
+            .drop_nulls("rule")
+            .sort(_WORST_FIRST)
+            .collect()
+        )
+        worst: dict[tuple[str, str | None], list[str]] = {}
+        for row_id, tenant, rule in fired.select("row_id", "tenant_id", "rule").iter_rows():
+            for key in ((rule, tenant), (rule, ALL_TENANTS)):
+                ids = worst.setdefault(key, [])
+                if len(ids) < EXAMPLES:
+                    ids.append(row_id)
+        return worst
+
+    def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Filters the rows by their ids."""
+        if not row_ids:
+            return []
+        return self._scores.filter(pl.col("row_id").is_in(list(row_ids))).select(columns).collect().to_dicts()
+
+    def mean_intervals(self) -> dict[str, Interval | None]:
+        """Sums the rows of each session."""
+        by_cluster = self._scores.group_by(cluster=pl.coalesce("session_id", "row_id"))
+        size = pl.len().cast(pl.Int64)
+        totals = {mean: to_polars(mean.expression).sum().cast(pl.Int64) for mean in means_with_target(self._rubric)}
+        return {
+            mean.name: interval_of_clusters(mean, by_cluster.agg(size=size, total=total).collect())
+            for mean, total in totals.items()
+        }
+
+
+def means_with_target(rubric: RowRubric) -> list[Quotient]:
+    """The KPIs that are means of scores and have a target."""
+    return [kpi for kpi in rubric.quotients if kpi.target and kpi.scale != 1]
+
+
+def interval_of_clusters(mean: Quotient, clusters: pl.DataFrame) -> Interval | None:
+    """The interval of a mean from the `size` and the `total` of each `cluster`, a session."""
+    clusters = clusters.sort("cluster")
+    return interval_in_points(mean, mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy()))
+
+
+def interval_in_points(mean: Quotient, of_sums: Interval | None) -> Interval | None:
+    """An interval of summed parts of a point as one in points."""
+    return of_sums and Interval(of_sums.low / mean.scale, of_sums.high / mean.scale)
