@@ -30,6 +30,11 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def example_ids(ids: Sequence[str], shown: int = 3) -> str:
+    """The first few ids and how many more there are (Korean)."""
+    return ", ".join(ids[:shown]) + (f" 외 {len(ids) - shown}개" if len(ids) > shown else "")
+
+
 def percent(rate: float | None, digits: int = 1) -> str:
     """A rate as a percentage, rounded half away from zero; None is a dash."""
     return "–" if rate is None else f"{rounded(exact(rate) * 100, digits)}%"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from scoring.errors import UsageError
-from scoring.testruns.executions import AgentType
+from scoring.testruns.executions import AGENT_TITLES, AgentType
 
 _WORDS_OF_AGENTS = {
     AgentType.MOVE: ("move", "url", "urlagent", "이동"),
@@ -144,6 +144,5 @@ def rubric_of(facts: FileFacts, *, option: str = "", known: Mapping[str, Recogni
 
 
 def _agent_choices() -> str:
-    names = {AgentType.MOVE: "이동", AgentType.PLAN: "실행", AgentType.APPLICANT_MANAGEMENT: "지원자 관리"}
-    listed = ", ".join(f"{agent} ({name})" for agent, name in names.items())
+    listed = ", ".join(f"{agent} ({name})" for agent, name in AGENT_TITLES.items())
     return f"choose one with --agent-type, or add the column agent_type: {listed}"

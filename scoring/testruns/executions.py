@@ -22,6 +22,10 @@ class AgentType(StrEnum):
     APPLICANT_MANAGEMENT = "applicant_management"
 
 
+AGENT_TITLES = {AgentType.MOVE: "이동", AgentType.PLAN: "실행", AgentType.APPLICANT_MANAGEMENT: "지원자 관리"}
+"""What people call the agents (Korean)."""
+
+
 class LatencyClass(StrEnum):
     """Whether a query needs one tool call or several. Source: seed 000, 2.4 and 2.5; seed 004,
     응답 속도."""

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from scoring.markdown import percent, shortened, table
+from scoring.markdown import example_ids, percent, shortened, table
 from scoring.testruns.patterns import CheckPattern, Outage
 from scoring.testruns.rubric import TestRunSummary
 from scoring.testruns.summaries import score_counts
 
 _QUERY_CHARACTERS = 40
 _CAUSE_CHARACTERS = 160
-_EXAMPLES = 3
 
 
 def distribution_table(summary: TestRunSummary, metric: str, meanings: Mapping[str, str]) -> str:
@@ -50,12 +49,6 @@ def outage_table(outages: Sequence[Outage]) -> str:
     """Why executions scored 0 for stability."""
     rows = ([shortened(o.cause, _CAUSE_CHARACTERS), f"{o.count:,}", example_ids(o.query_ids)] for o in outages)
     return table(["원인", "건수", "질의 예"], rows)
-
-
-def example_ids(query_ids: Sequence[str]) -> str:
-    """The first few queries and how many more there are."""
-    more = f" 외 {len(query_ids) - _EXAMPLES}개" if len(query_ids) > _EXAMPLES else ""
-    return ", ".join(query_ids[:_EXAMPLES]) + more
 
 
 def query_name(text: str) -> str:

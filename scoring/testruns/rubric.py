@@ -20,6 +20,7 @@ from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
+from scoring.testruns.page_parts import PageParts
 
 Options = Mapping[str, str]
 
@@ -123,7 +124,9 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
     `recognition` is how a file shows that the rubric scores it.
     `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
-    say in Korean what the codes of the data quality and of `manual_review_reasons` mean.
+    say in Korean what the codes of the data quality and of `manual_review_reasons` mean, `figure_titles` those of what
+    the set has beside the metrics, and of the further figures of consistency. `page_parts` is what the page of a test
+    run shows of the rubric's own parts, out of the JSON of the summary.
     """
 
     id: str
@@ -147,6 +150,8 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     query_json: Callable[[QueryT], Mapping[str, Any]] | None = None
     speed_bands: Mapping[tuple[LatencyClass, AgentType | None], Bands[int]] = field(default_factory=dict)
     code_titles: Mapping[str, str] = field(default_factory=dict)
+    figure_titles: Mapping[str, str] = field(default_factory=dict)
+    page_parts: Callable[[Mapping[str, Any]], PageParts] = lambda summary: PageParts()
 
     def __post_init__(self) -> None:
         if len({metric.name for metric in self.metrics}) != len(self.metrics):

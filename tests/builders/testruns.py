@@ -39,12 +39,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 from scoring.judging.requests import JudgeRequest, QuestionKind, verdict_of
 from scoring.testruns.rubric import Metric, Option, TestRunRubric, TestRunSummary, Score, ScoredExecution, ScoredQuery
+from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass, reading_of
-from scoring.testruns.summaries import distributions, missing_counts, round_means
+from scoring.testruns.page_parts import PageParts, PageTable
+from scoring.testruns.summaries import as_float, distributions, missing_counts, query_means, round_means
 
 @dataclass(frozen=True, kw_only=True)
 class ToyExecution(ScoredExecution):
     letters: int
+
+@dataclass(frozen=True, kw_only=True)
+class ToySummary(TestRunSummary):
+    longest: int
 
 def request(execution):
     return JudgeRequest("toy", QuestionKind.INTENT, {"answer": reading_of(execution).response.assistant_message})
@@ -66,22 +72,37 @@ def scored(execution, options, verdicts):
 def score_query(executions, options, verdicts):
     first = executions[0]
     every = tuple(scored(execution, options, verdicts) for execution in executions)
-    return ScoredQuery(first.query_id, first.query_text, first.agent_type, every, {})
+    return ScoredQuery(first.query_id, first.query_text, first.agent_type, every, query_means(every, ["length"]))
 
 def summarise(queries, options):
     names = ["length", "liked"]
     rounds = round_means(queries, names)
     quality = {"missing": missing_counts(queries)}
-    return TestRunSummary(rounds, rounds.get("1/1", {}), distributions(queries, names), quality)
+    return ToySummary(
+        rounds, rounds.get("1/1", {}), distributions(queries, names), quality,
+        longest=max(one.letters for query in queries for one in query.executions),
+    )
+
+def page_parts(summary):
+    rows = [[f"{summary['longest']}자"]]
+    return PageParts("장난감의 알림", tables=[PageTable("가장 긴 답변의 길이", ["길이"], rows, "longest", "긴 답변")])
 
 RUBRIC = TestRunRubric(
     id="toy", version="3", title="장난감", summary="답변의 길이", needs_agent_type=False,
     metrics=(Metric("length", "길이"), Metric("liked", "호감")),
     own_columns=(pa.field("letters", pa.int64()),),
-    query_columns=(pa.field("query_id", pa.string()), pa.field("rounds", pa.int64())),
+    query_columns=(
+        pa.field("query_id", pa.string()), pa.field("query_text", pa.string()), pa.field("rounds", pa.int64()),
+        pa.field("length_score", pa.float64()),
+    ),
     requests=lambda executions, options: [request(execution) for execution in executions],
     score_query=score_query,
-    query_row=lambda query: {"query_id": query.query_id, "rounds": len(query.executions)},
+    query_row=lambda query: {
+        "query_id": query.query_id, "query_text": query.query_text, "rounds": len(query.executions),
+        "length_score": as_float(query.scores["length"].points),
+    },
+    recognition=Recognition(columns=frozenset({"장난감 열"})),
+    page_parts=page_parts,
     query_json=lambda query: {"query_id": query.query_id},
     summarise=summarise,
     report=lambda name, queries, summary, options: f"# {name}\\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scoring.rubrics.aqb import thresholds
+from scoring.rubrics.aqb.page import page_parts
 from scoring.rubrics.aqb.prompts import PROMPTS
 from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, AqbQuery, requests, score_query
 from scoring.rubrics.aqb.readme import sections
@@ -43,5 +44,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     needs_agent_type=True,
     prompts=PROMPTS,
     speed_bands={(kind, agent): bands for (kind, agent), bands in thresholds.SPEED_BANDS.items()},
+    figure_titles={"speed_single": "응답 속도: 단일 도구", "speed_multi": "응답 속도: 복수 도구"},
+    page_parts=page_parts,
     code_titles={**QUALITY_TITLES, **{reason.value: title for reason, title in REVIEW_TITLES.items()}},
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scoring.figures import goal_figure
-from scoring.markdown import cell, percent, score_text, shortened, table
+from scoring.markdown import cell, example_ids, percent, score_text, shortened, table
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.grades import MAPPING_TITLES
 from scoring.rubrics.aqb.queries import AqbQuery
@@ -15,17 +15,13 @@ from scoring.rubrics.aqb.response import CLASS_TITLES
 from scoring.rubrics.aqb.review import REVIEW_TITLES, ReviewReason
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary, no_judge
 from scoring.rubrics.aqb.tables import METRIC_TITLES, total_value
-from scoring.testruns.executions import AgentType, LatencyClass
+from scoring.testruns.executions import AGENT_TITLES, LatencyClass
 from scoring.testruns.patterns import outages
 from scoring.testruns.repeats import repeat_line
-from scoring.testruns.report_tables import example_ids, outage_table, quality_table, query_name
+from scoring.testruns.report_tables import outage_table, quality_table, query_name
 from scoring.testruns.rubric import Options
 
-_AGENT_TITLES = {
-    AgentType.MOVE.value: "이동 에이전트",
-    AgentType.PLAN.value: "실행 에이전트",
-    AgentType.APPLICANT_MANAGEMENT.value: "지원자 관리 에이전트",
-}
+_AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
 _SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
 _METRIC_ROWS = {**METRIC_TITLES, **_SPEED_TITLES}
 _SCORE_TITLES = {**{str(points): f"{points}점" for points in range(t.MAX_POINTS, -1, -1)}, "null": "미채점"}

@@ -11,6 +11,7 @@ from scoring.rubrics.plan_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
+from scoring.testruns.page_parts import check_parts
 from scoring.testruns.rubric import Option, TestRunRubric
 from scoring.testruns.rubric_readme import testrun_rubric_readme
 
@@ -84,4 +85,12 @@ RUBRIC = TestRunRubric(
     prompt=prompt,
     speed_bands={(latency_class, None): thresholds.SPEED_POINTS for latency_class in LatencyClass},
     code_titles=QUALITY_TITLES,
+    figure_titles={
+        "both_pass": "모든 라운드 통과",
+        "both_fail": "모든 라운드 미통과",
+        "mixed": "라운드마다 엇갈림",
+        "one_round": "라운드가 하나라 제외",
+        "no_checks": "체크 항목이 없어 제외",
+    },
+    page_parts=check_parts,
 )

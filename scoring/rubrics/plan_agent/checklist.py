@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from scoring.markdown import cell, percent
+from scoring.markdown import cell, example_ids, percent
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, checks_of
 from scoring.rubrics.plan_agent.insights import slow_limit
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
 from scoring.testruns.patterns import check_patterns
-from scoring.testruns.report_tables import example_ids
 
 _SHOWN_PATTERNS = 3
 

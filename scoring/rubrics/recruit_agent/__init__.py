@@ -15,6 +15,7 @@ from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
+from scoring.testruns.page_parts import check_parts
 from scoring.testruns.rubric import Option, TestRunRubric
 from scoring.testruns.rubric_readme import testrun_rubric_readme
 
@@ -96,6 +97,14 @@ RUBRIC = TestRunRubric(
         (LatencyClass.MULTI, None): thresholds.SPEED_MULTI_POINTS,
     },
     code_titles=QUALITY_TITLES,
+    figure_titles={
+        "weighted_total": "종합 점수",
+        "ratio_a": "의도 일치율",
+        "ratio_b": "화면 구성 일치율",
+        "too_few_executions": "실행이 부족해 0점",
+        "without_label": "의도 라벨이 없어 미채점",
+    },
+    page_parts=lambda summary: check_parts(summary, summary.get("manual_review"), summary.get("notice", "")),
     options=(
         Option(
             "weighted_total",

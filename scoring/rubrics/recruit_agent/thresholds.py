@@ -16,7 +16,7 @@ MAX_POINTS = 5
 
 
 @dataclass(frozen=True)
-class Verdict:
+class IntentGrade:
     """A word that the judge may say, what it earns, and when it applies."""
 
     points: int
@@ -25,12 +25,12 @@ class Verdict:
 
 # --- Intent (seed 004, 의도 충족) ----------------------------------------------------------------------------------
 INTENT_VERDICTS = {
-    "PERFECT": Verdict(5, "하려는 일, 대상, 범위가 모두 맞고 바로 이해됨"),
-    "GOOD": Verdict(4, "핵심은 맞으나 표현이 조금 모호함"),
-    "PARTIAL": Verdict(3, "핵심은 알아들었으나 대상이나 범위가 분명하지 않음"),
-    "WEAK": Verdict(2, "의도의 일부만 담겨 오해하기 쉬움"),
-    "RELATED_BUT_WRONG": Verdict(1, "같은 영역의 답변이지만 목적이 다름"),
-    "FAILED": Verdict(0, "관계없는 답변이거나 응답하지 못함"),
+    "PERFECT": IntentGrade(5, "하려는 일, 대상, 범위가 모두 맞고 바로 이해됨"),
+    "GOOD": IntentGrade(4, "핵심은 맞으나 표현이 조금 모호함"),
+    "PARTIAL": IntentGrade(3, "핵심은 알아들었으나 대상이나 범위가 분명하지 않음"),
+    "WEAK": IntentGrade(2, "의도의 일부만 담겨 오해하기 쉬움"),
+    "RELATED_BUT_WRONG": IntentGrade(1, "같은 영역의 답변이지만 목적이 다름"),
+    "FAILED": IntentGrade(0, "관계없는 답변이거나 응답하지 못함"),
 }
 NOT_ANSWERED_VERDICT = "FAILED"
 

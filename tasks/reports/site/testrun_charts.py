@@ -13,10 +13,10 @@ from scoring.markdown import percent, score_text
 from scoring.rules.bands import Bands
 from scoring.stats.intervals import Interval, cluster_bootstrap_mean
 from scoring.testruns.band_texts import band_rows
-from scoring.testruns.executions import AgentType, LatencyClass
+from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
 from tasks.reports.site.charts import Chart, Table
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
-from tasks.reports.site.wording import AGENT_TITLES, CLASS_TITLES, NOTHING, count_text, seconds_text
+from tasks.reports.site.wording import CLASS_TITLES, NOTHING, count_text, seconds_text
 
 _SCORES = ("5", "4", "3", "2", "1", "0", "null")
 _MAX_POINTS = 5
@@ -142,7 +142,7 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
     if bands is None:
         return None
     times = sorted(row["latency_s"] for row in rows)
-    title = f"응답 시간: {CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES.get(agent, agent)}" if agent else "")
+    title = f"응답 시간: {CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES[AgentType(agent)]}" if agent else "")
     counts = Counter(bands.points(seconds) for seconds in times)
     p50, p95 = (_at_most(times, share) for share in (50, 95))
     return Chart(

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from scoring.figures import goal_figure
 from scoring.markdown import percent, score_text
+from scoring.testruns.page_parts import PageParts
 from tasks.reports.site.charts import Cell, Link, Table
 from tasks.reports.site.kpis import verdict_mark
 from tasks.reports.site.pages import page
@@ -19,24 +20,12 @@ from tasks.reports.site.testrun_charts import (
     rounds_chart,
     scores_chart,
 )
-from tasks.reports.site.testrun_queries import query_metrics, safe_text, shown_queries
+from tasks.reports.site.testrun_queries import query_metrics, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
-from tasks.reports.site.wording import AGENT_TITLES, NOTHING, count_text, seconds_text
+from tasks.reports.site.wording import NOTHING, count_text
 from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
 
 _QUERIES_SHOWN = 500
-_EXAMPLES = 5
-_CONSISTENCY_TITLES = {
-    "both_pass": "모든 라운드 통과",
-    "both_fail": "모든 라운드 미통과",
-    "mixed": "라운드마다 엇갈림",
-    "one_round": "라운드가 하나라 제외",
-    "no_checks": "체크 항목이 없어 제외",
-    "ratio_a": "의도 일치율",
-    "ratio_b": "화면 구성 일치율",
-    "too_few_executions": "실행이 부족해 0점",
-    "without_label": "의도 라벨이 없어 미채점",
-}
 
 
 def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
@@ -49,7 +38,7 @@ def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
             count_text(run.queries),
             count_text(run.executions),
             _means(run),
-            _review_count(run),
+            count_text(run.parts.review_count),
         ]
         for run in runs
     ]
@@ -70,7 +59,7 @@ def testrun_page(
     }
     rounds, scores, latencies = rounds_chart(run, intervals), scores_chart(run), latency_charts(run, executions)
     shown = shown_queries(run, executions, queries)
-    summary = run.summary
+    summary, parts = run.summary, run.parts
     return page(
         "run.html",
         charts=[rounds, scores, *latencies],
@@ -79,16 +68,14 @@ def testrun_page(
         title=run.name,
         run=run,
         files=files,
-        cards=_cards(run, intervals),
+        cards=_cards(run, parts, intervals),
         rounds=rounds,
         scores=scores,
         latencies=latencies,
-        targets=_targets(summary.get("agents", {})),
-        consistency=_consistency(summary["set"].get("consistency", {})),
-        checks=_checks(summary.get("check_patterns", [])),
-        outages=_causes(summary.get("outages", []), "cause", "count"),
-        steps=_causes(summary.get("failures_by_step", []), "step", "n"),
-        slowest=_slowest(summary.get("slowest_filter_combinations", [])),
+        targets=_targets(parts),
+        consistency=_consistency(summary["set"].get("consistency", {}), run.figure_titles),
+        sections=[each for each in parts.tables if each.rows and each.title],
+        failures=[each for each in parts.tables if each.rows and not each.title],
         metrics=list(run.titles.items()),
         review=[query for query in shown if query.review],
         knows_review=any("manual_review_reasons" in query["columns"] for query in queries),
@@ -100,7 +87,7 @@ def testrun_page(
         notes=counts_table(
             ["항목", "건수"], summary["data_quality"].get("notes", {}), lambda code: NOTE_TITLES.get(code, code)
         ),
-        notice=summary.get("notice", ""),
+        notice=parts.notice,
         untrusted=[run.titles[name] for name in run.untrusted if name in run.titles],
     )
 
@@ -110,15 +97,7 @@ def _means(run: PublishedTestRun) -> str:
     return " · ".join(f"{title} {score_text(mean)}" for title, mean in figures if mean is not None)
 
 
-def _review_count(run: PublishedTestRun) -> str:
-    agents = run.summary.get("agents", {}).values()
-    total = run.summary.get("manual_review")
-    if agents:
-        return count_text(sum(agent["manual_review"] for agent in agents))
-    return count_text(total) if isinstance(total, int) else NOTHING
-
-
-def _cards(run: PublishedTestRun, intervals: Mapping[str, Any]) -> list[dict[str, str]]:
+def _cards(run: PublishedTestRun, parts: PageParts, intervals: Mapping[str, Any]) -> list[dict[str, str]]:
     """The headline figure of every metric."""
     cards = []
     for name, title in run.titles.items():
@@ -134,44 +113,37 @@ def _cards(run: PublishedTestRun, intervals: Mapping[str, Any]) -> list[dict[str
                 "n": f"가중치 {percent(coverage, 0)}" if coverage is not None else f"n {count_text(figures.get('n'))}",
             }
         )
-    for agent, figures in run.summary.get("agents", {}).items():
-        cards.append(
-            {
-                "title": f"종합 점수 · {AGENT_TITLES.get(agent, agent)}",
-                "value": score_text(figures["weighted_total"]),
-                "interval": NOTHING,
-                "n": f"가중치 {percent(figures['weight_coverage'], 0)}",
-            }
-        )
+    for each in parts.totals:
+        coverage = f"가중치 {percent(each.coverage, 0)}"
+        cards.append({"title": each.title, "value": score_text(each.total), "interval": NOTHING, "n": coverage})
     return cards
 
 
-def _targets(agents: Mapping[str, Any]) -> Table:
+def _targets(parts: PageParts) -> Table:
     """The seed's targets with how sure the rates are."""
     rows: list[list[Cell]] = []
-    for agent, figures in agents.items():
-        for target in figures["targets"].values():
-            figure = goal_figure(target)
-            rows.append(
-                [
-                    f"{figure.title} ({AGENT_TITLES.get(agent, agent)})",
-                    figure.value_text,
-                    figure.interval_text,
-                    f"{target['passed']:,} / {target['n']:,}",
-                    figure.target_text,
-                    verdict_mark(figure, figure.verdict_text),
-                ]
-            )
+    for title, target in parts.targets:
+        figure = goal_figure(target)
+        rows.append(
+            [
+                title,
+                figure.value_text,
+                figure.interval_text,
+                f"{target['passed']:,} / {target['n']:,}",
+                figure.target_text,
+                verdict_mark(figure, figure.verdict_text),
+            ]
+        )
     return Table(["목표", "값", "95% 구간", "통과 / 전체", "기준", "판정"], rows)
 
 
-def _consistency(figures: Mapping[str, Any]) -> Table:
+def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table:
     """What stands behind the consistency score."""
     rows: list[list[Cell]] = [
         [f"{'미채점' if score == 'null' else score + '점'}인 질의", count_text(count)]
         for score, count in figures.get("by_score", {}).items()
     ]
-    for code, title in _CONSISTENCY_TITLES.items():
+    for code, title in titles.items():
         if (value := figures.get(code)) is not None:
             rows.append([title, count_text(value) if isinstance(value, int) else percent(value)])
     for k, of_k in figures.get("pass_hat_k", {}).items():
@@ -179,39 +151,6 @@ def _consistency(figures: Mapping[str, Any]) -> Table:
     if (same := figures.get("mode_ratio")) and same["n"]:
         rows.append(["가장 흔한 결과의 비율", f"{percent(same['mean'])} (질의 {same['n']:,}개)"])
     return Table(["항목", "값"], rows)
-
-
-def _checks(patterns: Sequence[Mapping[str, Any]]) -> Table:
-    return Table(
-        ["체크 대상", "미통과 / 전체", "비율", "가장 흔한 이유", "질의"],
-        [
-            [
-                pattern["key"],
-                f"{pattern['failed']:,} / {pattern['asked']:,}",
-                percent(pattern["failed"] / pattern["asked"]),
-                f"{safe_text(pattern['commonest'])} ({pattern['commonest_count']:,}건)",
-                _ids(pattern["query_ids"]),
-            ]
-            for pattern in patterns
-        ],
-    )
-
-
-def _causes(causes: Sequence[Mapping[str, Any]], name: str, count: str) -> Table:
-    return Table(
-        ["원인", "건수", "질의"],
-        [[safe_text(cause[name]), count_text(cause[count]), _ids(cause["query_ids"])] for cause in causes],
-    )
-
-
-def _slowest(combinations: Sequence[Mapping[str, Any]]) -> Table:
-    return Table(
-        ["함께 쓴 필터", "실행", "평균"],
-        [
-            [", ".join(each["filters"]), count_text(each["n"]), seconds_text(each["mean_s"])]
-            for each in combinations[:_EXAMPLES]
-        ],
-    )
 
 
 def _judge(judge: Mapping[str, Any]) -> Table:
@@ -225,8 +164,3 @@ def _judge(judge: Mapping[str, Any]) -> Table:
             *([STATUS_TITLES.get(status, status), count_text(count)] for status, count in judge["by_status"].items()),
         ],
     )
-
-
-def _ids(query_ids: Sequence[str]) -> str:
-    more = f" 외 {len(query_ids) - _EXAMPLES}개" if len(query_ids) > _EXAMPLES else ""
-    return ", ".join(query_ids[:_EXAMPLES]) + more

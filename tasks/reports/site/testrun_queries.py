@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.judging.masking import masked
-from scoring.markdown import score_text, shortened
+from scoring.markdown import score_text
+from scoring.testruns.executions import AGENT_TITLES
+from scoring.testruns.page_parts import safe_text
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
-from tasks.reports.site.wording import AGENT_TITLES, NOTHING, seconds_text
+from tasks.reports.site.wording import NOTHING, seconds_text
 
-_TEXT_CHARACTERS, _REASON_CHARACTERS = 200, 300
+_TEXT_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,3 @@ def _shown_round(run: PublishedTestRun, row: Row) -> tuple[str, str, Sequence[st
             reason = f" — {safe_text(score['reason'])}" if score["reason"] else ""
             lines.append(f"{run.titles.get(name, name)} {score_text(score['score'])}점{reason}")
     return row["round"], seconds_text(row["latency_s"]), lines
-
-
-def safe_text(text: str, length: int = _REASON_CHARACTERS) -> str:
-    """A text of a test file without personal data, of a length that a page can bear."""
-    return shortened(masked(text), length)

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import rubrics
+from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
 from tasks.files.report_paths import testrun_page_name
 from tasks.testruns.trusted_metrics import untrusted_metrics
@@ -48,18 +49,21 @@ class PublishedTestRun:
     def titles(self) -> Mapping[str, str]:
         """Metric -> title, in the order of the rubric, then what only the summary knows."""
         known = {metric.name: metric.title for metric in self.rubric.metrics} if self.rubric else {}
-        return known | {name: _FURTHER_TITLES.get(name, name) for name in self.summary["set"] if name not in known}
+        return known | {name: self.figure_titles.get(name, name) for name in self.summary["set"] if name not in known}
+
+    @property
+    def figure_titles(self) -> Mapping[str, str]:
+        """What the rubric calls the figures beside the metrics."""
+        return self.rubric.figure_titles if self.rubric else {}
+
+    @property
+    def parts(self) -> PageParts:
+        """What only the rubric knows of the summary."""
+        return self.rubric.page_parts(self.summary) if self.rubric else PageParts()
 
     def code_title(self, code: str) -> str:
         """A code of the data quality or of the manual review in Korean."""
         return self.rubric.code_titles.get(code, code) if self.rubric else code
-
-
-_FURTHER_TITLES = {
-    "speed_single": "응답 속도: 단일 도구",
-    "speed_multi": "응답 속도: 복수 도구",
-    "weighted_total": "종합 점수",
-}
 
 
 def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:

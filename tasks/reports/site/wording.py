@@ -19,7 +19,6 @@ TIER_TITLES = {
     "D": "모호·부적합",
 }
 ANSWER_GRADE_TITLES = {"A": "우수", "B": "양호", "C": "보통", "D": "미흡", "F": "실패"}
-AGENT_TITLES = {"move": "이동", "plan": "실행", "applicant_management": "지원자 관리"}
 CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
 
 

@@ -13,9 +13,15 @@ import pytest
 
 from scoring.errors import UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
+from scoring.stats.comparison import compare_testruns
+from tasks.reports.site.build import build_pages
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
+from tasks.testruns.read_folder import read_scored_folder
 from tasks.testruns.scoring import ScoredTestRun, TestRunChoices, judge_requests, plan_of, score_testrun
+from tasks.testruns.warehouse import write_testrun
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
 from tests.builders.testruns import (
     LONG_HEADER,
     WIDE_HEADER,
@@ -79,13 +85,36 @@ def test_every_file_of_the_folder_is_there(long_file: Path, tmp_path: Path) -> N
         "summary.json",
     }
     queries = pl.read_parquet(tmp_path / "out" / "queries.parquet")
-    assert queries.rows() == [("Q1", 2, "toy", "3"), ("Q2", 1, "toy", "3")]
+    assert queries.drop("query_text").rows() == [("Q1", 2, 2.5, "toy", "3"), ("Q2", 1, 5.0, "toy", "3")]
     rejected = pl.read_parquet(tmp_path / "out" / "rejected.parquet")
     assert rejected.select("line", "column", "code", "rubric").rows() == [(5, "방/반복", "bad_round", "toy")]
     assert summary["counts"] | {"rows_in": 4, "scored": 3, "excluded": 0, "rejected": 1} == summary["counts"]
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert "행 4건 = 채점 3 + 제외 0 + 거부 1. 문항 2개, 실행 3회." in report
     assert json.loads((tmp_path / "out" / "scores.json").read_text("utf-8")) == [{"query_id": "Q1"}, {"query_id": "Q2"}]
+
+
+def test_a_rubric_that_nobody_knows_is_detected_by_its_own_sign(tmp_path: Path) -> None:
+    rows = [[*LONG_HEADER, "장난감 열"], [*long_row(), ""]]
+    plan = plan_of(read_testrun_file(write_csv(tmp_path / "run.csv", rows)), TestRunChoices(), {})
+    assert plan.rubric.id == "toy"
+
+
+def test_a_rubric_that_nobody_knows_is_compared(long_file: Path, tmp_path: Path) -> None:
+    for name, long in (("a", "5"), ("b", "1")):
+        write_testrun_folder(tmp_path / name, scored(long_file, toy={"long": long}), long_file)
+    base, candidate = (read_scored_folder(tmp_path / name) for name in ("a", "b"))
+    (change,) = compare_testruns(base.run_scores(), candidate.run_scores(), base.titles).metrics
+    assert (change.title, change.base, change.candidate) == ("길이", 3.75, 5.0)
+
+
+def test_a_rubric_that_nobody_knows_draws_its_own_part_of_the_page(long_file: Path, tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    write_testrun(warehouse, DAY, scored(long_file))
+    build_pages(warehouse, tmp_path / "site", "Asia/Seoul")
+    (page,) = (tmp_path / "site" / "test-runs").glob("run-*-toy.html")
+    text = page.read_text("utf-8")
+    assert all(part in text for part in ("장난감의 알림", "긴 답변", "가장 긴 답변의 길이", "9자", "길이", "호감"))
 
 
 def test_the_same_file_gives_the_same_bytes(long_file: Path, tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""What a rubric adds to the page of a test run, out of the JSON of its summary. Texts of test files are masked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.judging.masking import masked
+from scoring.markdown import example_ids, percent, shortened
+
+_TEXT_CHARACTERS = 300
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table in Korean; with an `id` and a `title` it is a section of its own, else it stands among the failures."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    id: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class AgentTotal:
+    """The weighted total of one agent (`title`), None where it is not known; `coverage` of the weights, 0 to 1."""
+
+    title: str
+    total: float | None
+    coverage: float
+
+
+@dataclass(frozen=True)
+class PageParts:
+    """The parts of a page that only the rubric knows.
+
+    `review_count` counts queries for a person, None where the rubric flags none. `targets`: title -> the figures of a
+    rate (`rate`, `passed`, `n`, `target`).
+    """
+
+    notice: str = ""
+    totals: Sequence[AgentTotal] = ()
+    review_count: int | None = None
+    targets: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    tables: Sequence[PageTable] = ()
+
+
+def safe_text(text: str, characters: int = _TEXT_CHARACTERS) -> str:
+    """A text of a test file without personal data, of a length that a page can bear."""
+    return shortened(masked(text), characters)
+
+
+def check_table(patterns: Sequence[Mapping[str, Any]]) -> PageTable:
+    """The checks that fail most, from the JSON of `CheckPattern`."""
+    return PageTable(
+        "통과하지 못한 체크",
+        ["체크 대상", "미통과 / 전체", "비율", "가장 흔한 이유", "질의"],
+        [
+            [
+                pattern["key"],
+                f"{pattern['failed']:,} / {pattern['asked']:,}",
+                percent(pattern["failed"] / pattern["asked"]),
+                f"{safe_text(pattern['commonest'])} ({pattern['commonest_count']:,}건)",
+                example_ids(pattern["query_ids"], _EXAMPLES),
+            ]
+            for pattern in patterns
+        ],
+    )
+
+
+def cause_table(caption: str, causes: Sequence[Mapping[str, Any]], name: str, count: str) -> PageTable:
+    """Why executions failed; `name` and `count` are the keys of a cause's text and number."""
+    return PageTable(
+        caption,
+        ["원인", "건수", "질의"],
+        [[safe_text(cause[name]), f"{cause[count]:,}", example_ids(cause["query_ids"], _EXAMPLES)] for cause in causes],
+    )
+
+
+def check_parts(summary: Mapping[str, Any], review_count: int | None = None, notice: str = "") -> PageParts:
+    """The parts of a rubric that evaluates checks: failed checks and the causes of failures.
+
+    A summary of an earlier version may lack either.
+    """
+    tables = (
+        check_table(summary.get("check_patterns", ())),
+        cause_table("답하지 못한 실행의 원인", summary.get("outages", ()), "cause", "count"),
+    )
+    return PageParts(notice=notice, review_count=review_count, tables=tables)
