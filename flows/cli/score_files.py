@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.cli.progress import Show, progress, show_nobody
-from flows.cli.scored_file import ScoredFile
+from flows.cli.score_text import ScoredFile
 from scoring.catalog import MONITORING_RUBRIC, row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
-from scoring.days import Window
 from scoring.errors import InputError, StorageError, UsageError
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
-from tasks.chat.sources import ChatRowFiles, FileFailure, RowBatch
+from tasks.chat.sources import ChatRowFiles
 from tasks.config.settings import Settings
 from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
@@ -80,7 +79,7 @@ def score_to_folder(
         StorageError: `out` cannot be written.
     """
     rubric = row_rubric(rubric_id)
-    source = _WatchedFiles(inputs, out, show)
+    source = ChatRowFiles(inputs, out)
     staging = out / ".staging"
     try:
         shutil.rmtree(staging, ignore_errors=True)
@@ -91,6 +90,7 @@ def score_to_folder(
             window=None,
             staging=staging,
             keep_text=settings.monitoring.keep_text,
+            on_progress=lambda rows: show(rows, None, ""),
         )
         return write_score_folder(out, outcome, source.fingerprint())
     except OSError as error:
@@ -99,23 +99,6 @@ def score_to_folder(
         ) from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-
-
-class _WatchedFiles(ChatRowFiles):
-    """Files whose rows are counted before the eyes of people."""
-
-    def __init__(self, inputs: Sequence[str], out: Path, show: Show) -> None:
-        super().__init__(inputs, out)
-        self._show = show
-
-    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
-        """The same batches."""
-        rows = 0
-        for batch in super().batches(window):
-            rows += batch.rows_in if isinstance(batch, RowBatch) else 0
-            yield batch
-            del batch  # before the next one is read
-            self._show(rows, None, "")
 
 
 def _files(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.cli.judge_progress import judged_testrun
-from flows.cli.scored_file import ScoredFile
+from flows.cli.score_text import ScoredFile
 from scoring.errors import InputError, UsageError
 from tasks.config.settings import Settings
 from tasks.context import Context

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from flows.cli.scored_file import ScoredFile
+from scoring.errors import AqbError
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """The result of one input: the folder with its summary, or the error."""
+
+    name: str
+    folder: Path
+    summary: dict[str, Any] | None = None
+    error: AqbError | None = None
 
 
 def score_text(scored: ScoredFile, *, asked: bool) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MIN_N_FOR_VERDICT = 30
 
 _TAIL = 0.025
-_Z = NormalDist().inv_cdf(1 - _TAIL)
+Z_95 = NormalDist().inv_cdf(1 - _TAIL)
 _RESAMPLES = 2_000
 # With more clusters the closed form is as good, and a day of ten thousand sessions takes milliseconds, not seconds.
 MAX_RESAMPLED_CLUSTERS = 300
@@ -75,9 +75,9 @@ def wilson_interval(successes: int, n: int) -> Interval | None:
         raise ValueError(f"{successes} successes of {n}")
     if n == 0:
         return None
-    rate, shrink = successes / n, 1 + _Z**2 / n
-    centre = (rate + _Z**2 / (2 * n)) / shrink
-    half = _Z / shrink * sqrt(rate * (1 - rate) / n + _Z**2 / (4 * n**2))
+    rate, shrink = successes / n, 1 + Z_95**2 / n
+    centre = (rate + Z_95**2 / (2 * n)) / shrink
+    half = Z_95 / shrink * sqrt(rate * (1 - rate) / n + Z_95**2 / (4 * n**2))
     # At the ends the formula is exact and floats are not.
     return Interval(0.0 if successes == 0 else centre - half, 1.0 if successes == n else centre + half)
 
@@ -112,7 +112,7 @@ def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: i
         return None
     # The squared deviations of the sums from mean times size, times size squared.
     deviations = size * size * of_sums - 2 * size * total * mixed + total * total * of_sizes
-    half = _Z * sqrt(Fraction(clusters * deviations, (clusters - 1) * size**4))
+    half = Z_95 * sqrt(Fraction(clusters * deviations, (clusters - 1) * size**4))
     return Interval(total / size - half, total / size + half)
 
 
@@ -197,5 +197,5 @@ def _closed_form(sums: NDArray[Any], sizes: NDArray[Any]) -> Interval:
     """The interval of sum/size by its linearised variance over clusters."""
     count, size = len(sums), float(sizes.sum())
     mean = float(sums.sum()) / size
-    half = _Z * sqrt(count / (count - 1) * float(((sums - mean * sizes) ** 2).sum())) / size
+    half = Z_95 * sqrt(count / (count - 1) * float(((sums - mean * sizes) ** 2).sum())) / size
     return Interval(mean - half, mean + half)

@@ -133,3 +133,8 @@ def score_counts(distribution: Mapping[str, int]) -> list[tuple[str, int]]:
     """Every score from 5 to 0 with its count, zeros included, then what is not known."""
     rows = [(str(score), distribution.get(str(score), 0)) for score in range(5, -1, -1)]
     return [*rows, ("null", distribution["null"])] if "null" in distribution else rows
+
+
+def nearest_rank(ordered: Sequence[float], percent: int) -> float:
+    """The smallest of some ordered values that at least `percent` of them do not exceed."""
+    return ordered[-(-percent * len(ordered) // 100) - 1]

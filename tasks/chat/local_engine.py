@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -185,10 +185,12 @@ def score_chat_rows(
     window: Window | None,
     staging: Path,
     keep_text: KeepText,
+    on_progress: Callable[[int], None] = lambda rows: None,
 ) -> ScoredRows:
     """Scores every row of `source` within `window` (all rows when None).
 
     `staging` is a folder of its own, which must not exist yet; the caller removes it when the tables are written.
+    `on_progress` is called with the number of rows read so far.
     """
     rejected_folder = staging / "rejected"
     rejected_folder.mkdir(parents=True)
@@ -211,6 +213,7 @@ def score_chat_rows(
             if outcome.content is not None and contents is None:
                 outcome.content += content_of(batch.rows)
             outcome.take(batch, score_batch(rubric, batch.rows, time_zone))
+            on_progress(outcome.counts.rows_in)
         del batch  # before the next one is read
     outcome.counts.check()
     return outcome

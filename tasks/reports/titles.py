@@ -10,17 +10,6 @@ COMPONENT_TITLES = {
     "a_non_refusal": "비거절",
 }
 
-
-# Statuses of `VerdictStatus`.
-STATUS_TITLES = {
-    "ok": "판정함",
-    "refused": "판정 모델이 거부함",
-    "invalid": "판정 결과의 형식이 잘못됨",
-    "failed": "판정 호출 실패",
-    "over_budget": "판정 예산 초과",
-    "no_judge": "판정 모델을 쓰지 않음",
-}
-
 # Codes of `RunFile.notes`.
 NOTE_TITLES = {
     "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from scoring.judging.requests import VerdictStatus
+from scoring.judging.requests import STATUS_TITLES, VerdictStatus
 
 
 class MappingGrade(StrEnum):
@@ -60,9 +60,5 @@ MISSING_TITLES = {
     Missing.UNMAPPED_FILTER: "기대 필터 이름을 코드로 바꿀 수 없음",
     Missing.NO_TIME: "응답 시간 기록 없음",
     Missing.NEEDS_3_RUNS: "독립된 방 3개 미만",
-    VerdictStatus.NO_JUDGE: "판정 모델을 쓰지 않음",
-    VerdictStatus.REFUSED: "판정 모델이 답을 거부함",
-    VerdictStatus.INVALID: "판정 결과의 형식이 잘못됨",
-    VerdictStatus.FAILED: "판정 호출 실패",
-    VerdictStatus.OVER_BUDGET: "판정 예산 초과",
+    **{status: title for status, title in STATUS_TITLES.items() if status != VerdictStatus.OK},
 }

@@ -15,7 +15,7 @@ from scoring.rubrics.aqb.grades import ToolVerdict
 from scoring.rubrics.aqb.queries import AqbExecution
 from scoring.stats.exact import exact, mean
 from scoring.testruns.executions import AgentType, LatencyClass
-from scoring.testruns.summaries import as_float
+from scoring.testruns.summaries import as_float, nearest_rank
 
 
 def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, Any]]:
@@ -77,11 +77,6 @@ def latency_figures(executions: Sequence[AqbExecution]) -> dict[str, dict[str, A
                 "p95_s": nearest_rank(seconds, 95),
             }
     return figures
-
-
-def nearest_rank(ordered: Sequence[float], percent: int) -> float:
-    """The smallest measured value that at least `percent` of all do not exceed."""
-    return ordered[-(-percent * len(ordered) // 100) - 1]
 
 
 def _within(seconds: Fraction | None) -> bool:

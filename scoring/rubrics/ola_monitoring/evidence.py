@@ -27,7 +27,7 @@ from scoring.rubrics.ola_monitoring.seed_evidence import (
     SeedMetric,
     SeedPrecision,
 )
-from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, mean_of_clusters, wilson_interval
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Z_95, Interval, mean_of_clusters, wilson_interval
 
 RATE_MARGIN = 0.05
 MEAN_MARGIN = 0.10
@@ -35,7 +35,6 @@ MEAN_MARGIN = 0.10
 SAFE_FAILURE_RATE = 0.001
 
 Verdict = Literal["kept", "drifted", "too_few", "unknown"]
-_Z = 1.96
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def _counts() -> Iterator[pl.Expr]:
     for basis in BASES:
         values = pl.col(basis.column).filter(~failed if basis.of == "ok" else pl.lit(value=True)).drop_nulls()
         # Order statistics: the rank of a quantile is binomial.
-        reach = _Z * sqrt(basis.quantile * (1 - basis.quantile)) / values.len().cast(pl.Float64).sqrt()
+        reach = Z_95 * sqrt(basis.quantile * (1 - basis.quantile)) / values.len().cast(pl.Float64).sqrt()
         yield values.len().alias(f"n {basis.title}")
         for name, quantile in (
             ("low", basis.quantile - reach),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import table
 from scoring.testruns.rubric import AnyTestRunRubric
-from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
+from tasks.reports.titles import NOTE_TITLES, cost_text
 from tasks.testruns.files import TestRunFile
 
 _REJECTS_SHOWN = 20

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.alerting.facts import HISTORY_DAYS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, KPIS
@@ -17,7 +18,6 @@ from tasks.files.report_paths import day_page_name
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, RUNS
 
-HISTORY_DAYS = 7
 Row = Mapping[str, Any]
 
 

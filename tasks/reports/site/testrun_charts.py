@@ -14,6 +14,7 @@ from scoring.rules.bands import Bands
 from scoring.stats.intervals import Interval, cluster_bootstrap_mean
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
+from scoring.testruns.summaries import nearest_rank
 from tasks.reports.site.charts import Chart, Table
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.site.wording import CLASS_TITLES, NOTHING, count_text, seconds_text
@@ -144,7 +145,7 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
     times = sorted(row["latency_s"] for row in rows)
     title = f"응답 시간: {CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES[AgentType(agent)]}" if agent else "")
     counts = Counter(bands.points(seconds) for seconds in times)
-    p50, p95 = (_at_most(times, share) for share in (50, 95))
+    p50, p95 = (nearest_rank(times, share) for share in (50, 95))
     return Chart(
         id=f"latency-{kind}-{agent or 'any'}".lower(),
         kind="latency",
@@ -181,11 +182,6 @@ def _bands(run: PublishedTestRun, kind: str, agent: str | None) -> Bands[int] | 
         return None
     bands, latency_class = run.rubric.speed_bands, LatencyClass(kind)
     return bands.get((latency_class, AgentType(agent) if agent else None)) or bands.get((latency_class, None))
-
-
-def _at_most(times: Sequence[float], share: int) -> float:
-    """The time that `share` % of the executions do not exceed (nearest rank)."""
-    return times[max(0, -(-len(times) * share // 100) - 1)]
 
 
 def interval_of(interval: Interval | None) -> str:

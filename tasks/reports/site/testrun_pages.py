@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from scoring.figures import goal_figure
+from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent, score_text
 from scoring.testruns.page_parts import PageParts
 from tasks.reports.site.charts import Cell, Link, Table
@@ -23,7 +24,7 @@ from tasks.reports.site.testrun_charts import (
 from tasks.reports.site.testrun_queries import query_metrics, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.site.wording import NOTHING, count_text
-from tasks.reports.titles import NOTE_TITLES, STATUS_TITLES, cost_text
+from tasks.reports.titles import NOTE_TITLES, cost_text
 
 _QUERIES_SHOWN = 500
 

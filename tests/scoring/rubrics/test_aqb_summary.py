@@ -11,8 +11,8 @@ import pytest
 from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.summary import AgentFigures, AqbSummary
-from scoring.rubrics.aqb.targets import nearest_rank
 from scoring.testruns.executions import AgentType, Execution, Round
+from scoring.testruns.summaries import nearest_rank
 
 OPTIONS = RUBRIC.chosen({})
 
