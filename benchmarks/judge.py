@@ -32,6 +32,7 @@ from tasks.config.judge import JudgeSettings
 from tasks.judge.client import Judge
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import VerdictStore
+from tasks.state.database import StateDatabase
 
 RPM, TPM = 3000, 900_000
 FAULTS = {"server-errors": 0.02, "dropped": 0.01, "hung": 0.005, "cut": 0.01}
@@ -57,11 +58,10 @@ def requests(first: int, last: int) -> list[JudgeRequest]:
 
 async def ours(url: str, first: int, last: int, state_url: str, rpm: int, tpm: int) -> int:
     """The client of `tasks/judge`; returns how many questions have a verdict."""
-    store = VerdictStore(state_url)
     settings = JudgeSettings(base_url=url, api_key=SecretStr("bench"), rpm=rpm, tpm=tpm)
     questions = [Question(request, PROMPT, "1", settings) for request in requests(first, last)]
-    judged = await Judge(settings, store).answer(questions)
-    store.close()
+    with StateDatabase(state_url) as state:
+        judged = await Judge(settings, VerdictStore(state)).answer(questions)
     return sum(verdict.given for verdict in judged.verdicts.values())
 
 
