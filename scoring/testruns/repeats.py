@@ -47,6 +47,11 @@ def pass_columns(pass_at: int) -> tuple[pa.Field, ...]:
     )
 
 
+def pass_values(repeats: Repeats) -> dict[str, int]:
+    """The values of `pass_columns`."""
+    return {"passed": repeats.passed, "passed_of": repeats.n}
+
+
 def repeat_figures(queries: Iterable[Repeats]) -> dict[str, Any]:
     """`pass_hat_k`: k -> mean and `n`, the queries with k executions or more; `mode_ratio`: its mean and `n`."""
     queries = list(queries)

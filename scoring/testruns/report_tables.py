@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import example_ids, percent, shortened, table
 from scoring.testruns.patterns import CheckPattern, Outage
-from scoring.testruns.rubric import TestRunSummary
+from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import score_counts
 
 _QUERY_CHARACTERS = 40
@@ -49,6 +49,14 @@ def outage_table(outages: Sequence[Outage]) -> str:
     """Why executions scored 0 for stability."""
     rows = ([shortened(o.cause, _CAUSE_CHARACTERS), f"{o.count:,}", example_ids(o.query_ids)] for o in outages)
     return table(["원인", "건수", "질의 예"], rows)
+
+
+def problem_table(
+    queries: Iterable[ScoredQuery], header: Sequence[str], characters: int, most: int | None = None
+) -> str:
+    """What of the queries' expectations could not be used, '' without any; at most `most` rows."""
+    rows = [(query.query_id, shortened(text, characters)) for query in queries for _, text in query.problems]
+    return table(header, rows[:most]) if rows else ""
 
 
 def query_name(text: str) -> str:

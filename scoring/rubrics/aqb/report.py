@@ -18,7 +18,7 @@ from scoring.rubrics.aqb.tables import METRIC_TITLES, total_value
 from scoring.testruns.executions import AGENT_TITLES, LatencyClass
 from scoring.testruns.patterns import outages
 from scoring.testruns.repeats import repeat_line
-from scoring.testruns.report_tables import outage_table, quality_table, query_name
+from scoring.testruns.report_tables import outage_table, problem_table, quality_table, query_name
 from scoring.testruns.rubric import Options
 
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
@@ -50,7 +50,7 @@ def report(name: str, queries: Sequence[AqbQuery], summary: AqbSummary, options:
         "## 데이터 상태",
         "해당 문제가 하나라도 있는 질의의 수입니다.",
         quality_table(summary.data_quality, QUALITY_TITLES),
-        _problems(queries),
+        problem_table(queries, ["질의 id", "채점에 쓸 수 없었던 기대 조건"], _REASON_CHARACTERS),
         "## 산출 기준",
         _basis(options),
     ]
@@ -241,11 +241,6 @@ def _failures(queries: Sequence[AqbQuery], summary: AqbSummary) -> Iterable[str]
     rows = ([failure["step"], f"{failure['n']:,}", example_ids(failure["query_ids"])] for failure in failures)
     yield table(["실패한 단계", "응답", "질의 예"], rows)
     yield outage_table(outages(execution for query in queries for execution in query.executions))
-
-
-def _problems(queries: Sequence[AqbQuery]) -> str:
-    rows = [(query.query_id, shortened(text, _REASON_CHARACTERS)) for query in queries for _, text in query.problems]
-    return table(["질의 id", "채점에 쓸 수 없었던 기대 조건"], rows) if rows else ""
 
 
 def _basis(options: Options) -> str:

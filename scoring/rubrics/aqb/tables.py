@@ -17,7 +17,7 @@ from scoring.rubrics.aqb.thresholds import PASS_MIN_POINTS
 from scoring.rules.arrow_types import field
 from scoring.stats.exact import Exact, rounded
 from scoring.testruns.executions import LatencyClass
-from scoring.testruns.repeats import pass_columns
+from scoring.testruns.repeats import pass_columns, pass_values
 from scoring.testruns.summaries import as_float
 
 # Metrics in the order of the seed's tables, which is not that of `scores.parquet`.
@@ -86,8 +86,7 @@ def query_row(query: AqbQuery) -> Mapping[str, Any]:
         "speed_multi": speed if query.latency_class is LatencyClass.MULTI else None,
         "has_ground_truth": query.has_ground_truth,
         **{f"mapping_{grade}": query.mapping[grade] for grade in MappingGrade},
-        "passed": query.repeats.passed,
-        "passed_of": query.repeats.n,
+        **pass_values(query.repeats),
         "mode_ratio": as_float(query.repeats.mode_ratio),
     }
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from scoring.rubrics.plan_agent.formulas import EXECUTION_METRICS, METRICS, PlanQuery
 from scoring.rubrics.plan_agent.thresholds import PASS_MIN_POINTS
 from scoring.rules.arrow_types import field
-from scoring.testruns.repeats import pass_columns
+from scoring.testruns.repeats import pass_columns, pass_values
 from scoring.testruns.summaries import as_float
 
 OWN_COLUMNS = (
@@ -51,7 +51,6 @@ def query_row(query: PlanQuery) -> Mapping[str, Any]:
         "consistency_reason": query.scores["consistency"].reason,
         "latency_s": query.latency_s,
         "nested_only_checks": query.nested_only_checks,
-        "passed": query.repeats.passed,
-        "passed_of": query.repeats.n,
+        **pass_values(query.repeats),
         "mode_ratio": as_float(query.repeats.mode_ratio),
     }

@@ -14,6 +14,7 @@ from scoring.testruns.report_tables import (
     check_pattern_table,
     distribution_table,
     outage_table,
+    problem_table,
     quality_table,
     query_name,
 )
@@ -58,6 +59,7 @@ def report(name: str, queries: Sequence[RecruitQuery], summary: RecruitSummary, 
     """The whole report of the file `name`."""
     executions = [scored for query in queries for scored in query.executions]
     patterns, causes = summary.check_patterns, summary.outages
+    unchecked = problem_table(queries, ["Query ID", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_QUERIES)
     parts = [
         f"# 채용 에이전트 스코어링 리포트\n- 데이터: {cell(name)}\n"
         f"- 질의 {len(queries):,}개, 실행 {len(executions):,}건 ({', '.join(summary.rounds)})\n"
@@ -78,7 +80,7 @@ def report(name: str, queries: Sequence[RecruitQuery], summary: RecruitSummary, 
         *_manual_review(queries),
         "## 데이터 상태",
         quality_table(summary.data_quality, QUALITY_TITLES),
-        *_unchecked(queries),
+        *(["### 체크로 읽지 못한 기대결과", unchecked] if unchecked else []),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -177,11 +179,3 @@ def _manual_review(queries: Sequence[RecruitQuery]) -> list[str]:
         for query in flagged[:_SHOWN_QUERIES]
     )
     return [f"## 수기 확인 대상 ({len(flagged):,}개)", table(["Query ID", "질의", "까닭"], rows)]
-
-
-def _unchecked(queries: Sequence[RecruitQuery]) -> list[str]:
-    rows = [(query.query_id, sentence) for query in queries for _, sentence in query.problems]
-    if not rows:
-        return []
-    shown = ((query_id, shortened(sentence, _REASON_CHARACTERS)) for query_id, sentence in rows[:_SHOWN_QUERIES])
-    return ["### 체크로 읽지 못한 기대결과", table(["Query ID", "문장과 이유"], shown)]

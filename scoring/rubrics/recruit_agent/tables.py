@@ -10,7 +10,7 @@ import pyarrow as pa
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.thresholds import PASS_MIN_POINTS
 from scoring.rules.arrow_types import field
-from scoring.testruns.repeats import pass_columns
+from scoring.testruns.repeats import pass_columns, pass_values
 from scoring.testruns.summaries import as_float
 
 OWN_COLUMNS = (
@@ -60,6 +60,5 @@ def query_row(query: RecruitQuery) -> Mapping[str, Any]:
         "weight_coverage": query.weight_coverage,
         "flag_manual_review": bool(query.manual_review_reasons),
         "manual_review_reasons": query.manual_review_reasons,
-        "passed": query.repeats.passed,
-        "passed_of": query.repeats.n,
+        **pass_values(query.repeats),
     }
