@@ -24,27 +24,32 @@ _metadata = sa.MetaData()
 _runs = sa.Table(
     "runs",
     _metadata,
-    sa.Column("run_id", sa.String, primary_key=True),
-    sa.Column("kind", sa.String, nullable=False),
-    sa.Column("score_date", sa.Date, nullable=False),
-    sa.Column("rubric", sa.String, nullable=False),
-    sa.Column("rubric_version", sa.String, nullable=False),
-    sa.Column("code_version", sa.String, nullable=False),
-    sa.Column("started_at", UtcDateTime, nullable=False),
-    sa.Column("finished_at", UtcDateTime),
-    sa.Column("outcome", sa.String, nullable=False),
-    sa.Column("inputs", sa.JSON, nullable=False),
-    sa.Column("rows_in", sa.Integer),
-    sa.Column("scored", sa.Integer),
-    sa.Column("excluded", sa.Integer),
-    sa.Column("rejected", sa.Integer),
-    sa.Column("message", sa.String),
+    sa.Column("run_id", sa.String, primary_key=True, doc="실행 id"),
+    sa.Column("kind", sa.String, nullable=False, doc="nightly | intraday | backfill | test_run"),
+    sa.Column("score_date", sa.Date, nullable=False, doc="채점한 날"),
+    sa.Column("rubric", sa.String, nullable=False, doc="루브릭 id. 정해지기 전에 끝났으면 빈칸"),
+    sa.Column("rubric_version", sa.String, nullable=False, doc="루브릭 버전"),
+    sa.Column("code_version", sa.String, nullable=False, doc="aqb 버전"),
+    sa.Column("started_at", UtcDateTime, nullable=False, doc="시작 시각(UTC)"),
+    sa.Column("finished_at", UtcDateTime, doc="끝난 시각(UTC). 끝나지 않았으면 NULL"),
+    sa.Column(
+        "outcome",
+        sa.String,
+        nullable=False,
+        doc="running | completed | failed | kept. 죽은 실행은 running으로 남고, kept는 그날을 그대로 둔 실행",
+    ),
+    sa.Column("inputs", sa.JSON, nullable=False, doc="입력 파일: 이름, sha256, 크기 (JSON)"),
+    sa.Column("rows_in", sa.Integer, doc="읽은 행 수 = scored + excluded + rejected"),
+    sa.Column("scored", sa.Integer, doc="채점한 행 수"),
+    sa.Column("excluded", sa.Integer, doc="제외한 행 수"),
+    sa.Column("rejected", sa.Integer, doc="거부한 행 수"),
+    sa.Column("message", sa.String, doc="실패했거나 알릴 것이 있을 때 그 내용"),
     # Added after the first version: a ledger made by that one has NULLs here.
-    sa.Column("parameters", sa.JSON(none_as_null=True)),
-    sa.Column("content", sa.String),
-    sa.Column("model", sa.String),
-    sa.Column("prompt_versions", sa.String),
-    sa.Column("cost_usd", sa.Float),
+    sa.Column("parameters", sa.JSON(none_as_null=True), doc="결과를 바꾸는 설정 (JSON)"),
+    sa.Column("content", sa.String, doc="그날 행들의 지문. 모르면 NULL"),
+    sa.Column("model", sa.String, doc="판정 모델. 판정하지 않았으면 NULL"),
+    sa.Column("prompt_versions", sa.String, doc="판정 프롬프트와 그 버전"),
+    sa.Column("cost_usd", sa.Float, doc="판정에 든 돈(USD). 모르거나 판정하지 않았으면 NULL"),
     sa.Column("told_at", UtcDateTime),
 )
 sa.Index("runs_by_day", _runs.c.score_date)
@@ -62,34 +67,18 @@ _steps = sa.Table(
 
 NIGHTLY, INTRADAY, BACKFILL, TEST_RUN = "nightly", "intraday", "backfill", "test_run"
 
+_ARROW_TYPES: dict[type[sa.types.TypeEngine[Any]], pa.DataType] = {
+    sa.String: pa.string(),
+    sa.Integer: pa.int64(),
+    sa.Float: pa.float64(),
+    sa.Date: pa.date32(),
+    sa.JSON: pa.string(),
+    UtcDateTime: TIMESTAMP,
+}
 RUNS_SCHEMA = pa.schema(
-    [
-        column("run_id", pa.string(), "실행 id"),
-        column("kind", pa.string(), "nightly | intraday | backfill | test_run"),
-        column("score_date", pa.date32(), "채점한 날"),
-        column("rubric", pa.string(), "루브릭 id. 정해지기 전에 끝났으면 빈칸"),
-        column("rubric_version", pa.string(), "루브릭 버전"),
-        column("code_version", pa.string(), "aqb 버전"),
-        column("started_at", TIMESTAMP, "시작 시각(UTC)"),
-        column("finished_at", TIMESTAMP, "끝난 시각(UTC). 끝나지 않았으면 NULL"),
-        column(
-            "outcome",
-            pa.string(),
-            "running | completed | failed | kept. 죽은 실행은 running으로 남고, kept는 그날을 그대로 둔 실행",
-        ),
-        column("inputs", pa.string(), "입력 파일: 이름, sha256, 크기 (JSON)"),
-        column("rows_in", pa.int64(), "읽은 행 수 = scored + excluded + rejected"),
-        column("scored", pa.int64(), "채점한 행 수"),
-        column("excluded", pa.int64(), "제외한 행 수"),
-        column("rejected", pa.int64(), "거부한 행 수"),
-        column("message", pa.string(), "실패했거나 알릴 것이 있을 때 그 내용"),
-        column("parameters", pa.string(), "결과를 바꾸는 설정 (JSON)"),
-        column("content", pa.string(), "그날 행들의 지문. 모르면 NULL"),
-        column("model", pa.string(), "판정 모델. 판정하지 않았으면 NULL"),
-        column("prompt_versions", pa.string(), "판정 프롬프트와 그 버전"),
-        column("cost_usd", pa.float64(), "판정에 든 돈(USD). 모르거나 판정하지 않았으면 NULL"),
-    ]
+    [column(one.name, _ARROW_TYPES[type(one.type)], one.doc) for one in _runs.c if one.doc is not None]
 )
+"""The table `runs` of the warehouse: the columns of the ledger that have a description."""
 
 
 @dataclass(frozen=True)
