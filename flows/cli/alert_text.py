@@ -9,32 +9,29 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from flows.steps.alerts import DeliveryReport, Preview
-from scoring.alerting.messages import Message
 from scoring.alerting.readable import readable
-from tasks.alerts.outbox import OutboxMessage
+from tasks.alerts.channel import OutboxMessage
 
 
-def message_dict(route: str, message: Message) -> dict[str, Any]:
-    """A message with the payload that Slack would get."""
-    payload = {"text": message.text, "blocks": message.blocks}
-    return {"route": route, "kind": message.kind, "level": message.level, "payload": payload}
+def message_dict(message: OutboxMessage, payload: dict[str, Any]) -> dict[str, Any]:
+    """A message with the payload that its channel would send."""
+    return {"route": message.route, "kind": message.kind, "level": message.level, "payload": payload}
 
 
-def message_text(route: str, message: Message) -> str:
+def message_text(message: OutboxMessage, payload: dict[str, Any]) -> str:
     """What its reader would see, then the payload."""
-    payload = json.dumps(message_dict(route, message)["payload"], ensure_ascii=False)
-    return f"{digest_text(route, message)}\npayload: {payload}"
+    return f"{digest_text(message)}\npayload: {json.dumps(payload, ensure_ascii=False)}"
 
 
-def digest_text(route: str, message: Message) -> str:
+def digest_text(message: OutboxMessage) -> str:
     """What its reader would see."""
-    return f"route {route}: {message.kind}, {message.level}\n{_indented(readable(message.blocks))}"
+    return f"route {message.route}: {message.kind}, {message.level}\n{_indented(readable(message.blocks))}"
 
 
-def told_text(told: DeliveryReport) -> str:
+def report_text(report: DeliveryReport) -> str:
     """What was sent, and what waits."""
-    lines = [f"sent: {text}" for text in told.sent]
-    lines.append(f"{len(told.sent)} messages sent, {told.waiting} waiting")
+    lines = [f"sent: {text}" for text in report.sent]
+    lines.append(f"{len(report.sent)} messages sent, {report.waiting} waiting")
     return "\n".join(lines)
 
 
@@ -55,20 +52,20 @@ def preview_dict(preview: Preview) -> dict[str, Any]:
     return {route: [vars(message) for message in messages] for route, messages in preview.messages.items()}
 
 
-def letters_text(waiting: Sequence[OutboxMessage], dead: Sequence[OutboxMessage], time_zone: str) -> str:
+def undelivered_text(waiting: Sequence[OutboxMessage], given_up: Sequence[OutboxMessage], time_zone: str) -> str:
     """What waits, and what was given up."""
-    lines = [f"{len(waiting)} messages wait, {len(dead)} were given up"]
-    for state, letters in (("waiting", waiting), ("given up", dead)):
-        for one in letters:
+    lines = [f"{len(waiting)} messages wait, {len(given_up)} were given up"]
+    for state, messages in (("waiting", waiting), ("given up", given_up)):
+        for one in messages:
             written = one.created_at.astimezone(ZoneInfo(time_zone))
             error = f" ({one.last_error})" if one.last_error else ""
             lines.append(f"{state:<8}  {written:%Y-%m-%d %H:%M}  {one.route}: {one.text}{error}")
     return "\n".join(lines)
 
 
-def letter_dict(letter: OutboxMessage) -> dict[str, Any]:
-    """A waiting or dead message for programs, without its blocks."""
-    return {name: value for name, value in vars(letter).items() if name != "blocks"}
+def undelivered_dict(message: OutboxMessage) -> dict[str, Any]:
+    """A message that waits or was given up for programs, without its content."""
+    return {name: value for name, value in vars(message).items() if name not in ("blocks", "keys", "thread_ts")}
 
 
 def _indented(text: str) -> str:

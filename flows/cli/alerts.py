@@ -66,14 +66,14 @@ def _preview(context: Context, period: str, *, as_json: bool) -> None:
 
 
 def _pending(context: Context, *, as_json: bool) -> None:
-    from flows.cli.alert_text import letter_dict, letters_text
-    from flows.steps.alerts import letters
+    from flows.cli.alert_text import undelivered_dict, undelivered_text
+    from flows.steps.alerts import undelivered
 
-    waiting, dead = letters(context)
+    waiting, given_up = undelivered(context)
     if as_json:
-        print_json({"waiting": list(map(letter_dict, waiting)), "dead": list(map(letter_dict, dead))})
+        print_json({"waiting": list(map(undelivered_dict, waiting)), "dead": list(map(undelivered_dict, given_up))})
     else:
-        typer.echo(letters_text(waiting, dead, context.settings.time_zone))
+        typer.echo(undelivered_text(waiting, given_up, context.settings.time_zone))
 
 
 def _dry_run(context: Context, day: date | None, *, as_json: bool) -> None:
@@ -84,24 +84,24 @@ def _dry_run(context: Context, day: date | None, *, as_json: bool) -> None:
         raise UsageError("--dry-run needs a day", fix="give --date; `aqb alerts --pending` lists what waits")
     found = preview_messages(context, [day])
     if as_json:
-        print_json([message_dict(route, message) for route, message in found])
+        print_json([message_dict(message, payload) for message, payload in found])
     else:
-        shown = [message_text(route, message) for route, message in found]
+        shown = [message_text(message, payload) for message, payload in found]
         typer.echo("\n\n".join(shown) if shown else f"nothing new to tell of {day}")
 
 
 def _send(context: Context, day: date | None, *, revived: bool, as_json: bool) -> None:
-    from flows.cli.alert_text import told_text
+    from flows.cli.alert_text import report_text
     from flows.steps.alerts import announce, announce_days, requeue
 
     if revived:
         requeue(context)
-    told = announce_days(context, [day]) if day else announce(context, [])
+    report = announce_days(context, [day]) if day else announce(context, [])
     if as_json:
-        print_json(vars(told))
+        print_json(vars(report))
     else:
-        typer.echo(told_text(told))
-    for problem in told.problems:
+        typer.echo(report_text(report))
+    for problem in report.problems:
         typer.echo(f"warning: {problem}", err=True)
-    if told.problems:
+    if report.problems:
         raise typer.Exit(1)

@@ -162,7 +162,7 @@ def _routes(settings: Settings) -> Iterator[Check]:
         return
     for one in found:
         if one.is_wanted:
-            yield Check(f"route {one.name}", one.post is not None, one.problem or "has its secret; nothing was sent")
+            yield Check(f"route {one.name}", not one.problem, one.problem or "has its secret; nothing was sent")
 
 
 def _prefect(settings: Settings, url: str) -> str:

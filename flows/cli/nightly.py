@@ -161,8 +161,8 @@ def demo(
 
     typer.echo(f"\nwhat Slack would have been told of {last_day}:")
     with Context(settings) as context:
-        for route, message in preview_messages(context, [last_day]):
-            typer.echo(digest_text(route, message))
+        for message, _ in preview_messages(context, [last_day]):
+            typer.echo(digest_text(message))
     typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
 
 

@@ -1,6 +1,6 @@
-"""Telling people: what is new goes into the outbox, and what waits there goes to Slack.
+"""Alerts of a run: what is new goes into the outbox, and what waits there goes to the channels.
 
-Nothing here fails a run because of Slack: what could not be said is kept, and the run says so.
+No channel can make a run fail: what could not be sent is kept, and the run reports it.
 """
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -20,18 +22,19 @@ from prefect.client.schemas.objects import State
 from flows.runtime.clock import now
 from flows.runtime.task_policy import step
 from flows.steps.subscriptions import Subscription, subscriptions
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.failure_messages import ExpiredMessage, KeptDay, expired_message, kept_message, quiet_message
-from scoring.alerting.messages import Message
+from scoring.alerting.messages import DayDigest, Message, with_mention
 from scoring.alerting.replay import ReplayedMessage, replay
 from scoring.alerting.review_messages import review_message
 from scoring.alerting.routing import RouteFilter
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.day_digest import INCIDENT_DAYS, DayDigest, day_digest
+from tasks.alerts.channel import OutboxMessage
+from tasks.alerts.day_digest import INCIDENT_DAYS, day_digest
 from tasks.alerts.delivery import Clock, deliver
-from tasks.alerts.outbox import NEVER_TRIED, Outbox, OutboxMessage
-from tasks.alerts.slack.mentions import with_mention
+from tasks.alerts.outbox import NEVER_TRIED, Outbox
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_alerts
 from tasks.config.alerts import AlertsSettings
@@ -46,21 +49,13 @@ _WEEK = timedelta(days=7)
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class PendingNotification:
-    """Something to say: its thread, and what a route hears of it, given the keys that it has been told.
-
-    `only_after` so long a silence of a route.
-    """
-
-    thread: str
-    to: Callable[[RouteFilter, set[str]], list[Message]]
-    only_after: timedelta | None = None
+MessagesFor = Callable[[RouteFilter, Collection[str]], list[Message]]
+"""The messages for a route that has been sent messages with these keys."""
 
 
 @dataclass(frozen=True)
 class DeliveryReport:
-    """What became of the messages: fallback texts of those sent, how many wait, and what a person should look at."""
+    """The outcome of a delivery: fallback texts of the messages sent, how many wait, and what a person should fix."""
 
     sent: tuple[str, ...]
     waiting: int
@@ -69,7 +64,7 @@ class DeliveryReport:
 
 @dataclass(frozen=True)
 class Preview:
-    """What past days would have sent, by route, as if each had been told in its own night."""
+    """What past days would have sent, by route, each in its own night."""
 
     first: date
     last: date
@@ -78,87 +73,84 @@ class Preview:
 
 NOTHING_DELIVERED = DeliveryReport((), 0, ())
 
-
 STILL_NEWS = timedelta(days=3)
-"""How old a day may be of which people are still told; older ones are filled in silence, as by a backfill."""
+"""How old a day may be to be reported; older ones are filled in without messages, as by a backfill."""
 
 
 def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
-    """Tells every route what is new of scored days, as a step of a flow; returns problems and raises none."""
-    if not (days and _anybody_listens(context.settings.alerts)):
+    """Notifies every route of what is new on scored days, as a step of a flow; returns problems and raises none."""
+    if not (days and _has_wanted_route(context.settings.alerts)):
         return ()
     return _problems(_notify_days(context, days, return_state=True))
 
 
 def notify_unreported(context: Context, kind: str, first: date, last: date) -> tuple[str, ...]:
-    """Tells of the days of a period that runs of this kind have scored and nobody was told of, whichever run it was."""
+    """Notifies of the days of a period that a run of this kind has scored and no run has reported yet."""
     ledger = RunLedger(context.state)
     days = {run.score_date for run in ledger.unreported(kind, first) if run.score_date <= last}
     return notify_days(context, sorted(days))
 
 
 def notify_kept(context: Context, days: Sequence[DayKeptError]) -> tuple[str, ...]:
-    """Tells routes of the pipeline, in one Warning, which days were kept as they were, as a step of a flow.
+    """Notifies of the days that were kept as they were, in one Warning, as a step of a flow.
 
-    A day is told once for each state of its source.
+    A day is reported once for each state of its source.
     """
-    if not (days and _anybody_listens(context.settings.alerts)):
+    if not (days and _has_wanted_route(context.settings.alerts)):
         return ()
     kept = [KeptDay(one.day, one.losses, one.content) for one in days]
     return _problems(_notify_kept(context, kept, return_state=True))
 
 
 def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ...]:
-    """Tells every route which queries of a scored test run people should look at, as a step of a flow."""
-    if not _anybody_listens(context.settings.alerts):
+    """Notifies of the queries of a scored test run that people should look at, as a step of a flow."""
+    if not _has_wanted_route(context.settings.alerts):
         return ()
     return _problems(_notify_testrun(context, folder, run_id, return_state=True))
 
 
 def deliver_waiting(context: Context) -> tuple[str, ...]:
     """Sends what waits, such as Warnings after quiet hours, as a step of a flow where there is any."""
-    if not _anybody_listens(context.settings.alerts):
+    if not _has_wanted_route(context.settings.alerts):
         return ()
     waits = bool(Outbox(context.state).waiting())
     return _problems(_deliver_waiting(context, return_state=True)) if waits else ()
 
 
-def _anybody_listens(alerts: AlertsSettings) -> bool:
+def _has_wanted_route(alerts: AlertsSettings) -> bool:
     return any(one.is_wanted for one in subscriptions(alerts))
 
 
 def _problems(state: State[DeliveryReport]) -> tuple[str, ...]:
-    told = state.result(raise_on_failure=False)
-    if isinstance(told, DeliveryReport):
-        return told.problems
-    return (f"alerts: {told}" if isinstance(told, AqbError) else f"alerts: {type(told).__name__}",)
+    report = state.result(raise_on_failure=False)
+    if isinstance(report, DeliveryReport):
+        return report.problems
+    return (f"alerts: {report}" if isinstance(report, AqbError) else f"alerts: {type(report).__name__}",)
 
 
 @step("tell", run_name="tell {days}", timeout_s=1800)
 def _notify_days(context: Context, days: Sequence[date]) -> DeliveryReport:
     ledger = RunLedger(context.state)
     runs = [run.run_id for day in days for run in ledger.of_day(day) if run.kind != TEST_RUN]
-    told = announce_days(context, days)
+    report = announce_days(context, days)
     ledger.mark_reported(runs, now())
-    return told
+    return report
 
 
 @step("tell", run_name="tell of {folder.name}", timeout_s=1800)
 def _notify_testrun(context: Context, folder: Path, run_id: str) -> DeliveryReport:
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     run = reviewed_testrun(folder, summary, run_id, reports_of(context.settings).address(folder / "report.md"))
-    told = announce(context, [PendingNotification("", lambda route, _: review_message(route, run))] if run else [])
+    report = announce(context, [("", lambda route, _: review_message(route, run))] if run else [])
     RunLedger(context.state).mark_reported([run_id], now())
-    return told
+    return report
 
 
 @step("tell", run_name="tell of kept days", timeout_s=1800)
 def _notify_kept(context: Context, days: Sequence[KeptDay]) -> DeliveryReport:
-    def to(route: RouteFilter, told: set[str]) -> list[Message]:
-        news = [one for one in days if one.key not in told]
-        return kept_message(news) if news and route.matches_pipeline("warning") else []
-
-    return announce(context, [PendingNotification("", to)])
+    return announce(
+        context, [("", to_pipeline(lambda known: kept_message([one for one in days if one.key not in known])))]
+    )
 
 
 @step("tell", run_name="tell what waits", timeout_s=1800)
@@ -167,32 +159,34 @@ def _deliver_waiting(context: Context) -> DeliveryReport:
 
 
 def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
-    """Tells every route what is new of scored days, and sends it.
+    """Writes what is new on scored days to every route, and sends it.
 
     Raises:
         InputError: a day has not been scored.
     """
-    sayings = []
+    notifications: list[tuple[str, MessagesFor]] = []
     for day in days:
-        news = digest_of(context, day)
-        sayings.append(PendingNotification(str(day), news.messages))
-        if context.settings.alerts.all_quiet_weekly and day.weekday() == _SUNDAY and news.context.kind == "nightly":
-            sayings.append(_quiet_week(context, day))
-    return announce(context, sayings)
+        digest = digest_of(context, day)
+        notifications.append((str(day), partial(day_messages, digest)))
+        if context.settings.alerts.all_quiet_weekly and day.weekday() == _SUNDAY and digest.kind == "nightly":
+            notifications.append(("", _quiet_week(context, day)))
+    return announce(context, notifications)
 
 
-def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[str, Message]]:
-    """What `announce_days` would write now, by route; nothing is written or sent.
+def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[OutboxMessage, dict[str, Any]]]:
+    """The messages that `announce_days` would write now, each with its channel's payload; nothing is written or sent.
 
     Raises:
         InputError: a day has not been scored.
     """
     found, outbox = [], Outbox(context.state)
     for day in days:
-        news = digest_of(context, day)
+        digest = digest_of(context, day)
         for one in subscriptions(context.settings.alerts):
-            messages = news.messages(one.filter, outbox.told(one.name))
-            found += [(one.name, with_mention(message, one.destination.mention)) for message in messages]
+            for message in day_messages(digest, one.filter, outbox.known_keys(one.name)):
+                called = with_mention(message, one.destination.mention)
+                unsaved = OutboxMessage.unsaved(one.name, called, now(), str(day))
+                found.append((unsaved, one.channel.payload(unsaved)))
     return found
 
 
@@ -213,75 +207,90 @@ def preview(context: Context, days: int) -> Preview:
     return Preview(first, last, replay(facts, days_between(first, last), routes, context.rubric))
 
 
-def letters(context: Context) -> tuple[list[OutboxMessage], list[OutboxMessage]]:
+def undelivered(context: Context) -> tuple[list[OutboxMessage], list[OutboxMessage]]:
     """The messages that wait, and those that were given up."""
     outbox = Outbox(context.state)
-    return outbox.waiting(), outbox.dead()
+    return outbox.waiting(), outbox.given_up()
 
 
 def requeue(context: Context) -> int:
-    """Makes waiting messages of those that were given up; returns how many."""
+    """Lets the messages that were given up wait again; returns how many."""
     return Outbox(context.state).requeue(now())
 
 
 def digest_of(context: Context, day: date) -> DayDigest:
-    """What there is to tell of a scored day."""
+    """The incidents of a scored day, and what their messages need."""
     runs = RunLedger(context.state).of_day(day)
     return day_digest(context.warehouse, context.rubric, day, runs, reports_of(context.settings))
 
 
 def reports_of(settings: Settings) -> ReportPaths:
-    """Where reports are, for the machine and for people."""
+    """The folder of the reports, and the address where people open them."""
     return ReportPaths(Path(settings.reports), settings.alerts.reports_url)
 
 
-def announce(context: Context, sayings: Sequence[PendingNotification]) -> DeliveryReport:
-    """Writes what is new to each route into the outbox, then sends what waits there.
+def to_pipeline(messages: Callable[[Collection[str]], list[Message]]) -> MessagesFor:
+    """Messages about the pipeline itself, made from the known keys: for the routes that accept their level."""
+    return lambda route, known: [one for one in messages(known) if route.matches_pipeline(one.level)]
+
+
+def announce(context: Context, notifications: Sequence[tuple[str, MessagesFor]]) -> DeliveryReport:
+    """Writes new messages of (thread, messages for a route) into the outbox, then sends what waits there.
 
     Raises:
-        StorageError: the state database cannot be used; never because of Slack.
+        StorageError: the state database cannot be used; never because of a channel.
     """
-    wanted = [one for one in subscriptions(context.settings.alerts) if one.is_wanted]
+    wanted = {one.name: one for one in subscriptions(context.settings.alerts) if one.is_wanted}
     if not wanted:
         return NOTHING_DELIVERED
     outbox, dry_run = Outbox(context.state), context.settings.alerts.dry_run
-    for subscription in wanted:
-        for saying in sayings:
-            _put(outbox, subscription, saying, dry_run=dry_run)
+    _write(outbox, wanted.values(), notifications, dry_run=dry_run)
     return NOTHING_DELIVERED if dry_run else _deliver(outbox, wanted, context.settings.time_zone)
 
 
-def _put(outbox: Outbox, subscription: Subscription, saying: PendingNotification, *, dry_run: bool) -> None:
-    name, mention = subscription.name, subscription.destination.mention
-    if saying.only_after and outbox.has_said(name, now() - saying.only_after):
-        return
-    messages = saying.to(subscription.filter, outbox.told(name))
-    if dry_run:
-        for message in messages:
-            _log.info("dry run: a %s for route %s would be sent: %s", message.kind, name, message.text)
-    else:
-        outbox.put(name, saying.thread, [with_mention(message, mention) for message in messages], now())
+def _write(
+    outbox: Outbox,
+    wanted: Collection[Subscription],
+    notifications: Sequence[tuple[str, MessagesFor]],
+    *,
+    dry_run: bool = False,
+) -> None:
+    """Writes what is new to each route into the outbox; "all is quiet" only to a route without other messages."""
+    for route in wanted:
+        for thread, messages_for in notifications:
+            messages = [
+                with_mention(one, route.destination.mention)
+                for one in messages_for(route.filter, outbox.known_keys(route.name))
+                if one.kind != "quiet" or not outbox.has_news(route.name, now() - _WEEK)
+            ]
+            if not dry_run:
+                outbox.put(route.name, thread, messages, now())
+                continue
+            for one in messages:
+                _log.info("dry run: a %s for route %s would be sent: %s", one.kind, route.name, one.text)
 
 
-def _deliver(outbox: Outbox, wanted: Sequence[Subscription], time_zone: str) -> DeliveryReport:
-    """Sends what waits, and says what Slack will never take or did not take for days."""
-    posts = {one.name: one.post for one in wanted if one.post}
-    by_name = {one.name: one for one in wanted}
+def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str) -> DeliveryReport:
+    """Sends what waits, and notifies of messages that were given up."""
 
-    def held(letter: OutboxMessage) -> bool:
-        destination = by_name[letter.route].destination
-        return destination.holds(letter.level, now(), time_zone)
+    def is_held(message: OutboxMessage) -> bool:
+        return wanted[message.route].destination.holds(message.level, now(), time_zone)
 
-    first = deliver(outbox, posts, held, Clock(now))
-    _tell_of_dead_letters(outbox, wanted, time_zone)
-    second = deliver(
-        outbox, {name: post for name, post in posts.items() if name not in first.stopped}, held, Clock(now)
-    )
-    stopped = first.stopped | second.stopped | {one.name: one.problem for one in wanted if not one.post}
-    waiting = Counter(letter.route for letter in outbox.waiting())
+    channels = {name: one.channel for name, one in wanted.items() if not one.problem}
+    first = deliver(outbox, channels, is_held, Clock(now))
+    lost = _given_up(outbox, time_zone)
+    unknown = to_pipeline(lambda known: expired_message([one for one in lost if one.key not in known]))
+    _write(outbox, wanted.values(), [("", unknown)])
+    reachable = {name: channel for name, channel in channels.items() if name not in first.stopped}
+    second = deliver(outbox, reachable, is_held, Clock(now))
+    stopped = first.stopped | second.stopped | {name: one.problem for name, one in wanted.items() if one.problem}
+    waiting = Counter(one.route for one in outbox.waiting())
     problems = [
-        *(f"alerts: route {letter.route}: Slack refused a message for good" for letter in first.refused),
-        *(f"alerts: route {letter.route}: a message was given up: {letter.last_error}" for letter in first.given_up),
+        *(
+            f"alerts: route {one.route}: {wanted[one.route].receiver} refused a message for good"
+            for one in first.refused
+        ),
+        *(f"alerts: route {one.route}: a message was given up: {one.last_error}" for one in first.expired),
         *(
             f"alerts: route {name}: {problem}; {waiting[name]} messages wait for the next run"
             for name, problem in stopped.items()
@@ -291,36 +300,27 @@ def _deliver(outbox: Outbox, wanted: Sequence[Subscription], time_zone: str) -> 
     return DeliveryReport(tuple(one.text for one in first.sent + second.sent), waiting.total(), tuple(problems))
 
 
-def _tell_of_dead_letters(outbox: Outbox, wanted: Sequence[Subscription], time_zone: str) -> None:
-    """Writes about letters that were given up to whom the pipeline concerns, once. Nobody is told of lost notices."""
+def _given_up(outbox: Outbox, time_zone: str) -> list[ExpiredMessage]:
+    """The messages that were given up in the last week, without those about such messages."""
     zone = ZoneInfo(time_zone)
-    lost = {
-        f"dead|{one.id}": ExpiredMessage(
+    return [
+        ExpiredMessage(
             one.id,
             one.route,
             one.text,
             one.created_at.astimezone(zone).date(),
             "" if one.last_error == NEVER_TRIED else one.last_error or "",
         )
-        for one in outbox.dead()
+        for one in outbox.given_up()
         if one.kind != "dead_letters" and one.dead_at and one.dead_at > now() - _WEEK
-    }
-    for subscription in wanted:
-        told = outbox.told(subscription.name)
-        news = [letter for key, letter in lost.items() if key not in told]
-        if subscription.filter.matches_pipeline("warning"):
-            outbox.put(subscription.name, "", expired_message(news), now())
+    ]
 
 
-def _quiet_week(context: Context, sunday: date) -> PendingNotification:
-    """The line that a route gets which heard nothing for a week."""
+def _quiet_week(context: Context, sunday: date) -> MessagesFor:
+    """The line for a route that had no other message for a week."""
     monday = sunday - _WEEK + timedelta(days=1)
     kpis = context.warehouse.read(KPIS, days_between(monday, sunday))
     assert kpis is not None
     rows = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).select("score_date", "rows", "excluded").collect()
     days, count = rows["score_date"].n_unique(), sum(map(sum, rows.select("rows", "excluded").iter_rows()))
-
-    def to(route: RouteFilter, _: set[str]) -> list[Message]:
-        return quiet_message(monday, sunday, days, count) if route.matches_pipeline("info") else []
-
-    return PendingNotification("", to, only_after=_WEEK)
+    return to_pipeline(lambda _: quiet_message(monday, sunday, days, count))

@@ -1,7 +1,8 @@
-"""What Prefect calls when a flow run fails, crashes or is cancelled: people are told, whatever the settings are like.
+"""Notifies people when a flow run fails, crashes or is cancelled, whatever the settings are like.
 
 Hooks may run in another process than the flow, and after the very things that they need have broken. Where the settings
-cannot be read, the default webhook is told; where the state database cannot be used, Slack is told without it.
+cannot be read, the default webhook gets the message; where the state database cannot be used, the message is sent
+without it.
 """
 
 from __future__ import annotations
@@ -25,14 +26,12 @@ from prefect.client.schemas.sorting import TaskRunSort
 from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 
 from flows.runtime.clock import now
-from flows.steps.alerts import PendingNotification, announce
+from flows.steps.alerts import announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.failure_messages import FlowFailure, FlowState, failure_message
-from scoring.alerting.messages import Message
-from scoring.alerting.routing import RouteFilter
+from scoring.alerting.messages import with_mention
 from scoring.errors import AqbError, StorageError, UsageError
-from tasks.alerts.outbox import OutboxMessage
-from tasks.alerts.slack.mentions import with_mention
+from tasks.alerts.channel import OutboxMessage
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
@@ -46,12 +45,12 @@ _STATES: dict[StateType, FlowState] = {
 
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Tells who hears of the pipeline that a flow run did not complete; once for each run and state."""
+    """Notifies that a flow run did not complete; once for each run and state."""
     error, reason = _error(state)
     if error == "KeyboardInterrupt":
-        return  # whoever pressed Ctrl-C knows
+        return  # the person who pressed Ctrl-C knows
     given = flow_run.parameters
-    _tell(
+    _notify(
         FlowFailure(
             flow=flow.name,
             run_name=flow_run.name,
@@ -69,43 +68,25 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
 
 
 def notify_without_flow(command: str, error: AqbError, settings: Settings | None = None) -> None:
-    """Tells of an error that no flow is left to tell of; once a day, command and error.
+    """Notifies of an error outside of any flow; once a day, command and error.
 
-    Without settings, which may be what is wrong, the default webhook hears it.
+    Without settings, which may be what is wrong, the default webhook gets the message.
     """
     name, kind = f"aqb {command}", type(error).__name__
     run_id = f"{command}-{kind}-{now():%Y-%m-%d}"
-    _tell(FlowFailure(command, name, run_id, "failed", kind, str(error), None, 1, 1, name), settings or _defaults())
+    _notify(FlowFailure(command, name, run_id, "failed", kind, str(error), None, 1, 1, name), settings or _defaults())
 
 
-def _tell(ended: FlowFailure, settings: Settings) -> None:
-    messages = failure_message(ended)
-
-    def to(route: RouteFilter, _: set[str]) -> list[Message]:
-        return [one for one in messages if route.matches_pipeline(one.level)]
-
+def _notify(ended: FlowFailure, settings: Settings) -> None:
+    messages_for = to_pipeline(lambda _: failure_message(ended))
     try:
         with Context(settings) as context:
-            announce(context, [PendingNotification("", to)])
+            announce(context, [("", messages_for)])
     except (StorageError, UsageError):  # the state database, or its address, may be what the run died of
         for one in subscriptions(settings.alerts):
-            for message in to(one.filter, set()) if one.post else []:
-                assert one.post
-                one.post.post(_letter(one.name, with_mention(message, one.destination.mention)), None)
-
-
-def _letter(route: str, message: Message) -> OutboxMessage:
-    """A message that no outbox holds."""
-    return OutboxMessage(
-        id=0,
-        route=route,
-        kind=message.kind,
-        level=message.level,
-        thread="",
-        text=message.text,
-        blocks=message.blocks,
-        created_at=now(),
-    )
+            for message in [] if one.problem else messages_for(one.filter, ()):
+                called = with_mention(message, one.destination.mention)
+                one.channel.send(OutboxMessage.unsaved(one.name, called, now()))
 
 
 def _error(state: State[Any]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What routes are told of the pipeline itself: a flow that failed, a quiet week, messages that never arrived."""
+"""Messages about the pipeline itself: a flow that failed, a quiet week, days that were kept, undelivered messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.block_kit import (
+from scoring.alerting.blocks import (
     bold,
     bullets,
     code,
@@ -32,7 +32,7 @@ _ACTIONS: dict[FlowState, str] = {
     "cancelled": "일부러 취소한 것이 아니라면 아래 명령으로 다시 실행하세요.",
 }
 _NEVER_TRIED = "앞의 알림이 막혀 보내 보지 못함"
-_ERROR_CHARACTERS, _LETTER_CHARACTERS = 300, 200
+_ERROR_CHARACTERS, _MESSAGE_CHARACTERS = 300, 200
 _SHOWN_LOSSES = 3
 
 
@@ -70,14 +70,14 @@ def failure_message(ended: FlowFailure) -> list[Message]:
             [bold("할 일  "), plain(_ACTIONS[ended.state])],
             [code(inert(ended.rerun))],
         ),
-        context(f"{inert(ended.flow, 100)} · 실행 {ended.run_id}"),
+        context(inert(ended.flow, 100), ended.run_id),
     ]
     text = fallback(level_mark(level), what, ended.error)
     return messages("failure", level, [f"flow|{ended.run_id}|{ended.state}"], text, blocks)
 
 
 def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message]:
-    """The weekly line of a route that heard nothing: `days` scored days between two dates with `rows` rows."""
+    """The weekly line of a route without other messages: `days` scored days between two dates with `rows` rows."""
     what = f"{day_name(first)}~{day_name(last)} 새로 알릴 일 없음"
     blocks = [
         header(f"{level_mark('info')} · {what}"),
@@ -96,12 +96,14 @@ class KeptDay:
 
     @property
     def key(self) -> str:
-        """What it is told under: once for each state of the source."""
+        """The key of its message: one for each state of the source."""
         return f"kept|{self.day}|{self.content}"
 
 
 def kept_message(days: Sequence[KeptDay]) -> list[Message]:
-    """The one message about days that were kept as they were, earliest first."""
+    """The one message about days that were kept as they were, earliest first; none without any."""
+    if not days:
+        return []
     ordered = sorted(days, key=lambda one: one.day)
     first, last = ordered[0].day, ordered[-1].day
     what = f"원천에서 행이 사라져 그대로 둔 날 {len(days):,}일"
@@ -134,7 +136,7 @@ def _losses(lost: Sequence[Loss]) -> str:
 
 @dataclass(frozen=True)
 class ExpiredMessage:
-    """A message that Slack did not take for days, or never will; `text` is its fallback, no `error` if never tried."""
+    """A message that was given up; `text` is its fallback, and `error` is empty where it was never tried."""
 
     id: int
     route: str
@@ -142,20 +144,23 @@ class ExpiredMessage:
     written: date
     error: str
 
+    @property
+    def key(self) -> str:
+        """The key of the message about it."""
+        return f"dead|{self.id}"
 
-def expired_message(letters: Sequence[ExpiredMessage]) -> list[Message]:
+
+def expired_message(expired: Sequence[ExpiredMessage]) -> list[Message]:
     """The message about messages that were given up, oldest first; none without any."""
-    if not letters:
+    if not expired:
         return []
-    what = f"전달하지 못해 포기한 알림 {len(letters):,}건"
+    what = f"전달하지 못해 포기한 알림 {len(expired):,}건"
     shown = [
         [
-            plain(
-                f"{day_name(letter.written)} · {inert(letter.route, 60)} · {inert(letter.text, _LETTER_CHARACTERS)}\n"
-            ),
-            plain(f"까닭: {masked_text(letter.error, _LETTER_CHARACTERS) if letter.error else _NEVER_TRIED}"),
+            plain(f"{day_name(one.written)} · {inert(one.route, 60)} · {inert(one.text, _MESSAGE_CHARACTERS)}\n"),
+            plain(f"까닭: {masked_text(one.error, _MESSAGE_CHARACTERS) if one.error else _NEVER_TRIED}"),
         ]
-        for letter in letters
+        for one in expired
     ]
     blocks = [
         header(f"{level_mark('warning')} · {what}"),
@@ -168,5 +173,5 @@ def expired_message(letters: Sequence[ExpiredMessage]) -> list[Message]:
         ),
         *bullets(shown),
     ]
-    keys = [f"dead|{letter.id}" for letter in letters]
-    return messages("dead_letters", "warning", keys, fallback(level_mark("warning"), what), blocks)
+    text = fallback(level_mark("warning"), what)
+    return messages("dead_letters", "warning", [one.key for one in expired], text, blocks)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
-from scoring.alerting.block_kit import Inline, bold, plain
+from scoring.alerting.blocks import Span, bold, plain
 from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.alerting.incidents import Incident
 from scoring.chat.kpis import ALL_TENANTS, kpi_figure
@@ -43,7 +43,7 @@ def with_verdicts(incidents: Iterable[Incident], rubric: RowRubric, kpis: Mappin
     return found
 
 
-def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
+def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Span]:
     """`535건 중 64건 (12.0%, 95% 구간 9.5~15.0%) · 평소 18건 (최근 7일 14건~22건)`."""
     if fact.rule == NO_ROWS:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
@@ -73,12 +73,12 @@ def times_usual(fact: AlertFact) -> str:
     return f"평소의 {score_text(value / median(usual), 1)}배" if value and usual and median(usual) else ""
 
 
-def kpi_line(kpi: Figure) -> list[Inline]:
+def kpi_line(kpi: Figure) -> list[Span]:
     """`🔴 실패율 5.4% (95% 구간 3.8~7.7%) · 목표 3% 이하 · 미달 · n=535`."""
     return [plain(f"{_SIGNS[kpi.verdict]} {kpi.title} "), bold(kpi.value_text), plain(kpi.details)]
 
 
-def _kpi_fact(fact: AlertFact, rubric: RowRubric) -> list[Inline]:
+def _kpi_fact(fact: AlertFact, rubric: RowRubric) -> list[Span]:
     assert fact.value is not None, "a value that is not known misses no target"
     kpi = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, {})
     if kpi is None:

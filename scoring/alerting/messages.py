@@ -1,18 +1,18 @@
-"""What is said to a route, and what a day, a test run or a failed flow has to be known by to say it.
+"""Messages to a route, and what a message about a day is made of.
 
-Keys name facts, never wordings, and no route: whoever sends puts the route in front. A message in several parts has
-its keys with the part behind (`#1/2`).
+Keys name facts, never wordings, and no route. A message in several parts has keys that end with its part (`#1/2`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.block_kit import Block, split
+from scoring.alerting.blocks import Block, Span, paragraph, plain, split
+from scoring.alerting.incidents import Incident
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 
@@ -21,11 +21,12 @@ MessageLevel = Literal["critical", "warning", "info"]
 RunKind = Literal["nightly", "intraday"]
 
 _PART = re.compile(r"#[0-9]+/[0-9]+$")
+_LATER_PART = re.compile(r"#(?!1/)[0-9]+/")
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message as Slack will get it. `text` is the fallback of notifications; it calls nobody and links nowhere."""
+    """One message as every channel gets it. `text` is the one line that a notification shows."""
 
     kind: MessageKind
     level: MessageLevel
@@ -49,33 +50,25 @@ class Example:
 
 
 @dataclass(frozen=True)
-class DayContext:
-    """What a message about a day needs beside its incidents. `kpis` are those of all tenants.
+class DayDigest:
+    """A scored day with its incidents, and what messages about them need. `kpis` are those of all tenants.
 
-    `counts` are rows in, scored, excluded, rejected. `report` is the path of the report, `report_url` its address
-    where the reports are served. `examples` by row id. `told` are keys that this route has been told: these facts are
-    no news any more. What an intraday run says is provisional.
+    The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
+    address where the reports are served. `examples` by row id. What an intraday run says is provisional.
     """
 
+    day: date
+    incidents: Sequence[Incident]
     rubric: RowRubric
     run_id: str
-    counts: DayCounts
+    scored: int
+    excluded: int
+    rejected: int
     kpis: Mapping[str, Figure]
     report: str
     report_url: str = ""
     examples: Mapping[str, Example] = field(default_factory=dict)
     kind: RunKind = "nightly"
-    told: Collection[str] = ()
-
-
-@dataclass(frozen=True)
-class DayCounts:
-    """Rows of a day: read = scored + excluded + rejected."""
-
-    rows_in: int
-    scored: int
-    excluded: int
-    rejected: int
 
 
 def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None, *, resolved: bool = False) -> str:
@@ -99,6 +92,20 @@ def messages(
         Message(kind, level, tuple(f"{key}#{i}/{len(parts)}" for key in keys), f"{text} ({i}/{len(parts)})", part)
         for i, part in enumerate(parts, 1)
     ]
+
+
+def with_mention(message: Message, mention: str) -> Message:
+    """A Critical message with those in `mention` called right below its header; any other message as it is.
+
+    `mention` is the setting, `<@U1> <!subteam^S2> <!here>`. Of a message in several parts only the first one calls.
+    """
+    if not mention or message.level != "critical" or _LATER_PART.search(message.keys[0]):
+        return message
+    line: list[Span] = []
+    for name in mention.split():
+        line += [plain(" "), {"type": "mention", "text": f"@{name.strip('<@!>').removeprefix('subteam^')}"}]
+    title, *rest = message.blocks
+    return replace(message, blocks=[title, *paragraph(line[1:]), *rest])
 
 
 def _tenant(tenant: str | None) -> str:

@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from scoring.alerting.block_kit import Block, Inline
+from scoring.alerting.blocks import Block, Line, Span
 
 
 def readable(blocks: Sequence[Block]) -> str:
     """The blocks from top to bottom, an empty line between them. People who are called stand as `@U123`."""
-    return "\n\n".join(_block(block) for block in blocks)
+    return "\n\n".join(map(_block, blocks))
 
 
 def _block(block: Block) -> str:
     match block["type"]:
         case "header":
-            return str(block["text"]["text"])
+            return block["text"]
         case "context":
-            return "\n".join(f"({element['text']})" for element in block["elements"])
-        case _:
-            return "\n".join(line for element in block["elements"] for line in _lines(element))
+            return f"({block['text']})"
+        case "paragraph":
+            return "\n".join(map(_line, block["lines"]))
+        case "bullets":
+            return "\n".join("- " + _line(item).replace("\n", "\n  ") for item in block["items"])
 
 
-def _lines(element: Block) -> Iterator[str]:
-    if element["type"] == "rich_text_section":
-        yield _joined(element["elements"])
-        return
-    for item in element["elements"]:
-        yield "- " + _joined(item["elements"]).replace("\n", "\n  ")
+def _line(line: Line) -> str:
+    return "".join(map(_span, line))
 
 
-def _joined(inlines: Sequence[Inline]) -> str:
-    return "".join(_shown(inline) for inline in inlines)
-
-
-def _shown(inline: Inline) -> str:
-    match inline["type"]:
-        case "text":
-            return f"`{inline['text']}`" if inline.get("style", {}).get("code") else str(inline["text"])
+def _span(span: Span) -> str:
+    match span["type"]:
+        case "code":
+            return f"`{span['text']}`"
         case "link":
-            return f"{inline['text']} <{inline['url']}>"
-        case "broadcast":
-            return f"@{inline['range']}"
+            return f"{span['text']} <{span['url']}>"
         case _:
-            return f"@{inline.get('user_id') or inline['usergroup_id']}"
+            return span["text"]

@@ -1,6 +1,6 @@
 """What past days would have sent: how many messages each route, of which kind, and why.
 
-For teams that set thresholds before they switch on. Every day is told as its nightly run would have told it.
+For teams that set thresholds before they switch alerts on. Every day has the messages of its nightly run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.facts import AlertFact
 from scoring.alerting.figures import with_verdicts
 from scoring.alerting.incidents import Incident, incidents
-from scoring.alerting.messages import DayContext, DayCounts, MessageKind, without_part
+from scoring.alerting.messages import DayDigest, MessageKind, without_part
 from scoring.alerting.routing import RouteFilter
 from scoring.alerting.wording import headline, tenant_name
 from scoring.chat.kpis import ALL_TENANTS
@@ -22,7 +22,7 @@ from scoring.chat.rubric import RowRubric
 
 @dataclass(frozen=True)
 class ReplayedMessage:
-    """A message that a day would have sent, and the incidents that it would have told (Korean)."""
+    """A message that a day would have sent, and the incidents in it (Korean)."""
 
     day: date
     kind: MessageKind
@@ -45,12 +45,10 @@ def replay(
 
 
 def _of_day(route: RouteFilter, day: date, of_day: Sequence[Incident], rubric: RowRubric) -> list[ReplayedMessage]:
-    about = DayContext(rubric, "", DayCounts(0, 0, 0, 0), {}, "")
     by_key = {incident_key(one): _reason(one) for one in visible_to(route, of_day)}
-    told = day_messages(route, day, of_day, about)
     return [
         ReplayedMessage(day, message.kind, tuple(by_key[fact] for fact in map(without_part, message.keys)))
-        for message in told
+        for message in day_messages(DayDigest(day, of_day, rubric, "", 0, 0, 0, {}, ""), route)
     ]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.alerting.block_kit import (
+from scoring.alerting.blocks import (
     Block,
-    Inline,
     Line,
+    Span,
     bold,
     bullets,
     code,
@@ -89,7 +89,7 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
             [bold("보고서  "), link(run.report_url, "열기") if run.report_url else code(run.report)],
         ),
         *_worst(run.worst[:_WORST]),
-        context(f"{run.rubric} {run.rubric_version} · 실행 {run.run_id}"),
+        context(f"{run.rubric} {run.rubric_version}", run.run_id),
     ]
     text = fallback(level_mark(level), what, run.name)
     return messages("review", level, [f"{run.rubric}|{run.input_sha256}"], text, blocks)
@@ -136,7 +136,7 @@ def _worst(worst: Sequence[ReviewedQuery]) -> list[Block]:
     return [*paragraph(lead), *bullets(list(map(_query_lines, worst)))]
 
 
-def _query_lines(query: ReviewedQuery) -> list[Inline]:
+def _query_lines(query: ReviewedQuery) -> list[Span]:
     total = "종합 점수 없음" if query.total is None else f"{score_text(query.total)}점"
     text = "질의 없음" if query.text is None else masked_text(query.text, _QUERY_CHARACTERS)
     return [

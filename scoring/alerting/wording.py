@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from scoring.alerting.block_kit import Inline, bold, code, inert, masked_text, plain
+from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
 from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.alerting.figures import brief_figure, times_usual
 from scoring.alerting.incidents import Incident
@@ -60,7 +60,7 @@ def since(one: Incident) -> str:
     return "이날부터" if one.since == one.day else f"{day_name(one.since)}부터"
 
 
-def action(one: Incident, rubric: RowRubric) -> list[Inline]:
+def action(one: Incident, rubric: RowRubric) -> list[Span]:
     """What to do, with the command where the day has to be scored again."""
     rule = one.fact.rule
     if rule.startswith(KPI_RULE):
@@ -70,7 +70,7 @@ def action(one: Incident, rubric: RowRubric) -> list[Inline]:
     return [told, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [told]
 
 
-def resolved_line(one: Incident) -> list[Inline]:
+def resolved_line(one: Incident) -> list[Span]:
     """How an incident ended."""
     if one.fact.rule == NO_ROWS:
         how = "행이 다시 들어옴"
@@ -88,7 +88,7 @@ def brief(found: Iterable[Incident], rubric: RowRubric) -> str:
     return ", ".join(f"{_title(one.fact)} {brief_figure(one.fact, rubric)}".strip() for one in found)
 
 
-def example_lines(example: Example) -> list[Inline]:
+def example_lines(example: Example) -> list[Span]:
     """A row: score, failure and id, then the beginnings of its texts, masked."""
     facts = [f"{score_text(example.score, 1)}점", *([example.failure] if example.failure else [])]
     texts = (("질문", example.question, _QUESTION_CHARACTERS), ("답변", example.answer, _ANSWER_CHARACTERS))

@@ -1,1 +1,1 @@
-"""Slack: who subscribed to what, messages that wait to be sent, and sending them."""
+"""Alerts: messages that wait in the outbox, the channels that send them, and what there is to say of a day."""

@@ -1,4 +1,4 @@
-"""Sends what waits in the outbox, at Slack's pace; what Slack does not take stays there for the next run."""
+"""Sends what waits in the outbox, at a steady pace; what a channel does not take stays there for the next run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tasks.alerts.outbox import Outbox, OutboxMessage
-from tasks.alerts.slack.posting import Answer, Post, PostStatus
+from tasks.alerts.channel import Channel, DeliveryStatus, OutboxMessage
+from tasks.alerts.outbox import Outbox
 
 _PACE_S = 1.0
-"""Between two messages to one place. Slack takes one a second for each webhook."""
+"""Between two messages to one address. Slack takes one a second for each webhook."""
 
 
 @dataclass(frozen=True)
@@ -24,61 +24,49 @@ class Clock:
 
 
 @dataclass
-class Delivered:
-    """What one delivery did: letters given up, sent, refused by Slack for good; and why routes have stopped early."""
+class Deliveries:
+    """The messages that one delivery gave up, sent, and saw refused for good; and by route why it stopped early."""
 
-    given_up: list[OutboxMessage]
+    expired: list[OutboxMessage]
     sent: list[OutboxMessage] = field(default_factory=list)
     refused: list[OutboxMessage] = field(default_factory=list)
     stopped: dict[str, str] = field(default_factory=dict)
 
 
 def deliver(
-    outbox: Outbox, posts: Mapping[str, Post], held: Callable[[OutboxMessage], bool], clock: Clock
-) -> Delivered:
-    """Sends the waiting letters of the routes in `posts` that are not held, oldest first.
+    outbox: Outbox, channels: Mapping[str, Channel], is_held: Callable[[OutboxMessage], bool], clock: Clock
+) -> Deliveries:
+    """Sends the waiting messages of the routes in `channels` that are not held, oldest first.
 
-    A route whose letter was not taken, or whose answer nobody heard, stops: its other letters would fare no better.
+    A route stops at a message that is deferred or unconfirmed: the next ones would have the same outcome.
 
     Raises:
-        StorageError: the state database cannot be used; never because of Slack.
+        StorageError: the state database cannot be used; never because of a channel.
     """
-    delivered = Delivered(outbox.expire_old(clock.now()))
-    last_post: dict[str, float] = {}
-    while letter := outbox.next(
-        clock.now(), lambda one: one.route in posts and one.route not in delivered.stopped and not held(one)
+    done = Deliveries(outbox.expire(clock.now()))
+    last_sent: dict[str, float] = {}
+    while found := outbox.next(
+        clock.now(), lambda one: one.route in channels and one.route not in done.stopped and not is_held(one)
     ):
-        post = posts[letter.route]
-        thread_ts = outbox.thread_ts(letter)
-        _keep_pace(clock, last_post, post.address)
-        # Nothing stands between the note and the request, nor between the answer and its note.
-        if not outbox.claim(letter, clock.now()):
+        channel = channels[found.route]
+        message = outbox.with_keys_and_thread(found)
+        _keep_pace(clock, last_sent, channel.address)
+        # Nothing stands between the claim and the request, nor between the answer and its record.
+        if not outbox.claim(message, clock.now()):
             continue
-        answer = post.post(letter, thread_ts)
-        _settle(outbox, letter, answer, clock.now())
-        if answer.status is PostStatus.SENT:
-            delivered.sent.append(letter)
-        elif answer.status is PostStatus.REFUSED:
-            delivered.refused.append(letter)
+        delivery = channel.send(message)
+        outbox.record(message, delivery, clock.now())
+        if delivery.status is DeliveryStatus.SENT:
+            done.sent.append(message)
+        elif delivery.status is DeliveryStatus.REFUSED:
+            done.refused.append(message)
         else:
-            delivered.stopped[letter.route] = answer.error
-    return delivered
+            done.stopped[message.route] = delivery.error
+    return done
 
 
-def _settle(outbox: Outbox, letter: OutboxMessage, answer: Answer, now: datetime) -> None:
-    match answer.status:
-        case PostStatus.SENT:
-            outbox.sent(letter, now, answer.ts)
-        case PostStatus.NOT_NOW:
-            outbox.mark_deferred(letter, answer.error)
-        case PostStatus.REFUSED:
-            outbox.refused(letter, now, answer.error)
-        case PostStatus.UNCONFIRMED:
-            outbox.mark_unconfirmed(letter, answer.error)
-
-
-def _keep_pace(clock: Clock, last_post: dict[str, float], address: str) -> None:
-    """Waits until a second has passed since the last message to the same place."""
-    if address in last_post and (wait_s := last_post[address] + _PACE_S - clock.monotonic()) > 0:
+def _keep_pace(clock: Clock, last_sent: dict[str, float], address: str) -> None:
+    """Waits until a second has passed since the last message to the same address."""
+    if address in last_sent and (wait_s := last_sent[address] + _PACE_S - clock.monotonic()) > 0:
         clock.sleep(wait_s)
-    last_post[address] = clock.monotonic()
+    last_sent[address] = clock.monotonic()

@@ -1,30 +1,32 @@
-"""Messages that wait to be sent, and what was said before, in the state database: written before anything is sent.
+"""Messages that wait to be sent, and those that were sent, in the state database: written before anything is sent.
 
-Two tables: `alert_messages`, one row a message and route; `alert_keys`, the facts that a route has been told.
+Two tables: `alert_messages`, one row a message and route; `alert_keys`, the facts that messages to a route have named.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from scoring.alerting.block_kit import Block
+from scoring.alerting.blocks import Block
 from scoring.alerting.messages import Message
+from tasks.alerts.block_kit import neutral_blocks
+from tasks.alerts.channel import Delivery, DeliveryStatus, OutboxMessage
 from tasks.state.database import StateDatabase, UtcDateTime
 
 LEASE = timedelta(minutes=5)
-"""How long one attempt may take, retries included; after that its sender is dead and another run may try."""
+"""How long one attempt may take, retries included; after that its process is dead and another run may try."""
 
 LIFETIME = timedelta(days=3)
-"""How long a message is tried before it is a dead letter."""
+"""How long a message is tried before it expires."""
 
 NEVER_TRIED = "it was never tried"
-"""The error of a letter that waited behind one which Slack did not take."""
+"""The error of a message that waited behind another one until it expired."""
 
 _metadata = sa.MetaData()
 _messages = sa.Table(
@@ -56,31 +58,6 @@ _keys = sa.Table(
 _waiting = sa.and_(_messages.c.sent_at.is_(None), _messages.c.dead_at.is_(None))
 
 
-@dataclass(frozen=True)
-class OutboxMessage:
-    """A message on its way to one route, as Slack will get it.
-
-    `unsure_since` is when an attempt began whose outcome nobody has heard: it may have arrived. `ts` is Slack's id of
-    a message that a bot has sent.
-    """
-
-    id: int
-    route: str
-    kind: str
-    level: str
-    thread: str
-    text: str
-    blocks: Sequence[Block]
-    created_at: datetime
-    attempts: int = 0
-    lease_until: datetime | None = None
-    unsure_since: datetime | None = None
-    last_error: str | None = None
-    sent_at: datetime | None = None
-    ts: str | None = None
-    dead_at: datetime | None = None
-
-
 class Outbox:
     """The alert part of the state database. Every method is one transaction and may raise StorageError."""
 
@@ -88,24 +65,21 @@ class Outbox:
         database.create_tables(_metadata)
         self._database = database
 
-    def told(self, route: str) -> set[str]:
-        """The keys of all messages to this route, whatever became of them."""
+    def known_keys(self, route: str) -> set[str]:
+        """The keys of all messages to this route, sent or not."""
         query = sa.select(_keys.c.key).where(_keys.c.route == route)
         with self._database.transaction() as connection:
             return set(connection.execute(query).scalars())
 
-    def has_said(self, route: str, since: datetime) -> bool:
-        """Whether anything but "all is quiet" was written to a route since then."""
+    def has_news(self, route: str, since: datetime) -> bool:
+        """Whether any message but "all is quiet" was written to a route since then."""
         news = (_messages.c.route == route, _messages.c.created_at > since, _messages.c.kind != "quiet")
         query = sa.select(_messages.c.id).where(*news).limit(1)
         with self._database.transaction() as connection:
             return connection.execute(query).first() is not None
 
     def put(self, route: str, thread: str, messages: Sequence[Message], now: datetime) -> int:
-        """Writes the messages that say something new to a route; returns how many that were.
-
-        A message whose keys the route has all been told is dropped; the keys of the others are told from now on.
-        """
+        """Writes the messages with a key that no earlier message to the route has; returns how many that were."""
         written = 0
         with self._database.transaction() as connection:
             if not self._database.is_sqlite:  # SQLite has locked everything already
@@ -125,83 +99,88 @@ class Outbox:
                 written += 1
         return written
 
-    def next(self, now: datetime, wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
-        """The oldest waiting letter that is wanted and that no other run is sending; None when there is none."""
+    def next(self, now: datetime, is_wanted: Callable[[OutboxMessage], bool]) -> OutboxMessage | None:
+        """The oldest waiting message that is wanted and that no other run is sending; None when there is none."""
         free = (one for one in self.waiting() if not (one.lease_until and one.lease_until > now))
-        return next(filter(wanted, free), None)
+        return next(filter(is_wanted, free), None)
 
-    def claim(self, letter: OutboxMessage, now: datetime) -> bool:
-        """Takes a letter as it was found, to send it at once; False if another run was faster.
+    def with_keys_and_thread(self, message: OutboxMessage) -> OutboxMessage:
+        """A message with its keys, and Slack's id of the first message sent in its thread; None if it opens it."""
+        keys = sa.select(_keys.c.key).where(_keys.c.message_id == message.id).order_by(_keys.c.key)
+        same = (_messages.c.route == message.route, _messages.c.thread == message.thread, _messages.c.ts.is_not(None))
+        first = sa.select(_messages.c.ts).where(*same).order_by(_messages.c.sent_at, _messages.c.id).limit(1)
+        with self._database.transaction() as connection:
+            return replace(
+                message,
+                keys=tuple(connection.execute(keys).scalars()),
+                thread_ts=connection.execute(first).scalar() if message.thread else None,
+            )
 
-        From here on the letter counts as one that may have arrived, until it is noted what became of it.
+    def claim(self, message: OutboxMessage, now: datetime) -> bool:
+        """Takes a message as it was found, to send it at once; False if another run was faster.
+
+        From here on the message counts as one that may have arrived, until the outcome is recorded.
         """
-        unchanged = (_messages.c.id == letter.id, _messages.c.attempts == letter.attempts, _waiting)
+        unchanged = (_messages.c.id == message.id, _messages.c.attempts == message.attempts, _waiting)
         claimed = {
-            "attempts": letter.attempts + 1,
+            "attempts": message.attempts + 1,
             "lease_until": now + LEASE,
-            "unsure_since": letter.unsure_since or now,
+            "unsure_since": message.unsure_since or now,
         }
         with self._database.transaction() as connection:
             return connection.execute(sa.update(_messages).where(*unchanged).values(**claimed)).rowcount == 1
 
-    def sent(self, letter: OutboxMessage, now: datetime, ts: str) -> None:
-        """Notes that Slack has taken a letter."""
-        self._settle(letter, sent_at=now, ts=ts, unsure_since=None, last_error=None)
+    def record(self, message: OutboxMessage, delivery: Delivery, now: datetime) -> None:
+        """Records the outcome of an attempt: sent, refused for good, or waiting for the next run.
 
-    def mark_deferred(self, letter: OutboxMessage, error: str) -> None:
-        """Notes that Slack has not taken a letter this time; it waits for the next run."""
-        self._settle(letter, unsure_since=letter.unsure_since, last_error=error)
-
-    def mark_unconfirmed(self, letter: OutboxMessage, error: str) -> None:
-        """Notes that nobody heard what became of a letter; it waits for the next run as one that may have arrived."""
-        self._settle(letter, last_error=error)
-
-    def refused(self, letter: OutboxMessage, now: datetime, error: str) -> None:
-        """Notes that Slack will never take a letter as it is."""
+        One that is deferred may have arrived only if an earlier attempt was unconfirmed.
+        """
+        changes: dict[DeliveryStatus, dict[str, Any]] = {
+            DeliveryStatus.SENT: {"sent_at": now, "ts": delivery.ts, "unsure_since": None},
+            DeliveryStatus.DEFERRED: {"unsure_since": message.unsure_since},
+            DeliveryStatus.REFUSED: {"dead_at": now},
+            DeliveryStatus.UNCONFIRMED: {},
+        }
+        settled = {"lease_until": None, "last_error": delivery.error or None, **changes[delivery.status]}
         with self._database.transaction() as connection:
-            self._bury(connection, letter, now, error)
+            connection.execute(sa.update(_messages).where(_messages.c.id == message.id).values(**settled))
 
-    def expire_old(self, now: datetime) -> list[OutboxMessage]:
-        """Makes dead letters of those that have waited too long, unless somebody is sending them; returns them."""
+    def expire(self, now: datetime) -> list[OutboxMessage]:
+        """Gives up the messages that have waited too long, unless a run is sending them; returns them."""
         query = sa.select(_messages).where(_waiting, _messages.c.created_at <= now - LIFETIME)
         with self._database.transaction() as connection:
-            old = self._letters(connection, query.with_for_update(skip_locked=True))
-            dead = [one for one in old if not one.lease_until or one.lease_until <= now]
-            buried = [replace(one, last_error=one.last_error or NEVER_TRIED) for one in dead]
-            for letter in buried:
-                self._bury(connection, letter, now, letter.last_error or NEVER_TRIED)
-        return buried
+            old = self._read(connection, query.with_for_update(skip_locked=True))
+            expired = [
+                replace(one, last_error=one.last_error or NEVER_TRIED)
+                for one in old
+                if not one.lease_until or one.lease_until <= now
+            ]
+            for one in expired:
+                change = {"dead_at": now, "last_error": one.last_error, "lease_until": None}
+                connection.execute(sa.update(_messages).where(_messages.c.id == one.id).values(**change))
+        return expired
 
     def waiting(self) -> list[OutboxMessage]:
-        """What has not been sent yet, oldest first."""
+        """The messages that have not been sent yet, oldest first."""
         with self._database.transaction() as connection:
-            return self._letters(connection, sa.select(_messages).where(_waiting).order_by(_messages.c.id))
+            return self._read(connection, sa.select(_messages).where(_waiting).order_by(_messages.c.id))
 
-    def dead(self) -> list[OutboxMessage]:
-        """The dead letters, oldest first."""
+    def given_up(self) -> list[OutboxMessage]:
+        """The messages that have expired or were refused for good, oldest first."""
         query = sa.select(_messages).where(_messages.c.dead_at.is_not(None)).order_by(_messages.c.id)
         with self._database.transaction() as connection:
-            return self._letters(connection, query)
+            return self._read(connection, query)
 
     def requeue(self, now: datetime) -> int:
-        """Makes waiting letters of all dead ones, as if they were new; returns how many."""
+        """Lets all messages that were given up wait again, as if they were new; returns how many."""
         alive = {"dead_at": None, "created_at": now}
         with self._database.transaction() as connection:
             return connection.execute(
                 sa.update(_messages).where(_messages.c.dead_at.is_not(None)).values(**alive)
             ).rowcount
 
-    def thread_ts(self, letter: OutboxMessage) -> str | None:
-        """Slack's id of the first message that was sent in the letter's thread; None if it opens the thread."""
-        same = (_messages.c.route == letter.route, _messages.c.thread == letter.thread, _messages.c.ts.is_not(None))
-        query = sa.select(_messages.c.ts).where(*same).order_by(_messages.c.sent_at, _messages.c.id).limit(1)
-        if not letter.thread:
-            return None
-        with self._database.transaction() as connection:
-            return connection.execute(query).scalar()
-
     def forget_before(self, before: datetime, *, dry_run: bool) -> int:
-        """Empties the messages that were written earlier and no longer wait; returns how many. Their keys stay told."""
+        """Empties the messages that were written earlier and no longer wait; returns how many. Their keys stay."""
         old = (_messages.c.created_at < before, sa.not_(_waiting), _messages.c.text != "")
         with self._database.transaction() as connection:
             if not dry_run:
@@ -212,27 +191,18 @@ class Outbox:
         """Takes the blocks that show one of these rows out of every message; returns how many messages had one."""
         found = 0
         with self._database.transaction() as connection:
-            for letter in self._letters(connection, sa.select(_messages)):
-                kept = [block for block in letter.blocks if not _shows(block, row_ids)]
-                if len(kept) == len(letter.blocks):
+            for message in self._read(connection, sa.select(_messages)):
+                kept = [block for block in message.blocks if not _shows(block, row_ids)]
+                if len(kept) == len(message.blocks):
                     continue
                 found += 1
                 if not dry_run:
-                    connection.execute(sa.update(_messages).where(_messages.c.id == letter.id).values(blocks=kept))
+                    connection.execute(sa.update(_messages).where(_messages.c.id == message.id).values(blocks=kept))
         return found
 
-    def _settle(self, letter: OutboxMessage, **change: Any) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                sa.update(_messages).where(_messages.c.id == letter.id).values(lease_until=None, **change)
-            )
-
-    def _bury(self, connection: sa.Connection, letter: OutboxMessage, now: datetime, error: str) -> None:
-        change = {"dead_at": now, "last_error": error, "lease_until": None}
-        connection.execute(sa.update(_messages).where(_messages.c.id == letter.id).values(**change))
-
-    def _letters(self, connection: sa.Connection, query: sa.Select[Any]) -> list[OutboxMessage]:
-        return [OutboxMessage(**row) for row in connection.execute(query).mappings()]
+    def _read(self, connection: sa.Connection, query: sa.Select[Any]) -> list[OutboxMessage]:
+        rows = connection.execute(query).mappings()
+        return [OutboxMessage(**{**row, "blocks": neutral_blocks(row["blocks"])}) for row in rows]
 
 
 def _shows(block: Block, row_ids: Sequence[str]) -> bool:

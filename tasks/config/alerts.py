@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, time
+from importlib.util import find_spec
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -36,6 +37,9 @@ class Destination(Section):
 
     bot_token_secret_block: str = ""
     """Or the Prefect Secret block that holds the token."""
+
+    format: str = "slack"
+    """What the webhook takes: slack, or json (docs/alerts-webhook.md) for any other receiver."""
 
     channel: str = ""
     """The id of the bot's channel, such as C0123456789; the messages of one day stand in one thread there."""
@@ -74,6 +78,13 @@ class Destination(Section):
             raise ValueError("give the name of a Prefect Secret block, such as slack-webhook-qa, not its value")
         return name
 
+    @field_validator("format")
+    @classmethod
+    def _names_a_channel(cls, name: str) -> str:
+        if not (name.isidentifier() and find_spec(f"tasks.alerts.channels.{name}")):
+            raise ValueError("there is no such format; use slack or json")
+        return name
+
     @field_validator("mention")
     @classmethod
     def _calls_somebody(cls, mention: str) -> str:
@@ -97,6 +108,8 @@ class Destination(Section):
             )
         if self.uses_bot != bool(self.channel):
             raise ValueError("a bot needs a channel, and a webhook has its own")
+        if self.uses_bot and self.format != "slack":
+            raise ValueError("a bot posts to Slack alone: give a webhook for another format")
         return self
 
 

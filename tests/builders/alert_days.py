@@ -8,7 +8,8 @@ from datetime import date, timedelta
 from typing import Any
 
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
-from scoring.alerting.messages import DayContext, DayCounts, Example
+from scoring.alerting.incidents import incidents
+from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import kpi_figures
 from scoring.rubrics.ola_monitoring import RUBRIC
 
@@ -96,10 +97,23 @@ def load_facts(load: Sequence[KpiRow]) -> dict[date, list[AlertFact]]:
     )
 
 
-def context(row: KpiRow, examples: Mapping[str, Example] | None = None, **changes: Any) -> DayContext:
-    """What a message about that day needs beside its incidents."""
-    counts = DayCounts(row["rows"] + row["excluded"], row["rows"], row["excluded"], 0)
+def day_digest(
+    day: date,
+    facts: Mapping[date, Sequence[AlertFact]],
+    row: KpiRow,
+    examples: Mapping[str, Example] | None = None,
+    **changes: Any,
+) -> DayDigest:
+    """A day with the incidents of its facts, and the counts and KPIs of a row."""
     values: dict[str, Any] = {"run_id": "7c1f0a5e9b3d4c62", "report": "data/reports/monitoring-2026-03-14.md"}
-    return DayContext(
-        RUBRIC, counts=counts, kpis=kpi_figures(RUBRIC.quotients, row, {}), examples=examples or {}, **values | changes
+    return DayDigest(
+        day,
+        incidents(day, facts[day], facts, RUBRIC),
+        RUBRIC,
+        scored=row["rows"],
+        excluded=row["excluded"],
+        rejected=0,
+        kpis=kpi_figures(RUBRIC.quotients, row, {}),
+        examples=examples or {},
+        **values | changes,
     )

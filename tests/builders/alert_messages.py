@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import Example, Message
 from scoring.alerting.routing import RouteFilter
-from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import FIRST_DAY, KpiRow, context, days_of_facts, kpi_row
+from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row
 
 _DAYS = 12
 _WEEK = ([29, 31, 27, 30, 22, 19, 28], [6, 5, 7, 6, 4, 3, 6], [8, 7, 9, 8, 6, 5, 8], [3, 2, 3, 4, 2, 3, 3])
@@ -49,8 +47,9 @@ def _message(kind: str, last: dict[str, int], report_url: str = "") -> Message:
     facts = days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
     ids = {row_id: hashlib.sha256(row_id.encode()).hexdigest()[:32] for fact in facts[day] for row_id in fact.row_ids}
     examples = {row_id: Example(shown, *_TEXTS[int(row_id[-1])]) for row_id, shown in ids.items()}
-    about = context(rows[-1][0], examples, report=f"data/reports/monitoring-{day}.md", report_url=report_url)
-    found = day_messages(RouteFilter(), day, incidents(day, facts[day], facts, RUBRIC), about)
+    report = f"data/reports/monitoring-{day}.md"
+    about = day_digest(day, facts, rows[-1][0], examples, report=report, report_url=report_url)
+    found = day_messages(about, RouteFilter())
     (message,) = (one for one in found if one.kind == kind)
     return message
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from html import escape
 
-from scoring.alerting.block_kit import Block, Inline
+from scoring.alerting.blocks import Block, Line, Span
 from tests.builders.alert_messages import MADE
 
 STYLE = """
@@ -45,29 +45,36 @@ def page(blocks: Sequence[Block]) -> str:
 
 
 def _block(block: Block) -> str:
-    if block["type"] == "header":
-        return f"<h3>{_text(block['text'])}</h3>"
-    if block["type"] == "context":
-        return "".join(f"<small>{_text(element)}</small>" for element in block["elements"])
-    return "".join(map(_element, block["elements"]))
+    match block["type"]:
+        case "header":
+            return f"<h3>{_text(block['text'])}</h3>"
+        case "context":
+            return f"<small>{_text(block['text'])}</small>"
+        case "paragraph":
+            return f"<p>{'<br>'.join(map(_line, block['lines']))}</p>"
+        case "bullets":
+            return f"<ul>{''.join(f'<li>{_line(item)}</li>' for item in block['items'])}</ul>"
 
 
-def _element(element: Block) -> str:
-    if element["type"] == "rich_text_section":
-        return f"<p>{''.join(map(_inline, element['elements']))}</p>"
-    items = (f"<li>{''.join(map(_inline, item['elements']))}</li>" for item in element["elements"])
-    return f"<ul>{''.join(items)}</ul>"
+def _line(line: Line) -> str:
+    return "".join(map(_span, line))
 
 
-def _inline(inline: Inline) -> str:
-    text, style = _text(inline), inline.get("style", {})
-    if inline["type"] == "link":
-        return f'<a href="{escape(inline["url"])}">{text}</a>'
-    return f"<code>{text}</code>" if style.get("code") else f"<b>{text}</b>" if style.get("bold") else text
+def _span(span: Span) -> str:
+    text = _text(span["text"])
+    match span["type"]:
+        case "link":
+            return f'<a href="{escape(span["url"])}">{text}</a>'
+        case "code":
+            return f"<code>{text}</code>"
+        case "bold":
+            return f"<b>{text}</b>"
+        case _:
+            return text
 
 
-def _text(element: Block) -> str:
-    text = escape(element["text"])
+def _text(text: str) -> str:
+    text = escape(text)
     for sign, colour in CIRCLES.items():
         text = text.replace(sign, f'<i style="background: {colour}"></i>')
     return text

@@ -19,18 +19,19 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from scoring.alerting.block_kit import header
+from scoring.alerting.blocks import header
 from scoring.alerting.messages import Message
+from tasks.alerts.channel import Channel
+from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
-from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
 from tasks.state.database import StateDatabase
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 
 KEYS = ("a", "b")
 REPEATED = "다시 보냄"
 _ROOT = Path(__file__).parents[2]
-_OURS = tuple(f"tasks/alerts/{name}.py" for name in ("outbox", "delivery", "slack/posting"))
+_OURS = tuple(f"tasks/alerts/{name}.py" for name in ("outbox", "delivery", "channels/slack"))
 
 
 class Sender:
@@ -111,13 +112,13 @@ def _send_once(state_url: str, webhook: str, api_url: str, day: int, line: int) 
         return count
 
     now = datetime(2026, 2, 13, tzinfo=UTC) + timedelta(days=day)
-    posts: dict[str, Post] = {"qa": WebhookPost(webhook), "bot": BotPost(TOKEN, CHANNEL, api_url)}
+    channels: dict[str, Channel] = {"qa": SlackWebhook(webhook), "bot": SlackBot(TOKEN, CHANNEL, api_url)}
     outbox = Outbox(StateDatabase(state_url))
     sys.settrace(count)
-    for route in posts:
+    for route in channels:
         messages = [Message("digest", "warning", (key,), f"소식 {key}", [header(f"소식 {key}")]) for key in KEYS]
         outbox.put(route, "2026-02-13", messages, now)
-    deliver(outbox, posts, lambda letter: False, Clock(lambda: now, sleep=lambda seconds: None))
+    deliver(outbox, channels, lambda message: False, Clock(lambda: now, sleep=lambda seconds: None))
     sys.settrace(None)
     return lines
 

@@ -15,10 +15,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from scoring.alerting.blocks import bold, paragraph
 from scoring.alerting.messages import Message
 from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.judging.requests import VerdictStatus
+from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
@@ -113,10 +115,8 @@ def everything_readable(settings: Settings) -> str:
 
 
 def message(key: str, row_id: str) -> Message:
-    def block(text: str) -> dict[str, object]:
-        return {"type": "section", "text": {"type": "plain_text", "text": text}}
-
-    return Message("digest", "warning", (key,), "요약", [block("숫자"), block(f"{row_id} 질문: {SECRET}")])
+    blocks = [*paragraph([bold("숫자")]), *paragraph([bold(f"{row_id} 질문: {SECRET}")])]
+    return Message("digest", "warning", (key,), "요약", blocks)
 
 
 # --- A session ----------------------------------------------------------------------------------------------------
@@ -264,10 +264,10 @@ def test_old_judgements_verdicts_and_messages_go(settings: Settings) -> None:
     with opened(VerdictStore, settings.state_url) as store, opened(Outbox, settings.state_url) as outbox:
         store.save([verdict])
         outbox.put("default", "", [message("sent", "r1"), message("waiting", "r2")], long_ago)
-        outbox.sent(outbox.waiting()[0], long_ago, "1")
+        outbox.record(outbox.waiting()[0], Delivery(DeliveryStatus.SENT), long_ago)
         found = in_context(prune, settings, DAYS[2], NOW, dry_run=False)
         assert (found["judgements: rows"], found["verdicts"], found["alert messages"]) == (2, 0, 1)
-        assert outbox.told("default") == {"sent", "waiting"}
+        assert outbox.known_keys("default") == {"sent", "waiting"}
         assert [SECRET in json.dumps(one.blocks, ensure_ascii=False) for one in outbox.waiting()] == [True]
         assert in_context(prune, settings, tomorrow.date(), NOW, dry_run=False)["verdicts"] == 1
         assert store.found(["k"]) == {}

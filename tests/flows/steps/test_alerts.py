@@ -16,12 +16,14 @@ from pydantic import SecretStr
 
 from flows.backfill import backfill
 from flows.nightly import NightlyOutcome, nightly
-from flows.steps.alerts import PendingNotification, announce, announce_days, digest_of
+from flows.steps.alerts import announce, announce_days, digest_of
 from flows.steps.day import score_day
 from flows.test_runs import score_inbox
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.failure_messages import quiet_message
 from scoring.alerting.routing import RouteFilter
 from scoring.days import day_window
+from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
@@ -265,7 +267,7 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(QA, "not-an-address-but-secret")
-    told = in_context(announce, settings, [PendingNotification("", lambda route, keys: quiet_message(DAY, DAY, 1, 1))])
+    told = in_context(announce, settings, [("", lambda route, known: quiet_message(DAY, DAY, 1, 1))])
     assert told.waiting == 1
     assert told.problems == (
         f"alerts: route qa: environment variable {QA} holds no address of a webhook; 1 messages wait for the next run",
@@ -278,14 +280,10 @@ def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: Fake
     sunday = date(2026, 2, 15)
     scored(settings, DAY)
     with opened(Outbox, settings.state_url) as outbox:  # the day's facts were told long ago
-        outbox.put(
-            "qa",
-            "",
-            in_context(digest_of, settings, DAY).messages(RouteFilter(), set()),
-            datetime(2026, 1, 1, tzinfo=UTC),
-        )
-        for letter in outbox.waiting():
-            outbox.sent(letter, datetime(2026, 1, 1, tzinfo=UTC), "")
+        long_ago = datetime(2026, 1, 1, tzinfo=UTC)
+        outbox.put("qa", "", day_messages(in_context(digest_of, settings, DAY), RouteFilter()), long_ago)
+        for message in outbox.waiting():
+            outbox.record(message, Delivery(DeliveryStatus.SENT), long_ago)
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [refused(2 * 24 * 60), best(2 * 24 * 60)])
     scored(settings, sunday)
     weekly = with_routes(settings, *settings.alerts.route, all_quiet_weekly=True)

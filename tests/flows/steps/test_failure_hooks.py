@@ -75,7 +75,7 @@ def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_st
     nightly(settings.model_copy(update=nowhere), DAY, return_state=True)
     assert len(slack.posted) == 1
     with opened(Outbox, state_url) as outbox:
-        assert len(outbox.told("qa")) == 1
+        assert len(outbox.known_keys("qa")) == 1
 
 
 def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(

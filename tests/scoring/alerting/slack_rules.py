@@ -8,19 +8,27 @@ from typing import Any
 
 from slack_sdk.models.blocks import Block, RichTextBlock
 
+from scoring.alerting.blocks import Span
 from scoring.alerting.messages import Message
+from tasks.alerts.block_kit import block_kit, fallback_text
 
 # Measured by others: blocks of 15,561 characters of JSON were taken, 17,694 were `msg_blocks_too_long`.
 MAX_JSON = 15_000
 
 
+def slack_blocks(message: Message) -> list[dict[str, Any]]:
+    """The blocks as Slack gets them."""
+    return list(map(block_kit, message.blocks))
+
+
 def assert_taken_by_slack(message: Message) -> None:
     """Every rule of Block Kit that a message can break."""
-    assert 1 <= len(message.blocks) <= 50
-    assert 1 <= len(message.text) <= 4_000
-    assert len(json.dumps(message.blocks, ensure_ascii=False)) <= MAX_JSON
-    parsed = Block.parse_all(message.blocks)
-    assert [block.to_dict() for block in parsed] == message.blocks, "the models know every field"
+    blocks = slack_blocks(message)
+    assert 1 <= len(blocks) <= 50
+    assert 1 <= len(fallback_text(message.text)) <= 4_000
+    assert len(json.dumps(blocks, ensure_ascii=False)) <= MAX_JSON
+    parsed = Block.parse_all(blocks)
+    assert [block.to_dict() for block in parsed] == blocks, "the models know every field"
     for block in parsed:
         block.validate_json()
         if isinstance(block, RichTextBlock):
@@ -28,26 +36,15 @@ def assert_taken_by_slack(message: Message) -> None:
                 element.validate_json()
     for inline in inlines(message):
         assert 1 <= len(inline["text"]) <= 3_000, "no text element may be empty"
-    json.dumps(message.blocks).encode("utf-8")
+    json.dumps(blocks).encode("utf-8")
 
 
-def inlines(message: Message) -> Iterator[dict[str, Any]]:
-    """Every element that holds text in rich text, in order."""
+def inlines(message: Message) -> Iterator[Span]:
+    """Every span of paragraphs and lists, in order."""
     for block in message.blocks:
-        if block["type"] == "rich_text":
-            for element in block["elements"]:
-                sections = [element] if element["type"] == "rich_text_section" else element["elements"]
-                for section in sections:
-                    yield from section["elements"]
-
-
-def plain_texts(message: Message) -> Iterator[str]:
-    """The texts of headers and small print."""
-    for block in message.blocks:
-        if block["type"] == "header":
-            yield block["text"]["text"]
-        elif block["type"] == "context":
-            yield from (element["text"] for element in block["elements"])
+        if block["type"] == "paragraph" or block["type"] == "bullets":
+            for line in block["lines"] if block["type"] == "paragraph" else block["items"]:
+                yield from line
 
 
 def types(value: Any) -> Iterator[str]:

@@ -18,7 +18,7 @@ from scoring.alerting.readable import readable
 from scoring.alerting.routing import RouteFilter
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import FIRST_DAY, KpiRow, context, days_of_facts, kpi_row, met
+from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row, met
 from tests.builders.alert_messages import MADE
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines
 
@@ -36,10 +36,14 @@ def facts_of(*last: KpiRow, before: Sequence[KpiRow] = ()) -> dict[date, list[Al
     return days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
 
 
-def told(
-    facts: dict[date, list[AlertFact]], route: RouteFilter = EVERYTHING, day: date = LAST, **about: Any
+def messages_of(
+    facts: dict[date, list[AlertFact]],
+    route: RouteFilter = EVERYTHING,
+    day: date = LAST,
+    known: Sequence[str] = (),
+    **digest: Any,
 ) -> list[Message]:
-    found = day_messages(route, day, incidents(day, facts[day], facts, RUBRIC), context(kpi_row(USUAL), **about))
+    found = day_messages(day_digest(day, facts, kpi_row(USUAL), **digest), route, known)
     for message in found:
         assert_taken_by_slack(message)
     return found
@@ -63,23 +67,23 @@ def test_a_message_reads_as_it_did(name: str) -> None:
 
 
 def test_a_day_like_the_others_says_nothing() -> None:
-    assert told(facts_of(today())) == []
+    assert messages_of(facts_of(today())) == []
 
 
 def test_a_rule_that_triples_has_a_page_of_its_own_and_no_digest() -> None:
-    (page,) = told(facts_of(today(answer_failed=60)))
+    (page,) = messages_of(facts_of(today(answer_failed=60)))
     assert (page.kind, page.level) == ("page", "critical")
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|*",)
-    assert page.blocks[0]["text"]["text"] == "🔴 Critical · 답변 실패 · 급증, 평소의 3.0배"
+    assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 3.0배"
 
 
 def test_a_warning_that_triples_stands_in_the_digest() -> None:
-    (digest,) = told(facts_of(today(weak_answer=18)))
+    (digest,) = messages_of(facts_of(today(weak_answer=18)))
     assert (digest.kind, digest.level) == ("digest", "warning")
 
 
 def test_the_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> None:
-    page, digest = told(facts_of(today(answer_failed=60, weak_answer=18)))
+    page, digest = messages_of(facts_of(today(answer_failed=60, weak_answer=18)))
     assert kinds([page, digest]) == ["page", "digest"]
     text = readable(digest.blocks)
     assert "따로 알림  답변 실패 60건(평소 20건)\n계속  종합 등급 F 4건(평소 4건)\n" in text + "\n"
@@ -87,15 +91,15 @@ def test_the_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> 
 
 
 def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
-    two = told(facts_of(today(answer_failed=60, final_failed=30)))
+    two = messages_of(facts_of(today(answer_failed=60, final_failed=30)))
     assert kinds(two) == ["page", "page"]
-    (event,) = told(facts_of(today(answer_failed=60, final_failed=30, llm_blocked=20)))
-    assert event.blocks[0]["text"]["text"] == "🔴 Critical · 답변 실패 외 2가지가 한꺼번에 평소를 벗어남"
+    (event,) = messages_of(facts_of(today(answer_failed=60, final_failed=30, llm_blocked=20)))
+    assert readable(event.blocks[:1]) == "🔴 Critical · 답변 실패 외 2가지가 한꺼번에 평소를 벗어남"
     assert len(event.keys) == 3
 
 
 def test_a_day_without_rows_pages() -> None:
-    (page,) = told(facts_of(kpi_row({}, rows=0)))
+    (page,) = messages_of(facts_of(kpi_row({}, rows=0)))
     assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (최근 7일 535건)" in readable(page.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(page.blocks)
 
@@ -103,44 +107,44 @@ def test_a_day_without_rows_pages() -> None:
 def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> None:
     facts = facts_of(today())
     rejected = AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, 4, 539)
-    (digest,) = told(facts | {LAST: [*facts[LAST], rejected]})
+    (digest,) = messages_of(facts | {LAST: [*facts[LAST], rejected]})
     assert "539건 중 4건 (0.7%, 95% 구간 0.3~1.9%)\n" in readable(digest.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(digest.blocks)
 
 
 def test_what_a_route_has_been_told_is_no_news() -> None:
     facts = facts_of(today(answer_failed=60, weak_answer=18))
-    page, digest = told(facts)
-    assert kinds(told(facts, told=page.keys)) == ["digest"]
-    assert kinds(told(facts, told=digest.keys)) == ["page"]
-    assert told(facts, told=[f"{key}#{part}/2" for key in (*page.keys, *digest.keys) for part in (1, 2)]) == []
+    page, digest = messages_of(facts)
+    assert kinds(messages_of(facts, known=page.keys)) == ["digest"]
+    assert kinds(messages_of(facts, known=digest.keys)) == ["page"]
+    assert messages_of(facts, known=[f"{key}#{part}/2" for key in (*page.keys, *digest.keys) for part in (1, 2)]) == []
 
 
 def test_only_what_is_new_since_the_last_run_is_told() -> None:
     facts = facts_of(today(weak_answer=18, very_short_answer=3))
-    (digest,) = told(facts, told=[fact_key("ola-monitoring", "1", "weak_answer", LAST, "*")])
+    (digest,) = messages_of(facts, known=[fact_key("ola-monitoring", "1", "weak_answer", LAST, "*")])
     assert digest.keys == ("ola-monitoring@1|very_short_answer|2026-03-09|*",)
 
 
 def test_an_intraday_run_pages_and_calls_itself_provisional() -> None:
-    (page,) = told(facts_of(today(answer_failed=60, weak_answer=18)), kind="intraday")
+    (page,) = messages_of(facts_of(today(answer_failed=60, weak_answer=18)), kind="intraday")
     assert page.kind == "page"
     assert "지금까지, 잠정 집계" in readable(page.blocks)
 
 
 def test_an_intraday_run_does_not_mind_that_nobody_has_come_yet() -> None:
-    assert told(facts_of(kpi_row({}, rows=0)), kind="intraday") == []
+    assert messages_of(facts_of(kpi_row({}, rows=0)), kind="intraday") == []
 
 
 def test_the_end_of_a_page_is_told_and_the_end_of_a_warning_only_along_with_other_news() -> None:
     rows = [USUAL, USUAL, USUAL | {"answer_failed": 60, "weak_answer": 18}, USUAL, USUAL | {"llm_blocked": 1}]
     facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
-    (over,) = told(facts, day=FIRST_DAY + timedelta(3))
+    (over,) = messages_of(facts, day=FIRST_DAY + timedelta(3))
     assert "🟢 해소: 답변 실패 — 이날 20건, 늘기 전 범위로 돌아옴" in readable(over.blocks)
     assert over.level == "info"
     assert "합리적 질문에 부족한 답변 — 이날 6건" in readable(over.blocks)
     warnings = RouteFilter(levels=frozenset({"warning"}))
-    assert told(facts, warnings, day=FIRST_DAY + timedelta(3)) == []
+    assert messages_of(facts, warnings, day=FIRST_DAY + timedelta(3)) == []
 
 
 def tenants(**last: int) -> dict[date, list[AlertFact]]:
@@ -153,27 +157,27 @@ def tenants(**last: int) -> dict[date, list[AlertFact]]:
 
 
 def test_a_small_tenant_in_trouble_pages_though_all_together_are_as_usual() -> None:
-    (page,) = told(tenants(answer_failed=12))
-    assert page.blocks[0]["text"]["text"] == "🔴 Critical · 답변 실패 · 급증, 평소의 12.0배 (테넌트 small)"
+    (page,) = messages_of(tenants(answer_failed=12))
+    assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 12.0배 (테넌트 small)"
     assert "테넌트 small  60건 중 12건" in readable(page.blocks)
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|'small'",)
 
 
 def test_a_page_about_all_tenants_says_who_they_are() -> None:
-    (page,) = told(tenants(answer_failed=40))
+    (page,) = messages_of(tenants(answer_failed=40))
     assert "테넌트 small 40건, 테넌트 big 20건" in readable(page.blocks)
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|*",)
 
 
 def test_a_route_hears_of_its_own_tenants_alone() -> None:
     facts = tenants(answer_failed=40)
-    (page,) = told(facts, RouteFilter(tenants=frozenset({"small"})))
+    (page,) = messages_of(facts, RouteFilter(tenants=frozenset({"small"})))
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|'small'",)
-    assert told(facts, RouteFilter(tenants=frozenset({"big"}))) == []
+    assert messages_of(facts, RouteFilter(tenants=frozenset({"big"}))) == []
 
 
 def test_a_route_of_a_tenant_hears_of_a_day_without_rows() -> None:
-    assert kinds(told(facts_of(kpi_row({}, rows=0)), RouteFilter(tenants=frozenset({"small"})))) == ["page"]
+    assert kinds(messages_of(facts_of(kpi_row({}, rows=0)), RouteFilter(tenants=frozenset({"small"})))) == ["page"]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +192,7 @@ def test_a_route_of_a_tenant_hears_of_a_day_without_rows() -> None:
     ],
 )
 def test_a_route_hears_what_it_asked_for(route: RouteFilter, expected: list[str]) -> None:
-    assert kinds(told(facts_of(today(answer_failed=60, weak_answer=18)), route)) == expected
+    assert kinds(messages_of(facts_of(today(answer_failed=60, weak_answer=18)), route)) == expected
 
 
 def test_a_tenant_may_have_any_name() -> None:
@@ -209,8 +213,8 @@ def test_hostile_texts_are_only_text(question: str, answer: str | None, tenant: 
     facts = facts_of(total, row, before=[met(kpi_row(USUAL)), met(kpi_row({"answer_failed": 1}, tenant=tenant))])
     ids = {row_id for fact in facts[LAST] for row_id in fact.row_ids}
     examples = {row_id: Example(row_id, question, answer, None, 1.0) for row_id in ids}
-    (page,) = told(facts, examples=examples)
-    assert {inline["type"] for inline in inlines(page)} == {"text"}
+    (page,) = messages_of(facts, examples=examples)
+    assert {inline["type"] for inline in inlines(page)} == {"text", "bold", "code"}
 
 
 def test_a_text_of_forty_thousand_signs_is_cut_with_a_note() -> None:
@@ -219,7 +223,7 @@ def test_a_text_of_forty_thousand_signs_is_cut_with_a_note() -> None:
     examples = {
         row_id: Example(row_id, "<!channel> 010-1234-5678 " * 1_600, "가" * 40_000, None, 1.0) for row_id in ids
     }
-    (page,) = told(facts, examples=examples)
+    (page,) = messages_of(facts, examples=examples)
     text = readable(page.blocks)
     assert text.count("… 외 39,900자") == 5
     assert "010" not in text
@@ -228,7 +232,7 @@ def test_a_text_of_forty_thousand_signs_is_cut_with_a_note() -> None:
 def test_texts_that_are_not_kept_are_called_so() -> None:
     facts = facts_of(today(answer_failed=60))
     ids = {row_id for fact in facts[LAST] for row_id in fact.row_ids}
-    (page,) = told(facts, examples={row_id: Example(row_id, None, None, None, 1.0) for row_id in ids})
+    (page,) = messages_of(facts, examples={row_id: Example(row_id, None, None, None, 1.0) for row_id in ids})
     assert readable(page.blocks).count("(저장하지 않음)") == 10
 
 
@@ -237,7 +241,7 @@ def test_a_hundred_tenants_in_trouble_are_told_in_full() -> None:
     bad = [row | {"alert_answer_failed": 9} for row in small]
     crowded = met(kpi_row({"answer_failed": 1_500}, rows=9_000))
     facts = facts_of(crowded, *bad, before=[crowded, *small])
-    parts = told(facts)
+    parts = messages_of(facts)
     assert len(parts) > 1
     text = "\n".join(readable(part.blocks) for part in parts)
     assert "🔴 Critical · 답변 실패 · 테넌트 100곳이 평소를 벗어남 (1/" in text

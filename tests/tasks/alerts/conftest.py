@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scoring.alerting.block_kit import header, paragraph, plain
+from scoring.alerting.blocks import header, paragraph, plain
 from scoring.alerting.messages import Message, MessageLevel
 from tasks.alerts.delivery import Clock
 from tasks.alerts.outbox import Outbox

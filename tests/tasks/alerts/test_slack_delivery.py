@@ -9,13 +9,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tasks.alerts.delivery import Delivered, deliver
-from tasks.alerts.outbox import LEASE, Outbox, OutboxMessage
-from tasks.alerts.slack.posting import BotPost, Post, WebhookPost
+from tasks.alerts.channel import Channel, OutboxMessage
+from tasks.alerts.channels.slack import SlackBot, SlackWebhook
+from tasks.alerts.delivery import Deliveries, deliver
+from tasks.alerts.outbox import LEASE, Outbox
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack, Fault
 from tests.tasks.alerts.conftest import NIGHT, Hands, message
 
-Send = Callable[..., Delivered]
+Send = Callable[..., Deliveries]
 REPEATED = "다시 보냄"
 
 
@@ -27,16 +28,17 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def posts(slack: FakeSlack) -> dict[str, Post]:
-    return {"qa": WebhookPost(slack.webhook(), timeout_s=1), "bot": BotPost(TOKEN, CHANNEL, slack.api_url, timeout_s=1)}
+def channels(slack: FakeSlack) -> dict[str, Channel]:
+    bot = SlackBot(TOKEN, CHANNEL, slack.api_url, timeout_s=1)
+    return {"qa": SlackWebhook(slack.webhook(), timeout_s=1), "bot": bot}
 
 
 @pytest.fixture
-def send(outbox: Outbox, posts: dict[str, Post], hands: Hands) -> Send:
+def send(outbox: Outbox, channels: dict[str, Channel], hands: Hands) -> Send:
     """One delivery, holding nothing back unless told."""
 
-    def run(held: Callable[[OutboxMessage], bool] = lambda letter: False) -> Delivered:
-        return deliver(outbox, posts, held, hands.clock)
+    def run(held: Callable[[OutboxMessage], bool] = lambda message: False) -> Deliveries:
+        return deliver(outbox, channels, held, hands.clock)
 
     return run
 
@@ -47,17 +49,17 @@ def put(outbox: Outbox, *keys: str, route: str = "qa", thread: str = "") -> None
 
 def test_a_message_arrives_once_and_later_deliveries_send_nothing(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
     put(outbox, "a")
-    assert [letter.kind for letter in send().sent] == ["digest"]
+    assert [one.kind for one in send().sent] == ["digest"]
     assert send().sent == []
     assert slack.texts() == ["소식 a"]
     assert outbox.waiting() == []
 
 
 def test_messages_to_one_webhook_are_a_second_apart_and_other_places_do_not_wait(
-    outbox: Outbox, slack: FakeSlack, posts: dict[str, Post], send: Send, hands: Hands
+    outbox: Outbox, slack: FakeSlack, channels: dict[str, Channel], send: Send, hands: Hands
 ) -> None:
-    posts["same"] = WebhookPost(slack.webhook())
-    posts["other"] = WebhookPost(slack.webhook("other"))
+    channels["same"] = SlackWebhook(slack.webhook())
+    channels["other"] = SlackWebhook(slack.webhook("other"))
     put(outbox, "a", "b")
     put(outbox, "c", route="same")
     put(outbox, "d", route="other")
@@ -88,7 +90,7 @@ def test_a_slack_that_is_down_for_a_day_gets_everything_the_day_after(
     slack.down = fault
     stopped = send().stopped
     assert list(stopped) == [route]
-    assert [letter.attempts for letter in outbox.waiting()] == [1, 0]  # the second would have fared no better
+    assert [one.attempts for one in outbox.waiting()] == [1, 0]  # the second would have fared no better
     slack.down = None
     hands.pass_(days=1)
     send()
@@ -96,13 +98,13 @@ def test_a_slack_that_is_down_for_a_day_gets_everything_the_day_after(
 
 
 def test_a_connection_that_is_refused_waits_for_the_next_run(
-    outbox: Outbox, slack: FakeSlack, posts: dict[str, Post], send: Send
+    outbox: Outbox, slack: FakeSlack, channels: dict[str, Channel], send: Send
 ) -> None:
-    there = posts["qa"]
-    posts["qa"] = WebhookPost("http://127.0.0.1:9/services/T/B/secret")
+    there = channels["qa"]
+    channels["qa"] = SlackWebhook("http://127.0.0.1:9/services/T/B/secret")
     put(outbox, "a")
     assert send().stopped == {"qa": "Slack cannot be reached"}
-    posts["qa"] = there
+    channels["qa"] = there
     send()
     assert slack.texts() == ["소식 a"]
     assert REPEATED not in slack.posted[0].shown
@@ -141,7 +143,7 @@ def test_a_bot_looks_whether_a_message_has_arrived_before_it_posts_it_again(
     for number in range(5):  # what others have written meanwhile fills the first pages
         slack.posted.append(type(slack.posted[0])(CHANNEL, f"{number}", [], f"{4_100_000_000 + number}.0", None))
     hands.pass_(days=1)
-    assert [letter.ts for letter in send().sent] == [None]
+    assert [one.ts for one in send().sent] == [None]
     assert slack.texts().count("소식 a") == 1
     assert outbox.waiting() == []
 
@@ -169,9 +171,9 @@ def test_an_invalid_payload_is_kept_aside_and_does_not_stop_the_others(
     slack.faults.append("invalid_payload")
     put(outbox, "a", "b", route=route)
     delivered = send()
-    assert [letter.text for letter in delivered.refused] == ["소식 a"]
+    assert [one.text for one in delivered.refused] == ["소식 a"]
     assert slack.texts() == ["소식 b"]
-    assert [letter.last_error for letter in outbox.dead()] == ["invalid_payload" if route == "qa" else "invalid_blocks"]
+    assert [one.last_error for one in outbox.given_up()] == ["invalid_payload" if route == "qa" else "invalid_blocks"]
     assert send().sent == []
 
 
@@ -197,11 +199,11 @@ def test_after_three_days_a_message_is_a_dead_letter_until_somebody_revives_it(
     send()
     hands.pass_(days=3, seconds=-1)
     send()
-    assert outbox.dead() == []
+    assert outbox.given_up() == []
     hands.pass_(seconds=1)
     slack.down = None
     assert send().sent == []
-    assert [(letter.text, letter.last_error) for letter in outbox.dead()] == [("소식 a", "HTTP 500 server_error")]
+    assert [(one.text, one.last_error) for one in outbox.given_up()] == [("소식 a", "HTTP 500 server_error")]
     put(outbox, "a")
     assert outbox.waiting() == []  # a rerun does not bring it back
     assert outbox.requeue(hands.now) == 1
@@ -228,7 +230,7 @@ def test_the_first_message_of_a_thread_opens_it_and_only_critical_replies_show_i
 def test_what_is_held_waits_and_lets_the_others_pass(outbox: Outbox, slack: FakeSlack, send: Send) -> None:
     put(outbox, "a")
     outbox.put("qa", "", [message("b", "critical")], NIGHT)
-    send(lambda letter: letter.level != "critical")
+    send(lambda message: message.level != "critical")
     assert slack.texts() == ["소식 b"]
     send()
     assert slack.texts() == ["소식 b", "소식 a"]
@@ -248,13 +250,13 @@ def test_a_letter_that_another_run_is_sending_is_left_alone_until_its_lease_ends
 
 
 def test_neither_logs_nor_errors_nor_reprs_hold_the_secret(
-    outbox: Outbox, slack: FakeSlack, send: Send, posts: dict[str, Post], caplog: pytest.LogCaptureFixture
+    outbox: Outbox, slack: FakeSlack, send: Send, channels: dict[str, Channel], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     put(outbox, "a")
     put(outbox, "a", route="bot")
     slack.faults += ["server_error", "drop"]
-    seen = str(send()) + str(posts) + str(outbox.waiting()) + caplog.text
+    seen = str(send()) + str(channels) + str(outbox.waiting()) + caplog.text
     slack.down = "no_such_webhook"
     seen += str(send()) + str(outbox.waiting()) + caplog.text
     assert urlsplit(slack.webhook()).path not in seen

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scoring.alerting.block_kit import header, paragraph, plain
-from scoring.alerting.messages import Message
+from scoring.alerting.blocks import header, paragraph, plain
+from scoring.alerting.messages import Message, with_mention
 from scoring.alerting.readable import readable
 from scoring.errors import UsageError
-from tasks.alerts.slack.mentions import with_mention
+from tasks.alerts.block_kit import block_kit
 from tasks.config.alerts import DEFAULT_ROUTE, Destination
 from tasks.config.settings import load_settings
 from tests.fakes.slack_limits import block_problems
@@ -58,6 +58,8 @@ def test_warnings_wait_for_the_end_of_the_quiet_hours(hours: str, now: datetime,
         ('name = "a"\nwebhook_env = "A"\nmention = "@channel"', "use <@U123>"),
         ('name = "a"\nwebhook_env = "A"\nlevels = ["fatal"]', "'critical' or 'warning'"),
         ('name = "default"\nwebhook_env = "A"', "a name of its own"),
+        ('name = "a"\nwebhook_env = "A"\nformat = "teams"', "there is no such format"),
+        ('name = "a"\nbot_token_env = "A"\nchannel = "C1"\nformat = "json"', "posts to Slack alone"),
         ('name = "a"\nwebhook_env = "A"\n[[alerts.route]]\nname = "a"\nwebhook_env = "B"', "a name of its own"),
     ],
 )
@@ -101,7 +103,7 @@ def message(level: str, key: str = "k") -> Message:
 def test_critical_messages_call_people_below_the_header() -> None:
     called = with_mention(message("critical"), "<@U1> <!subteam^S2> <!here>")
     assert readable(called.blocks).split() == ["머리", "@U1", "@S2", "@here", "몸"]
-    assert block_problems({"text": called.text, "blocks": called.blocks}) == []
+    assert block_problems({"text": called.text, "blocks": list(map(block_kit, called.blocks))}) == []
 
 
 @pytest.mark.parametrize("other", [message("warning"), message("info"), message("critical", "k#2/3")])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.alerting.block_kit import (
+from scoring.alerting.blocks import (
     MAX_BLOCKS,
     MAX_TEXT,
     Block,
@@ -25,7 +25,8 @@ from scoring.alerting.block_kit import (
 from scoring.alerting.messages import messages
 from scoring.alerting.readable import readable
 from scoring.judging.masking import is_invisible
-from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines, types
+from tasks.alerts.block_kit import fallback_text
+from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines, slack_blocks, types
 
 HOSTILE = st.one_of(
     st.text(max_size=200),
@@ -77,29 +78,29 @@ def test_a_number_at_the_cut_is_masked_before_it_is_cut() -> None:
 
 @given(st.lists(HOSTILE, min_size=1, max_size=4))
 def test_the_fallback_formats_nothing_and_calls_nobody(texts: list[str]) -> None:
-    text = fallback(*texts)
+    text = fallback_text(fallback(*texts))
     assert not set("<>&*~`@") & set(text)
     assert not re.search(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", text)
     assert len(text) <= 1_000
 
 
 def test_a_name_with_underscores_stays_readable_in_the_fallback() -> None:
-    assert fallback("plan_agent_1.csv", "_비밀_") == "plan_agent_1.csv · ＿비밀＿"
+    assert fallback_text(fallback("plan_agent_1.csv", "_비밀_")) == "plan_agent_1.csv · ＿비밀＿"
 
 
 @given(HOSTILE, HOSTILE)
 def test_nothing_in_a_message_is_mrkdwn_or_a_mention(first: str, second: str) -> None:
-    blocks = [
+    blocks: list[Block] = [
         header(f"제목 {inert(first)}"),
         *paragraph([bold("무엇  "), plain(masked_text(first))], [code(masked_text(second))]),
         *bullets([[plain(masked_text(second))], [plain(masked_text(first)), plain("\n"), plain(masked_text(second))]]),
-        context(masked_text(first)),
+        context(masked_text(first), "0f3a"),
     ]
     for message in messages("digest", "warning", ["key"], fallback(first, second) or "-", blocks):
         assert_taken_by_slack(message)
         allowed = {"header", "plain_text", "rich_text", "rich_text_section", "rich_text_list", "text", "context"}
-        assert set(types(message.blocks)) <= allowed
-        header_text = message.blocks[0]["text"]
+        assert set(types(slack_blocks(message))) <= allowed
+        header_text = slack_blocks(message)[0]["text"]
         assert (header_text["emoji"], set("<>&") & set(header_text["text"])) == (False, set())
 
 
@@ -108,7 +109,7 @@ def test_nothing_in_a_message_is_mrkdwn_or_a_mention(first: str, second: str) ->
     st.lists(st.integers(1, MAX_TEXT), min_size=0, max_size=120),
 )
 def test_a_large_message_is_split_without_losing_a_sign(lines: list[int], items: list[int]) -> None:
-    blocks = [header("제목")]
+    blocks: list[Block] = [header("제목")]
     blocks += paragraph(*([plain(f"{number}" + "가" * length)] for number, length in enumerate(lines)))
     blocks += bullets([[plain(f"{number}" + "나" * length), plain("다")] for number, length in enumerate(items)])
     parts = messages("digest", "warning", ["a", "b"], "제목", blocks)
@@ -133,13 +134,13 @@ def test_fifty_blocks_are_one_message_and_fifty_one_are_two() -> None:
 def test_parts_say_which_they_are_and_have_keys_of_their_own() -> None:
     first, second = messages("digest", "critical", ["a|b", "c"], "알림", many_blocks(60))
     assert (first.keys, second.keys) == (("a|b#1/2", "c#1/2"), ("a|b#2/2", "c#2/2"))
-    assert [part.blocks[0]["text"]["text"] for part in (first, second)] == ["제목 (1/2)", "제목 (2/2)"]
+    assert [readable(part.blocks[:1]) for part in (first, second)] == ["제목 (1/2)", "제목 (2/2)"]
     assert [part.text for part in (first, second)] == ["알림 (1/2)", "알림 (2/2)"]
 
 
 def test_a_long_header_is_cut_with_room_for_its_number() -> None:
     blocks = [header("가" * 400), *many_blocks(60)[1:]]
-    names = [part[0]["text"]["text"] for part in split(blocks)]
+    names = [readable(part[:1]) for part in split(blocks)]
     assert [len(name) for name in names] == [150, 150]
     assert names[1].endswith("… (2/2)")
 
@@ -147,9 +148,14 @@ def test_a_long_header_is_cut_with_room_for_its_number() -> None:
 def test_a_line_longer_than_a_block_is_broken() -> None:
     (block, *others) = paragraph([plain("가" * 900) for _ in range(5)])
     assert len(others) == 2
-    assert sum(len(inline["text"]) for inline in block["elements"][0]["elements"]) == 1_800
+    assert len(readable([block]).replace("\n", "")) == 1_800
 
 
 def test_a_message_can_be_read_on_a_terminal() -> None:
-    blocks = [header("제목"), *paragraph([bold("둘 "), code("x")]), *bullets([[plain("가\n나")]]), context("끝")]
-    assert readable(blocks) == "제목\n\n둘 `x`\n\n- 가\n  나\n\n(끝)"
+    blocks: list[Block] = [
+        header("제목"),
+        *paragraph([bold("둘 "), code("x")]),
+        *bullets([[plain("가\n나")]]),
+        context("끝", "0f3a"),
+    ]
+    assert readable(blocks) == "제목\n\n둘 `x`\n\n- 가\n  나\n\n(끝 · 실행 0f3a)"

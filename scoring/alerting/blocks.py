@@ -1,0 +1,208 @@
+"""The blocks of a message: what it shows, as plain values that every channel writes in its own way.
+
+A text is only a text here: it formats nothing, links nowhere and calls nobody, because bold, links and mentions are
+spans of their own. A channel escapes what its own markup would read. What readers could be deceived by is removed
+here: characters that show nothing or turn the reading direction, line breaks, and clickable addresses.
+
+A message is split at the limits of the narrowest channel, Slack: 50 blocks a message, 150 characters a header, 3,000 a
+section. Slack also refuses messages whose blocks together are too long (`msg_blocks_too_long`, seen above about 11,000
+characters of text), which it documents nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Literal, NotRequired, TypedDict
+
+from scoring.judging.masking import is_invisible, masked
+from scoring.markdown import shortened
+
+
+class Span(TypedDict):
+    """A piece of a line. `url` belongs to a link; the text of a mention is `@` and the id or name of whom it calls."""
+
+    type: Literal["text", "bold", "code", "link", "mention"]
+    text: str
+    url: NotRequired[str]
+
+
+Line = Sequence[Span]
+
+
+class Header(TypedDict):
+    """The first line of a message."""
+
+    type: Literal["header"]
+    text: str
+
+
+class Paragraph(TypedDict):
+    """Lines below each other."""
+
+    type: Literal["paragraph"]
+    lines: list[Line]
+
+
+class Bullets(TypedDict):
+    """A list; a line break within an item is a line break in a text."""
+
+    type: Literal["bullets"]
+    items: list[Line]
+
+
+class Context(TypedDict):
+    """The small print: what scored, and in which run."""
+
+    type: Literal["context"]
+    text: str
+    run_id: NotRequired[str]
+
+
+Block = Header | Paragraph | Bullets | Context
+
+MAX_BLOCKS = 48  # Slack takes 50: two are left for whom a sender calls, and for a note that it repeats itself
+MAX_MESSAGE_BYTES = 12_000
+MAX_HEADER = 150
+MAX_RICH_TEXT = 2_000  # three bytes a Hangul syllable: a block of it is half a message, and below a section's 3,000
+MAX_FALLBACK = 1_000  # Slack recommends 4,000 at most; a notification shows a line or two
+MAX_TEXT = 1_000
+
+EMPTY = "(빈 텍스트)"
+_BLOCK_BYTES = {"header": 79, "paragraph": 81, "bullets": 97, "context": 86}
+_SPAN_BYTES = {"text": 30, "bold": 55, "code": 55, "link": 41}
+"""What Slack needs around the text of a block or a span, with the comma behind it, in bytes."""
+_ITEM_BYTES = 45
+
+
+def inert(text: str, length: int = MAX_TEXT) -> str:
+    """A text on one line, every sign of it visible, without a clickable address, cut after `length` characters."""
+    one_line = " ".join(text.split())
+    visible = "".join(char for char in one_line if not is_invisible(char)).strip()
+    unlinked = visible.replace("://", ":／／")
+    if len(unlinked) <= length:
+        return unlinked
+    return f"{unlinked[:length].rstrip()}… 외 {len(unlinked) - length:,}자"
+
+
+def masked_text(text: str, length: int = MAX_TEXT) -> str:
+    """What people or machines wrote, for people to read: without personal data, inert, never empty."""
+    return inert(masked(text), length) or EMPTY
+
+
+def plain(text: str) -> Span:
+    """A piece of text."""
+    return {"type": "text", "text": text}
+
+
+def bold(text: str) -> Span:
+    """A piece of bold text."""
+    return {"type": "bold", "text": text}
+
+
+def code(text: str) -> Span:
+    """A piece of text to copy: an id, a path, a command."""
+    return {"type": "code", "text": text}
+
+
+def link(url: str, text: str) -> Span:
+    """A link; `url` comes from settings, never from data."""
+    return {"type": "link", "url": url, "text": text}
+
+
+def header(text: str) -> Header:
+    """The first line of a message."""
+    return {"type": "header", "text": shortened(text, MAX_HEADER)}
+
+
+def context(text: str, run_id: str) -> Context:
+    """The small print, with the run that found what the message says."""
+    return {"type": "context", "text": f"{text} · 실행 {run_id}", "run_id": run_id}
+
+
+def paragraph(*lines: Line) -> list[Block]:
+    """Lines below each other, in as many blocks as they need."""
+    return [{"type": "paragraph", "lines": group} for group in _groups(lines, separator_length=1)]
+
+
+def bullets(items: Sequence[Line]) -> list[Block]:
+    """A list, in as many blocks as it needs; lines within an item are divided by `plain("\\n")`."""
+    return [{"type": "bullets", "items": group} for group in _groups(items, separator_length=0)]
+
+
+def fallback(*texts: str) -> str:
+    """The text of notifications, on one line."""
+    return shortened(" · ".join(inert(text, MAX_FALLBACK) for text in texts), MAX_FALLBACK)
+
+
+def split(blocks: Sequence[Block]) -> list[list[Block]]:
+    """The messages that the blocks of one become: as few as Slack takes. Every part repeats the header with its number.
+
+    The first block is the header.
+    """
+    title, *rest = blocks
+    assert title["type"] == "header"
+    parts: list[list[Block]] = [[]]
+    size = room = MAX_MESSAGE_BYTES - slack_bytes(header("＿" * MAX_HEADER))
+    for block in rest:
+        size -= slack_bytes(block)
+        if parts[-1] and (size < 0 or len(parts[-1]) == MAX_BLOCKS - 1):
+            parts.append([])
+            size = room - slack_bytes(block)
+        parts[-1].append(block)
+    if len(parts) == 1:
+        return [[title, *rest]]
+    name = shortened(title["text"], MAX_HEADER - len(f" ({len(parts)}/{len(parts)})"))
+    return [[header(f"{name} ({i}/{len(parts)})"), *part] for i, part in enumerate(parts, 1)]
+
+
+def slack_bytes(block: Block) -> int:
+    """The bytes of a block with the comma behind it, as Slack gets it."""
+    frame = _BLOCK_BYTES[block["type"]]
+    match block["type"]:
+        case "paragraph":
+            line_break = _span_size(plain("\n"))
+            return frame - line_break + sum(line_break + sum(map(_span_size, line)) for line in block["lines"])
+        case "bullets":
+            return frame + sum(_ITEM_BYTES + sum(map(_span_size, item)) for item in block["items"])
+        case _:
+            return frame + _json_size(block["text"])
+
+
+def _groups(lines: Sequence[Line], separator_length: int) -> Iterator[list[Line]]:
+    """Lines in groups of at most `MAX_RICH_TEXT` characters, a longer line broken into several."""
+    group: list[Line] = []
+    length = 0
+    for line in chain.from_iterable(map(_broken, lines)):
+        own = _length(line) + separator_length
+        if group and length + own > MAX_RICH_TEXT:
+            yield group
+            group, length = [], 0
+        group.append(line)
+        length += own
+    if group:
+        yield group
+
+
+def _broken(line: Line) -> Iterator[Line]:
+    """A line in pieces short enough for a block; a single piece is at most `MAX_TEXT` and a little."""
+    piece: list[Span] = []
+    for inline in line:
+        if piece and _length(piece) + _length([inline]) > MAX_RICH_TEXT - 1:
+            yield piece
+            piece = []
+        piece.append(inline)
+    yield piece
+
+
+def _length(line: Line) -> int:
+    return sum(len(inline["text"]) for inline in line)
+
+
+def _span_size(span: Span) -> int:
+    return _SPAN_BYTES[span["type"]] + _json_size(span["text"]) + _json_size(span.get("url", ""))
+
+
+def _json_size(text: str) -> int:
+    return len(json.dumps(text, ensure_ascii=False).encode()) - len('""')

@@ -1,0 +1,15 @@
+"""The channels there are, a module each: its name is the `format` of a destination."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from tasks.alerts.channel import Channel
+from tasks.config.alerts import AlertsSettings, Destination
+
+
+def open_channel(destination: Destination, secret: str, alerts: AlertsSettings) -> Channel:
+    """The channel of a destination. Where the secret is missing or wrong, it has a `problem`."""
+    module = import_module(f"{__name__}.{destination.format}")
+    return cast("Channel", module.open_channel(destination, secret, alerts))

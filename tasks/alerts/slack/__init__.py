@@ -1,1 +1,0 @@
-"""Slack: posts messages through webhooks and bots, and writes mentions."""
