@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,8 +15,11 @@ from flows.cli.progress import Show, progress
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, print_json
 
 if TYPE_CHECKING:
-    from flows.backfill import BackfillProgress
+    from flows.backfill import BackfillOutcome, BackfillProgress
+    from tasks.chat.day_plan import BackfillPlan, PlannedDay
     from tasks.config.settings import Settings
+
+_MEGABYTE = 1_000_000
 
 
 def backfill(
@@ -44,7 +48,6 @@ def backfill(
 
 
 def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allow_shrink: bool, as_json: bool) -> None:
-    from flows.cli.backfill_text import plan_dict, plan_text
     from flows.runtime.clock import today
     from tasks.chat.day_plan import backfill_plan
     from tasks.context import Context
@@ -52,9 +55,9 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
     with Context(settings) as context:
         plan = backfill_plan(context, first, last, today(settings.time_zone))
     if as_json:
-        print_json(plan_dict(plan, force=force, allow_shrink=allow_shrink))
+        print_json(_plan_dict(plan, force=force, allow_shrink=allow_shrink))
     else:
-        typer.echo(plan_text(plan, force=force, allow_shrink=allow_shrink))
+        typer.echo(_plan_text(plan, force=force, allow_shrink=allow_shrink))
     for failure in plan.failures:
         complain(failure.error)
     if plan.failures:
@@ -67,7 +70,6 @@ def _run(settings: Settings, first: date, last: date, options: dict[str, bool], 
     prepare_prefect(Path(settings.reports).parent / ".prefect")
     from flows.backfill import IncompleteBackfillError, watcher
     from flows.backfill import backfill as backfill_flow
-    from flows.cli.backfill_text import outcome_dict, outcome_text
 
     incomplete = None
     with progress("backfill", "days") as show:
@@ -80,9 +82,9 @@ def _run(settings: Settings, first: date, last: date, options: dict[str, bool], 
         finally:
             watcher.reset(token)
     if as_json:
-        print_json(outcome_dict(outcome))
+        print_json(_outcome_dict(outcome))
     else:
-        typer.echo(outcome_text(outcome))
+        typer.echo(_outcome_text(outcome))
     for problem in outcome.problems:
         typer.echo(f"warning: {problem}", err=True)
     if incomplete:
@@ -100,3 +102,72 @@ def _watched(show: Show) -> Callable[[BackfillProgress], None]:
         show(done.days, done.total, f"{done.rows / seconds:,.0f} rows/s" if done.rows else "")
 
     return tell
+
+
+def _plan_text(plan: BackfillPlan, *, force: bool, allow_shrink: bool) -> str:
+    """What would be done with each day and why, then the sums."""
+    chosen = plan.to_score(force=force)
+    kept = [] if allow_shrink else [planned for planned in chosen if planned.losses]
+    return "\n".join(
+        [
+            *(planned.text(force=force, allow_shrink=allow_shrink) for planned in plan.days),
+            f"{plan.days[0].day} to {plan.days[-1].day}: {_size(plan.days)}",
+            f"  up to date: {sum(planned.up_to_date for planned in plan.days)} days",
+            f"  to score:   {_size([planned for planned in chosen if planned not in kept])}",
+            *([f"  kept:       {len(kept)} days that would shrink; --allow-shrink replaces them"] if kept else []),
+            "  judge:      0 questions, 0 USD (chat rows are scored by rule alone)",
+        ]
+    )
+
+
+def _plan_dict(plan: BackfillPlan, *, force: bool, allow_shrink: bool) -> dict[str, Any]:
+    chosen = {planned.day for planned in plan.to_score(force=force)}
+    return {
+        "days": [
+            {
+                "day": str(planned.day),
+                "rows": planned.content.rows,
+                "bytes": planned.content.bytes,
+                "up_to_date": planned.up_to_date,
+                "reason": "would shrink" if planned.losses and planned.day in chosen else planned.reason,
+                "to_score": planned.day in chosen and (allow_shrink or not planned.losses),
+                "losses": [asdict(one) for one in planned.losses],
+            }
+            for planned in plan.days
+        ],
+        "questions": 0,
+        "usd": 0,
+        "unread_files": [failure.file for failure in plan.failures],
+    }
+
+
+def _outcome_text(outcome: BackfillOutcome) -> str:
+    """Days and rows, in one line."""
+    failed, kept = len(outcome.failed), sum(one.kept is not None for one in outcome.days)
+    return (
+        f"{len(outcome.days) - failed - kept} days scored, {outcome.up_to_date} up to date before, {failed} failed"
+        + (f", {kept} kept as they were" if kept else "")
+        + f"; {outcome.rows:,} rows"
+    )
+
+
+def _outcome_dict(outcome: BackfillOutcome) -> dict[str, Any]:
+    return {
+        "days": [
+            {
+                "day": str(one.day),
+                "complete": one.complete,
+                "kept": one.kept is not None,
+                "run_id": one.outcome and one.outcome.run_id,
+                "counts": one.outcome and asdict(one.outcome.counts),
+                "problems": list(one.problems),
+            }
+            for one in outcome.days
+        ],
+        "up_to_date": outcome.up_to_date,
+    }
+
+
+def _size(days: tuple[PlannedDay, ...] | list[PlannedDay]) -> str:
+    rows, size = sum(planned.content.rows for planned in days), sum(planned.content.bytes for planned in days)
+    return f"{len(days)} days, {rows:,} rows, {size / _MEGABYTE:,.1f} MB of text"
