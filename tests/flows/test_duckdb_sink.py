@@ -1,0 +1,134 @@
+"""A warehouse that the product does not know, in one file, from a package that offers it for its URL scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from flows.nightly import nightly
+from scoring.chat.rubric import RowRubric
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.files.atomic import empty_frame
+from tasks.warehouse import open_warehouse
+from tasks.warehouse.day_queries import FrameQueries
+from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.shape import shaped
+from tasks.warehouse.tables import SCORES
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+
+TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
+
+
+class DuckDBWarehouse:
+    """Score tables in a DuckDB file, with locks and staging folders beside it."""
+
+    def __init__(self, url: str, _settings: Settings | None = None, _labels: Mapping[str, str] | None = None) -> None:
+        self.url = url
+        self._file = Path(url.removeprefix("duckdb://"))
+        self._beside = FolderWarehouse(self._file.with_suffix(".locks"))
+
+    def replace_day(
+        self,
+        table: str,
+        day: date,
+        schema: pa.Schema,
+        frames: Iterable[pl.DataFrame],
+        only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
+    ) -> int:
+        new = pl.concat([empty_frame(schema), *(frame.select(schema.names) for frame in frames)]).to_arrow()
+        same = {"score_date": day, **(only or {})}
+        where = " AND ".join(f"{column} = ?" for column in same)
+        with self._tables() as tables, tables.cursor() as connection:
+            connection.register("new", new)
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {table} AS FROM new LIMIT 0")
+            connection.begin()
+            connection.execute(f"DELETE FROM {table} WHERE {where}", [*same.values()])
+            connection.execute(f"INSERT INTO {table} BY NAME FROM new")
+            connection.commit()
+            (count,) = connection.execute(f"SELECT count(*) FROM {table} WHERE score_date = ?", [day]).fetchall()
+        return int(count[0])
+
+    def read(
+        self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
+    ) -> pl.LazyFrame | None:
+        wanted = [day for day in self.days(table) if days is None or day in days]
+        if not wanted:
+            return None
+        with self._tables() as tables:
+            found = tables.sql(f"FROM {table} WHERE list_contains(?, score_date)", params=[wanted])
+            rows = pl.LazyFrame(found.to_arrow_table())
+        return rows if schema is None else shaped(rows, schema)
+
+    def days(self, table: str) -> list[date]:
+        with self._tables() as tables:
+            if (table,) not in tables.execute("SELECT table_name FROM duckdb_tables()").fetchall():
+                return []
+            return [day for (day,) in tables.execute(f"SELECT DISTINCT score_date FROM {table} ORDER BY 1").fetchall()]
+
+    def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
+        return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
+
+    def staging(self, name: str) -> AbstractContextManager[Path]:
+        return self._beside.staging(name)
+
+    def lock(self, name: str, wait_s: float | None = None) -> AbstractContextManager[None]:
+        return self._beside.lock(name, wait_s)
+
+    def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
+        return self._beside.remove_leftovers(before, dry_run=dry_run)
+
+    @contextmanager
+    def _tables(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._beside.lock("file"), duckdb.connect(self._file) as connection:
+            yield connection
+
+
+@pytest.fixture
+def duckdb_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package that offers the warehouse."""
+    info = tmp_path / "packages" / "duckdb_sink-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: duckdb-sink\nVersion: 1.0\n", "utf-8")
+    (info / "entry_points.txt").write_text(f"[aqb.warehouses]\nduckdb = {__name__}:DuckDBWarehouse\n", "utf-8")
+    monkeypatch.syspath_prepend(info.parent)
+
+
+def scored(folder: Path, warehouse: str) -> Settings:
+    """A night's run with its reports in a folder."""
+    settings = Settings(
+        warehouse=warehouse,
+        reports=str(folder / "reports"),
+        state_url=f"sqlite:///{folder / 'state.db'}",
+        monitoring=MonitoringSettings(source=str(folder.parent / "source")),
+    )
+    assert nightly(settings, DAY).own.outcome
+    return settings
+
+
+def rows_of(settings: Settings, table: str) -> list[dict[str, Any]]:
+    rows = open_warehouse(settings.warehouse, settings).read(table, [DAY])
+    return [] if rows is None else sorted(rows.collect().to_dicts(), key=repr)
+
+
+@pytest.mark.usefixtures("prefect_server", "duckdb_package")
+def test_sink_of_another_package_serves_nightly_report_and_alerts(tmp_path: Path) -> None:
+    write_rows(tmp_path / "source" / "a.jsonl", [best(0), refused(1), refused(2), plain(3, llm_response=None)])
+    in_folder = scored(tmp_path / "one", str(tmp_path / "one" / "warehouse"))
+    in_duckdb = scored(tmp_path / "two", f"duckdb://{tmp_path / 'two' / 'scores.duckdb'}")
+    for table in TABLES:
+        assert rows_of(in_duckdb, table) == rows_of(in_folder, table), table
+    assert rows_of(in_duckdb, "alerts")
+    reports = [path for path in Path(in_folder.reports).rglob("*") if path.is_file()]
+    assert len(reports) > 2
+    for path in reports:
+        same = Path(in_duckdb.reports) / path.relative_to(in_folder.reports)
+        assert same.read_bytes() == path.read_bytes(), path.name
