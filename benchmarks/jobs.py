@@ -181,11 +181,12 @@ def write_duckdb(scores: str, out: str) -> dict[str, Any]:
 
 def build_site(warehouse: str, folder: str) -> None:
     """The pages of the report site."""
+    from scoring.catalog import row_rubric
     from tasks.reports.site.build import build_pages
     from tasks.warehouse.folder import FolderWarehouse
     from tests.samples.chat_rows import TIME_ZONE
 
-    build_pages(FolderWarehouse(Path(warehouse)), Path(folder), TIME_ZONE)
+    build_pages(FolderWarehouse(Path(warehouse)), row_rubric("ola-monitoring"), Path(folder), TIME_ZONE)
 
 
 def _timed(do: Callable[[], dict[str, int] | None]) -> dict[str, Any]:

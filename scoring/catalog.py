@@ -12,9 +12,6 @@ from scoring.errors import UsageError
 from scoring.testruns.detection import Layout, Recognition
 from scoring.testruns.rubric import AnyTestRunRubric
 
-MONITORING_RUBRIC = "ola-monitoring"
-"""The rubric of production's chat rows: what the nightly run scores."""
-
 
 @cache
 def rubrics() -> dict[str, RowRubric | AnyTestRunRubric]:
@@ -45,12 +42,11 @@ def rubric_of(rubric_id: str) -> RowRubric | AnyTestRunRubric:
 
 
 def recognitions() -> dict[str, Recognition]:
-    """How a file shows its rubric, by the rubric's id. Chat rows show `MONITORING_RUBRIC`."""
-    of_testruns = {
-        rubric.id: rubric.recognition if not isinstance(rubric, RowRubric) else Recognition()
-        for rubric in rubrics().values()
+    """How a file shows its rubric, by the rubric's id. The layout of chat rows shows a row rubric."""
+    chat_rows = Recognition(layouts=frozenset({Layout.CHAT}))
+    return {
+        rubric.id: chat_rows if isinstance(rubric, RowRubric) else rubric.recognition for rubric in rubrics().values()
     }
-    return of_testruns | {MONITORING_RUBRIC: Recognition(layouts=frozenset({Layout.CHAT}))}
 
 
 def row_rubric(rubric_id: str) -> RowRubric:

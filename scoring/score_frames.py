@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.catalog import row_rubric
 from scoring.chat.arrow_rows import leaves_to_read, read_batch, refuse_wrong_types
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.row_ids import TIE_BREAK, with_row_ids
@@ -23,6 +23,7 @@ from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batc
 from scoring.errors import UsageError
 from scoring.frames import FRAME, arrow_table, columns_of, maker_like
 from scoring.rejects import REJECTED_SCHEMA
+from scoring.rubrics import DEFAULT_ROW_RUBRIC
 
 Frame = TypeVar("Frame")
 """pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table."""
@@ -46,7 +47,7 @@ class ScoredChat(Generic[Frame]):
 
 
 def score(
-    frame: Frame, rubric: str = MONITORING_RUBRIC, *, time_zone: str = "Asia/Seoul", keep_text: KeepText = "flagged"
+    frame: Frame, rubric: str = DEFAULT_ROW_RUBRIC, *, time_zone: str = "Asia/Seoul", keep_text: KeepText = "flagged"
 ) -> ScoredChat[Frame]:
     """Scores the chat rows of a pandas, Polars or Arrow table by the rules of a row rubric.
 

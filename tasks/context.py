@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Self
 
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.catalog import row_rubric
 from scoring.chat.rubric import RowRubric
 from tasks.config.settings import Settings
 from tasks.state.database import StateDatabase
@@ -24,7 +24,7 @@ class Context:
     @cached_property
     def rubric(self) -> RowRubric:
         """The rubric of chat rows."""
-        return row_rubric(MONITORING_RUBRIC)
+        return row_rubric(self.settings.monitoring.rubric)
 
     @cached_property
     def warehouse(self) -> Warehouse:

@@ -11,10 +11,10 @@ from pydantic_core import PydanticUndefined
 from typer.main import get_command
 
 from flows.cli.app import app
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.catalog import row_rubric
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat import tables as monitoring_tables
-from tasks.config.settings import Settings
+from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.testruns import warehouse as run_warehouse
 from tasks.testruns.trusted_metrics import AGREEMENTS, AGREEMENTS_SCHEMA
@@ -103,7 +103,7 @@ def _default(value: Any) -> str:
 
 
 def _tables() -> list[tuple[str, str, pa.Schema]]:
-    rubric = row_rubric(MONITORING_RUBRIC)
+    rubric = row_rubric(MonitoringSettings().rubric)
     days, runs = monitoring_tables, run_warehouse
     return [
         (days.SCORES, "A row per scored chat turn.", rubric.scores_schema),

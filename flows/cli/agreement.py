@@ -34,6 +34,7 @@ def agreement(
     Example: aqb agreement labels.csv --run out/plan
     """
     from flows.runtime.clock import today
+    from scoring.catalog import row_rubric
     from scoring.stats.agreement import agreements
     from tasks.config.settings import load_settings
     from tasks.context import Context
@@ -51,7 +52,7 @@ def agreement(
     if run:
         labelled = labelled_testruns(given, [read_scored_folder(folder) for folder in run], labels)
     else:
-        labelled = labelled_rows(given, warehouse, labels)
+        labelled = labelled_rows(row_rubric(settings.monitoring.rubric), given, warehouse, labels)
     found = agreements(labelled.pairs)
     least = settings.agreement.trusted_from
     write_agreements(warehouse, today(settings.time_zone), labelled.rubric, labelled.rubric_version, found, least)

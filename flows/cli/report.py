@@ -24,7 +24,8 @@ def report(
     from tasks.reports.site.build import build_pages
 
     settings = load_settings()
-    built = build_pages(Context(settings).warehouse, out or Path(settings.reports), settings.time_zone, days)
+    context = Context(settings)
+    built = build_pages(context.warehouse, context.rubric, out or Path(settings.reports), settings.time_zone, days)
     if as_json:
         print_json({"path": built.path, "pages": built.pages, "written": built.written})
     else:

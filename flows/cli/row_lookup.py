@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from scoring.chat.row_ids import KEY_HEX_DIGITS
+from scoring.chat.row_ids import KEY_HEX_DIGITS, TEXTS
 from scoring.days import Window, day_window
 from scoring.rules.explain import Explanation, explain
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
@@ -37,18 +37,20 @@ def explained_rows(
 def golden_candidates(
     first: date, last: date, source: str | None, context: Context
 ) -> tuple[pl.DataFrame, list[FileFailure]]:
-    """Rows of grade STAR from `first` to `last`, best first: id, time, score, question, answer; and files not read.
+    """Rows of the best grade from `first` to `last`, best first: id, time, score, question, answer; and files not read.
 
     Source: seed 002, 7.2.
     """
     time_zone = context.settings.time_zone
     window = Window(day_window(first, time_zone).start, day_window(last, time_zone).end)
-    columns = ["row_id", "timestamp", "tenant_id", "question_category", "final_score", "user_input", "llm_response"]
+    rubric = context.rubric
+    best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
+    columns = ["row_id", "timestamp", "tenant_id", *filter(None, [rubric.category]), rubric.total, *TEXTS]
     with _scored(source, window, context) as outcome:
-        stars = [frame.filter(pl.col("final_grade") == "STAR").select(columns) for frame in outcome.score_frames()]
-        if not stars:
+        found = [frame.filter(best).select(columns) for frame in outcome.score_frames()]
+        if not found:
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), outcome.failures
-        best_first = pl.concat(stars).sort(["final_score", "timestamp", "row_id"], descending=[True, False, False])
+        best_first = pl.concat(found).sort([rubric.total, "timestamp", "row_id"], descending=[True, False, False])
         return best_first, outcome.failures
 
 

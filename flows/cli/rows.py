@@ -47,13 +47,14 @@ def golden(
     source: Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List Golden Set candidates (final grade STAR) with their texts, read again from the source.
+    """List Golden Set candidates (the best final grade) with their texts, read again from the source.
 
     Example: aqb golden --from 2026-02-01 --to 2026-02-19 --out golden.csv
     """
     from polars.selectors import datetime
 
     from flows.cli.row_lookup import golden_candidates
+    from scoring.catalog import row_rubric
     from tasks.config.settings import load_settings
     from tasks.context import Context
     from tasks.files.atomic import write_text
@@ -70,8 +71,9 @@ def golden(
     elif as_json:
         print_json(candidates.to_dicts())
     else:
+        total = row_rubric(settings.monitoring.rubric).total
         for row in candidates.iter_rows(named=True):
-            typer.echo(f"{row['row_id']}  {row['final_score']:5.1f}  {' '.join(row['user_input'].split())}")
+            typer.echo(f"{row['row_id']}  {row[total]:5.1f}  {' '.join(row['user_input'].split())}")
         typer.echo(f"{candidates.height} candidates")
     for failure in failures:
         complain(failure.error)

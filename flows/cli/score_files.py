@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.cli.progress import Show, progress, show_nobody
 from flows.cli.score_text import ScoredFile
-from scoring.catalog import MONITORING_RUBRIC, row_rubric, rubric_of
+from scoring.catalog import row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError, StorageError, UsageError
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
@@ -40,7 +40,7 @@ def score_inputs(inputs: Sequence[str], choices: TestRunChoices, out: Path, sett
     files = _files(inputs, choices, out)
     if _are_chat_rows(files, choices.rubric):
         with progress("score", "rows") as show:
-            summary = score_to_folder(inputs, choices.rubric or MONITORING_RUBRIC, out, settings, show)
+            summary = score_to_folder(inputs, choices.rubric or settings.monitoring.rubric, out, settings, show)
         return [ScoredFile("", out, summary)]
     from flows.cli.score_testruns import score_testruns  # with the judge and its database: a second that chat rows save
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
+from scoring.catalog import row_rubric
 from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
 from scoring.chat.sql_scores import scoring_query
 from scoring.days import day_window
@@ -34,7 +34,7 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
         period = f"TIMESTAMP {start}", f"TIMESTAMP {end}"
     names = {str(name): path for name, path in settings.bigquery.columns.items()}
     return scoring_query(
-        rejecting_unreadable(row_rubric(MONITORING_RUBRIC)),
+        rejecting_unreadable(row_rubric(settings.monitoring.rubric)),
         chat_rows=chat_rows_query(source, prefix=settings.bigquery.prefix, names=names, period=period),
         time_zone=settings.time_zone,
         keep_text=settings.monitoring.keep_text,

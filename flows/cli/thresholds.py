@@ -22,30 +22,29 @@ def thresholds(
     Example: aqb thresholds --from 2026-02-01 --to 2026-02-19
     """
     from scoring.days import days_between
-    from scoring.rubrics.ola_monitoring import RUBRIC
-    from scoring.rubrics.ola_monitoring.evidence import threshold_evidence
     from tasks.config.settings import load_settings
     from tasks.context import Context
     from tasks.files.atomic import write_text
-    from tasks.reports.markdown.threshold_evidence import evidence_dict, evidence_markdown
     from tasks.warehouse.tables import SCORES
 
     if last < first:
         raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    warehouse = Context(load_settings()).warehouse
-    rows = warehouse.read(SCORES, days_between(first.date(), last.date()), RUBRIC.scores_schema)
+    context = Context(load_settings())
+    warehouse, rubric = context.warehouse, context.rubric
+    if rubric.evidence is None:
+        raise UsageError(f"rubric '{rubric.id}' does not say what its thresholds were drawn from")
+    rows = warehouse.read(SCORES, days_between(first.date(), last.date()), rubric.evidence.schema)
     if rows is None:
         raise UsageError(
             f"no scored rows from {first:%Y-%m-%d} to {last:%Y-%m-%d}",
             where=warehouse.url,
             fix="score these days first: aqb nightly --date D",
         )
-    evidence = threshold_evidence(rows)
-    text = evidence_markdown(evidence, f"{first:%Y-%m-%d} ~ {last:%Y-%m-%d}")
+    evidence = rubric.evidence.report(rows, f"{first:%Y-%m-%d} ~ {last:%Y-%m-%d}")
     if out:
-        write_text(out, text)
+        write_text(out, evidence.markdown)
         typer.echo(f"{evidence.rows} rows: {out}", err=as_json)
     if as_json:
-        print_json(evidence_dict(evidence))
+        print_json(evidence.values)
     elif not out:
-        typer.echo(text, nl=False)
+        typer.echo(evidence.markdown, nl=False)

@@ -35,7 +35,7 @@ def build_site(context: Context) -> Path:
     settings = context.settings
     # A build that reads the tables later must write the pages later.
     with context.warehouse.lock("site", _LONGEST_BUILD_S):
-        built = build_pages(context.warehouse, Path(settings.reports), settings.time_zone)
+        built = build_pages(context.warehouse, context.rubric, Path(settings.reports), settings.time_zone)
     _link(settings, built.path, "report-site", "품질 현황")
     if built.last_day_page:
         _link(settings, built.last_day_page, "report-last-day", "마지막으로 채점한 날")

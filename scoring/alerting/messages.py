@@ -72,7 +72,7 @@ class DayDigest:
 
 
 def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None, *, resolved: bool = False) -> str:
-    """The key of one fact: `ola-monitoring@1|answer_failed|2026-03-02|*`. Source: SPEC 8."""
+    """The key of one fact: `<rubric>@<version>|<rule>|2026-03-02|*`. Source: SPEC 8."""
     return "|".join((f"{rubric}@{version}", rule, str(day), *(["resolved"] if resolved else []), _tenant(tenant)))
 
 

@@ -50,12 +50,27 @@ class Quotient:
 
 
 @dataclass(frozen=True)
+class FramedPairs:
+    """The pairs of grades that a cross table frames, and what people call them (Korean)."""
+
+    row_grades: tuple[str, ...]
+    column_grades: tuple[str, ...]
+    title: str
+
+
+@dataclass(frozen=True)
 class Crosstab:
-    """A table of two grade columns with the means of some whole-number scores."""
+    """A table of two grade columns with the means of some whole-number scores.
+
+    `caption` says what it shows, `note` which KPIs can be read from it (Korean).
+    """
 
     row_grade: str
     column_grade: str
     mean_scores: tuple[str, ...]
+    caption: str
+    note: str = ""
+    framed: FramedPairs | None = None
 
     @property
     def keys(self) -> list[str]:

@@ -1,17 +1,22 @@
-"""What a rubric is: an identified, versioned set of rules."""
+"""What a row rubric is: an identified, versioned set of rules, and the words in which people read its results."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
+import polars as pl
 import pyarrow as pa
 
 from scoring.chat.kpis import Crosstab, Measure, Quotient
+from scoring.errors import RuleError
 from scoring.rules.evaluation_order import steps
 from scoring.rules.expressions import Definition, Expression
 
 AlertLevel = Literal["critical", "warning"]
+LEVEL_TITLES = {"critical": "Critical", "warning": "Warning"}
 
 
 @dataclass(frozen=True)
@@ -26,10 +31,14 @@ class RejectRule:
 
 @dataclass(frozen=True)
 class ExclusionRule:
-    """A row that was read well but has nothing to score; it is counted and kept with the code of its reason."""
+    """A row that was read well but has nothing to score; it is counted and kept with the code of its reason.
+
+    `title` is the reason in Korean.
+    """
 
     code: str
     condition: Expression
+    title: str
 
 
 @dataclass(frozen=True)
@@ -44,12 +53,70 @@ class AlertRule:
 
 
 @dataclass(frozen=True)
-class Label:
-    """A code as people read it (Korean): its sign, its label, and what to do."""
+class Grade:
+    """A grade as people read it: its sign, its title and what to do (Korean); `tone` is its colour on pages."""
 
+    code: str
     sign: str
-    label: str
+    title: str
     action: str = ""
+    tone: Literal["met", "undecided", "missed", ""] = ""
+
+
+@dataclass(frozen=True)
+class GradeScale:
+    """A column of grades, what it grades in a word (Korean), and its grades from the best to the worst."""
+
+    column: str
+    subject: str
+    grades: tuple[Grade, ...]
+
+    def grade(self, code: str) -> Grade:
+        """The grade of that code."""
+        return next(grade for grade in self.grades if grade.code == code)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes from the best to the worst."""
+        return tuple(grade.code for grade in self.grades)
+
+    def count_column(self, code: str) -> str:
+        """The measure that counts the rows of a grade."""
+        return f"{self.column}_{code.lower()}"
+
+
+@dataclass(frozen=True)
+class PartScore:
+    """A score that the total is made of: its column, what it scores in a word (Korean), the column of its grade."""
+
+    column: str
+    subject: str
+    grade_column: str = ""
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """A column of codes and what people call each of them (Korean)."""
+
+    column: str
+    titles: dict[str, str]
+
+
+@dataclass(frozen=True)
+class EvidenceReport:
+    """Whether `rows` scored rows still say what the thresholds were drawn from: for people and for programs."""
+
+    rows: int
+    markdown: str
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class EvidenceCheck:
+    """How a rubric checks its thresholds: the columns of the score table that it reads, and its report on a period."""
+
+    schema: pa.Schema
+    report: Callable[[pl.LazyFrame, str], EvidenceReport]
 
 
 @dataclass(frozen=True)
@@ -60,8 +127,15 @@ class RowRubric:
     the columns of a scored row in output order, `excluded_definitions` those of an excluded one. `flagged` tells the
     rows whose texts are kept.
 
+    `total` is the score of a row with one decimal, `parts` are what it is made of. The first of the `scales` grades the
+    total; the cross table has two of the others. `failure` is NULL where a row did not fail, `cause` names the part of
+    a score that lost the most, `category` the kind of question; a rubric may do without these two.
+
+    Definitions always include `alert_level` and `alert_rules`, measures `<level>_rows` of each level in use,
+    `alert_<rule>` of each alert rule and `<scale>_<grade>` of each grade, quotients `mean_<score>` of total and parts.
+
     Raises:
-        RuleError: a definition uses a column before it is defined.
+        RuleError: a definition uses a column before it is defined, or a column that others rely on is missing.
     """
 
     id: str
@@ -82,8 +156,60 @@ class RowRubric:
     excluded_schema: pa.Schema
     kpis_schema: pa.Schema
     crosstab_schema: pa.Schema
-    grade_labels: dict[str, Label]
+    total: str
+    parts: tuple[PartScore, ...]
+    scales: tuple[GradeScale, ...]
+    failure: CodedColumn
+    cause: str = ""
+    category: str = ""
+    evidence: EvidenceCheck | None = None
 
     def __post_init__(self) -> None:
         steps(self.definitions)
         steps(self.excluded_definitions)
+        known = {*self.titles, *(one.name for one in self.measures), *(one.name for one in self.quotients)}
+        if missing := [name for name in self._required() if name not in known]:
+            raise RuleError(f"rubric {self.id} does not define {', '.join(missing)}")
+
+    def _required(self) -> Iterator[str]:
+        """The columns that reports, pages and alerts read."""
+        yield from ("alert_level", "alert_rules", self.failure.column)
+        yield from filter(None, (self.cause, self.category))
+        for score in self.scores:
+            yield from (score, f"mean_{score}")
+        for scale in self.scales:
+            yield from (scale.column, *map(scale.count_column, scale.codes))
+        yield from (f"{level}_rows" for level in self.alert_levels)
+        yield from (f"alert_{rule.id}" for rule in self.alert_rules)
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """What people call each defined column (Korean)."""
+        return {definition.name: definition.title for definition in self.definitions}
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The columns of the parts, then that of the total."""
+        return (*(part.column for part in self.parts), self.total)
+
+    @property
+    def final_scale(self) -> GradeScale:
+        """The grades of the total."""
+        return self.scales[0]
+
+    @property
+    def crosstab_scales(self) -> tuple[GradeScale, GradeScale]:
+        """The grades of the rows and of the columns of the cross table."""
+        by_column = {scale.column: scale for scale in self.scales}
+        return by_column[self.crosstab.row_grade], by_column[self.crosstab.column_grade]
+
+    @property
+    def crosstab_title(self) -> str:
+        """`질문 등급 × 답변 등급`."""
+        return " × ".join(self.titles[scale.column] for scale in self.crosstab_scales)
+
+    @property
+    def alert_levels(self) -> dict[str, str]:
+        """The levels of its alert rules with their titles, the gravest first."""
+        used = {rule.level for rule in self.alert_rules}
+        return {level: title for level, title in LEVEL_TITLES.items() if level in used}

@@ -44,7 +44,7 @@ def row_rubric_readme(rubric: RowRubric) -> str:
         "## Final grades",
         _table(
             ("Grade", "Shown as", "Label", "Action"),
-            [(f"`{grade}`", label.sign, label.label, label.action) for grade, label in rubric.grade_labels.items()],
+            [(f"`{grade.code}`", grade.sign, grade.title, grade.action) for grade in rubric.final_scale.grades],
         ),
     ]
     return "\n\n".join(parts) + "\n"

@@ -14,7 +14,6 @@ from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_table
 from scoring.rules.googlesql_backend import literal, to_sql
 
 _OF_DAY = "WHERE score_date = @day"
-_WORST_FIRST = "final_score, timestamp, row_id"
 
 
 def outcome_counts_query(staged: str) -> str:
@@ -117,23 +116,24 @@ def crosstab_query(rubric: RowRubric, scores: str) -> str:
     return with_tables([("counted", counted)], _selected(rubric.crosstab_schema.names, computed, "counted"))
 
 
-def failure_types_query(scores: str) -> str:
+def failure_types_query(rubric: RowRubric, scores: str) -> str:
     """How many rows of the day have each failure type, most first."""
+    failure = rubric.failure.column
     return (
-        f"SELECT failure_type, COUNT(*) AS row_count\nFROM {scores}\n{_OF_DAY} AND failure_type IS NOT NULL\n"
-        "GROUP BY failure_type\nORDER BY row_count DESC, failure_type"
+        f"SELECT {failure}, COUNT(*) AS row_count\nFROM {scores}\n{_OF_DAY} AND {failure} IS NOT NULL\n"
+        f"GROUP BY {failure}\nORDER BY row_count DESC, {failure}"
     )
 
 
-def worst_rows_query(scores: str, columns: Sequence[str], rows: int) -> str:
+def worst_rows_query(rubric: RowRubric, scores: str, columns: Sequence[str], rows: int) -> str:
     """The rows of the day with the lowest scores, worst first."""
-    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {_WORST_FIRST}\nLIMIT {rows}"
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {_worst_first(rubric)}\nLIMIT {rows}"
 
 
 def worst_of_cells_query(rubric: RowRubric, scores: str, rows: int) -> str:
     """The worst row ids of the day by pair of grades."""
     pair = f"{rubric.crosstab.row_grade}, {rubric.crosstab.column_grade}"
-    worst = f"ARRAY_AGG(row_id ORDER BY {_WORST_FIRST} LIMIT {rows}) AS row_ids"
+    worst = f"ARRAY_AGG(row_id ORDER BY {_worst_first(rubric)} LIMIT {rows}) AS row_ids"
     return f"SELECT {worst}\nFROM {scores}\n{_OF_DAY}\nGROUP BY {pair}"
 
 
@@ -159,14 +159,18 @@ def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> s
     return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
 
 
-def alert_examples_query(scores: str, rows: int) -> str:
+def alert_examples_query(rubric: RowRubric, scores: str, rows: int) -> str:
     """The worst row ids of the day by alert rule and tenant, the tenant also as `*`."""
     return (
-        f"SELECT rule, tenant AS tenant_id, ARRAY_AGG(row_id ORDER BY {_WORST_FIRST} LIMIT {rows}) AS row_ids\n"
+        f"SELECT rule, tenant AS tenant_id, ARRAY_AGG(row_id ORDER BY {_worst_first(rubric)} LIMIT {rows}) AS row_ids\n"
         f"FROM {scores} CROSS JOIN UNNEST(alert_rules) AS rule\n"
         f"  CROSS JOIN UNNEST([tenant_id, {literal(ALL_TENANTS)}]) AS tenant\n"
         f"{_OF_DAY}\nGROUP BY rule, tenant"
     )
+
+
+def _worst_first(rubric: RowRubric) -> str:
+    return f"{rubric.total}, timestamp, row_id"
 
 
 def _sums(table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]) -> str:

@@ -18,7 +18,6 @@ from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.messages import Example
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import field
-from tasks.chat.queries import FAILURE_TITLES
 from tasks.files.atomic import empty_frame
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS
@@ -82,11 +81,11 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
 
 def read_examples(warehouse: Warehouse, rubric: RowRubric, day: date, row_ids: Collection[str]) -> dict[str, Example]:
     """The rows that alert facts of a day point to, by row id, as messages show them."""
-    columns = ["row_id", "user_input", "llm_response", "failure_type", "final_score"]
+    columns = ["row_id", "user_input", "llm_response", rubric.failure.column, rubric.total]
     rows = ([row[name] for name in columns] for row in warehouse.day_queries(day, rubric).rows(row_ids, columns))
     return {
-        row_id: Example(row_id, question, answer, FAILURE_TITLES.get(failure_type), score)
-        for row_id, question, answer, failure_type, score in rows
+        row_id: Example(row_id, question, answer, rubric.failure.titles.get(failure), score)
+        for row_id, question, answer, failure, score in rows
     }
 
 

@@ -23,6 +23,7 @@ from pydantic_settings import (
 )
 
 from scoring.errors import UsageError
+from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from tasks.config.alerts import AlertsSettings
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.judge import JudgeSettings
@@ -51,6 +52,9 @@ class _SettingsFile(TomlConfigSettingsSource):
 
 class MonitoringSettings(Section):
     """Chat rows of production: where they come from and what the score table keeps."""
+
+    rubric: str = DEFAULT_ROW_RUBRIC
+    """The rubric that scores chat rows; a warehouse holds the days of one."""
 
     source: _Place = "data/chat_rows"
     """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""

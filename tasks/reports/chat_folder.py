@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
@@ -40,7 +41,9 @@ def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIden
     )
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     scores = pl.scan_parquet(folder / "scores.parquet")
-    report = monitoring_report(outcome, _period_title(tables.kpis), tables, findings_of(FrameQueries(rubric, scores)))
+    report = monitoring_report(
+        outcome, _period_title(tables.kpis), tables, findings_of(rubric, FrameQueries(rubric, scores))
+    )
     write_text(folder / "report.md", report.markdown())
     summary = _summary(outcome, inputs, report, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
@@ -51,8 +54,7 @@ def _summary(
     outcome: ScoredRows, inputs: tuple[FileIdentity, ...], report: MonitoringReport, scores: pl.LazyFrame
 ) -> dict[str, Any]:
     means = {
-        name: {"mean": report.period[f"mean_{name}"], "n": outcome.counts.scored}
-        for name in ("q_score", "a_score", "i_score", "final_score")
+        name: {"mean": report.period[f"mean_{name}"], "n": outcome.counts.scored} for name in outcome.rubric.scores
     }
     return {
         "rubric": outcome.rubric.id,
@@ -66,7 +68,7 @@ def _summary(
         "kpis": {name: figure.as_dict() for name, figure in report.figures.items()},
         "distributions": {
             column: {row[column] or "none": row["count"] for row in _counts(scores, column)}
-            for column in ("final_grade", "q_tier", "a_grade", "failure_type", "alert_level", "question_category")
+            for column in _distributed(outcome.rubric)
         },
         "data_quality": {
             "excluded": dict(sorted(outcome.excluded_by_reason.items())),
@@ -76,6 +78,12 @@ def _summary(
         },
         "judge": {"questions": 0, "cached": 0, "tokens": 0, "cost": 0, "by_status": {}},
     }
+
+
+def _distributed(rubric: RowRubric) -> list[str]:
+    """The columns of codes whose distribution the summary gives."""
+    scales = (scale.column for scale in rubric.scales)
+    return [*scales, rubric.failure.column, "alert_level", *filter(None, [rubric.category])]
 
 
 def _counts(scores: pl.LazyFrame, column: str) -> list[dict[str, Any]]:
@@ -103,7 +111,7 @@ def write_day_report(
     warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, folder: Path, title: str
 ) -> DayReport:
     """Writes the report of a written day below `folder`."""
-    findings = findings_of(warehouse.day_queries(day, outcome.rubric))
+    findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
     report = monitoring_report(outcome, title, tables, findings)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())

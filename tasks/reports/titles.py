@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-COMPONENT_TITLES = {
-    "a_volume": "응답량",
-    "a_structure": "구조화",
-    "a_data": "데이터 밀도",
-    "a_efficiency": "토큰 효율",
-    "a_non_refusal": "비거절",
-}
-
 # Codes of `RunFile.notes`.
 NOTE_TITLES = {
     "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",

@@ -9,9 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
-from scoring.rubrics.ola_monitoring import RUBRIC
-from scoring.rubrics.ola_monitoring.thresholds import GRADE_SCALES
 from scoring.stats.agreement import Pair
 from tasks.review.labels import Label, refuse
 from tasks.testruns.read_folder import ScoredFolder
@@ -19,7 +18,6 @@ from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import SCORES
 
 _MAX_POINTS = 5
-_GRADE_TITLES = {one.name: one.title for one in RUBRIC.definitions if one.name in GRADE_SCALES}
 _RowKey = tuple[str, str]
 
 
@@ -60,19 +58,20 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
     return Labelled(pairs, runs[0].rubric.id, runs[0].version, runs[0].titles)
 
 
-def labelled_rows(labels: Sequence[Label], warehouse: Warehouse, path: Path) -> Labelled:
+def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse, path: Path) -> Labelled:
     """The labels of chat rows beside their grades, both as places on the scale, 0 for the worst.
 
     Raises:
         InputError: a label names no scored row or no grade.
     """
-    rows = _rows({label.row_id for label in labels}, warehouse)
+    scales = {scale.column: scale.codes[::-1] for scale in (*rubric.crosstab_scales, rubric.final_scale)}
+    rows = _rows(rubric, {label.row_id for label in labels}, warehouse)
     pairs, problems = [], []
     for label in labels:
-        scale = GRADE_SCALES.get(label.metric)
+        scale = scales.get(label.metric)
         row = rows.get(label.row_id)
         if scale is None:
-            problems.append((label.line, f"no metric '{label.metric}'; there are {', '.join(GRADE_SCALES)}"))
+            problems.append((label.line, f"no metric '{label.metric}'; there are {', '.join(scales)}"))
         elif label.label not in scale:
             problems.append((label.line, f"'{label.label}' is no {label.metric}; use {', '.join(scale)}"))
         elif row is None:
@@ -83,7 +82,7 @@ def labelled_rows(labels: Sequence[Label], warehouse: Warehouse, path: Path) -> 
             pairs.append(Pair(label.metric, row["tenant_id"], session, score, given))
     refuse(problems, path)
     versions = {row["rubric_version"] for row in rows.values()}
-    return Labelled(pairs, RUBRIC.id, ", ".join(sorted(versions)), _GRADE_TITLES)
+    return Labelled(pairs, rubric.id, ", ".join(sorted(versions)), rubric.titles)
 
 
 class _LabelError(Exception):
@@ -132,10 +131,11 @@ def _points(label: str) -> float:
     return points
 
 
-def _rows(row_ids: Iterable[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
-    scores = warehouse.read(SCORES, schema=RUBRIC.scores_schema)
+def _rows(rubric: RowRubric, row_ids: Iterable[str], warehouse: Warehouse) -> dict[str, Mapping[str, Any]]:
+    scores = warehouse.read(SCORES, schema=rubric.scores_schema)
     if scores is None:
         return {}
     wanted = scores.filter(pl.col("row_id").is_in(list(row_ids)))
-    rows = wanted.select("row_id", "session_id", "tenant_id", "rubric_version", *GRADE_SCALES).collect()
+    grades = (scale.column for scale in rubric.scales)
+    rows = wanted.select("row_id", "session_id", "tenant_id", "rubric_version", *grades).collect()
     return {row["row_id"]: row for row in rows.iter_rows(named=True)}

@@ -14,8 +14,6 @@ from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, mean_of_clusters
 from tasks.files.atomic import empty_frame
 
-_WORST_FIRST = ["final_score", "timestamp", "row_id"]
-
 
 class DayQueries(Protocol):
     """Questions to the scores of a day, which a warehouse answers without giving away its rows.
@@ -24,7 +22,7 @@ class DayQueries(Protocol):
     """
 
     def failure_types(self) -> list[dict[str, Any]]:
-        """How many rows (`row_count`) have each `failure_type`, most first."""
+        """How many rows (`row_count`) have each failure type, most first."""
         ...
 
     def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
@@ -56,33 +54,35 @@ class FrameQueries:
 
     def __init__(self, rubric: RowRubric, scores: pl.LazyFrame | None) -> None:
         self._rubric = rubric
+        self._worst_first = [rubric.total, "timestamp", "row_id"]
         self._scores = empty_frame(rubric.scores_schema).lazy() if scores is None else scores
 
     def failure_types(self) -> list[dict[str, Any]]:
         """Counts the rows of each type."""
-        counted = self._scores.drop_nulls("failure_type").group_by("failure_type").agg(row_count=pl.len())
-        return counted.sort(["row_count", "failure_type"], descending=[True, False]).collect().to_dicts()
+        failure = self._rubric.failure.column
+        counted = self._scores.drop_nulls(failure).group_by(failure).agg(row_count=pl.len())
+        return counted.sort(["row_count", failure], descending=[True, False]).collect().to_dicts()
 
     def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
         """Finds the rows by their keys: sorting whole rows would hold all texts."""
-        keys = self._scores.select(_WORST_FIRST).sort(_WORST_FIRST).head(count).collect()
+        keys = self._scores.select(self._worst_first).sort(self._worst_first).head(count).collect()
         worst = self._scores.select(columns).filter(pl.col("row_id").is_in(keys["row_id"].implode()))
-        return worst.collect().sort(_WORST_FIRST).to_dicts()
+        return worst.collect().sort(self._worst_first).to_dicts()
 
     def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
         """Sorts the keys of the rows."""
         pair = (self._rubric.crosstab.row_grade, self._rubric.crosstab.column_grade)
-        keys = self._scores.select(*_WORST_FIRST, *pair).collect().sort(_WORST_FIRST)
+        keys = self._scores.select(*self._worst_first, *pair).collect().sort(self._worst_first)
         of_cells = keys.group_by(pair, maintain_order=True).head(of_cell)
         return {*keys.head(worst)["row_id"], *of_cells["row_id"]}
 
     def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
         """Collects the first ids of each rule, worst rows first."""
         fired = (
-            self._scores.select(*_WORST_FIRST, "tenant_id", pl.col("alert_rules").alias("rule"))
+            self._scores.select(*self._worst_first, "tenant_id", pl.col("alert_rules").alias("rule"))
             .explode("rule")
             .drop_nulls("rule")
-            .sort(_WORST_FIRST)
+            .sort(self._worst_first)
             .collect()
         )
         worst: dict[tuple[str, str | None], list[str]] = {}

@@ -67,8 +67,8 @@ def usual_of(warehouse: Warehouse, rule: str) -> list[int]:
 
 def test_nights_site_and_alerts_go_on_in_a_dataset_of_the_version_before(in_dataset: Settings) -> None:
     warehouse = open_warehouse(in_dataset.warehouse, in_dataset)
-    reports = Path(in_dataset.reports)
-    build_pages(warehouse, reports, in_dataset.time_zone)  # before any night has added the columns
+    reports, rubric = Path(in_dataset.reports), catalog.row_rubric(RUBRIC.id)
+    build_pages(warehouse, rubric, reports, in_dataset.time_zone)  # before any night has added the columns
     in_context(preview, in_dataset, 30)
 
     nightly(in_dataset, NEXT)
@@ -85,7 +85,7 @@ def test_nights_site_and_alerts_go_on_in_a_dataset_of_the_version_before(in_data
     assert old is not None
     assert old.collect()[f"alert_{ADDED}"].null_count() == old.collect().height
 
-    build_pages(warehouse, reports, in_dataset.time_zone)
+    build_pages(warehouse, rubric, reports, in_dataset.time_zone)
     assert {path.stem for path in reports.glob("monitoring/*.html")} == {str(day) for day in (*SCORED, NEXT)}
     assert any(
         one.day == NEXT for messages in in_context(preview, in_dataset, 30).messages.values() for one in messages

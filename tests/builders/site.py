@@ -58,7 +58,7 @@ def write_run(warehouse: FolderWarehouse, path: Path, day: date, rubric: str = "
 
 def build(warehouse: FolderWarehouse, folder: Path, span: int = SPAN_DAYS) -> BuiltSite:
     """The site in `folder`."""
-    return build_pages(warehouse, folder, "Asia/Seoul", span)
+    return build_pages(warehouse, RUBRIC, folder, "Asia/Seoul", span)
 
 
 @dataclass

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import polars as pl
+
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import ExclusionRule, Label, RejectRule, RowRubric
-from scoring.rubrics.ola_monitoring import kpis, outcome, tables, thresholds
+from scoring.chat.rubric import EvidenceCheck, EvidenceReport, ExclusionRule, RejectRule, RowRubric
+from scoring.rubrics.ola_monitoring import kpis, outcome, tables, thresholds, titles
 from scoring.rules.expressions import AllOf, Column, Compare, IsNull, Value
 
 _QUESTION_IS_NULL, _ANSWER_IS_NULL = IsNull(Column("user_input")), IsNull(Column("llm_response"))
@@ -18,6 +20,12 @@ def _token_rejects(column: str, title: str) -> tuple[RejectRule, RejectRule]:
         RejectRule("negative_tokens", column, Compare(tokens, "<", Value(0)), f"{title}이 음수입니다"),
         RejectRule("infinite_tokens", column, Compare(tokens, "=", Value(math.inf)), f"{title}이 무한대입니다"),
     )
+
+
+def _evidence(rows: pl.LazyFrame, period: str) -> EvidenceReport:
+    from scoring.rubrics.ola_monitoring.evidence_report import evidence_report  # one command alone needs it
+
+    return evidence_report(rows, period)
 
 
 RUBRIC = RowRubric(
@@ -37,9 +45,9 @@ RUBRIC = RowRubric(
         ),
     ),
     exclusions=(
-        ExclusionRule("both_texts_null", AllOf((_QUESTION_IS_NULL, _ANSWER_IS_NULL))),
-        ExclusionRule("user_input_null", _QUESTION_IS_NULL),
-        ExclusionRule("llm_response_null", _ANSWER_IS_NULL),
+        ExclusionRule("both_texts_null", AllOf((_QUESTION_IS_NULL, _ANSWER_IS_NULL)), "질문과 답변이 NULL"),
+        ExclusionRule("user_input_null", _QUESTION_IS_NULL, "질문이 NULL"),
+        ExclusionRule("llm_response_null", _ANSWER_IS_NULL, "답변이 NULL"),
     ),
     definitions=outcome.DEFINITIONS,
     excluded_definitions=outcome.EXCLUDED_DEFINITIONS,
@@ -53,11 +61,11 @@ RUBRIC = RowRubric(
     excluded_schema=tables.EXCLUDED,
     kpis_schema=tables.KPIS,
     crosstab_schema=tables.CROSSTAB,
-    grade_labels={
-        "STAR": Label("★", "우수", "Golden Set 편입 후보"),
-        "A": Label("A", "양호", "정상 운영"),
-        "B": Label("B", "보통", "모니터링"),
-        "C": Label("C", "미흡", "개선 대상 → 원인 태깅"),
-        "F": Label("F", "실패", "즉시 알림 → 규칙 수정"),
-    },
+    total="final_score",
+    parts=titles.PARTS,
+    scales=(titles.FINAL_GRADES, titles.Q_TIERS, titles.A_GRADES),
+    failure=titles.FAILURES,
+    cause="cause",
+    category="question_category",
+    evidence=EvidenceCheck(tables.SCORES, _evidence),
 )

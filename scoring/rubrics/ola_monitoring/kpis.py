@@ -5,18 +5,17 @@ Source: seed 002, 10.2; SPEC 1.4.
 
 from __future__ import annotations
 
-from scoring.chat.kpis import Crosstab, Measure, Quotient
+from scoring.chat.kpis import Crosstab, FramedPairs, Measure, Quotient
 from scoring.chat.rubric import AlertRule
 from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import thresholds as t
+from scoring.rubrics.ola_monitoring import titles
 from scoring.rubrics.ola_monitoring.answer import A_GRADE
 from scoring.rubrics.ola_monitoring.outcome import (
     ALERT_RULES,
     EXCLUDED_ROW_RULES,
-    FINAL_GRADE,
     GOOD_QUESTION_BAD_ANSWER,
 )
-from scoring.rubrics.ola_monitoring.question import Q_TIER
 from scoring.rules.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
 
 
@@ -72,16 +71,13 @@ QUOTIENTS = (
 
 MEASURES = (
     *(
-        Measure(f"final_grade_{grade.lower()}", _one(Compare(FINAL_GRADE, "=", Value(grade))), f"종합 등급 {grade}")
-        for grade in ("STAR", "A", "B", "C", "F")
-    ),
-    *(
-        Measure(f"a_grade_{grade.lower()}", _one(Compare(A_GRADE, "=", Value(grade))), f"답변 등급 {grade}")
-        for grade in ("A", "B", "C", "D", "F")
-    ),
-    *(
-        Measure(f"q_tier_{tier.lower()}", _one(Compare(Q_TIER, "=", Value(tier))), f"질문 등급 {tier}")
-        for tier in ("S", "A", "B", "C", "D")
+        Measure(scale.count_column(code), _one(Compare(Column(scale.column), "=", Value(code))), f"{title} {code}")
+        for scale, title in (
+            (titles.FINAL_GRADES, "종합 등급"),
+            (titles.A_GRADES, "답변 등급"),
+            (titles.Q_TIERS, "질문 등급"),
+        )
+        for code in scale.codes
     ),
     Measure("failures", _one(Not(IsNull(Column("failure_type")))), "실패 유형이 있는 행"),
     *_alert_measures(ALERT_RULES),
@@ -89,4 +85,13 @@ MEASURES = (
 
 EXCLUDED_MEASURES = _alert_measures(EXCLUDED_ROW_RULES)
 
-CROSSTAB = Crosstab("q_tier", "a_grade", ("q_score", "a_score"))
+_GOOD_TIERS, _BAD_GRADES, _GOOD_GRADES = map("·".join, (t.GOOD_TIERS, t.BAD_GRADES, t.GOOD_GRADES))
+CROSSTAB = Crosstab(
+    "q_tier",
+    "a_grade",
+    ("q_score", "a_score"),
+    caption="질문 등급과 답변 등급의 교차표",
+    note=f"답변 우수율은 답변 {_GOOD_GRADES}, 실패율은 답변 F, GOLD MINE은 좋은 질문({_GOOD_TIERS})에 나쁜 답변"
+    f"({_BAD_GRADES})인 행의 비율입니다.",
+    framed=FramedPairs(t.GOOD_TIERS, t.BAD_GRADES, f"GOLD MINE(좋은 질문 {_GOOD_TIERS}에 나쁜 답변 {_BAD_GRADES})"),
+)

@@ -128,11 +128,6 @@ EARNINGS_WORDS, EARNINGS_ANSWER_WORDS = ("재무", "실적"), ("매출", "영업
 # --- Final score (seed 002, 7) -------------------------------------------------------------------------------------
 Q_WEIGHT_PERCENT, A_WEIGHT_PERCENT, I_WEIGHT_PERCENT = 25, 50, 25
 FINAL_GRADES = Bands("at_least", ((80, "STAR"), (60, "A"), (40, "B"), (20, "C")), beyond="F")
-# Grades that people may give too, each from the worst to the best.
-GRADE_SCALES = {
-    name: (bands.beyond, *(grade for _, grade in reversed(bands.cuts)))
-    for name, bands in (("q_tier", Q_TIERS), ("a_grade", A_GRADES), ("final_grade", FINAL_GRADES))
-}
 CAUSE_GRADE = "C"  # "개선 대상 → 원인 태깅"
 KEPT_TEXT_GRADES = ("C", "F")  # SPEC 1.3
 COMPONENT_MAXIMA = (

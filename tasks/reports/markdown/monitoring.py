@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
+from scoring.chat.rubric import LEVEL_TITLES
 from scoring.figures import Figure
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened, table
 from tasks.chat.engine import KpiTables, ScoringOutcome
-from tasks.chat.queries import FAILURE_TITLES, Findings
+from tasks.chat.queries import Findings
 
 Rows = Sequence[Mapping[str, Any]]
 _QUESTION_CHARACTERS = 60
-
-EXCLUSION_TITLES = {
-    "both_texts_null": "질문과 답변이 NULL",
-    "user_input_null": "질문이 NULL",
-    "llm_response_null": "답변이 NULL",
-}
 
 
 def monitoring_report(outcome: ScoringOutcome, title: str, tables: KpiTables, findings: Findings) -> MonitoringReport:
@@ -53,8 +49,8 @@ class MonitoringReport:
 
     def worst_without_texts(self) -> list[dict[str, Any]]:
         """The worst rows as people may see them outside the warehouse: no question, no answer, no session."""
-        shown = ("row_id", "final_score", "final_grade", "q_score", "a_score", "i_score", "failure_type", "cause")
-        return [{name: row[name] for name in shown} for row in self.findings.worst]
+        hidden = ("timestamp", "user_input")
+        return [{name: row[name] for name in row if name not in hidden} for row in self.findings.worst]
 
     def markdown(self) -> str:
         """The whole report."""
@@ -65,7 +61,7 @@ class MonitoringReport:
             *self._days(),
             "## 등급 분포",
             self._grades(),
-            "## 질문 등급 × 답변 등급",
+            f"## {self.outcome.rubric.crosstab_title}",
             self._crosstab(),
             "## 실패 유형",
             self._failures(),
@@ -97,7 +93,8 @@ class MonitoringReport:
 
     def _kpi_table(self, rows: Rows, first: str, name: Any) -> str:
         shown = [quotient for quotient in self.outcome.rubric.quotients if quotient.target]
-        header = [first, "채점", "제외", *(quotient.title for quotient in shown), "Critical", "Warning"]
+        levels = self.outcome.rubric.alert_levels
+        header = [first, "채점", "제외", *(quotient.title for quotient in shown), *levels.values()]
         return table(
             header,
             (
@@ -106,55 +103,49 @@ class MonitoringReport:
                     f"{row['rows']:,}",
                     f"{row['excluded']:,}",
                     *(kpi_text(row[quotient.name], quotient.scale) for quotient in shown),
-                    f"{row['critical_rows']:,}",
-                    f"{row['warning_rows']:,}",
+                    *(f"{row[f'{level}_rows']:,}" for level in levels),
                 ]
                 for row in rows
             ),
         )
 
     def _grades(self) -> str:
-        rows, period = self.period["rows"], self.period
+        rows, period, scale = self.period["rows"], self.period, self.outcome.rubric.final_scale
         return table(
             ["등급", "뜻", "행", "비율", "조치"],
             (
                 [
-                    label.sign,
-                    label.label,
-                    f"{period[f'final_grade_{grade.lower()}']:,}",
-                    percent(period[f"final_grade_{grade.lower()}"] / rows if rows else None),
-                    label.action,
+                    grade.sign,
+                    grade.title,
+                    f"{period[scale.count_column(grade.code)]:,}",
+                    percent(period[scale.count_column(grade.code)] / rows if rows else None),
+                    grade.action,
                 ]
-                for grade, label in self.outcome.rubric.grade_labels.items()
+                for grade in scale.grades
             ),
         )
 
     def _crosstab(self) -> str:
-        grades = ("A", "B", "C", "D", "F")
-        cells = {
-            (tier, grade): sum(row["cnt"] for row in self.crosstab if (row["q_tier"], row["a_grade"]) == (tier, grade))
-            for tier in ("S", "A", "B", "C", "D")
-            for grade in grades
-        }
+        rows, columns = self.outcome.rubric.crosstab_scales
+        cells = Counter[tuple[str, str]]()
+        for pair in self.crosstab:
+            cells[pair[rows.column], pair[columns.column]] += pair["cnt"]
         counts = table(
-            ["질문 \\ 답변", *grades],
-            ([tier, *(f"{cells[tier, grade]:,}" for grade in grades)] for tier in ("S", "A", "B", "C", "D")),
+            [f"{rows.subject} \\ {columns.subject}", *columns.codes],
+            ([row, *(f"{cells[row, column]:,}" for column in columns.codes)] for row in rows.codes),
         )
-        return (
-            f"{counts}\n\n답변 우수율은 답변 A·B, 실패율은 답변 F, GOLD MINE은 좋은 질문(S·A)에 나쁜 답변(D·F)인 행의 "
-            "비율입니다."
-        )
+        return "\n\n".join(filter(None, (counts, self.outcome.rubric.crosstab.note)))
 
     def _failures(self) -> str:
         if not self.findings.failures:
             return "실패 유형에 해당하는 행이 없습니다."
-        rows = self.period["rows"]
+        rows, failure = self.period["rows"], self.outcome.rubric.failure
         return table(
             ["유형", "코드", "행", "비율"],
             (
                 [
-                    FAILURE_TITLES[row["failure_type"]],
-                    row["failure_type"],
+                    failure.titles[row[failure.column]],
+                    row[failure.column],
                     f"{row['row_count']:,}",
                     percent(row["row_count"] / rows),
                 ]
@@ -167,7 +158,7 @@ class MonitoringReport:
             ["수준", "규칙", "내용", "행", "비율"],
             (
                 [
-                    "Critical" if rule.level == "critical" else "Warning",
+                    LEVEL_TITLES[rule.level],
                     rule.id,
                     rule.title,
                     f"{self.period[f'alert_{rule.id}']:,}",
@@ -180,16 +171,16 @@ class MonitoringReport:
     def _worst(self) -> str:
         if not self.findings.worst:
             return "채점한 행이 없습니다."
+        rubric = self.outcome.rubric
+        parts = [part.column for part in rubric.parts]
         rows = table(
-            ["행 ID", "종합", "질문 점수", "답변 점수", "상호작용 점수", "실패 유형", "질문"],
+            ["행 ID", rubric.final_scale.subject, *(rubric.titles[part] for part in parts), "실패 유형", "질문"],
             (
                 [
                     row["row_id"],
-                    score_text(row["final_score"], 1),
-                    row["q_score"],
-                    row["a_score"],
-                    row["i_score"],
-                    FAILURE_TITLES.get(row["failure_type"], "–"),
+                    score_text(row[rubric.total], 1),
+                    *(row[part] for part in parts),
+                    rubric.failure.titles.get(row[rubric.failure.column], "–"),
                     shortened(row["user_input"] or "–", _QUESTION_CHARACTERS),
                 ]
                 for row in self.findings.worst
@@ -199,9 +190,9 @@ class MonitoringReport:
 
     def _data_quality(self) -> str:
         outcome = self.outcome
+        titles = {rule.code: rule.title for rule in outcome.rubric.exclusions}
         lines = [
-            f"- 제외 — {EXCLUSION_TITLES[reason]}: {count:,}건"
-            for reason, count in sorted(outcome.excluded_by_reason.items())
+            f"- 제외 — {titles[reason]}: {count:,}건" for reason, count in sorted(outcome.excluded_by_reason.items())
         ]
         lines += [f"- 거부 — {code}: {count:,}건" for code, count in sorted(outcome.rejected_by_code.items())]
         lines += [

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from scoring.catalog import MONITORING_RUBRIC, row_rubric
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
 from tasks.files.atomic import write_text
@@ -41,7 +40,9 @@ class BuiltSite:
     written: int
 
 
-def build_pages(warehouse: Warehouse, folder: Path, time_zone: str, span: int = SPAN_DAYS) -> BuiltSite:
+def build_pages(
+    warehouse: Warehouse, rubric: RowRubric, folder: Path, time_zone: str, span: int = SPAN_DAYS
+) -> BuiltSite:
     """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
 
     `span` counts the calendar days up to the last scored one, and the days that have test runs.
@@ -49,7 +50,6 @@ def build_pages(warehouse: Warehouse, folder: Path, time_zone: str, span: int = 
     Raises:
         StorageError: the folder cannot be written.
     """
-    rubric = row_rubric(MONITORING_RUBRIC)
     days = scored_days(warehouse, rubric, span)
     pages = written = 0
     for name, text in _pages(warehouse, rubric, days, folder, time_zone, span):

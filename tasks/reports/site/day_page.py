@@ -19,9 +19,7 @@ from tasks.reports.site.monitoring_charts import grade_bars, grade_sets, heat_ma
 from tasks.reports.site.pages import page
 from tasks.reports.site.scored_days import ScoredDay, earlier_rows
 from tasks.reports.site.wording import (
-    ANSWER_GRADE_TITLES,
     NOTHING,
-    TIER_TITLES,
     count_text,
     day_text,
     tenant_text,
@@ -62,9 +60,7 @@ def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: 
         rubric=rubric,
         kpis=list(zip(kpis, intervals, strict=True)),
         bars=bars,
-        heat=heat_map(day, ""),
-        tiers=TIER_TITLES,
-        grades=ANSWER_GRADE_TITLES,
+        heat=heat_map(rubric, day, ""),
         failures=failure_table(rows, day.total["rows"]),
         alerts=[alert for alert in alerts if alert.tenant == everybody],
         tenant_alerts=[alert for alert in alerts if alert.tenant != everybody],
@@ -131,6 +127,7 @@ def _alert_figure(fact: Mapping[str, Any], figure: Figure | None) -> str:
 def tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
     """The KPIs of each tenant with their verdicts."""
     shown = [quotient for quotient in rubric.quotients if quotient.target]
+    levels = rubric.alert_levels
     rows: list[list[Cell]] = []
     for tenant in sorted(day.tenants, key=lambda row: -row["rows"]):
         kpis = kpis_of(rubric.quotients, tenant, {})
@@ -140,11 +137,10 @@ def tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
                 count_text(tenant["rows"]),
                 count_text(tenant["excluded"]),
                 *(kpi.mark for kpi in kpis),
-                count_text(tenant["critical_rows"]),
-                count_text(tenant["warning_rows"]),
+                *(count_text(tenant[f"{level}_rows"]) for level in levels),
             ]
         )
-    return Table(["테넌트", "채점", "제외", *(quotient.title for quotient in shown), "Critical", "Warning"], rows)
+    return Table(["테넌트", "채점", "제외", *(quotient.title for quotient in shown), *levels.values()], rows)
 
 
 def failure_table(rows: DayRows, scored: int) -> Table:

@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from scoring.chat.rubric import RowRubric
+from scoring.chat.rubric import GradeScale, RowRubric
 from scoring.markdown import percent
-from scoring.rubrics.ola_monitoring.thresholds import BAD_GRADES, GOOD_TIERS
 from tasks.reports.site.charts import Chart, Link, Table
 from tasks.reports.site.kpis import Kpi
 from tasks.reports.site.scored_days import ScoredDay
 from tasks.reports.site.wording import (
-    ANSWER_GRADE_TITLES,
     NOTHING,
-    TIER_TITLES,
     count_text,
     day_text,
 )
@@ -30,15 +27,19 @@ _SHADES = (0.001, 0.01, 0.05, 0.15)
 
 @dataclass(frozen=True)
 class GradeSet:
-    """One way to grade a row: the prefix of its KPI columns, and its grades from best to worst with their names."""
+    """One way to grade a row: its scale, the title of its column, and the names of its grades from best to worst."""
 
-    prefix: str
+    scale: GradeScale
     title: str
-    grades: Mapping[str, str]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Code -> `★ 우수`."""
+        return {grade.code: f"{grade.sign} {grade.title}" for grade in self.scale.grades}
 
     def counts(self, row: Mapping[str, Any]) -> dict[str, int | None]:
         """Grade -> rows; None where the version that scored the day did not count them."""
-        return {grade: row[f"{self.prefix}_{grade.lower()}"] for grade in self.grades}
+        return {code: row[self.scale.count_column(code)] for code in self.scale.codes}
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,21 @@ class HeatCell:
     label: str
 
 
-def grade_sets(rubric: RowRubric) -> tuple[GradeSet, GradeSet, GradeSet]:
-    """Final grades, question tiers, answer grades."""
-    return (
-        GradeSet(
-            "final_grade", "종합 등급", {g: f"{label.sign} {label.label}" for g, label in rubric.grade_labels.items()}
-        ),
-        GradeSet("q_tier", "질문 등급", {tier: f"{tier} {title}" for tier, title in TIER_TITLES.items()}),
-        GradeSet("a_grade", "답변 등급", {grade: f"{grade} {title}" for grade, title in ANSWER_GRADE_TITLES.items()}),
-    )
+@dataclass(frozen=True)
+class HeatMap:
+    """The cross table of a day: row grade -> column grade -> its cell, and the words around it (Korean)."""
+
+    rows: GradeScale
+    columns: GradeScale
+    cells: Mapping[str, Mapping[str, HeatCell]]
+    title: str
+    caption: str
+    framed: str
+
+
+def grade_sets(rubric: RowRubric) -> list[GradeSet]:
+    """The scales of the rubric, that of the total first."""
+    return [GradeSet(scale, rubric.titles[scale.column]) for scale in rubric.scales]
 
 
 def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
@@ -125,13 +132,13 @@ def shares_chart(days: Sequence[ScoredDay], grades: GradeSet) -> Chart:
     """The grades of every day as shares of its rows."""
     counts = [grades.counts(each.total) for each in days]
     return Chart(
-        id=f"shares-{grades.prefix}",
+        id=f"shares-{grades.scale.column}",
         kind="shares",
         title=f"{grades.title} 비율",
         summary=f"{day_text(days[0].day)}부터 {day_text(days[-1].day)}까지 날짜별 {grades.title}의 비율",
-        data=_stacked(days, grades.title, grades.grades, counts) | {"normalize": True, "palette": grades.prefix},
+        data=_stacked(days, grades.title, grades.names, counts) | {"normalize": True, "palette": grades.scale.column},
         table=Table(
-            ["날짜", *grades.grades.values()],
+            ["날짜", *grades.names.values()],
             [
                 [Link(str(each.day), each.page), *(_with_share(n, each.total["rows"]) for n in of_day.values())]
                 for each, of_day in reversed(list(zip(days, counts, strict=True)))
@@ -140,15 +147,15 @@ def shares_chart(days: Sequence[ScoredDay], grades: GradeSet) -> Chart:
     )
 
 
-def alert_rows_chart(days: Sequence[ScoredDay]) -> Chart:
-    """How many rows had a critical alert or a warning, day by day."""
-    levels = {"critical": "Critical", "warning": "Warning"}
+def alert_rows_chart(rubric: RowRubric, days: Sequence[ScoredDay]) -> Chart:
+    """How many rows had an alert of each level, day by day."""
+    levels = rubric.alert_levels
     counts = [{level: each.total[f"{level}_rows"] for level in levels} for each in days]
     return Chart(
         id="alert-rows",
         kind="shares",
         title="알림이 있는 행",
-        summary="날짜별로 Critical 또는 Warning 알림이 하나라도 있는 행의 수",
+        summary=f"날짜별로 {' 또는 '.join(levels.values())} 알림이 하나라도 있는 행의 수",
         data=_stacked(days, "알림", levels, counts) | {"normalize": False, "palette": "level"},
         table=Table(
             ["날짜", *levels.values(), "채점한 행"],
@@ -173,14 +180,14 @@ def grade_bars(day: ScoredDay, grades: GradeSet, earlier: Sequence[Mapping[str, 
             "shown": _with_share(counts[grade], rows),
             "usual": usual[grade] / usual_rows if usual_rows else None,
         }
-        for grade, title in grades.grades.items()
+        for grade, title in grades.names.items()
     ]
     return Chart(
-        id=f"bars-{grades.prefix}",
+        id=f"bars-{grades.scale.column}",
         kind="bars",
         title=f"{grades.title} 분포",
         summary=f"{day_text(day.day)}의 {grades.title} 분포. 세로 눈금은 최근 7일의 비율",
-        data={"bars": bars, "palette": grades.prefix},
+        data={"bars": bars, "palette": grades.scale.column},
         table=Table(
             [grades.title, "행", "최근 7일"],
             [[bar["label"], bar["shown"], percent(bar["usual"])] for bar in bars],
@@ -188,27 +195,31 @@ def grade_bars(day: ScoredDay, grades: GradeSet, earlier: Sequence[Mapping[str, 
     )
 
 
-def heat_map(day: ScoredDay, page: str) -> dict[str, dict[str, HeatCell]]:
-    """Tier -> answer grade -> its cell; `page` is where the rows of a cell are shown."""
-    counts = {(cell["q_tier"], cell["a_grade"]): cell["cnt"] for cell in day.crosstab}
-    rows = day.total["rows"]
-    return {
-        tier: {
-            grade: _heat_cell(tier, grade, counts.get((tier, grade), 0), rows, page) for grade in ANSWER_GRADE_TITLES
+def heat_map(rubric: RowRubric, day: ScoredDay, page: str) -> HeatMap:
+    """The cross table of a day; `page` is where the rows of a cell are shown."""
+    rows, columns = rubric.crosstab_scales
+    counts = {(cell[rows.column], cell[columns.column]): cell["cnt"] for cell in day.crosstab}
+    cells = {
+        row: {
+            column: _heat_cell(rubric, row, column, counts.get((row, column), 0), day.total["rows"], page)
+            for column in columns.codes
         }
-        for tier in TIER_TITLES
+        for row in rows.codes
     }
+    framed = rubric.crosstab.framed
+    return HeatMap(rows, columns, cells, rubric.crosstab_title, rubric.crosstab.caption, framed.title if framed else "")
 
 
-def _heat_cell(tier: str, grade: str, count: int, rows: int, page: str) -> HeatCell:
-    share = count / rows if rows else 0.0
+def _heat_cell(rubric: RowRubric, tier: str, grade: str, count: int, rows: int, page: str) -> HeatCell:
+    share, framed = count / rows if rows else 0.0, rubric.crosstab.framed
+    of_rows, of_columns = (scale.subject for scale in rubric.crosstab_scales)
     return HeatCell(
         count=count,
         share=percent(share),
         shade=1 + sum(share >= step for step in _SHADES) if count else 0,
-        worst_pair=tier in GOOD_TIERS and grade in BAD_GRADES,
+        worst_pair=bool(framed and tier in framed.row_grades and grade in framed.column_grades),
         href=f"{page}?tier={tier}&grade={grade}#rows",
-        label=f"질문 {tier}, 답변 {grade}: {count:,}행 보기",
+        label=f"{of_rows} {tier}, {of_columns} {grade}: {count:,}행 보기",
     )
 
 

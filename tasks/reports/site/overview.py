@@ -26,7 +26,7 @@ from tasks.reports.site.pages import page
 from tasks.reports.site.scored_days import ScoredDay, earlier_rows
 from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
-from tasks.reports.site.wording import ANSWER_GRADE_TITLES, TIER_TITLES, count_text, day_text, tenant_text
+from tasks.reports.site.wording import count_text, day_text, tenant_text
 from tasks.reports.site.worst_rows import DayRows
 
 _WORST_ROWS = 5
@@ -53,7 +53,7 @@ def overview(
     trends = [trend_chart(days, list(of_days)) for of_days in zip(*by_day, strict=True)]
     shares = [shares_chart(days, grades) for grades in grade_sets(rubric)]
     bars = [grade_bars(last, grades, earlier_rows(days, len(days) - 1)) for grades in grade_sets(rubric)]
-    alert_rows = alert_rows_chart(days)
+    alert_rows = alert_rows_chart(rubric, days)
     all_alerts = shown_alerts(rubric, last, kpis, {row.row_id for row in last_rows.rows}, last.page)
     alerts = [alert for alert in all_alerts if alert.tenant == tenant_text(ALL_TENANTS)]
     return page(
@@ -71,15 +71,13 @@ def overview(
         changes=version_changes(days),
         shares=shares,
         bars=bars,
-        heat=heat_map(last, last.page),
-        tiers=TIER_TITLES,
-        grades=ANSWER_GRADE_TITLES,
+        heat=heat_map(rubric, last, last.page),
         alerts=alerts,
         alert_rows=alert_rows,
         tenants=tenant_table(rubric, last),
         failures=failure_table(last_rows, last.total["rows"]),
         worst=last_rows.rows[:_WORST_ROWS],
-        day_table=_day_table(days, by_day),
+        day_table=_day_table(rubric, days, by_day),
         runs=listed,
         run_count=len(runs),
     )
@@ -111,19 +109,18 @@ def headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> Headline:
     return Headline(", ".join(parts), [f"{name}: {', '.join(what)}" for name, what in details.items() if what])
 
 
-def _day_table(days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Table:
+def _day_table(rubric: RowRubric, days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Table:
     """A line a day, latest first."""
     rows: list[list[Cell]] = [
         [
             Link(f"{each.day} {day_text(each.day)[-3:]}", each.page),
             count_text(each.total["rows"]),
             *(kpi.mark for kpi in kpis),
-            count_text(each.total["critical_rows"]),
-            count_text(each.total["warning_rows"]),
+            *(count_text(each.total[f"{level}_rows"]) for level in rubric.alert_levels),
             count_text(each.total["excluded"]),
             each.version,
         ]
         for each, kpis in reversed(list(zip(days, by_day, strict=True)))
     ]
     titles = [kpi.figure.title for kpi in by_day[-1]]
-    return Table(["날짜", "채점", *titles, "Critical", "Warning", "제외", "루브릭"], rows)
+    return Table(["날짜", "채점", *titles, *rubric.alert_levels.values(), "제외", "루브릭"], rows)

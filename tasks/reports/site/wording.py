@@ -10,15 +10,6 @@ from scoring.markdown import score_text
 NOTHING = "–"
 _WEEKDAYS = "월화수목금토일"
 
-# Source: seed 002, 4.3 and 5.3.
-TIER_TITLES = {
-    "S": "전문 분석 요청",
-    "A": "구체적 정보 요청",
-    "B": "일반 질문",
-    "C": "단순 입력",
-    "D": "모호·부적합",
-}
-ANSWER_GRADE_TITLES = {"A": "우수", "B": "양호", "C": "보통", "D": "미흡", "F": "실패"}
 CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
 
 

@@ -15,20 +15,17 @@ from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from scoring.chat.rubric import Label, RowRubric
+from scoring.chat.rubric import Grade, RowRubric
 from scoring.judging.masking import masked
 from scoring.markdown import score_text, shortened
 from scoring.rules.explain import Finding, explain
-from scoring.rules.expressions import Case, Definition, Expression, Sum, Value
+from scoring.rules.expressions import Case, Column, Definition, Expression, Sum, Value
 from scoring.stats.intervals import Interval
-from tasks.chat.queries import FAILURE_TITLES
 from tasks.reports.site.wording import NOTHING, tenant_text
-from tasks.reports.titles import COMPONENT_TITLES
 from tasks.warehouse import Warehouse
 
 _WORST = 30
 _WORST_OF_CELL = 2
-_ORDER = ["final_score", "timestamp", "row_id"]
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 300, 500
 
 
@@ -45,7 +42,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Part:
-    """The score of the question, of the answer or of the interaction, and its components."""
+    """One of the scores that the total is made of, and its components."""
 
     title: str
     points: int
@@ -54,20 +51,22 @@ class Part:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """One row as people see it; texts are None where the score table does not keep them."""
+    """One row as people see it; texts are None where the score table does not keep them.
+
+    `row_grade` and `column_grade` are its cell of the cross table; `scores` and `grades` are those of its parts.
+    """
 
     row_id: str
     time: str
     tenant: str
     question: str | None
     answer: str | None
-    answer_length: int | None
-    q_tier: str
-    a_grade: str
-    final: Label
-    final_grade: str
-    final_score: str
-    scores: Mapping[str, Any]
+    row_grade: str
+    column_grade: str
+    final: Grade
+    total: str
+    scores: str
+    grades: str
     failure: str
     cause: str
     alerts: Sequence[str]
@@ -89,11 +88,11 @@ def day_rows(
     """Reads one day of scores; everything is empty where the table does not have it."""
     scores = warehouse.day_queries(day, rubric)
     rows = scores.rows(scores.worst_row_ids(_WORST, _WORST_OF_CELL) | set(alert_row_ids), rubric.scores_schema.names)
-    zone = ZoneInfo(time_zone)
+    zone, column = ZoneInfo(time_zone), rubric.failure.column
     return DayRows(
-        [_shown(rubric, row, zone) for row in sorted(rows, key=itemgetter(*_ORDER))],
+        [_shown(rubric, row, zone) for row in sorted(rows, key=itemgetter(rubric.total, "timestamp", "row_id"))],
         [
-            (FAILURE_TITLES.get(failure["failure_type"], failure["failure_type"]), failure["row_count"])
+            (rubric.failure.titles.get(failure[column], failure[column]), failure["row_count"])
             for failure in scores.failure_types()
         ],
         scores.mean_intervals(),
@@ -109,15 +108,17 @@ def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRo
         tenant=tenant_text(row["tenant_id"]),
         question=_shown_text(row["user_input"], _QUESTION_CHARACTERS),
         answer=_shown_text(row["llm_response"], _ANSWER_CHARACTERS),
-        answer_length=row["answer_length"],
-        q_tier=row["q_tier"],
-        a_grade=row["a_grade"],
-        final=rubric.grade_labels[row["final_grade"]],
-        final_grade=row["final_grade"],
-        final_score=score_text(row["final_score"], 1),
-        scores=row,
-        failure=FAILURE_TITLES.get(row["failure_type"], NOTHING),
-        cause=COMPONENT_TITLES.get(row["cause"], NOTHING),
+        row_grade=row[rubric.crosstab.row_grade],
+        column_grade=row[rubric.crosstab.column_grade],
+        final=rubric.final_scale.grade(row[rubric.final_scale.column]),
+        total=score_text(row[rubric.total], 1),
+        scores=" · ".join(
+            f"{part.subject} {row[part.column]}" + (f"({row[part.grade_column]})" if part.grade_column else "")
+            for part in rubric.parts
+        ),
+        grades=" · ".join(f"{part.subject} {row[part.grade_column]}" for part in rubric.parts if part.grade_column),
+        failure=rubric.failure.titles.get(row[rubric.failure.column], NOTHING),
+        cause=rubric.titles.get(row[rubric.cause] if rubric.cause else "", NOTHING),
         alerts=[titles.get(rule, rule) for rule in row["alert_rules"] or ()],
         parts=_parts(rubric, row),
     )
@@ -137,13 +138,13 @@ def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[Part]:
     if None not in (row["user_input"], row["llm_response"]) and row["rubric_version"] == rubric.version:
         for finding in explain(rubric.definitions, row).findings:
             found[finding.column].append(finding)
-    titles = {definition.name: definition.title for definition in rubric.definitions}
+    part_of = {name: part.column for part in rubric.parts for name in _terms(rubric, part.column)}
     components = defaultdict(list)
     for definition, maximum in _scored_components(rubric.definitions):
-        if row[definition.name] is None:
+        if row[definition.name] is None or definition.name not in part_of:
             continue
         findings = found[definition.name]
-        components[f"{definition.name[0]}_score"].append(
+        components[part_of[definition.name]].append(
             Component(
                 definition.title,
                 row[definition.name],
@@ -152,7 +153,14 @@ def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[Part]:
                 [finding for finding in findings if not finding.points],
             )
         )
-    return [Part(titles[score], row[score], of_score) for score, of_score in components.items()]
+    return [Part(rubric.titles[score], row[score], of_score) for score, of_score in components.items()]
+
+
+def _terms(rubric: RowRubric, score: str) -> list[str]:
+    """The columns that a score adds up; the score itself where its own rules give the points."""
+    expression = next(definition.expression for definition in rubric.definitions if definition.name == score)
+    terms = expression.terms if isinstance(expression, Sum) else ()
+    return [term.name for term in terms if isinstance(term, Column)] or [score]
 
 
 @cache

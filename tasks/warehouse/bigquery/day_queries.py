@@ -37,20 +37,20 @@ class BigQueryDayQueries:
 
     def failure_types(self) -> list[dict[str, Any]]:
         """Asks for the counts."""
-        return self.ask(failure_types_query(self.scores))
+        return self.ask(failure_types_query(self.rubric, self.scores))
 
     def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
         """Asks for these rows."""
-        return self.ask(worst_rows_query(self.scores, columns, count))
+        return self.ask(worst_rows_query(self.rubric, self.scores, columns, count))
 
     def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
         """Asks for the worst rows and for those of the cells."""
-        ids = {row["row_id"] for row in self.ask(worst_rows_query(self.scores, ["row_id"], worst))}
+        ids = {row["row_id"] for row in self.ask(worst_rows_query(self.rubric, self.scores, ["row_id"], worst))}
         return ids.union(*(row["row_ids"] for row in self.ask(worst_of_cells_query(self.rubric, self.scores, of_cell))))
 
     def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
         """Asks for the ids."""
-        rows = self.ask(alert_examples_query(self.scores, EXAMPLES))
+        rows = self.ask(alert_examples_query(self.rubric, self.scores, EXAMPLES))
         return {(row["rule"], row["tenant_id"]): row["row_ids"] for row in rows}
 
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:

@@ -202,7 +202,7 @@ def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[
         (row for row in local_scores if row["score_date"] == DAY),
         key=lambda row: (row["final_score"], row["timestamp"], row["row_id"]),
     )
-    there = asked(alert_examples_query("scores", 3), scores=scores)
+    there = asked(alert_examples_query(RUBRIC, "scores", 3), scores=scores)
     assert {row["rule"] for row in there} == {rule for row in of_day for rule in row["alert_rules"]} != set()
     for found in there:
         fired = [row["row_id"] for row in of_day if found["rule"] in row["alert_rules"]]
@@ -210,7 +210,7 @@ def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[
         expected = fired if found["tenant_id"] == "*" else [one for one in fired if one in by_tenant]
         assert found["row_ids"] == expected[:3]
 
-    there = asked(worst_rows_query("scores", ["row_id", "user_input"], 7), scores=scores)
+    there = asked(worst_rows_query(RUBRIC, "scores", ["row_id", "user_input"], 7), scores=scores)
     assert there == [{name: row[name] for name in ("row_id", "user_input")} for row in of_day[:7]]
 
     there = asked(worst_of_cells_query(RUBRIC, "scores", 2), scores=scores)
@@ -223,7 +223,7 @@ def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[
     there = asked(rows_query("scores", ["row_id", "final_score"], [*two, "nobody's"]), scores=scores)
     assert {row["row_id"]: row["final_score"] for row in there} == two
 
-    there = asked(failure_types_query("scores"), scores=scores)
+    there = asked(failure_types_query(RUBRIC, "scores"), scores=scores)
     failures = Counter(row["failure_type"] for row in of_day if row["failure_type"])
     assert {row["failure_type"]: row["row_count"] for row in there} == failures
     assert there == sorted(there, key=lambda row: (-row["row_count"], row["failure_type"]))

@@ -71,7 +71,7 @@ def test_alert_rules_have_the_levels_and_the_order_of_the_specification() -> Non
 
 
 def test_grades_have_the_labels_and_actions_of_the_requirement() -> None:
-    assert {grade: (label.sign, label.label, label.action) for grade, label in RUBRIC.grade_labels.items()} == {
+    assert {grade.code: (grade.sign, grade.title, grade.action) for grade in RUBRIC.final_scale.grades} == {
         "STAR": ("★", "우수", "Golden Set 편입 후보"),
         "A": ("A", "양호", "정상 운영"),
         "B": ("B", "보통", "모니터링"),

@@ -91,7 +91,7 @@ def row_ids(warehouse: Warehouse) -> list[str]:
 def test_grades_are_places_on_their_scale(warehouse: Warehouse) -> None:
     worst, _, best = row_ids(warehouse)
     labels = [Label("a_grade", "D", row_id=worst), Label("final_grade", "STAR", row_id=best)]
-    labelled = labelled_rows(labels, warehouse, Path("labels.csv"))
+    labelled = labelled_rows(chat_rows.RUBRIC, labels, warehouse, Path("labels.csv"))
     assert [(pair.metric, pair.score, pair.label) for pair in labelled.pairs] == [
         ("a_grade", 0, 1),
         ("final_grade", 4, 4),
@@ -109,7 +109,7 @@ def test_grades_are_places_on_their_scale(warehouse: Warehouse) -> None:
 )
 def test_a_grade_of_nothing_is_refused(warehouse: Warehouse, wrong: Label, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        labelled_rows([wrong], warehouse, Path("labels.csv"))
+        labelled_rows(chat_rows.RUBRIC, [wrong], warehouse, Path("labels.csv"))
 
 
 def of_metric(metric: str, *, agrees: bool) -> list[Agreement]:

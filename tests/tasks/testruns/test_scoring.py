@@ -11,6 +11,7 @@ import openpyxl
 import polars as pl
 import pytest
 
+from scoring.catalog import row_rubric
 from scoring.errors import UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.stats.comparison import compare_testruns
@@ -111,7 +112,7 @@ def test_a_rubric_that_nobody_knows_is_compared(long_file: Path, tmp_path: Path)
 def test_a_rubric_that_nobody_knows_draws_its_own_part_of_the_page(long_file: Path, tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
     write_testrun(warehouse, DAY, scored(long_file))
-    build_pages(warehouse, tmp_path / "site", "Asia/Seoul")
+    build_pages(warehouse, row_rubric("ola-monitoring"), tmp_path / "site", "Asia/Seoul")
     (page,) = (tmp_path / "site" / "test-runs").glob("run-*-toy.html")
     text = page.read_text("utf-8")
     assert all(part in text for part in ("장난감의 알림", "긴 답변", "가장 긴 답변의 길이", "9자", "길이", "호감"))

@@ -7,6 +7,9 @@ from dataclasses import asdict
 from math import isinf
 from typing import Any
 
+import polars as pl
+
+from scoring.chat.rubric import EvidenceReport
 from scoring.markdown import percent, table
 from scoring.rubrics.ola_monitoring.evidence import (
     MEAN_MARGIN,
@@ -17,6 +20,7 @@ from scoring.rubrics.ola_monitoring.evidence import (
     MetricEvidence,
     ThresholdEvidence,
     Verdict,
+    threshold_evidence,
 )
 from scoring.rubrics.ola_monitoring.seed_evidence import BUCKETS, SEED_ROWS
 from scoring.stats.exact import exact, rounded
@@ -30,6 +34,12 @@ _VERDICTS: dict[Verdict, str] = {
 }
 _BUCKET_TITLES = {"output_tokens": "출력 토큰 구간별 실패율", "input_tokens": "입력 토큰 구간별 실패율"}
 _SOURCES = {"output_tokens": "seed 002, 2.2", "input_tokens": "seed 002, 2.3"}
+
+
+def evidence_report(rows: pl.LazyFrame, period: str) -> EvidenceReport:
+    """The evidence of the scored rows of `period`, in Korean markdown and as values for JSON."""
+    evidence = threshold_evidence(rows)
+    return EvidenceReport(evidence.rows, evidence_markdown(evidence, period), evidence_dict(evidence))
 
 
 def evidence_markdown(evidence: Evidence, period: str) -> str:

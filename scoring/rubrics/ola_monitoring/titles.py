@@ -1,0 +1,56 @@
+"""What people call the grades, scores and failures of `ola-monitoring` (Korean). Source: seed 002, 4.3, 5.3 and 7.2."""
+
+from __future__ import annotations
+
+from scoring.chat.rubric import CodedColumn, Grade, GradeScale, PartScore
+
+FINAL_GRADES = GradeScale(
+    "final_grade",
+    "종합",
+    (
+        Grade("STAR", "★", "우수", "Golden Set 편입 후보", "met"),
+        Grade("A", "A", "양호", "정상 운영", "met"),
+        Grade("B", "B", "보통", "모니터링"),
+        Grade("C", "C", "미흡", "개선 대상 → 원인 태깅", "undecided"),
+        Grade("F", "F", "실패", "즉시 알림 → 규칙 수정", "missed"),
+    ),
+)
+Q_TIERS = GradeScale(
+    "q_tier",
+    "질문",
+    (
+        Grade("S", "S", "전문 분석 요청"),
+        Grade("A", "A", "구체적 정보 요청"),
+        Grade("B", "B", "일반 질문"),
+        Grade("C", "C", "단순 입력"),
+        Grade("D", "D", "모호·부적합"),
+    ),
+)
+A_GRADES = GradeScale(
+    "a_grade",
+    "답변",
+    (
+        Grade("A", "A", "우수"),
+        Grade("B", "B", "양호"),
+        Grade("C", "C", "보통"),
+        Grade("D", "D", "미흡"),
+        Grade("F", "F", "실패"),
+    ),
+)
+PARTS = (
+    PartScore("q_score", "질문", "q_tier"),
+    PartScore("a_score", "답변", "a_grade"),
+    PartScore("i_score", "상호작용"),
+)
+FAILURES = CodedColumn(
+    "failure_type",
+    {
+        "refused_advice": "거절: 투자 자문(법률)",
+        "refused_domain": "거절: 금융 범위 밖",
+        "refused_scope": "거절: 주식 범위 밖",
+        "too_broad": "질문 범위가 너무 넓음",
+        "not_understood": "질문을 이해하지 못함",
+        "blocked": "LLM 호출 차단",
+        "too_short": "답변이 너무 짧음",
+    },
+)
