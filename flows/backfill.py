@@ -13,12 +13,10 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import cast
-from uuid import UUID
 
 from prefect import flow
-from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
+from flows.runtime.artifacts import ProgressArtifact
 from flows.runtime.clock import today
 from flows.runtime.logs import warn
 from flows.runtime.run_parameters import GivenSettings, settings_of_flow
@@ -180,13 +178,11 @@ def _scored(context: Context, days: Sequence[date], folder: Path, allow_shrink: 
 def _told(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:
     """The same days; the watcher and Prefect's progress artifact are told of each."""
     watch = watcher.get()
-    artifact = cast(UUID, create_progress_artifact(progress=0.0, description=f"백필: {title}, {total:,}일"))
+    artifact = ProgressArtifact(f"백필: {title}, {total:,}일")
     watch(BackfillProgress(0, total, 0, None))
-    rows, shown = 0, 0
+    rows = 0
     for count, one in enumerate(days, start=1):
         rows += one.outcome.counts.rows_in if one.outcome else 0
         watch(BackfillProgress(count, total, rows, one))
-        if (percent := 100 * count // total) > shown:
-            shown = percent
-            update_progress_artifact(artifact, progress=float(percent))
+        artifact.show(count, total)
         yield one

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, cast
-from uuid import UUID
+from typing import Any
 
 from prefect import flow
-from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
+from flows.runtime.artifacts import ProgressArtifact
 from flows.runtime.clock import now, today
 from flows.runtime.logs import warn
 from flows.runtime.run_parameters import GivenSettings, settings_of_flow
@@ -128,14 +127,12 @@ def _judged(identity: FileIdentity, context: Context, budget: Budget) -> Judged:
     """The verdicts on one file, a task run per portion, with a progress artifact that people can watch."""
     name = Path(identity.name).name
     questions = read_questions(name, identity, context.settings)
-    progress = cast(
-        UUID, create_progress_artifact(progress=0.0, description=f"판정: {name}, 질문 {len(questions):,}개")
-    )
+    progress = ProgressArtifact(f"판정: {name}, 질문 {len(questions):,}개")
     parts: list[Judged] = []
     for number, portion in enumerate(portions(questions), start=1):
         parts.append(judge_portion(name, number, portion, context, budget))
         done = sum(len(part.judgements) for part in parts)
-        update_progress_artifact(progress, progress=100.0 * done / len(questions))
+        progress.show(done, len(questions))
     return joined(parts)
 
 

@@ -1,12 +1,14 @@
-"""Prefect tasks as this project uses them: few, retried where that can help, never cached."""
+"""Steps of a run: within a flow run Prefect tasks, retried where that can help, never cached; else plain functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
+from prefect.context import FlowRunContext
 
 from scoring.errors import AqbError, StorageError
 
@@ -14,9 +16,21 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def step(name: str, *, run_name: str, timeout_s: int) -> Callable[[Callable[P, R]], Task[P, R]]:
-    """A Prefect task that is one step of a run. Nothing is cached: the tables themselves are the result."""
-    return task(
+@dataclass(frozen=True)
+class Step(Generic[P, R]):
+    """A function that is a Prefect task where it is called within a flow run; elsewhere it stays what it is."""
+
+    function: Callable[P, R]
+    task: Task[P, R]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        call = self.task if FlowRunContext.get() else self.function
+        return call(*args, **kwargs)
+
+
+def step(name: str, *, run_name: str, timeout_s: int) -> Callable[[Callable[P, R]], Step[P, R]]:
+    """Makes a function a step. Nothing is cached: the tables themselves are the result."""
+    as_task = task(
         name=name,
         task_run_name=run_name,
         timeout_seconds=timeout_s,
@@ -26,6 +40,7 @@ def step(name: str, *, run_name: str, timeout_s: int) -> Callable[[Callable[P, R
         cache_policy=NO_CACHE,
         persist_result=False,
     )
+    return lambda function: Step(function, as_task(function))
 
 
 def _worth_retrying(_task: Any, _run: Any, state: Any) -> bool:

@@ -17,9 +17,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import polars as pl
-from prefect.client.schemas.objects import State
 
 from flows.runtime.clock import now
+from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.task_policy import step
 from flows.steps.subscriptions import Subscription, subscriptions
 from scoring.alerting.day_messages import day_messages
@@ -81,7 +81,7 @@ def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
     """Notifies every route of what is new on scored days, as a step of a flow; returns problems and raises none."""
     if not (days and _has_wanted_route(context.settings.alerts)):
         return ()
-    return _problems(_notify_days(context, days, return_state=True))
+    return _problems(lambda: _notify_days(context, days))
 
 
 def notify_unreported(context: Context, kind: str, first: date, last: date) -> tuple[str, ...]:
@@ -99,14 +99,14 @@ def notify_kept(context: Context, days: Sequence[DayKeptError]) -> tuple[str, ..
     if not (days and _has_wanted_route(context.settings.alerts)):
         return ()
     kept = [KeptDay(one.day, one.losses, one.content) for one in days]
-    return _problems(_notify_kept(context, kept, return_state=True))
+    return _problems(lambda: _notify_kept(context, kept))
 
 
 def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ...]:
     """Notifies of the queries of a scored test run that people should look at, as a step of a flow."""
     if not _has_wanted_route(context.settings.alerts):
         return ()
-    return _problems(_notify_testrun(context, folder, run_id, return_state=True))
+    return _problems(lambda: _notify_testrun(context, folder, run_id))
 
 
 def deliver_waiting(context: Context) -> tuple[str, ...]:
@@ -114,18 +114,23 @@ def deliver_waiting(context: Context) -> tuple[str, ...]:
     if not _has_wanted_route(context.settings.alerts):
         return ()
     waits = bool(Outbox(context.state).waiting())
-    return _problems(_deliver_waiting(context, return_state=True)) if waits else ()
+    return _problems(lambda: _deliver_waiting(context)) if waits else ()
 
 
 def _has_wanted_route(alerts: AlertsSettings) -> bool:
     return any(one.is_wanted for one in subscriptions(alerts))
 
 
-def _problems(state: State[DeliveryReport]) -> tuple[str, ...]:
-    report = state.result(raise_on_failure=False)
-    if isinstance(report, DeliveryReport):
-        return report.problems
-    return (f"alerts: {report}" if isinstance(report, AqbError) else f"alerts: {type(report).__name__}",)
+def _problems(deliver: Callable[[], DeliveryReport]) -> tuple[str, ...]:
+    """What a person should look at after a delivery; a step that fails is one more problem and fails no run."""
+    try:
+        return deliver().problems
+    except AqbError as error:
+        return (f"alerts: {error}",)
+    except Exception as error:
+        if is_prefect_gone(error):
+            raise
+        return (f"alerts: {type(error).__name__}",)
 
 
 @step("tell", run_name="tell {days}", timeout_s=1800)

@@ -15,6 +15,7 @@ from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
+from flows.runtime.artifacts import show
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from flows.runtime.task_policy import step
 from scoring.alerting.facts import AlertFact
@@ -91,9 +92,12 @@ def summarise(
     """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people."""
     written = write_day_report(warehouse, day, outcome, tables, reports, title)
     report = written.content
-    create_markdown_artifact(key=f"monitoring-{day}", markdown=report.headline(), description=title)
-    create_table_artifact(
-        key=f"monitoring-worst-{day}", table=report.worst_without_texts(), description=f"{title}: 점수가 가장 낮은 행"
+    show(create_markdown_artifact, key=f"monitoring-{day}", markdown=report.headline(), description=title)
+    show(
+        create_table_artifact,
+        key=f"monitoring-worst-{day}",
+        table=report.worst_without_texts(),
+        description=f"{title}: 점수가 가장 낮은 행",
     )
     return written
 

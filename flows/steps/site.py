@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prefect.artifacts import create_link_artifact
-from prefect.client.schemas.objects import State
 
+from flows.runtime.artifacts import show
+from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.task_policy import step
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -44,14 +45,15 @@ def build_site(context: Context) -> Path:
 
 def site_after(context: Context) -> SiteOutcome:
     """Builds the site at the end of a run. What fails here must not fail the run: the tables are written."""
-    state: State[Path] = build_site(context, return_state=True)
-    result = state.result(raise_on_failure=False)
-    if isinstance(result, Path):
-        return SiteOutcome(result)
-    return SiteOutcome(None, (f"the report site could not be built: {type(result).__name__}: {result}",))
+    try:
+        return SiteOutcome(build_site(context))
+    except Exception as error:
+        if is_prefect_gone(error):
+            raise
+        return SiteOutcome(None, (f"the report site could not be built: {type(error).__name__}: {error}",))
 
 
 def _link(settings: Settings, page: Path, key: str, text: str) -> None:
     """Where people find a page: at the served address, else on this machine."""
     served = ReportPaths(Path(settings.reports), settings.alerts.reports_url).address(page)
-    create_link_artifact(key=key, link=served or page.resolve().as_uri(), link_text=text)
+    show(create_link_artifact, key=key, link=served or page.resolve().as_uri(), link_text=text)

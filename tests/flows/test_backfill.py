@@ -7,12 +7,11 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 
-from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill
-from flows.nightly import nightly
+from flows.backfill import BackfillOutcome, IncompleteBackfillError
+from flows.backfill import backfill as backfill_flow
 from flows.steps.day import score_day
 from scoring.days import days_between
 from tasks.config.settings import MonitoringSettings, Settings
@@ -20,6 +19,7 @@ from tasks.state.leases import Leases
 from tasks.state.run_ledger import BACKFILL, Run, RunLedger, RunStep
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.flows import backfill, nightly
 from tests.builders.state import in_context, opened
 from tests.flows.conftest import Command
 
@@ -60,7 +60,6 @@ def done(outcome: BackfillOutcome) -> list[date]:
     return [one.day for one in outcome.days]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings: Settings, tmp_path: Path) -> None:
     outcome = backfill(DAY, LAST, settings=settings)
     assert (done(outcome), outcome.up_to_date, outcome.rows) == (DAYS, 0, 8)
@@ -72,19 +71,13 @@ def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings:
     assert not list((Path(settings.warehouse) / ".staging").glob("*/"))
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_what_a_backfill_that_died_has_scored_is_on_the_site_after_the_next(settings: Settings) -> None:
-    @flow
-    def killed() -> None:
-        in_context(score_day, settings, DAY, BACKFILL)
-
-    killed()
+    in_context(score_day, settings, DAY, BACKFILL)
     assert not Path(settings.reports, "index.html").exists()
     assert done(backfill(DAY, DAY, settings=settings)) == []
     assert Path(settings.reports, f"monitoring/{DAY}.html").exists()
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_what_is_up_to_date_is_skipped_unless_forced(settings: Settings) -> None:
     assert done(backfill(DAYS[1], DAYS[2], settings=settings)) == DAYS[1:3]
     outcome = backfill(DAY, DAYS[3], settings=settings)
@@ -95,7 +88,6 @@ def test_what_is_up_to_date_is_skipped_unless_forced(settings: Settings) -> None
     assert done(backfill(DAY, DAY, force=True, settings=settings)) == [DAY]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_failing_day_stops_no_other_and_is_done_by_the_next_backfill(settings: Settings) -> None:
     with (
         FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAYS[1]}"),
@@ -107,7 +99,6 @@ def test_a_failing_day_stops_no_other_and_is_done_by_the_next_backfill(settings:
     assert done(backfill(DAY, LAST, settings=settings)) == [DAYS[1]]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(settings: Settings) -> None:
     (Path(settings.monitoring.source) / "c.parquet").write_bytes(b"")
     with pytest.raises(IncompleteBackfillError, match="2 of 2 days") as incomplete:
@@ -118,7 +109,7 @@ def test_a_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(setting
 
 @pytest.mark.usefixtures("prefect_server")
 def test_the_progress_artifact_ends_at_a_hundred(settings: Settings) -> None:
-    state: State[BackfillOutcome] = backfill(DAY, DAYS[1], settings=settings, return_state=True)
+    state: State[BackfillOutcome] = backfill_flow(DAY, DAYS[1], settings=settings, return_state=True)
     run_id = state.state_details.flow_run_id
     assert run_id is not None
     with get_client(sync_client=True) as client:  # its own method for this asks for artifacts of task runs only

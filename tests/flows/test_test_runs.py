@@ -10,10 +10,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
+from flows.test_runs import InboxOutcome, IncompleteInboxError
 from tasks.config.settings import InboxSettings, Settings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import open_warehouse
+from tests.builders.flows import score_inbox
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
 from tests.flows.conftest import Command
@@ -51,7 +52,6 @@ def names(outcome: InboxOutcome) -> list[str]:
     return [run.name for run in outcome.scored]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_each_file_is_scored_once_into_its_own_folder_and_the_warehouse(settings: Settings) -> None:
     outcome = score_inbox(settings, DAY)
     assert (names(outcome), outcome.failures) == (["plan_agent_1.csv", "resume_agent_1.csv"], ())
@@ -69,7 +69,6 @@ def test_each_file_is_scored_once_into_its_own_folder_and_the_warehouse(settings
     assert open_warehouse(settings.warehouse).days("test_run_scores") == [DAY]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_runs_that_one_who_died_has_not_published_are_published_by_the_next(settings: Settings) -> None:
     score_inbox(settings, DAY)
     (Path(settings.warehouse) / "runs" / f"{DAY}.parquet").unlink()
@@ -77,7 +76,6 @@ def test_runs_that_one_who_died_has_not_published_are_published_by_the_next(sett
     assert table(settings, "runs")["outcome"].to_list() == ["completed"] * 2
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> None:
     score_inbox(settings, DAY)
     write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row("Q9")])
@@ -89,7 +87,6 @@ def test_a_changed_file_is_a_new_run_beside_the_old_one(settings: Settings) -> N
     assert len([path for path in (Path(settings.reports) / "test-runs").iterdir() if path.is_dir()]) == 3
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settings, tmp_path: Path) -> None:
     score_inbox(settings, DAY)
     folder = Path(settings.warehouse)
@@ -98,7 +95,6 @@ def test_a_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settin
     assert {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES} == before
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_bad_file_does_not_stop_the_others_and_is_tried_again(settings: Settings) -> None:
     (inbox_of(settings) / "a_bad.csv").write_bytes(b"")
     write_csv(inbox_of(settings) / "unknown.csv", [LONG_HEADER, long_row("U")])
@@ -117,7 +113,6 @@ def test_a_bad_file_does_not_stop_the_others_and_is_tried_again(settings: Settin
     assert table(settings, "runs").height == 6
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Settings) -> None:
     Path(os.fsdecode(os.fsencode(inbox_of(settings)) + b"/plan_\xb0\xa1.csv")).write_text("x")
     with pytest.raises(IncompleteInboxError, match="1 files") as ended:
@@ -126,7 +121,6 @@ def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Sett
     assert "no UTF-8" in ended.value.outcome.failures[0]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> None:
     inbox = inbox_of(settings)
     for name in (".hidden.csv", "~$plan_agent_1.xlsx", "_draft.csv", "notes.txt", "plan_agent_1.csv.part"):
@@ -139,7 +133,6 @@ def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> Non
     assert names(score_inbox(settings, DAY)) == ["resume_agent_1.csv"]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
     write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row(), long_row(round_="x")])
     outcome = score_inbox(settings, DAY)
