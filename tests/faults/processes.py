@@ -66,7 +66,7 @@ def _do(work: Work) -> None:
     changes = _count_changes(work)
     settings = Settings(**work.settings)
     for step in (day.extract, day.score, day.write, day.summarise):
-        step.retry_delay_seconds = [0, 0]
+        step.task.retry_delay_seconds = [0, 0]
     reached = {PREFECT_API_URL: work.prefect_url, PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
     with temporary_settings(reached):
         _run(work, settings)
