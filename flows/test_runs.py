@@ -25,10 +25,12 @@ from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_testrun
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError, InputError
+from scoring.inputs import FileIdentity
+from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.rubric import Options
+from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.files.discovery import FileIdentity
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
@@ -39,7 +41,6 @@ from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.inbox import look_into
 from tasks.testruns.judging import joined, portions, questions_of
-from tasks.testruns.scoring import TestRunChoices, TestRunPlan, plan_of, score_testrun
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 

@@ -1,6 +1,6 @@
 """Pure scoring: tables and values in, tables and values out. No files, network, clock or environment.
 
-`from scoring import score`: scores the chat rows of a pandas, Polars or Arrow table.
+`from scoring import score, score_runs`: scores the chat rows, or the test run, of a pandas, Polars or Arrow table.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scoring.score_frames import score
+    from scoring.score_frames import score, score_runs
 
-__all__ = ["score"]
+__all__ = ["score", "score_runs"]
 
 
 def __getattr__(name: str) -> Any:

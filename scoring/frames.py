@@ -38,26 +38,27 @@ def columns_of(frame: object) -> list[str]:
 
 
 def arrow_table(frame: Any, names: Collection[str]) -> pa.Table:
-    """The columns of a table that are among `names`, in its order; each must be there once.
+    """The columns of a table that are among `names`, in its order.
 
     Raises:
         InputError: a column that Arrow cannot hold, such as one with values of several types.
     """
     if isinstance(frame, pl.LazyFrame):
         frame = frame.select(name for name in columns_of(frame) if name in names).collect()
-    arrays: dict[str, Any] = {}
+    arrays, found = [], []
     for place, name in enumerate(columns_of(frame)):
         if name not in names:
             continue
         try:
-            arrays[name] = _arrow_column(frame, place)
+            arrays.append(_arrow_column(frame, place))
+            found.append(name)
         except _UNLIKE_ARROW as error:
             raise InputError(
                 f"the column {name} cannot be read: {str(error).partition(chr(10))[0]}",
                 where=FRAME,
                 fix="give its values one type",
             ) from error
-    return pa.table(arrays)
+    return pa.Table.from_arrays(arrays, names=found)
 
 
 def maker_like(frame: object) -> Callable[[pl.DataFrame, pa.Schema], Any]:

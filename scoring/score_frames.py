@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
+from pyarrow import types
 
 from scoring.catalog import row_rubric
 from scoring.chat.arrow_rows import leaves_to_read, read_batch, refuse_wrong_types
@@ -20,10 +21,18 @@ from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, 
 from scoring.chat.row_ids import TIE_BREAK, with_row_ids
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, READ_COLUMNS, RowBatch, refuse_wrong_columns
 from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
-from scoring.errors import UsageError
+from scoring.errors import InputError, UsageError
 from scoring.frames import FRAME, arrow_table, columns_of, maker_like
+from scoring.inputs import FileIdentity, TextRow
 from scoring.rejects import REJECTED_SCHEMA
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
+from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.testruns.cells import cell_text
+from scoring.testruns.reading import TestRunReading
+from scoring.testruns.rubric import Options
+from scoring.testruns.scoring import score_testrun
+from scoring.testruns.summary import testrun_summary
+from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 
 Frame = TypeVar("Frame")
 """pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table."""
@@ -84,6 +93,71 @@ def score(
         kpis=made(kpis.with_columns(**named), chosen.kpis_schema),
         crosstab=made(crosstab.with_columns(**named), chosen.crosstab_schema),
     )
+
+
+@dataclass(frozen=True)
+class ScoredRuns(Generic[Frame]):
+    """What became of a test run, in the tables that `aqb score` writes: the same rows, order, columns and types.
+
+    `scores`: a row per execution. `queries`: a row per query. `rejected`: a row per row that cannot be read, with
+    `line` (the row number from 1), `column`, `code` and the Korean `reason`. `summary`: what `summary.json` says, but
+    for the file.
+    """
+
+    scores: Frame
+    queries: Frame
+    rejected: Frame
+    summary: dict[str, Any]
+
+
+def score_runs(
+    frame: Frame, rubric: str = "", *, agent_type: str = "", options: Options | None = None
+) -> ScoredRuns[Frame]:
+    """Scores a test run of an agent: a row per execution (long layout) or per query (wide layout), one run a table.
+
+    The columns are those of files. Without `rubric` and `agent_type` the columns must tell them; `options` are the
+    rubric's. No judge is asked: what only a judge can tell is NULL (`no_judge`).
+
+    Raises:
+        InputError: the columns are no test run's, a required one is missing, or one holds neither text, numbers nor
+            dates.
+        UsageError: no such kind of table, rubric, agent or option, or nothing tells the rubric or the agent.
+
+    Source: SPEC 2, 4.
+    """
+    reading = TestRunReading(None)
+    reading.add(_TextTable(frame), FRAME)
+    run = reading.run_file(FRAME, FileIdentity(FRAME, "", 0))
+    scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}), {})
+    chosen = scored.plan.rubric
+    made = maker_like(frame)
+    return ScoredRuns(
+        scores=made(scores_frame(scored), scores_schema(chosen)),
+        queries=made(queries_frame(scored), queries_schema(chosen)),
+        rejected=made(rejected_frame(run, chosen.id), REJECTED_SCHEMA),
+        summary={name: value for name, value in testrun_summary(scored).items() if name != "inputs"},
+    )
+
+
+class _TextTable:
+    """A table whose cells are read as text; `line` is the row number from 1."""
+
+    def __init__(self, frame: object) -> None:
+        self.columns = columns_of(frame)
+        self._frame = frame
+
+    def rows(self) -> Iterator[TextRow]:
+        """The rows in order."""
+        table = arrow_table(self._frame, self.columns)
+        wrong = [field for field in table.schema if types.is_nested(field.type) or types.is_binary(field.type)]
+        if wrong:
+            raise InputError(
+                f"columns of a wrong type: {'; '.join(f'{field.name} is {field.type}' for field in wrong)}",
+                where=FRAME,
+                fix="give text, numbers or dates; JSON as text",
+            )
+        for line, values in enumerate(zip(*(column.to_pylist() for column in table.columns), strict=True), start=1):
+            yield TextRow(line, [cell_text(value) for value in values])
 
 
 def _batches(frame: object) -> Iterator[RowBatch]:

@@ -35,8 +35,8 @@ def score(
     """
     from flows.cli.score_files import estimate_inputs, score_inputs
     from flows.cli.score_text import failed, score_errors, score_text
+    from scoring.testrun_plan import TestRunChoices
     from tasks.config.settings import load_settings
-    from tasks.testruns.scoring import TestRunChoices
 
     choices = TestRunChoices(rubric, agent_type, _options(option or []))
     settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))

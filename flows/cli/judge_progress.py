@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flows.cli.progress import progress
 from flows.runtime.telemetry import tell_judgements
+from scoring.testruns.scoring import TestRunPlan
 from tasks.config.judge import JudgeSettings
 from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
 from tasks.judge.verdict_store import VerdictStore
 from tasks.testruns.judging import questions_of
-from tasks.testruns.scoring import TestRunPlan
 
 
 def judged_testrun(plan: TestRunPlan, settings: JudgeSettings, store: VerdictStore, budget: Budget) -> Judged:

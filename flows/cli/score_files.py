@@ -12,6 +12,7 @@ from flows.cli.score_text import ScoredFile
 from scoring.catalog import row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError, StorageError, UsageError
+from scoring.testrun_plan import TestRunChoices
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles
@@ -19,7 +20,6 @@ from tasks.config.settings import Settings
 from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
-from tasks.testruns.scoring import TestRunChoices
 
 if TYPE_CHECKING:
     from tasks.judge.client import Estimate

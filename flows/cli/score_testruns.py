@@ -10,6 +10,8 @@ from typing import Any
 from flows.cli.judge_progress import judged_testrun
 from flows.cli.score_text import ScoredFile
 from scoring.errors import InputError, UsageError
+from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.testruns.scoring import score_testrun
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.folder_names import safe_name
@@ -20,7 +22,6 @@ from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.database import StateDatabase
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.judging import questions_of
-from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 
 
 def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
 import pyarrow as pa
 
 from scoring.errors import RuleError
@@ -62,3 +63,14 @@ def arrow_type(expression: Expression) -> pa.DataType:
             return pa.string() if isinstance(first.value, str) else pa.int64()
         case _:
             raise RuleError(f"a column cannot be filled by {type(expression).__name__} alone")
+
+
+def empty_frame(schema: pa.Schema) -> pl.DataFrame:
+    """No rows in the columns of an Arrow schema."""
+    return pl.DataFrame(no_rows(schema))
+
+
+def no_rows(schema: pa.Schema) -> pa.Table:
+    """No rows in the columns of an Arrow schema, as Arrow."""
+    # `schema.empty_table()` says the same and imports pandas, a second of CPU, to do so.
+    return pa.Table.from_batches([], schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import date, datetime, time
 from decimal import Decimal
 
 _MISSING = frozenset({"", "-", "nan", "none", "null"})
@@ -11,6 +12,17 @@ _SCALAR = (bool, int, float, str)  # a tuple: a union would be made anew for eve
 _TRUTHS = {"true": True, "y": True, "1": True, "false": False, "n": False, "0": False}
 _SECONDS = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)\s*(?:초|s|sec)?")
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?")
+
+
+def cell_text(value: object) -> str:
+    """What a cell of a workbook or a table says, as a CSV file would hold it."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime | date | time):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    return str(value)
 
 
 def given(value: object) -> str | None:

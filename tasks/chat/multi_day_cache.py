@@ -14,7 +14,8 @@ import polars as pl
 
 from scoring.days import Window, day_window
 from scoring.errors import StorageError
-from tasks.chat.sources import ChatRowFiles, ChatRowSource, FileFailure, FileIdentity, RowBatch
+from scoring.inputs import FileIdentity
+from tasks.chat.sources import ChatRowFiles, ChatRowSource, FileFailure, RowBatch
 
 
 class MultiDayCache:

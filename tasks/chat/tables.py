@@ -17,8 +17,7 @@ import pyarrow as pa
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.messages import Example
 from scoring.chat.rubric import RowRubric
-from scoring.rules.arrow_types import field
-from tasks.files.atomic import empty_frame
+from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS
 from tasks.warehouse.tables import SCORES as SCORES

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from scoring.errors import StorageError
+from scoring.rules.arrow_types import no_rows
 
 ROWS_PER_GROUP = 20_000
 _UNFINISHED = ".unfinished"
@@ -119,11 +120,6 @@ def remove_unfinished(folder: Path, before: datetime, *, dry_run: bool) -> int:
     return len(files)
 
 
-def empty_frame(schema: pa.Schema) -> pl.DataFrame:
-    """No rows in the columns of an Arrow schema."""
-    return pl.DataFrame(_no_rows(schema))
-
-
 def _write(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
     with path.open("wb") as file:
         rows = parquet_into(file, schema, frames)
@@ -134,7 +130,7 @@ def _write(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int
 
 def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa.Table]:
     """The same rows in tables of exactly `ROWS_PER_GROUP` rows, the last one with the rest."""
-    waiting = _no_rows(schema)
+    waiting = no_rows(schema)
     for frame in frames:
         arriving = frame.select(schema.names).to_arrow(compat_level=pl.CompatLevel.newest()).cast(schema)
         waiting = pa.concat_tables([waiting, arriving])
@@ -150,11 +146,6 @@ def _viewed(kind: pa.DataType) -> pa.DataType:
     if types.is_list(kind):
         return pa.list_(_viewed(kind.value_type))
     return pa.string_view() if types.is_string(kind) else kind
-
-
-def _no_rows(schema: pa.Schema) -> pa.Table:
-    # `schema.empty_table()` says the same and imports pandas, a second of CPU, to do so.
-    return pa.Table.from_batches([], schema)
 
 
 def _sync_folder(folder: Path) -> None:

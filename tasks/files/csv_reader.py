@@ -13,9 +13,10 @@ import csv
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from scoring.errors import InputError
+from scoring.inputs import BrokenRow, TextRow
 from tasks.files.discovery import readable
 
 LARGEST_CELL = 8 * 1024 * 1024
@@ -25,33 +26,6 @@ _SAMPLE_BYTES = 1024 * 1024
 # The csv module keeps this limit for the whole process. It is what stops an unclosed quote from taking a whole file
 # into memory.
 csv.field_size_limit(LARGEST_CELL)
-
-
-class TextRow(NamedTuple):
-    """One row with as many cells as the header.
-
-    `line` is the physical line it starts on (the first line of the file is 1). Bytes that are no text in the file's
-    encoding stand in the cells as lone surrogates: encoding such a cell fails.
-    """
-
-    line: int
-    cells: list[str]
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether it holds nothing at all, as the rows that Excel leaves below a table (`,,,,`): then it is none."""
-        return not any(map(str.strip, self.cells))
-
-
-class BrokenRow(NamedTuple):
-    """Lines from `line` on, of which no row could be made.
-
-    `code` is English, `reason` Korean: what is wrong and which lines are lost, without any content of the row.
-    """
-
-    line: int
-    code: str
-    reason: str
 
 
 class DelimitedText:

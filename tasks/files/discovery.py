@@ -6,19 +6,10 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError
-
-
-@dataclass(frozen=True)
-class FileIdentity:
-    """What a file held when it was read: its path as given, SHA-256 in hex, size in bytes."""
-
-    name: str
-    sha256: str
-    bytes: int
+from scoring.inputs import FileIdentity
 
 
 def identity_of(path: Path) -> FileIdentity:

@@ -15,11 +15,11 @@ import polars as pl
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
+from scoring.inputs import FileIdentity
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.queries import findings_of
-from tasks.chat.sources import FileIdentity
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.markdown.monitoring import MonitoringReport, monitoring_report

@@ -11,21 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from scoring.rejects import REJECTED_SCHEMA
+from scoring.testruns.scoring import ScoredTestRun
+from scoring.testruns.summary import testrun_summary
+from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from tasks.files.atomic import write_parquet, write_text
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.markdown.testrun_input import input_section, judge_section, trust_section
 from tasks.reports.xlsx.testrun_tabs import write_testrun_workbook
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
-from tasks.testruns.scoring import ScoredTestRun
-from tasks.testruns.summary import testrun_summary
-from tasks.testruns.tables import (
-    queries_frame,
-    queries_schema,
-    rejected_frame,
-    scores_frame,
-    scores_schema,
-)
 
 
 def write_testrun_folder(
@@ -52,7 +46,7 @@ def write_testrun_folder(
         write_text(folder / "scores.json", _json([plan.rubric.query_json(query) for query in scored.queries]))
     if judged:
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
-    summary = testrun_summary(scored, judged)
+    summary = testrun_summary(scored, judged.summary() if judged else None)
     report = plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options)
     doubts = trust_section(untrusted, plan.rubric)
     sections = [report.rstrip(), doubts, judge_section(summary["judge"]) if judged else "", input_section(plan.run)]

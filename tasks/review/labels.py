@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import InputError
+from scoring.inputs import BrokenRow
 from tasks.files.atomic import write_text
-from tasks.files.csv_reader import BrokenRow
 from tasks.files.excel_csv import no_formula
 from tasks.testruns.files.reader import text_table
 

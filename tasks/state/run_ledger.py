@@ -15,9 +15,8 @@ import polars as pl
 import pyarrow as pa
 import sqlalchemy as sa
 
-from scoring.rules.arrow_types import TIMESTAMP
+from scoring.rules.arrow_types import TIMESTAMP, empty_frame
 from scoring.rules.arrow_types import field as column
-from tasks.files.atomic import empty_frame
 from tasks.state.database import StateDatabase, UtcDateTime
 
 _metadata = sa.MetaData()

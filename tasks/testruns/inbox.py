@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from scoring.errors import InputError
-from tasks.files.discovery import FileIdentity, files_in, identity_of
+from scoring.inputs import FileIdentity
+from tasks.files.discovery import files_in, identity_of
 from tasks.testruns.files import RUN_FILE_ENDINGS
 
 

@@ -9,13 +9,12 @@ from itertools import islice
 import polars as pl
 import pyarrow as pa
 
-from scoring.rules.arrow_types import field
+from scoring.rules.arrow_types import empty_frame, field
+from scoring.testruns.scoring import TestRunPlan, judge_requests
 from tasks.config.judge import JudgeSettings
-from tasks.files.atomic import empty_frame
 from tasks.judge.client import Judged
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import Judgement
-from tasks.testruns.scoring import TestRunPlan, judge_requests
 
 QUESTIONS_PER_PORTION = 500
 

@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.rules.arrow_types import field
+from scoring.rules.arrow_types import empty_frame, field
 from scoring.stats.agreement import ALL_AGENTS, Agreement
-from tasks.files.atomic import empty_frame
 from tasks.warehouse import Warehouse
 
 AGREEMENTS = "agreements"

@@ -17,15 +17,14 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.rejects import REJECTED_SCHEMA
-from scoring.rules.arrow_types import field
+from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.rubric import Score
+from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
-from tasks.files.atomic import empty_frame
+from scoring.testruns.summary import testrun_summary
+from scoring.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.judge.client import Judged
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
-from tasks.testruns.scoring import ScoredTestRun
-from tasks.testruns.summary import testrun_summary
-from tasks.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
 
@@ -105,7 +104,8 @@ def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged
             pl.lit(value).alias(name) for name, value in identity.items() if name not in RUBRIC_NAMES
         )
         warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
-    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(testrun_summary(scored, judged))}
+    whole = testrun_summary(scored, judged.summary() if judged else None)
+    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(whole)}
     warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, [_frame(SUMMARIES_SCHEMA, [summary], identity)], only=mine)
 
 

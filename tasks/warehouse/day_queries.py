@@ -10,9 +10,9 @@ import polars as pl
 from scoring.alerting.facts import EXAMPLES
 from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.chat.rubric import RowRubric
+from scoring.rules.arrow_types import empty_frame
 from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, mean_of_clusters
-from tasks.files.atomic import empty_frame
 
 
 class DayQueries(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
-from tasks.files.atomic import empty_frame
+from scoring.rules.arrow_types import empty_frame
 
 
 def shaped(rows: pl.LazyFrame, schema: pa.Schema) -> pl.LazyFrame:

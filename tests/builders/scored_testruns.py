@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.testruns.scoring import score_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import ScoredFolder, read_scored_folder
-from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 from tests.builders.testruns import LONG_HEADER, long_row, raw, write_csv
 
 CHECK = '1) assistantMessage에 "평가기간"과 관련된 내용이 언급되어 있는가'

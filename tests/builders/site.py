@@ -12,12 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from scoring.chat.rubric import RowRubric
+from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.testruns.scoring import score_testrun
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
 from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
 from tasks.testruns.files import read_testrun_file
-from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, write_rows

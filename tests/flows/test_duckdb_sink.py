@@ -15,8 +15,8 @@ import pytest
 
 from flows.nightly import nightly
 from scoring.chat.rubric import RowRubric
+from scoring.rules.arrow_types import empty_frame
 from tasks.config.settings import MonitoringSettings, Settings
-from tasks.files.atomic import empty_frame
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse

@@ -8,9 +8,10 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.testruns.scoring import ScoredTestRun, score_testrun
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.files import read_testrun_file
-from tasks.testruns.scoring import ScoredTestRun, TestRunChoices, plan_of, score_testrun
 from tests.samples.testruns import (
     APPLICANT_SAMPLE,
     MOVE_SAMPLE,

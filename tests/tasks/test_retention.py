@@ -20,12 +20,12 @@ from scoring.alerting.messages import Message
 from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.judging.requests import VerdictStatus
+from scoring.rules.arrow_types import empty_frame
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.config.settings import MonitoringSettings, Settings
-from tasks.files.atomic import empty_frame
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.reports.chat_folder import write_day_report
 from tasks.retention import ERASED_CELL, erase, prune

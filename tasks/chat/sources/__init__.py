@@ -12,9 +12,9 @@ What a cell or a column says, and which rows are rejected, is pure: `rows`, `cel
 from __future__ import annotations
 
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
+from scoring.inputs import FileIdentity
 from tasks.chat.sources.address import ChatRowSource, open_source
 from tasks.chat.sources.files import ChatRowFiles
-from tasks.files.discovery import FileIdentity
 
 __all__ = [
     "CHAT_ROW_SCHEMA",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Protocol
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import UsageError
+from scoring.inputs import FileIdentity
 from tasks.chat.sources.content import DayContent
 from tasks.chat.sources.files import ChatRowFiles
 from tasks.config.addresses import is_bigquery
-from tasks.files.discovery import FileIdentity
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings

@@ -16,10 +16,10 @@ from scoring.chat.sql_rows import UNREADABLE, chat_rows_query
 from scoring.chat.sql_tables import contents_query
 from scoring.days import Window
 from scoring.errors import UsageError
+from scoring.inputs import FileIdentity
 from scoring.rejects import Reject
 from tasks.chat.sources.content import HASH_LIMIT, DayContent
 from tasks.config.addresses import table_of
-from tasks.files.discovery import FileIdentity
 from tasks.warehouse.bigquery.client import (
     REQUEST_TIMEOUT_S,
     QueryParameter,

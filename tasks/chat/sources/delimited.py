@@ -8,7 +8,8 @@ from pathlib import Path
 from scoring.chat.cells import session_in
 from scoring.chat.rows import READ_COLUMNS, Cells, RowBatch, RowBuilder, refuse_wrong_columns
 from scoring.days import Window
-from tasks.files.csv_reader import BrokenRow, DelimitedText
+from scoring.inputs import BrokenRow
+from tasks.files.csv_reader import DelimitedText
 
 
 def read_delimited(path: Path, window: Window | None) -> Iterator[RowBatch]:

@@ -10,10 +10,11 @@ import pyarrow as pa
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
+from scoring.inputs import FileIdentity
 from tasks.chat.sources.delimited import read_delimited
 from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import read_parquet
-from tasks.files.discovery import FileIdentity, identity_of, matching_files
+from tasks.files.discovery import identity_of, matching_files
 
 _READERS: dict[str, Callable[[Path, Window | None], Iterator[RowBatch]]] = {
     ".parquet": read_parquet,

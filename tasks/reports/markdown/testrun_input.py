@@ -8,8 +8,8 @@ from typing import Any
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import table
 from scoring.testruns.rubric import AnyTestRunRubric
+from scoring.testruns.testrun import TestRunFile
 from tasks.reports.titles import NOTE_TITLES, cost_text
-from tasks.testruns.files import TestRunFile
 
 _REJECTS_SHOWN = 20
 _LINES_SHOWN = 20

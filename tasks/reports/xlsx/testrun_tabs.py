@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.inputs import BrokenRow
 from scoring.testruns.detection import header_names
+from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import score_counts
-from tasks.files.csv_reader import BrokenRow
+from scoring.testruns.tables import queries_schema, scores_schema
 from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.xlsx.workbook import write_workbook
 from tasks.testruns.files.reader import text_table
-from tasks.testruns.scoring import ScoredTestRun
-from tasks.testruns.tables import queries_schema, scores_schema
 
 _EXECUTIONS = "실행별 점수"
 _QUERIES = "문항별 점수"

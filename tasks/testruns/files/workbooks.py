@@ -12,7 +12,6 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +23,8 @@ from openpyxl.utils import column_index_from_string
 from openpyxl.utils.exceptions import InvalidFileException
 
 from scoring.errors import InputError
-from tasks.files.csv_reader import TextRow
+from scoring.inputs import TextRow
+from scoring.testruns.cells import cell_text
 
 LARGEST_UNPACKED = 1024 * 1024 * 1024
 _SMALL_UNPACKED = 64 * 1024 * 1024
@@ -71,7 +71,7 @@ class Sheet:
         with _readable(self._path):
             for line, values in zip(count(1), self._worksheet.iter_rows(values_only=True), strict=False):
                 if any(value is not None for value in values):
-                    yield TextRow(line, [_text(value) for value in values])
+                    yield TextRow(line, [cell_text(value) for value in values])
 
     def _part(self) -> Iterator[bytes]:
         """The XML of the sheet in pieces, none of which cuts a cell or a merge in two."""
@@ -208,13 +208,3 @@ def _without_tail(cells: list[str]) -> list[str]:
     while cells and not cells[-1].strip():
         cells.pop()
     return cells
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, datetime | date | time):
-        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
-    return str(value)

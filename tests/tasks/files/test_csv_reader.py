@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from scoring.errors import InputError
-from tasks.files.csv_reader import LARGEST_CELL, BrokenRow, DelimitedText, TextRow
+from scoring.inputs import BrokenRow, TextRow
+from tasks.files.csv_reader import LARGEST_CELL, DelimitedText
 
 
 def table(folder: Path, content: str | bytes, delimiter: str = ",") -> DelimitedText:

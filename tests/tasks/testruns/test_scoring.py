@@ -15,11 +15,12 @@ from scoring.catalog import row_rubric
 from scoring.errors import UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.stats.comparison import compare_testruns
+from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.testruns.scoring import ScoredTestRun, judge_requests, score_testrun
 from tasks.reports.site.build import build_pages
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import read_scored_folder
-from tasks.testruns.scoring import ScoredTestRun, TestRunChoices, judge_requests, plan_of, score_testrun
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY

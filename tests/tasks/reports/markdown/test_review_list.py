@@ -10,10 +10,11 @@ import pytest
 from scoring.alerting.readable import readable
 from scoring.alerting.review_messages import ReviewedTestRun, review_message
 from scoring.alerting.routing import RouteFilter
+from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.testruns.scoring import score_testrun
 from tasks.reports.markdown.review_list import REVIEW_LIST, reviewed_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
-from tasks.testruns.scoring import TestRunChoices, plan_of, score_testrun
 from tests.builders.testruns import WIDE_HEADER, raw, wide_row, write_csv
 
 GOOD = {"1차 답변 raw": raw("총 10명입니다."), "1차 답변": "총 10명입니다.", "1차 답변 시간(초)": "3"}

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
+from scoring.rules.arrow_types import empty_frame
 from scoring.stats.intervals import wilson_interval
-from tasks.files.atomic import empty_frame
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import RUNS

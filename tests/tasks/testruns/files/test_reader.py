@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scoring.errors import InputError
 from scoring.testruns.detection import Layout
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
-from tasks.testruns.files import TestRunFile, read_testrun_file
+from scoring.testruns.testrun import TestRunFile
+from tasks.testruns.files import read_testrun_file
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from scoring.rejects import UnreadableCell
 from scoring.testruns.cells import given, number, seconds
+from scoring.testruns.columns import Columns
 from scoring.testruns.detection import agent_type_named
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
-from tasks.testruns.files.columns import Columns
 
 _LONGEST_MISSING = 5
 _SHOWN = 30

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from tasks.judge.client import Judged
-from tasks.testruns.files import TestRunFile
-from tasks.testruns.scoring import ScoredTestRun
+from scoring.testruns.scoring import ScoredTestRun
+from scoring.testruns.testrun import TestRunFile
 
 
 def rejected_by_code(run: TestRunFile) -> dict[str, int]:
@@ -16,8 +15,8 @@ def rejected_by_code(run: TestRunFile) -> dict[str, int]:
     return dict(sorted(Counter(reject.code for reject in run.rejects).items()))
 
 
-def testrun_summary(scored: ScoredTestRun, judged: Judged | None = None) -> dict[str, Any]:
-    """What stands in `summary.json`."""
+def testrun_summary(scored: ScoredTestRun, judge: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What stands in `summary.json`; `judge` is its part on the judge, where one was asked."""
     plan, summary = scored.plan, scored.summary
     run = plan.run
     return {
@@ -35,12 +34,12 @@ def testrun_summary(scored: ScoredTestRun, judged: Judged | None = None) -> dict
             "excluded": {"not_run": len(run.excluded_lines)} if run.excluded_lines else {},
             "notes": dict(run.notes),
         },
-        "judge": judged.summary() if judged else _nobody_asked(scored.questions),
+        "judge": judge or _not_judged(scored.questions),
         **summary.own_values(),
     }
 
 
-def _nobody_asked(questions: Mapping[str, int]) -> dict[str, Any]:
+def _not_judged(questions: Mapping[str, int]) -> dict[str, Any]:
     """The `judge` part without a judge: what would have been asked, and that nothing was paid."""
     return {
         "questions": sum(questions.values()),

@@ -13,12 +13,11 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.rejects import REJECTED_SCHEMA
-from scoring.rules.arrow_types import field
+from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.rubric import AnyTestRunRubric, ScoredExecution
+from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
-from tasks.files.atomic import empty_frame
-from tasks.testruns.files import TestRunFile
-from tasks.testruns.scoring import ScoredTestRun
+from scoring.testruns.testrun import TestRunFile
 
 EXECUTION_FIELDS = (
     field("run_id", pa.string(), "Run ID"),

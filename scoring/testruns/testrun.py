@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scoring.inputs import FileIdentity
 from scoring.rejects import Reject
 from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import Execution
-from tasks.files.discovery import FileIdentity
 
 
 @dataclass(frozen=True)
