@@ -32,7 +32,10 @@ def thresholds(
     context = Context(load_settings())
     warehouse, rubric = context.warehouse, context.rubric
     if rubric.evidence is None:
-        raise UsageError(f"rubric '{rubric.id}' does not say what its thresholds were drawn from")
+        raise UsageError(
+            f"rubric '{rubric.id}' does not say what its thresholds were drawn from",
+            fix="choose a rubric that does with monitoring.rubric, such as ola-monitoring",
+        )
     rows = warehouse.read(SCORES, days_between(first.date(), last.date()), rubric.evidence.schema)
     if rows is None:
         raise UsageError(
