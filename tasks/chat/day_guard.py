@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from datetime import date
 
 import polars as pl
+import pyarrow as pa
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import Loss, RowsByTenant, losses, most_replaceable, rows_by_tenant
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, SCORES
 from tasks.warehouse import Warehouse
+
+_COUNTED = pa.schema([("tenant_id", pa.string()), ("session_id", pa.string())])
 
 
 class DayKeptError(AqbError):
@@ -85,7 +88,7 @@ def _name(tenant: str | None) -> str:
 
 def _erased_rows(warehouse: Warehouse, day: date) -> dict[str | None, int]:
     """The scored rows without a session of a day that has sessions, by tenant and for all (`*`)."""
-    scores = warehouse.read(SCORES, [day])
+    scores = warehouse.read(SCORES, [day], _COUNTED)
     if scores is None:
         return {}
     without = pl.col("session_id").is_null().sum().alias("without")
