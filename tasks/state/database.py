@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateColumn
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from scoring.errors import StorageError, UsageError
 from tasks.config.secrets import shown_url
@@ -128,8 +130,16 @@ def _add_missing_columns(connection: sa.Connection, metadata: sa.MetaData) -> No
 
 def _durable_and_shared(connection: Any, record: object) -> None:
     connection.isolation_level = None  # transactions begin where `_begin_immediate` says
-    for pragma in (f"busy_timeout={_LOCK_WAIT_S * 1000}", "journal_mode=WAL", "synchronous=FULL"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute(f"PRAGMA busy_timeout={_LOCK_WAIT_S * 1000}")
+    # Several processes that open a new database at once: SQLite does not wait for the lock that this switch takes.
+    retrying = Retrying(
+        retry=retry_if_exception(lambda error: isinstance(error, sqlite3.OperationalError) and "locked" in str(error)),
+        stop=stop_after_delay(_LOCK_WAIT_S),
+        wait=wait_random(0.01, 0.1),
+        reraise=True,
+    )
+    retrying(connection.execute, "PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
 
 
 def _begin_immediate(connection: sa.Connection) -> None:
