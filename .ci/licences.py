@@ -1,7 +1,5 @@
 """Prints the licence of every installed package; fails for one that names none, or one that binds our own code."""
 
-from __future__ import annotations
-
 import re
 import sys
 from importlib.metadata import Distribution, distributions

@@ -1,7 +1,5 @@
 """`python -m benchmarks [--quick] [--only NAME] [--write]`: prints the report, with `--write` also to RESULTS.md."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

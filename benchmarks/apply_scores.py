@@ -4,8 +4,6 @@ Not slowed down on purpose: patterns are compiled once, common parts are compute
 `in`. `re.ASCII` and the written-out blanks make it agree with RE2.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

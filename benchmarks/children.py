@@ -1,7 +1,5 @@
 """What a child process costs: CPU seconds of all its threads, seconds, and the most memory it ever held."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The peer of the whole way: DuckDB with hand-written SQL (`duckdb_scores.sql`), Parquet in and Parquet out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _SCORED = Path(__file__).with_name("duckdb_scores.sql")

@@ -3,8 +3,6 @@
 The same command runs with Prefect, whose server is up before, and without (`benchmarks.without_prefect`).
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

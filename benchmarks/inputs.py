@@ -1,7 +1,5 @@
 """Synthetic chat rows as files, and scored as tables, made once and kept in `.data` beside this module."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path

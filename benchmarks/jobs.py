@@ -1,7 +1,5 @@
 """What the child processes of the benchmarks do: `python -m benchmarks.jobs JOB ARGUMENT...`."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

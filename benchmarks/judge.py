@@ -5,8 +5,6 @@ ones, 1 % cut answers. `limit used` is what a client that never waits in vain wo
 the last answer's latency count against it. `paid twice` are whole answers to a question that had one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """The sections by name, how much they measure, the machine they run on, and how all of them look."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What scoring costs: the rules alone, `aqb score` against SQL by hand, more rows, and its start."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """What building the report site costs, at first and again with nothing changed."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What files cost: reading chat rows, writing the score table; against what a data team would write in one line."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from functools import partial

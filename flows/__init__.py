@@ -1,7 +1,5 @@
 """Composition: Prefect flows and the command line."""
 
-from __future__ import annotations
-
 import os
 
 # Batches of chat rows are too small to share out: two threads take as long as one and a fifth more CPU

@@ -3,8 +3,6 @@
 What is done is skipped, so that a backfill that died goes on where it was. A day that fails stops no other.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence

@@ -4,8 +4,6 @@ The day of a run that somebody's schedule has started is told by its schedule, n
 or waited for a worker, still scores the day that it was meant for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -4,8 +4,6 @@ A file is known by its content: a changed file is a new run. One that failed, or
 by the next run. One task run per file; a file that fails does not stop the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """The rubrics there are, found by folder: adding one edits nothing that exists."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules

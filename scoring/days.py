@@ -1,7 +1,5 @@
 """Calendar days of a time zone as half-open intervals of UTC time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo

@@ -9,8 +9,6 @@
 A row that cannot be read is no error: it becomes a row of the `rejected` table.
 """
 
-from __future__ import annotations
-
 
 class AqbError(Exception):
     """An error a person has to act on: what happened, where, and what to do next."""

@@ -1,7 +1,5 @@
 """A figure with a target: its verdict, and how every output writes it. Source: SPEC 10."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

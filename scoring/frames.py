@@ -1,7 +1,5 @@
 """Tables of pandas, Polars and Arrow: their columns as Arrow, and results as tables of the kind that was given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What readers of files hand over: what a file was, its rows as text, and lines of which no row could be made."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Markdown that data cannot break: tables and texts, escaped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Rows that cannot be read, and why."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pyarrow as pa

@@ -5,8 +5,6 @@ Nothing is read or written, and no judge is asked.
 Source: SPEC 13.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args

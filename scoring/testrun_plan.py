@@ -1,7 +1,5 @@
 """Which rubric scores a test run, with which options."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

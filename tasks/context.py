@@ -1,7 +1,5 @@
 """What flows and commands work with."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Self
 

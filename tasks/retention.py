@@ -4,8 +4,6 @@ Both work day by day, each day atomically and locked against the runs that write
 look is changed last: killed at any moment, the same command finishes the work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta

@@ -3,8 +3,6 @@
 Prefect reads its settings when it is imported, so they are made before any test is.
 """
 
-from __future__ import annotations
-
 import os
 from tempfile import TemporaryDirectory
 

@@ -1,7 +1,5 @@
 """The picture of `docs/architecture.md`: the packages and their imports, as the code has them."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path

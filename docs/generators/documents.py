@@ -1,7 +1,5 @@
 """Pages generated from the code, so that they cannot disagree with it: `make docs` writes them, a test compares."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from docs.generators.architecture import architecture_page

@@ -1,7 +1,5 @@
 """Reference pages, generated from the code: every setting, every column of every table, every command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 

@@ -3,8 +3,6 @@
 Heavy imports stand in the functions.
 """
 
-from __future__ import annotations
-
 
 def main() -> None:
     """Runs `flows.cli.app`, imported here so that a module of this package does not bring all commands with it."""

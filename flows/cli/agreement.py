@@ -1,7 +1,5 @@
 """`aqb agreement`, `aqb review`: people's labels, and how far scores agree with them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Messages and routes as the terminal shows them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Exit codes: 0 done; 1 done, but something was rejected or failed, and it says wh
 Heavy libraries are imported where a command needs them, so that `aqb --help` answers at once.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import sys

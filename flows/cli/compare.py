@@ -1,7 +1,5 @@
 """`aqb compare`: two scored test runs, side by side."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`aqb doctor`: settings with their origins, what can be reached, versions."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """`aqb doctor`: settings, reachability, versions."""
 
-from __future__ import annotations
-
 import typer
 
 from flows.cli.terminal import Json, print_json

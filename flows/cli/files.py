@@ -1,7 +1,5 @@
 """`aqb score`: files into a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Asks the judge with a progress bar."""
 
-from __future__ import annotations
-
 from flows.cli.progress import progress
 from flows.runtime.telemetry import tell_judgements
 from scoring.testruns.scoring import TestRunPlan

@@ -4,8 +4,6 @@ The ledger says `running` of a run that has not ended. A run holds its id while 
 is called `crashed`. Of a run that was killed this is known when its lease has run out, a minute later.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

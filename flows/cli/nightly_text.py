@@ -1,7 +1,5 @@
 """The outcome of a nightly run as people and programs read it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """How far long work is, on standard error: a bar on a terminal, a line every ten seconds elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

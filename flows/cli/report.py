@@ -1,7 +1,5 @@
 """`aqb report`: the site that people look at."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`aqb prune`, `aqb erase`: what is taken away, by age or for one session."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """`aqb rows` and `aqb golden`: rows read again from the source and scored again, with their texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date

@@ -1,7 +1,5 @@
 """`aqb rows`, `aqb golden`: rows read again from the source, with their texts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`aqb rubrics`, `aqb sql`: what is scored, and the rules as a query."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal
 

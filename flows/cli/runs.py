@@ -1,7 +1,5 @@
 """`aqb runs`, `aqb runs show`: what ran, and with which outcome."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

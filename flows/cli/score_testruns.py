@@ -1,7 +1,5 @@
 """Test runs of files into folders, with the judge where it is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `aqb score` says: counts and figures of each input, and what went wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`aqb serve`: the schedules without a work pool."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`aqb sql`: the scoring query as text."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 

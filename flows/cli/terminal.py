@@ -1,7 +1,5 @@
 """What every verb shares: options of one meaning, and how results and errors are printed."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Annotated, Any

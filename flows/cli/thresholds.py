@@ -1,7 +1,5 @@
 """`aqb thresholds`: whether the data still says what the thresholds were drawn from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

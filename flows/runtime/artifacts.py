@@ -1,7 +1,5 @@
 """What a flow run shows of itself in Prefect. Outside of a flow run there is nobody to show it to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 from uuid import UUID

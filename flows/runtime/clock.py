@@ -1,7 +1,5 @@
 """The clock, read only where a run begins and ends."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 

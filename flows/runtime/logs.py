@@ -5,8 +5,6 @@ deployment runs, or with `log_format = "json"` one JSON document a line, whereve
 what it has done, so it prints no plain lines beside that.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

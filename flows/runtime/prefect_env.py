@@ -3,8 +3,6 @@
 Import this before anything imports Prefect, which reads its settings at import.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

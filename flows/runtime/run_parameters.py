@@ -1,7 +1,5 @@
 """What a deployed flow asks of people: Prefect makes a form of the parameters, with the `Args` of the docstring."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic.json_schema import SkipJsonSchema

@@ -1,7 +1,5 @@
 """A run on its way into the ledger: from its start, step by step, to its end, however it ends."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The schedules of `prefect.yaml`, read for `aqb serve`: what a work pool's deployments say stands there once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

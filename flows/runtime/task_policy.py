@@ -1,7 +1,5 @@
 """Steps of a run: within a flow run Prefect tasks, retried where that can help, never cached; else plain functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar

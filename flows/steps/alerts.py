@@ -3,8 +3,6 @@
 No channel can make a run fail: what could not be sent is kept, and the run reports it.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from collections import Counter

@@ -4,8 +4,6 @@ Each step is one task run per day, never one per row. The steps are plain functi
 time-outs, states and artifacts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass

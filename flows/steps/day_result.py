@@ -1,7 +1,5 @@
 """A day that must not stop the others: scored, kept as it was, or the reason why it was not scored."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from datetime import date

@@ -5,8 +5,6 @@ cannot be read, the default webhook gets the message; where the state database c
 without it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

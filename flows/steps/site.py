@@ -1,7 +1,5 @@
 """The report site as a step of a run: built from the warehouse, linked from Prefect."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

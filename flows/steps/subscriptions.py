@@ -1,7 +1,5 @@
 """The routes of the settings with their channels: secrets come from the environment or from Prefect."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import cast

@@ -9,8 +9,6 @@ section. Slack also refuses messages whose blocks together are too long (`msg_bl
 characters of text), which it documents nowhere.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from itertools import chain

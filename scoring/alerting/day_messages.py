@@ -4,8 +4,6 @@ Each reads in this order: level and what; how many of how many, and usual; since
 to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median

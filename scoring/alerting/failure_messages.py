@@ -1,7 +1,5 @@
 """Messages about the pipeline itself: a flow that failed, a quiet week, days that were kept, undelivered messages."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date

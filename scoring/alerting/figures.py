@@ -1,7 +1,5 @@
 """The numbers of a message: how many of how many, how sure that is, and what is usual. Korean."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median

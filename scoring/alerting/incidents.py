@@ -14,8 +14,6 @@ because two versions count differently: on the first day of a version nothing ri
 is over. What fired under a rule that the rubric no longer has ends without a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date

@@ -3,8 +3,6 @@
 Keys name facts, never wordings, and no route. A message in several parts has keys that end with its part (`#1/2`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """A message as lines of text, for terminals and tests: what its blocks show, in the same order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scoring.alerting.blocks import Block, Line, Span

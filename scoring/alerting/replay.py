@@ -3,8 +3,6 @@
 For teams that set thresholds before they switch alerts on. Every day has the messages of its nightly run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

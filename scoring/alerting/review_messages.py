@@ -3,8 +3,6 @@
 The numbers count work to do; they are no sample of anything, so that they have no interval. Source: SPEC 3.3, 7, 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a reader is told of one incident: what, since when, what to do, an example. Korean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date
 

@@ -5,8 +5,6 @@ come as text. The arithmetic is Polars', because the first value that pyarrow ta
 pandas, which costs more than reading 50 MB.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

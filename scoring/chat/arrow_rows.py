@@ -6,8 +6,6 @@ Without a zone they are UTC. A flat `session_id` stands above `request_metadata`
 Source: SPEC 1.1.
 """
 
-from __future__ import annotations
-
 import polars as pl
 import pyarrow as pa
 from pyarrow import types

@@ -1,7 +1,5 @@
 """One cell of a chat row from text or JSON: the value that is scored, or the reason why it cannot be read."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

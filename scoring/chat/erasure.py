@@ -1,7 +1,5 @@
 """Sessions whose people asked to be forgotten, taken out of rows. They are known by their hashes alone."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection
 

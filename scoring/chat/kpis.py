@@ -4,8 +4,6 @@ Sums are whole numbers, added chunk by chunk, and each quotient is divided once 
 of rows gives the same bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

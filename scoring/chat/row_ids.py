@@ -6,8 +6,6 @@ can imitate another row's key. Equal keys are told apart by `-2`, `-3` in the or
 Source: SPEC 1.3, row_id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from hashlib import sha256
 

@@ -1,7 +1,5 @@
 """What every source of chat rows is read into: batches of one schema, rejects with their reasons, failed files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

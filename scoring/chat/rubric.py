@@ -1,7 +1,5 @@
 """What a row rubric is: an identified, versioned set of rules, and the words in which people read its results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

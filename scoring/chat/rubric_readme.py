@@ -1,7 +1,5 @@
 """The README of a row rubric, generated from its rules so that it can never disagree with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from scoring.chat.kpis import Quotient

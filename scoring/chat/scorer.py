@@ -4,8 +4,6 @@ Batches are independent of one another; what needs the whole (the order of rows,
 by whoever feeds them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -5,8 +5,6 @@ A source that has forgotten a day (retention), a file that was moved, or a wrong
 Source: SPEC 6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Names of tables are checked by the caller. Source: seed 002, 8; SPEC 1.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

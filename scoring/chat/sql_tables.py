@@ -4,8 +4,6 @@ Each takes the day as the parameter `@day` and names of tables in backquotes. Th
 day; everything else reads that, or the score table, whose rows are a tenth of the source's in bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient

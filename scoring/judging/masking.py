@@ -4,8 +4,6 @@ Masking prefers one mask too many: a text that has lost a number can still be ju
 machine cannot be called back.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ What is judged travels as one line of JSON between two lines with a random mark.
 escaped, so no text can write a line of its own, let alone one with the mark. Source: SPEC 7.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -5,8 +5,6 @@ status that says why, and its score is NULL with that status as reason: never a 
 Source: SPEC 7.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

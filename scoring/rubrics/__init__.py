@@ -1,6 +1,4 @@
 """The rubrics, a folder each. A folder that defines `RUBRIC` is a rubric; nothing else registers it."""
 
-from __future__ import annotations
-
 DEFAULT_ROW_RUBRIC = "ola-monitoring"
 """The rubric that scores chat rows unless another is chosen."""

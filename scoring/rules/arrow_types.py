@@ -1,7 +1,5 @@
 """Arrow schemas of score tables, derived from the rules that fill them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """A number becomes points: ordered cuts with one edge rule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Orders the definitions of a rubric: what can be computed together, and what has to wait."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 

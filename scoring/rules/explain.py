@@ -1,7 +1,5 @@
 """One row explained: which rules fired and how many points each gave. The rules in plain Python."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Nothing here is quoted by hand from data: constants come from rubrics.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

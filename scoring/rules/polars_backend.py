@@ -1,7 +1,5 @@
 """Row rules as Polars expressions: the local engine."""
 
-from __future__ import annotations
-
 from functools import cache, reduce
 from operator import add, and_, eq, ge, gt, le, lt, ne, or_
 

@@ -6,8 +6,6 @@ people's labels) are no independent witnesses: intervals resample queries.
 Source: SPEC 9 (`aqb agreement`); Cohen 1968 (weighted kappa).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

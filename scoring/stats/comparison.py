@@ -6,8 +6,6 @@ Only queries that both runs scored count. The interval resamples queries.
 Source: SPEC 9 (`aqb compare`).
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Bands as Korean text, for reasons, reports and READMEs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What one cell of a spreadsheet, or one scalar of somebody's JSON, says."""
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import date, datetime, time

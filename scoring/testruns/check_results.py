@@ -1,7 +1,5 @@
 """Checks against a response: what passed, what did not and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

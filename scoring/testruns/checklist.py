@@ -4,8 +4,6 @@
 Source: seed 003, 2-1.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias

@@ -1,8 +1,6 @@
 """The checks that an expected result asks for: values only, how they are written and judged stands
 elsewhere."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from fractions import Fraction

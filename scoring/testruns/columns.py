@@ -3,8 +3,6 @@
 Source: SPEC 2 (long and wide layout).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checks written as key and value, or as JSON: `@check` pairs, objects of the same keys, `accuracyChecks`."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

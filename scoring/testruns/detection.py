@@ -1,7 +1,5 @@
 """Which agent was tested, and which rubric scores the file, from what a file shows of itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

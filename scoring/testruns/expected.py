@@ -1,7 +1,5 @@
 """An expected result (`기대결과`, `LLM 평가기준`) becomes checks; what is no check is kept for the judge."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The filters of the applicant-management agent, from the names that test authors write to codes."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

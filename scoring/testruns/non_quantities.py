@@ -7,8 +7,6 @@ Patterns match ASCII digits, each one bounded, so that time grows with the lengt
 Source: seed 000, 2.2 and 2.3 (핵심 정보는 숫자).
 """
 
-from __future__ import annotations
-
 import re
 
 _BLANK = " # "  # a sign between the neighbours, lest `3, 4` become a thousand or `2만` meet a stranger

@@ -7,8 +7,6 @@ markdown around a number does not matter.
 Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a rubric adds to the page of a test run, out of the JSON of its summary. Texts of test files are masked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

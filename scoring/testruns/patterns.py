@@ -1,7 +1,5 @@
 """What goes wrong most: failed checks by the key they look at, and executions without an answer by their cause."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """The Raw JSON cell of an execution: read once, typed, and never trusted to have a shape."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Source: SPEC 2, 5.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol

@@ -4,8 +4,6 @@ Shown beside a consistency score, which says how equal the repeats are but not w
 Source: seed 000, 2.2; seed 003, 2-5; seed 004, 일관성.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Markdown tables that reports of test runs share, in Korean."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """One row of a test run becomes its executions, or the reason why it cannot be read."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ A run is scored query by query (a query's executions are what consistency compar
 JSON is in memory. What needs all queries (round means, the set, patterns) is summarised from the scored ones.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields

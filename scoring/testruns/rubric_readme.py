@@ -1,7 +1,5 @@
 """The README of a test-run rubric: what is common to all, around the tables that a rubric builds from its constants."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ With a judge there are two passes: `judge_requests` says what to ask, whoever as
 `score_testrun`. Without one the verdicts are empty, and what only a judge can tell is NULL.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Source: seed 000, 1.3; seed 003, 3; SPEC 4 `summary.json`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction

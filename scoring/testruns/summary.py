@@ -1,7 +1,5 @@
 """What `summary.json` and the summary table say of a test run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Source: SPEC 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any

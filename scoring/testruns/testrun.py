@@ -1,7 +1,5 @@
 """What a test-run file held: executions by query, and what became of each of its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How texts are searched: keywords that ignore white space, patterns that cannot hang."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as pc
 

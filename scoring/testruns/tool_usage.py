@@ -1,7 +1,5 @@
 """Which tools an execution used: data keys, filters, columns, the pages it links to."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Everything is `rich_text` and `plain_text`, nothing is `mrkdwn`: in rich text bo
 their own, so that `*`, backticks or `<!channel>` inside a text element are only characters.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import chain

@@ -1,7 +1,5 @@
 """What messages about a scored day need, read from the warehouse and the ledger of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any

@@ -1,7 +1,5 @@
 """Sends what waits in the outbox, at a steady pace; what a channel does not take stays there for the next run."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

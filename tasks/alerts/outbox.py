@@ -3,8 +3,6 @@
 Two tables: `alert_messages`, one row a message and route; `alert_keys`, the facts that messages to a route have named.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace

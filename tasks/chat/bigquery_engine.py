@@ -5,8 +5,6 @@ table, each replaced in one statement. A run that dies leaves whole tables and a
 of the day begins anew and replaces them all.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

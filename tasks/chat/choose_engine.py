@@ -1,7 +1,5 @@
 """Which engine scores chat rows: this machine, or the BigQuery that already has them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a day would lose if it were replaced by what the source holds now. Source: SPEC 6."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

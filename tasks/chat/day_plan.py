@@ -5,8 +5,6 @@ this version of the rubric, with these parameters, of the rows that the source h
 its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """What every engine that scores a day of chat rows has in common: its outcome, and how the day is written."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ change with the version of Polars, which costs a needless rescan and nothing els
 belong to no day and are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date

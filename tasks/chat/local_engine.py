@@ -4,8 +4,6 @@ The pass keeps sums and counts in memory and the rows themselves in a staging fo
 there in the order of time. Memory depends on the length of the period, not on the number or size of the rows.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Reading one day means looking at every file. For many days their rows are read i
 and handed out from there, exactly as if each day had been read alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a report shows of the scored rows of a day besides their KPIs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A day is compared with the days before it. So that the table does not depend on 
 whoever writes a day brings the facts of the days after it up to date.
 """
 
-from __future__ import annotations
-
 from datetime import date
 
 import polars as pl

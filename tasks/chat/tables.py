@@ -3,8 +3,6 @@
 Source: SPEC 1.3, 1.4, 6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from datetime import date

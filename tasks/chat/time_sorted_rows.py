@@ -1,7 +1,5 @@
 """Rows that arrive in batches of any order and leave in the order of time, in bounded memory."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

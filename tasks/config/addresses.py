@@ -1,7 +1,5 @@
 """Addresses of BigQuery tables and datasets: `bigquery://project.dataset.view`, `bigquery://project/dataset`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

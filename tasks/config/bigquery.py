@@ -1,7 +1,5 @@
 """`[bigquery]`: how BigQuery is reached, what a query may cost, how the columns of a view are called."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

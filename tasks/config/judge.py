@@ -1,7 +1,5 @@
 """The `[judge]` section of the settings, and the endpoint that it and the environment name."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The `[agreement]` section of the settings."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from tasks.config.section import Section

@@ -1,7 +1,5 @@
 """What is shown and kept of settings that hold a secret: a mask in its place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """What every section of the settings is: frozen, without unknown names, each setting described where it stands."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel, ConfigDict
 
 

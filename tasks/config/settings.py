@@ -1,7 +1,5 @@
 """Settings: `aqb.toml`, then `AQB_*` variables, then options of a command; one frozen value and its origins."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

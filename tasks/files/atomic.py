@@ -1,7 +1,5 @@
 """Files that are whole or not there at all; Parquet with the same bytes for the same rows."""
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import os

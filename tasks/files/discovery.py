@@ -1,7 +1,5 @@
 """Which files an input means, and what identifies a file."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """CSV files that people open in Excel: Korean is read as it is, and no text becomes a formula."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence

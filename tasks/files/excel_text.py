@@ -1,7 +1,5 @@
 """Texts as a cell of Excel can hold and show them."""
 
-from __future__ import annotations
-
 import re
 
 LONGEST_CELL = 32_767

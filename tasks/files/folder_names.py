@@ -1,7 +1,5 @@
 """Names of folders that every system allows."""
 
-from __future__ import annotations
-
 import re
 
 _UNSAFE = re.compile(r"[^\w.()-]+")

@@ -1,7 +1,5 @@
 """Where the reports lie: one place for those who write, link, correct and delete them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import date

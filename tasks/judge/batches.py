@@ -1,7 +1,5 @@
 """Asks with the Batch API: half the price, an answer within a day; after a crash the same batch is resumed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

@@ -1,7 +1,5 @@
 """The budget of a run: reserved before each call, settled after it, never exceeded."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass
 

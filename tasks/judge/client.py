@@ -1,7 +1,5 @@
 """The judge: answers questions from the store or the endpoint, and estimates what that takes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

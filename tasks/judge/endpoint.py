@@ -1,7 +1,5 @@
 """Calls to an OpenAI-compatible endpoint: a reply or one of the errors of `replies`; and whether it can be reached."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Asks with one call per question: a dispatcher starts calls, watches those in flight and hedges the last ones."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import secrets

@@ -1,7 +1,5 @@
 """A question of a rubric as it is sent: its material, its request body, its identity in the store, its answer."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass

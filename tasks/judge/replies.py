@@ -7,8 +7,6 @@ QuestionRefusedError     the endpoint does not take this question; others may pa
 AqbError                 no question can pass: wrong key, unknown model, no money
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Time limits of the judge, and the latencies of its calls."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass
 

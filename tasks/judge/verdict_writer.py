@@ -1,7 +1,5 @@
 """Writes verdicts in the background, so that no call in flight waits for the disk."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import Executor
 

@@ -3,8 +3,6 @@
 Source: SPEC 4.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import date

@@ -3,8 +3,6 @@
 Source: SPEC 4.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

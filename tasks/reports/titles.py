@@ -1,7 +1,5 @@
 """Titles that Markdown reports and pages share, in Korean."""
 
-from __future__ import annotations
-
 # Codes of `RunFile.notes`.
 NOTE_TITLES = {
     "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",

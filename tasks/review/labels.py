@@ -4,8 +4,6 @@ An item of a test run is a file, a query, a round ('' for a metric of the whole 
 a `row_id` and a grade. Several people may label one item, each once.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Labels beside the scores of the same items: from folders of scored test runs, or from the warehouse's chat rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ run others. Scores, reasons and why a query is on the list are left out, and the
 knows the score agrees with it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The review list as a workbook: a row per item, a drop-down per verdict, room for a note; and read back as labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Synthetic inputs for demonstrations, benchmarks and tests: nothing in them is real."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """The state database, SQLite or PostgreSQL, for work that several processes do at once."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator

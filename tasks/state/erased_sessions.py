@@ -1,7 +1,5 @@
 """The register of erased sessions: their hashes in the state database."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import sqlalchemy as sa

@@ -6,8 +6,6 @@ A run holds its own id in the same way, so that others can tell a run that works
 Times are those of the database, so that the clocks of the machines need not agree.
 """
 
-from __future__ import annotations
-
 import threading
 import uuid
 from collections.abc import Collection, Iterator

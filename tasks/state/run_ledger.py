@@ -3,8 +3,6 @@
 Two tables: `runs`, a row a run of one day or of one test-run file; `run_steps`, a row a step of a run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

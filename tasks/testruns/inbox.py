@@ -1,7 +1,5 @@
 """The inbox of test runs: which files are new and have arrived whole."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """The questions of a test run, asked in portions; the verdicts are what `score_testrun` takes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """The `agreements` table of the warehouse: what people's labels said of each metric, the newest day counting."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from typing import Any

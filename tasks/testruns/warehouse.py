@@ -6,8 +6,6 @@ the content of its file and the rubric: writing it again replaces its rows and n
 Source: SPEC 6.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date

@@ -1,7 +1,5 @@
 """What stands out among the scored rows of a day: the worst of them, what failed, how sure their mean is."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 

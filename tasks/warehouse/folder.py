@@ -1,7 +1,5 @@
 """A warehouse in a folder: one Parquet file per table and day, `<table>/<day>.parquet`."""
 
-from __future__ import annotations
-
 import fcntl
 import fnmatch
 import shutil

@@ -1,7 +1,5 @@
 """Tables outlive versions: rows that an earlier version wrote, in the columns that this one asks for."""
 
-from __future__ import annotations
-
 import polars as pl
 import pyarrow as pa
 

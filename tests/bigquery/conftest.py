@@ -1,7 +1,5 @@
 """A local BigQuery for all tests here, which skip where it is not set up; and the settings that reach it."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from pathlib import Path

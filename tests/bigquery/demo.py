@@ -7,8 +7,6 @@ folder:
     .venv/bin/python -m tests.bigquery.demo
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

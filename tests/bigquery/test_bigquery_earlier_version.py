@@ -1,7 +1,5 @@
 """A dataset with the tables of an earlier version, and today's code with another rubric."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """The nightly flow from a view to a dataset: the same tables as from a file to a folder, with either engine."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path

@@ -2,8 +2,6 @@
 permissions nor bytes, so a proxy before it says what BigQuery would.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Chat rows of a view in a local BigQuery: types, names, windows, rejects, and what is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """Score tables in a local BigQuery: made, extended, replaced by day, whoever writes at the same time or dies."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """A day scored inside a local BigQuery: the same tables as the local engine fills, however often and whatever dies."""
 
-from __future__ import annotations
-
 import io
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """The site in a real browser: nothing is refused, missing, unreadable or out of reach of the keyboard."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path

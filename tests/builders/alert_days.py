@@ -1,7 +1,5 @@
 """Generated days of a chatbot's load, as the KPI rows that alert facts are made of. Names and texts are invented."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta

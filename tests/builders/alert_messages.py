@@ -1,7 +1,5 @@
 """A digest and a page of an invented day, for snapshots and pictures."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Rows of a test as the batch that the engine scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Small chat rows made by hand, and the files that hold them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta

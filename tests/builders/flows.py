@@ -3,8 +3,6 @@
 `tests/flows` keeps some tests of each flow on a real server: states, retries, hooks, artifacts and schedules.
 """
 
-from __future__ import annotations
-
 from flows import backfill as _backfill
 from flows import nightly as _nightly
 from flows import test_runs as _test_runs

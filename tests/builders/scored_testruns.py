@@ -1,7 +1,5 @@
 """Small test runs, scored by `plan-agent` into folders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Warehouses made by hand or from the samples, and what a built site says: for tests of the report site."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

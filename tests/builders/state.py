@@ -1,7 +1,5 @@
 """Stores of a state database and contexts of settings, each opened and closed on its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar

@@ -1,7 +1,5 @@
 """Made test-run files and a toy rubric, for tests of what reads, scores and writes them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A second row rubric, written to a folder that the catalog discovers: nothing that exists knows its names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

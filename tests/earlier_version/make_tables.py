@@ -11,8 +11,6 @@ Four days of a few rows of the bundled sample and one of its test runs; the last
 # mypy: ignore-errors
 # The modules are those of that version.
 
-from __future__ import annotations
-
 import shutil
 import sys
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A proxy in front of a local BigQuery: it counts requests, and answers in its place what it does not know to say."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import threading

@@ -4,8 +4,6 @@ The evaluator is compiled when it first starts, for 22 CPU seconds, and kept bes
 milliseconds a row: ask it few and large questions.
 """
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta

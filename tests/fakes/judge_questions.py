@@ -1,7 +1,5 @@
 """Questions for tests of the judge, and a judge with short times."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scoring.judging.prompts import JudgePrompt

@@ -1,7 +1,5 @@
 """A local BigQuery (`local-bigquery`, in an environment of its own): started, and ended by its process id."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The bodies that the judge endpoint sends: answers drawn from the request's own schema, and OpenAI's envelopes."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Mapping

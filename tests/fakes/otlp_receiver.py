@@ -1,7 +1,5 @@
 """A collector of OpenTelemetry on this machine: keeps what it is sent over OTLP/HTTP."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What Slack refuses in a message, by its documented limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ python -m tests.fakes.slack_page digest > digest.html
 chromium --headless --no-sandbox --window-size=760,900 --screenshot=digest.png digest.html
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from html import escape

@@ -5,8 +5,6 @@ that writes two messages for a webhook and two for a bot, and sends what waits; 
 SIGKILL. It answers with the child's pid, waits for a line, and answers with how many lines the child ran, or `killed`.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

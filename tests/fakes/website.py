@@ -1,7 +1,5 @@
 """A web server that is none of what a setting promised: to everything it answers with a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """The Prefect server of the session, known to the processes that are to be killed."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

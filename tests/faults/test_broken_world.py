@@ -2,8 +2,6 @@
 and once the world is mended the next run leaves what an undisturbed one leaves.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ FAULT_KILLS says how often; 2, one of each kind, are enough while working, 50 fo
 FAULT_SEED repeats a series of moments.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

@@ -1,7 +1,5 @@
 """A small world for runs to be killed in: chat rows of some days, test runs to be judged, a judge, a Slack."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

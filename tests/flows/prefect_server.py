@@ -1,7 +1,5 @@
 """One temporary Prefect server for every test that runs a flow, whichever folder it stands in."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

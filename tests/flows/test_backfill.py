@@ -1,7 +1,5 @@
 """The backfill flow and its command: what is done, what is skipped, what fails, what is said."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A warehouse that the product does not know, in one file, from a package that offers it for its URL scheme."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """Tables that an earlier version wrote, and today's code with a rule more, a column less and a version raised."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Test runs with a judge: a real server that speaks its protocol, the command line and the flow around it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import date

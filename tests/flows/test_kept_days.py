@@ -1,7 +1,5 @@
 """Days of which the source has lost its rows: they stay as they were scored, and people are told. Source: SPEC 6."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, timedelta
 from pathlib import Path

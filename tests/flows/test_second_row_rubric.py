@@ -1,7 +1,5 @@
 """A second row rubric in a folder of its own goes every way that chat rows go, with no line of it in the product."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The flow of test runs: each new file of the inbox once, and the command line around runs."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import date

@@ -1,7 +1,5 @@
 """The tutorial is run, block by block, in an empty folder."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

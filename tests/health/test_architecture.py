@@ -1,7 +1,5 @@
 """The page on the architecture says what the import contracts and the code say."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dependencies: each has a reason, each is locked with hashes, and the lock names no address."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

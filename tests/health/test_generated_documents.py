@@ -1,7 +1,5 @@
 """Generated pages say what the code says."""
 
-from __future__ import annotations
-
 import re
 
 from docs.generators.documents import ROOT, documents

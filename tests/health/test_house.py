@@ -1,7 +1,5 @@
 """House rules that a machine can watch over: names, sizes, places, and words that belong to no project."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

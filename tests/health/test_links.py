@@ -1,7 +1,5 @@
 """Every link of the documents leads somewhere: to a file of the project, and to a heading that the file has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`scoring/` reads no clock, chance, environment, file or network. Libraries are import-linter's to watch."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ A clause is a heading that begins with its citation (`seed 002, 10.1: alert rule
 section's table (`M9`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path

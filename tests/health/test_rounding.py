@@ -1,7 +1,5 @@
 """Figures that people read are rounded half away from zero; Python's formats round half to even, and binary."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the stock chatbot answers: refusals, short replies and markdown reports with tables."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

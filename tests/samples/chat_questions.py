@@ -1,7 +1,5 @@
 """What people ask the stock chatbot: invented companies and the questions about them."""
 
-from __future__ import annotations
-
 import random
 import tomllib
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ The rows are a pure function of the arguments, in every Python version. Each day
 own: it is the same whatever other days are asked for with it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import unicodedata

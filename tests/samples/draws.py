@@ -3,8 +3,6 @@
 Of `random.Random` only seeding and `random()` keep their sequence across versions, so nothing else is called.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import TypeVar

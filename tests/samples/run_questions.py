@@ -1,7 +1,5 @@
 """What the synthetic test runs ask, what is expected, and what the agents do: right, wrong, slow, empty or broken."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 

@@ -1,7 +1,5 @@
 """The bundled test runs: what they hold, and that they are what the generator makes."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Everything is invented: questions, answers, applicants and figures. `python -m t
 files in `inbox`. The cells are a pure function of the code, in every Python version.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The hostile rows, scored once by this project and once by Google's own evaluator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The verdict of a figure, and its texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from scoring.figures import VERDICT_TITLES, Figure, Target

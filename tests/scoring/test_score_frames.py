@@ -1,7 +1,5 @@
 """`from scoring import score`: the tables that `aqb score` writes for the same rows, as frames of the kind given."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`from scoring import score_runs`: the tables that `aqb score` writes for the same test run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

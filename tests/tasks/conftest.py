@@ -1,7 +1,5 @@
 """Real databases for whatever keeps its state in one: SQLite, and a PostgreSQL server where one is installed."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import pwd

@@ -1,7 +1,5 @@
 """What is taken away goes for good, and nothing else goes."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`aqb-1.2`: test runs of the three recruiting agents, six metrics. Source: seed 000; SPEC 3.3."""
 
-from __future__ import annotations
-
 from scoring.rubrics.aqb import thresholds
 from scoring.rubrics.aqb.page import page_parts
 from scoring.rubrics.aqb.prompts import PROMPTS

@@ -3,8 +3,6 @@
 Source: seed 000, 2.3 and 3.3; SPEC 3.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

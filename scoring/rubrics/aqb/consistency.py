@@ -3,8 +3,6 @@
 Source: seed 000, 2.2 and 3.2; SPEC 3.3.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

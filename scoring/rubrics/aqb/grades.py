@@ -1,7 +1,5 @@
 """The closed sets of outcomes that `aqb-1.2` names, with what people call them (Korean)."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from scoring.judging.requests import STATUS_TITLES, VerdictStatus

@@ -1,7 +1,5 @@
 """What the page of a test run shows of `aqb-1.2`: totals and targets by agent, slow filters, failed steps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, cast
 

@@ -4,8 +4,6 @@ The anchors are the tables of `thresholds`. Bump a version when a word of its in
 other words are then asked again. Source: seed 000, 2.1, 2.2, 3.1, 3.2; SPEC 3.3 and 7.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One query of a test run: what to ask a judge, and every score. Source: seed 000, 3, 4, 5.3; SPEC 3.3."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

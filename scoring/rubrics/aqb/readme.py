@@ -1,7 +1,5 @@
 """What the README of `aqb-1.2` says, built from the constants so that it can never disagree with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from scoring.markdown import percent, table

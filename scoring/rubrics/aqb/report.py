@@ -1,7 +1,5 @@
 """The report of a test run: what a QA lead reads and forwards, in Korean markdown. Source: seed 000; SPEC 4."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 Source: seed 000, 2.4 to 2.6 and 3.4 to 3.6; SPEC 3.3.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from scoring.rubrics.aqb import thresholds as t

@@ -3,8 +3,6 @@
 Source: seed 000, 4; SPEC 3.3 (weighted_total, flag_manual_review).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal

@@ -3,8 +3,6 @@
 Source: seed 000, 2.1 and 3.1; SPEC 3.3.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of

@@ -3,8 +3,6 @@
 Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Source: seed 000, 6.1 and 6.2; SPEC 4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any

@@ -4,8 +4,6 @@ Rates are {`title`, `rate`, `passed`, `n`, `target`, `met`}, `rate` and `met` No
 Source: seed 000, 2.3 to 2.5; SPEC 3.3 (targets).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any

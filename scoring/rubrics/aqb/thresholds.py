@@ -4,8 +4,6 @@ Change one here, bump `VERSION`, and one named edge case in the tests will ask f
 Source: seed 000 (six metrics of three recruiting agents), SPEC 3.3.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction

@@ -4,8 +4,6 @@ Tools are data keys (move, plan), the page that a move leads to, or filters and 
 Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

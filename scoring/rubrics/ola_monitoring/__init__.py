@@ -1,7 +1,5 @@
 """`ola-monitoring`: production turns of a stock-analysis chatbot, scored by rule alone. Source: seed 002; SPEC 1."""
 
-from __future__ import annotations
-
 import math
 
 import polars as pl

@@ -3,8 +3,6 @@
 One row per scored turn, after the columns of `metrics`. Points are INT64 and never NULL.
 """
 
-from __future__ import annotations
-
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.metrics import ANSWER, OUTPUT_TOKENS, answer_has
 from scoring.rules.expressions import (

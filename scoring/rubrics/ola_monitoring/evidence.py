@@ -7,8 +7,6 @@ sure, and only large ones matter. Nothing here changes a threshold. A row failed
 Source: SPEC 1.4 (threshold evidence); seed 002, 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt

@@ -1,7 +1,5 @@
 """The seed's section 2 over new rows, as Korean markdown and as JSON. Source: SPEC 1.4; seed 002, 2."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import isinf

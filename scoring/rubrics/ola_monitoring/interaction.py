@@ -3,8 +3,6 @@
 One row per scored turn, after the columns of `question` and `answer`. Points are INT64 and never NULL.
 """
 
-from __future__ import annotations
-
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.answer import A_GRADE
 from scoring.rubrics.ola_monitoring.metrics import answer_has, question_has

@@ -3,8 +3,6 @@
 Source: seed 002, 10.2; SPEC 1.4.
 """
 
-from __future__ import annotations
-
 from scoring.chat.kpis import Crosstab, FramedPairs, Measure, Quotient
 from scoring.chat.rubric import AlertRule
 from scoring.figures import Target

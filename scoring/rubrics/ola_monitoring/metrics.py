@@ -4,8 +4,6 @@ One row per scored turn. `user_input` and `llm_response` are never NULL here (su
 be, and so may a ratio. Numbers and regexes stand in `thresholds`.
 """
 
-from __future__ import annotations
-
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rules.expressions import (
     Case,

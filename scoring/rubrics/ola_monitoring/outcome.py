@@ -3,8 +3,6 @@
 One row per scored turn, after the columns of `metrics`, `question`, `answer` and `interaction`, in this order.
 """
 
-from __future__ import annotations
-
 from scoring.chat.rubric import AlertRule
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring.answer import A_GRADE, A_SCORE, ANSWER_SCORE

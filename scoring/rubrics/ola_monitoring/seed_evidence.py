@@ -3,8 +3,6 @@
 Nothing is scored with them: they stand beside what newer rows say. Source: seed 002, 2 and the comments of 4 to 6.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

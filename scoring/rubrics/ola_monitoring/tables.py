@@ -3,8 +3,6 @@
 Source: SPEC 1.3 and 1.4.
 """
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from scoring.chat.kpis import measure_fields, quotient_fields

@@ -5,8 +5,6 @@ Regexes are the seed's with `\\d` and `\\s` written out as RE2 reads them (ASCII
 Source: seed 002 (rule-based question/answer quality), SPEC 1.
 """
 
-from __future__ import annotations
-
 from scoring.rules.bands import Bands
 from scoring.rules.expressions import Pattern
 

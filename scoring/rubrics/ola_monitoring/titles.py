@@ -1,7 +1,5 @@
 """What people call the grades, scores and failures of `ola-monitoring` (Korean). Source: seed 002, 4.3, 5.3 and 7.2."""
 
-from __future__ import annotations
-
 from scoring.chat.rubric import CodedColumn, Grade, GradeScale, PartScore
 
 FINAL_GRADES = GradeScale(

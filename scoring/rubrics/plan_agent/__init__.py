@@ -1,7 +1,5 @@
 """`plan-agent`: test runs of the execution agent, scored by check list. Source: seed 003; SPEC 3.1."""
 
-from __future__ import annotations
-
 from scoring.markdown import table
 from scoring.rubrics.plan_agent import tables, thresholds
 from scoring.rubrics.plan_agent.formulas import METRICS, requests, score_query

@@ -1,7 +1,5 @@
 """The seed's operating check list, ticked from the scores. Source: seed 003, 6; SPEC 3.1."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The formulas of `plan-agent`: one query's executions become scores. Source: seed 003, 2; SPEC 3.1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

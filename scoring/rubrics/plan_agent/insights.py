@@ -1,7 +1,5 @@
 """The report's insight lines: each is a count from the scores, none is an opinion. Source: seed 003, 4."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scoring.markdown import cell, percent, score_text, shortened

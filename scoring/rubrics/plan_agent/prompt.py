@@ -3,8 +3,6 @@
 Source: seed 003, 5; SPEC 3.1.
 """
 
-from __future__ import annotations
-
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.testruns.band_texts import band_rows
 

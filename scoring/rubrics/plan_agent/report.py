@@ -1,8 +1,6 @@
 """The markdown report of the execution agent: the seed's template, then what a QA lead asks next. Source: seed 003, 4
 and 6; SPEC 3.1."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

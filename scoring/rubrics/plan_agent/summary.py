@@ -1,7 +1,5 @@
 """What a run of the execution agent comes to: rounds, set, distributions, agreement. Source: seed 003, 3; SPEC 3.1."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The columns that `plan-agent` adds to the score tables, and a query as a row. Source: SPEC 4."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

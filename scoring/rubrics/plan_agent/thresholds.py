@@ -4,8 +4,6 @@ Change a threshold here, bump `VERSION`, and one named edge case in `tests/scori
 Source: seed 003 (실행 에이전트 Scoring Skill), SPEC 3.1.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from scoring.rules.bands import Bands

@@ -3,8 +3,6 @@
 Source: seed 004; SPEC 3.2.
 """
 
-from __future__ import annotations
-
 from scoring.markdown import table
 from scoring.rubrics.recruit_agent import tables, thresholds
 from scoring.rubrics.recruit_agent.formulas import METRICS, score_query

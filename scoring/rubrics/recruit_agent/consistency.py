@@ -1,7 +1,5 @@
 """Whether repeated executions of a query come to the same: intents and what the user sees. Source: seed 004, 일관성."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The formulas of `recruit-agent`: one query's executions become scores. Source: seed 004; SPEC 3.2."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

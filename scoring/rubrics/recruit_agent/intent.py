@@ -1,7 +1,5 @@
 """The judge's part: what is asked about an answer, what the verdict comes to. Source: seed 004, 의도 충족; SPEC 7."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

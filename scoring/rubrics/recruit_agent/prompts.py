@@ -4,8 +4,6 @@ The anchors are the tables of `thresholds`. Bump `PROMPT_VERSION` when a word of
 given under other words are then asked again. Source: seed 004, 의도 충족 and 일관성; SPEC 7.
 """
 
-from __future__ import annotations
-
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import QuestionKind
 from scoring.rubrics.recruit_agent import thresholds as t

@@ -1,7 +1,5 @@
 """The markdown report of a recruiting agent: what a QA lead reads first. Source: seed 004; SPEC 3.2 and 4."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from scoring.markdown import cell, percent, score_text, shortened, table

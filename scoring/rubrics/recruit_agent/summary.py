@@ -1,7 +1,5 @@
 """What a run of a recruiting agent comes to: rounds, set, total, distributions. Source: seed 004; SPEC 3.2 and 4."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

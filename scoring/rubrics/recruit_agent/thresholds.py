@@ -4,8 +4,6 @@ Change one here, bump `VERSION`, and one named edge case in `tests/scoring/rubri
 Source: seed 004 (채용에이전트 지표별 점수화 방식), SPEC 3.2.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from scoring.rules.bands import Bands

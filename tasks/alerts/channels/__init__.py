@@ -1,7 +1,5 @@
 """The channels there are, a module each: its name is the `format` of a destination."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import cast
 

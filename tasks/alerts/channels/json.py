@@ -5,8 +5,6 @@ at once: a 429, a server error, a connection that was never made. Redirects are 
 into a GET.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

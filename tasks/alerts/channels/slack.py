@@ -4,8 +4,6 @@ Only what is known not to have arrived is tried again here: a 429, a 500 or 503,
 a time-out or a cut connection Slack may have posted the message all the same.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ What a cell or a column says, and which rows are rejected, is pure: `rows`, `cel
 `scoring.chat`.
 """
 
-from __future__ import annotations
-
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.inputs import FileIdentity
 from tasks.chat.sources.address import ChatRowSource, open_source

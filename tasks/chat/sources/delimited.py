@@ -1,7 +1,5 @@
 """Chat rows from CSV and TSV: cells by the names in the header, in any order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which files the chat rows come from, and their rows one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Chat rows from JSON Lines: one object a line, its keys in any order."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

@@ -5,8 +5,6 @@ with the group. Where row groups are small, Polars decodes the texts of a few at
 takes half of pyarrow's time.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import groupby

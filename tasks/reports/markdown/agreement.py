@@ -1,7 +1,5 @@
 """How far people and scores agree, as Korean markdown and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Two test runs side by side, as Korean markdown, as a page and as JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -4,8 +4,6 @@ The list holds the texts as they were asked: whoever reviews has to read them, a
 same folder hold them too. Messages leave the folder and are masked. Source: seed 000, 4.2; SPEC 3.3, 7, 8.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

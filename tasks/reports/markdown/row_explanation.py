@@ -1,7 +1,5 @@
 """One explained row as text for a terminal, in Korean: what it is, what it scored, and which rule gave what."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any

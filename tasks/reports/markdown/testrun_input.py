@@ -1,7 +1,5 @@
 """What a reader of a test-run report should know beside the scores: the input file, and what the judge was asked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

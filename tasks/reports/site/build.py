@@ -6,8 +6,6 @@ as it is. Pages of days that have left the span stay, so that links sent long ag
 Source: SPEC 9 `aqb report`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

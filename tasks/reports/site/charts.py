@@ -1,7 +1,5 @@
 """Charts and tables as values: what `charts.js` draws, and the same figures for those who read or hear them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The page of one day of chat rows, and the parts that the first page shares with it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median

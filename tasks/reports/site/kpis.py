@@ -1,7 +1,5 @@
 """The KPIs of a day as cards, cells and charts show them. Source: seed 002, 10.2."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -3,8 +3,6 @@
 Source: seed 002, 9 and 10.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

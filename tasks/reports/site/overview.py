@@ -1,7 +1,5 @@
 """The first page: where things stand, how they got there, and where to look next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

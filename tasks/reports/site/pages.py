@@ -5,8 +5,6 @@ scripts and style are allowed by their hashes, so that no text of a row can beco
 forgotten.
 """
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The scored days of a warehouse as the site shows them: KPIs, cross table and alert facts of each, in order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -3,8 +3,6 @@
 Source: SPEC 3 and 4.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The pages of test runs: the list, and one page a run. Source: SPEC 3 and 4."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """The queries of a test run as its page lists them: scores, reasons to look at them, and what every round gave."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

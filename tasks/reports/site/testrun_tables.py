@@ -1,7 +1,5 @@
 """The test runs of a warehouse as the site shows them: summaries of all, executions and queries of one at a time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Words and numbers as the pages show them, in Korean. Numbers are rounded half away from zero."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from scoring.chat.kpis import ALL_TENANTS

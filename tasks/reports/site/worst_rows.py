@@ -4,8 +4,6 @@ The worst rows of the day, the worst of each cell of the cross table, and the ex
 a page is sent around.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

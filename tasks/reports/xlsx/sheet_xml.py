@@ -1,7 +1,5 @@
 """Rows as the XML of a worksheet, written as a stream: numbers as numbers, texts that can never be formulas."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The tabs of `scores.xlsx`: the input of a text file, executions, queries, summary, column names, refused rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ values of formulas and formats that it does not know. Only the lists of sheets, 
 Source: seed 000, 5.2; SPEC 4.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator, Sequence
 from io import BytesIO

@@ -7,8 +7,6 @@ What a header and a row say, and which rows are rejected, is pure: `reading`, `c
 `scoring.testruns`.
 """
 
-from __future__ import annotations
-
 from tasks.testruns.files.reader import RUN_FILE_ENDINGS, headers_of, read_testrun_file
 
 __all__ = ["RUN_FILE_ENDINGS", "headers_of", "read_testrun_file"]

@@ -1,7 +1,5 @@
 """The queries of a day by GoogleSQL: of millions of rows only what is asked for leaves BigQuery."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any

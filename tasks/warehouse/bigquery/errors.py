@@ -4,8 +4,6 @@ Its messages may quote what stands in a row ("Bad double value: ..."), so none i
 our words with the names that they hold, of the others only the reason and the job.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,8 +1,6 @@
 """Arrow schemas as BigQuery tables: types, descriptions, partitions; what of a table may change, and what not."""
 # ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Chat rows that engines like to read differently: a fixed list, and a source of invented ones."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unicodedata import normalize

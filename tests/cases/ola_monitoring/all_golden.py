@@ -1,7 +1,5 @@
 """Every golden row, and the same as chat rows with timestamps of their own."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from tests.cases.ola_monitoring.answers import ANSWERS

@@ -1,7 +1,5 @@
 """Golden rows about the answer: metrics, A-Score, grade."""
 
-from __future__ import annotations
-
 from unicodedata import normalize
 
 from tests.cases.ola_monitoring.golden import Golden, answer

@@ -1,7 +1,5 @@
 """What a golden row is: inputs, and the columns that the requirement gives them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

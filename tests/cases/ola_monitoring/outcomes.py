@@ -1,7 +1,5 @@
 """Golden rows about question and answer together: I-Score, final score and grade, failure type, alerts, cause."""
 
-from __future__ import annotations
-
 from unicodedata import normalize
 
 from tests.cases.ola_monitoring.answers import FINANCE, LAW, NOT_UNDERSTOOD, STOCKS, TOO_BROAD

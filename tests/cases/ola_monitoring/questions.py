@@ -1,7 +1,5 @@
 """Golden rows about the question: metrics, Q-Score, tier, category."""
 
-from __future__ import annotations
-
 from unicodedata import normalize
 
 from tests.cases.ola_monitoring.golden import Golden, question

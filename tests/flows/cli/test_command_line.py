@@ -1,7 +1,5 @@
 """`aqb` as people and cron call it: what it prints, what it answers, how it ends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`aqb doctor`: what it looks at, what it says of it, and that no secret is among that."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

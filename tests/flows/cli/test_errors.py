@@ -4,8 +4,6 @@ Kinds of error that stand beside what they belong to (wrong options of `aqb scor
 not here again.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import shlex

@@ -1,7 +1,5 @@
 """A KPI of a scored day reads the same wherever people meet it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

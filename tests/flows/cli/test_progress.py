@@ -1,7 +1,5 @@
 """People see how far long work is: a bar where they sit at a terminal, lines in a log."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

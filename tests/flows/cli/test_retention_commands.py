@@ -1,7 +1,5 @@
 """`aqb prune` and `aqb erase` as people call them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

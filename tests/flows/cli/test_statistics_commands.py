@@ -1,7 +1,5 @@
 """`aqb compare`, `aqb thresholds`, `aqb agreement` and `aqb review`, as people and builds call them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`deployments/prefect.yaml` on a real Prefect server, with a real worker: what is planned, what runs, what fails."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,8 +1,6 @@
 """What leaves for a collector, and what is written as log lines, when a run is recorded. In a process of its own: the
 last spans leave when Python ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

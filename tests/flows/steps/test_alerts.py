@@ -1,7 +1,5 @@
 """From a scored day to Slack: who is told what, once; what happens when Slack or the settings are broken."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

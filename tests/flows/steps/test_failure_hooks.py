@@ -1,7 +1,5 @@
 """What goes wrong with a run itself is told, whatever it was that broke."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from uuid import uuid4
 

@@ -1,7 +1,5 @@
 """Channels beside Slack: the JSON webhook, and one that nothing in the product knows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What Slack refuses, as far as it is documented or known: its own models, and the limits that they do not check."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

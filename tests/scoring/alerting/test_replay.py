@@ -1,7 +1,5 @@
 """How much people would hear on the load that the requirements were written for, and of what they must hear."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date, timedelta
 

@@ -3,8 +3,6 @@
 The golden rows are among them, and get what the requirement says.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime

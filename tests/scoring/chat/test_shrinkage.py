@@ -1,7 +1,5 @@
 """When a scored day may be replaced by fewer rows. Source: SPEC 6."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The tables that BigQuery makes of a day equal those of the local engine: Google's own evaluator on the same rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime

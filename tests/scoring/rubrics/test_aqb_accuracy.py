@@ -1,7 +1,5 @@
 """aqb-1.2: accuracy by the tables of seed 3.3, and the ground truth."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """aqb-1.2: the ladder of consistency, its order, and when a judge is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """aqb-1.2: one query as a whole: its scores, total, flags, row and JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

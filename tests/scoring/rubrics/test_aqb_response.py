@@ -1,7 +1,5 @@
 """aqb-1.2: speed by class and agent, time to first token, stability."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

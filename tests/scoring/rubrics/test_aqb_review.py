@@ -1,7 +1,5 @@
 """aqb-1.2: weighted total, coverage, and every trigger of manual review at its edge."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from itertools import combinations, product

@@ -1,7 +1,5 @@
 """aqb-1.2: semantic quality by rule, by a judge under a cap, and without an answer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """aqb-1.2: what a run comes to: final means, totals per agent, targets, patterns, report, README."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

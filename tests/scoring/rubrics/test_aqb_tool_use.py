@@ -1,7 +1,5 @@
 """aqb-1.2: expected and used tools, the mapping grade, and what it gives a move agent."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """What the judge is told agrees with the tables, and only an answer of the schema is accepted."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 GoogleSQL's turn is in `test_googlesql_parity`: its evaluator takes long to start, once a process.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

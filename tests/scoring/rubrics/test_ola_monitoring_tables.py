@@ -1,7 +1,5 @@
 """The tables of `ola-monitoring` as SPEC 1.3 and 1.4 name them, and the constants that people read."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 
 from scoring.rubrics.ola_monitoring import RUBRIC

@@ -1,7 +1,5 @@
 """plan-agent: the seed's report template, the ticked check list, the prompt for scoring by hand, the README."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """plan-agent: item scores, stability, speed, consistency, and what a run comes to. Source: seed 003; SPEC 3.1."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers in Korean reasons are those of the thresholds: a changed threshold changes its reason."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from importlib import reload

@@ -1,7 +1,5 @@
 """recruit-agent: what the judge is asked, and what its verdicts and silences come to. Source: seed 004; SPEC 7."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

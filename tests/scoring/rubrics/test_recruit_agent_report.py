@@ -1,7 +1,5 @@
 """recruit-agent: its report and README."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

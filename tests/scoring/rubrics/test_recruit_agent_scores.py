@@ -1,7 +1,5 @@
 """recruit-agent: what rules decide: accuracy, latency, stability, consistency, the weighted total. Source: seed 004."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

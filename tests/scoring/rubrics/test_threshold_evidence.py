@@ -1,7 +1,5 @@
 """The seed's section 2, rebuilt from rows that were generated with the seed's shares."""
 
-from __future__ import annotations
-
 from datetime import date
 from functools import cache
 from math import inf, sqrt

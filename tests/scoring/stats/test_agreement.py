@@ -1,7 +1,5 @@
 """People beside scores: exact, adjacent, bias, kappa, and when a metric may be believed."""
 
-from __future__ import annotations
-
 import pytest
 
 from scoring.stats.agreement import ALL_AGENTS, Agreement, Pair, agreements

@@ -1,7 +1,5 @@
 """Two runs side by side: what is paired, what changed, and what fails a build."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

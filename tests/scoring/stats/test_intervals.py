@@ -1,7 +1,5 @@
 """Intervals, agreement and repeats: published worked examples, and simulation of what 95 % promises."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

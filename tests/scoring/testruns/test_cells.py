@@ -1,7 +1,5 @@
 """Cells and scalars: what is missing, what is true, what is the same."""
 
-from __future__ import annotations
-
 import pytest
 
 from scoring.testruns.cells import given, same, seconds, truth

@@ -1,7 +1,5 @@
 """Checks against responses: groups, look-ups, comparisons, operations."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from urllib.parse import quote

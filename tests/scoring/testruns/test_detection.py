@@ -1,7 +1,5 @@
 """Recognition of layouts, agents and rubrics."""
 
-from __future__ import annotations
-
 import pytest
 
 from scoring.catalog import recognitions

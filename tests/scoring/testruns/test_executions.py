@@ -1,7 +1,5 @@
 """Executions: rounds, failure, emptiness, latency and its class."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

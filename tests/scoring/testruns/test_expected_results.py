@@ -1,7 +1,5 @@
 """Expected results as people write them, read into checks."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

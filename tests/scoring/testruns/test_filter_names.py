@@ -1,7 +1,5 @@
 """Filter names as test authors write them."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

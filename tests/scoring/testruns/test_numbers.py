@@ -1,7 +1,5 @@
 """Numbers in Korean text: what states a quantity, what only looks like it, how sets compare."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

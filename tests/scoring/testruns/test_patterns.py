@@ -1,7 +1,5 @@
 """Patterns of what goes wrong: failed checks by key, causes of stability 0; and bands as Korean text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

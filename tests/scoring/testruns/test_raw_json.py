@@ -1,7 +1,5 @@
 """The Raw JSON cell: every shape it may have, and those it should not."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

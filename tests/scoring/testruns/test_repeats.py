@@ -1,7 +1,5 @@
 """What repeats of a query come to: passes, pass^k, the commonest outcome."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from scoring.testruns.executions import Execution, LatencyClass, Round

@@ -1,7 +1,5 @@
 """What an execution used: data keys, filters, columns, pages."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """A Slack, an outbox, and a clock that only moves when it is told to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Block Kit out of neutral blocks, and messages that an earlier version has left in the outbox."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

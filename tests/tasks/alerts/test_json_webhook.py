@@ -1,7 +1,5 @@
 """Delivery to a JSON webhook that refuses, hangs and is away: nothing lost, and a repetition has the same key."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Delivery against a Slack that refuses, stumbles, hangs and is away: nothing lost, nothing twice without saying so."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A sender that is killed at any line of its code, or while Slack has its message: nothing is lost."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

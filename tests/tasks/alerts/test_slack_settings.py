@@ -1,7 +1,5 @@
 """Routes in the settings: what is refused, who is held when, and that no secret can stand there."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which days a backfill and a nightly run have to score, by the ledger and the rows of the source."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a source holds of each day, and days that are read once for all of them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from datetime import date, timedelta

@@ -1,7 +1,5 @@
 """The alert facts of a warehouse do not depend on the order in which its days were scored."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path

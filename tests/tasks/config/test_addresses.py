@@ -1,7 +1,5 @@
 """Addresses of BigQuery, and which sources and warehouses they lead to; without BigQuery."""
 
-from __future__ import annotations
-
 import pytest
 
 from scoring.errors import UsageError

@@ -1,7 +1,5 @@
 """The example settings are what they say: valid, and the defaults."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

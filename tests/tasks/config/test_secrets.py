@@ -1,7 +1,5 @@
 """Secrets of settings: what people and Prefect see of them, and how a flow gets them back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

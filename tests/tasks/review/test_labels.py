@@ -1,7 +1,5 @@
 """Files of labels: what is read, and what is refused with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

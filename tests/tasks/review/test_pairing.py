@@ -1,7 +1,5 @@
 """Labels beside the scores of the same items, and what the warehouse remembers of them."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

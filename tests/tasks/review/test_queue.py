@@ -1,7 +1,5 @@
 """The review workbook: what is in it, what is not, and the way back."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Names that one owner at a time holds in a state database, for a warehouse that is elsewhere."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Runs scored query by query, and the folder that comes of it, with a rubric that nothing here knows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the pages of chat rows say, and that they say it whatever the rows hold."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit

@@ -1,7 +1,5 @@
 """What the pages of test runs say."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

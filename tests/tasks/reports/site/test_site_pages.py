@@ -1,7 +1,5 @@
 """What every page is made of: data that cannot become code, a policy that allows our scripts alone, verdicts."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode

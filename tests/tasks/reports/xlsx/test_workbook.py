@@ -1,7 +1,5 @@
 """Score tabs in a copy of a workbook: what they hold, and that nothing else changes."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Test runs read from CSV, TSV and XLSX in both layouts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Test runs read from XLSX workbooks, and what is refused before it is opened."""
 
-from __future__ import annotations
-
 import zipfile
 from datetime import datetime
 from pathlib import Path
