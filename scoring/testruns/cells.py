@@ -85,3 +85,8 @@ def same(expected: object, actual: object) -> bool:
         expected_number = number(expected)
         return expected_number is not None and expected_number == number(actual)
     return expected.strip() == actual.strip()
+
+
+def folded(text: str) -> str:
+    """`text` without white space, and otherwise as it is: `지원서 인쇄` is found in `지원서인쇄`."""
+    return "".join(text.split())

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
 from scoring.stats.exact import exact_sum
-from scoring.testruns.cells import given, same
+from scoring.testruns.cells import folded, given, same
 from scoring.testruns.checks import (
     VALUE_KEYS,
     Check,
@@ -19,10 +19,10 @@ from scoring.testruns.checks import (
     NumberCheck,
     PathCheck,
     Source,
+    matches,
 )
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
 from scoring.testruns.raw_json import JsonObject, RawResponse
-from scoring.testruns.text_match import folded, matches
 from scoring.testruns.tool_usage import filters_of, scalars
 
 ValueLookup: TypeAlias = Literal["nested", "direct"]

@@ -5,10 +5,8 @@ Source: seed 003, 2-1.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from scoring.testruns.checks import Condition, EntryCheck, MessageCheck
+from scoring.testruns.checks import ENTRY_KEYS, Condition, EntryCheck, EntryGroup, MessageCheck
 
 _MARKER = re.compile(
     r"^(?:\s*(?:[-*•·▪◦>]+(?=\s)|\(?[0-9]{1,2}[).:]|[0-9]{1,2}번[.:)]?|[①-⑳]|[가-하][.)]"
@@ -27,18 +25,7 @@ _HEADING = re.compile(r"[\[<【(]?\s*(?:평가|체크|확인|검증)\s*(?:요소
 _NEGATED = re.compile(r"않|아닌|아니|없(?:는|어|음|다|나|을|이)|미포함|제외|금지")
 _SAYS = re.compile(r"언급|포함|존재|있는|있음|들어|나오|명시|표시|안내", re.IGNORECASE)
 _EITHER = re.compile(r"또는|혹은|이나\s|\bor\b", re.IGNORECASE)
-_KEYS = {
-    key.casefold(): key
-    for key in (
-        "formType",
-        "actionType",
-        "multiSelectAllowYn",
-        "dataKey",
-        "buttonKey",
-        "filterType",
-        "setting",
-    )
-} | {"buttonurl": "buttonUrlContains"}
+_KEYS = {key.removesuffix("Contains").casefold(): key for key in ENTRY_KEYS}
 _KEY = rf"(?<![A-Za-z0-9_])({'|'.join(_KEYS)})(?![A-Za-z0-9_])"
 _GAP = (
     r"\s{0,5}(?:\([^()\n]{0,40}\))?\s{0,5}의?\s{0,5}(?:값|value|필드|속성)?\s{0,5}(?:이|은|는|가|을|를|에는?)?\s{0,5}"
@@ -61,49 +48,36 @@ _FOLLOWS = re.compile(r"해당(?!하는|되는)|(?:위|그|이|동일한?|같은
 _OPENS = re.compile(r"존재|있는|있나|있다|있음|있어야|dataUIList|포함", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryLine:
-    """A structural check and its place: it opens a group, follows the open one, or does not say."""
-
-    check: EntryCheck
-    role: Literal["opens", "follows", "unsaid"]
-
-
-@dataclass(frozen=True, slots=True)
-class NoCheck:
-    """A line that asks for nothing a rule can check. `reason`: why, where it looks as if it meant to;
-    else ''."""
-
-    reason: str = ""
-
-
-Heading: TypeAlias = Literal["heading"]
-
-
 def checklist_lines(text: str) -> list[str]:
     """The lines of a text, also those that lost their line break; blank ones are dropped."""
     return [line.strip() for raw in text.splitlines() for line in _INLINE_START.split(raw) if line.strip()]
 
 
-def parse_checklist_line(line: str) -> MessageCheck | EntryLine | NoCheck | Heading:
-    """What one line asks for. The heading's own count is not believed, so headings are only recognised."""
+def parse_checklist_line(line: str) -> MessageCheck | EntryGroup | EntryCheck | str | None:
+    """What one line asks for: an EntryGroup opens a group, an EntryCheck joins the open one.
+
+    A text is no check: the reason (Korean) where the line looks as if it meant to be one, else ''. None is a heading,
+    whose own count is not believed.
+    """
     body = _MARKER.sub("", line, count=1)
     if _HEADING.fullmatch(body) and not _STRUCTURE.search(body):
-        return "heading"
+        return None
     unquoted = _ANY_QUOTED.sub('""', body)
     asks = bool(_MESSAGE_NAME.search(unquoted) or (_ANSWER_SUBJECT.match(unquoted) and _SAYS.search(unquoted)))
     if not asks and not _STRUCTURE.search(unquoted):
-        return NoCheck()
+        return ""
     if _NEGATED.search(unquoted):
-        return NoCheck("부정형 조건은 규칙으로 확인하지 않음")
+        return "부정형 조건은 규칙으로 확인하지 않음"
     conditions = tuple(_conditions(body))
     if asks and conditions:
-        return NoCheck("답변 조건과 항목 조건이 한 줄에 섞여 있음")
+        return "답변 조건과 항목 조건이 한 줄에 섞여 있음"
     if conditions:
-        return EntryLine(EntryCheck(line, "checklist", conditions), _role(unquoted))
+        check = EntryCheck(line, "checklist", conditions)
+        opens = _OPENS.search(unquoted) and not _FOLLOWS.search(unquoted)
+        return EntryGroup(check) if opens else check
     keywords = _keywords(body) if asks else ()
     if not keywords:
-        return NoCheck("확인할 값을 찾지 못함" if _STRUCTURE.search(unquoted) else "")
+        return "확인할 값을 찾지 못함" if _STRUCTURE.search(unquoted) else ""
     return MessageCheck(line, "checklist", keywords, any_of=bool(_EITHER.search(unquoted)))
 
 
@@ -122,9 +96,3 @@ def _keywords(body: str) -> tuple[str, ...]:
     quoted = tuple(value.strip() for groups in _ANY_QUOTED.findall(body) for value in groups if value.strip())
     bare = None if quoted else _BARE_KEYWORD.search(body)
     return (bare.group(1).strip(),) if bare else quoted
-
-
-def _role(unquoted: str) -> Literal["opens", "follows", "unsaid"]:
-    if _FOLLOWS.search(unquoted):
-        return "follows"
-    return "opens" if _OPENS.search(unquoted) else "unsaid"

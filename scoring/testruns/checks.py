@@ -1,13 +1,18 @@
 """The checks that an expected result asks for: values only, how they are written and judged stands
 elsewhere."""
 
+from __future__ import annotations
+
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from scoring.testruns.cells import truth
-from scoring.testruns.json_path import JsonPath
 
 Source: TypeAlias = Literal["check", "checklist", "json"]
 Op: TypeAlias = Literal["exists", "eq", "contains", "in", "regex"]
@@ -21,26 +26,75 @@ CHECK_KEYS = (*ENTRY_KEYS, "assistantMessageContains", "numberContains")
 # "value 내": these are looked for anywhere inside `value`.
 VALUE_KEYS = ("dataKey", "buttonKey")
 
+_STEP = re.compile(r"\.?([^\s.\[\]'\"*]+)|\[\s*(\*|[0-9]{1,9})\s*\]|\[\s*(?:'([^']+)'|\"([^\"]+)\")\s*\]")
+
 
 @dataclass(frozen=True, slots=True)
-class MessageCheck:
+class JsonPath:
+    """Steps from the top of a response: a name, an index counted from 0, or None for every item of a list."""
+
+    steps: tuple[str | int | None, ...]
+
+    def __str__(self) -> str:
+        parts = (f".{s}" if isinstance(s, str) else f"[{'*' if s is None else s}]" for s in self.steps)
+        return "".join(parts).removeprefix(".")
+
+    @classmethod
+    def parse(cls, text: str) -> JsonPath | None:
+        """The path that `text` writes, with or without a leading `$`; None where it writes none."""
+        text = text.strip().removeprefix("$")
+        steps: list[str | int | None] = []
+        position = 0
+        while position < len(text):
+            match = _STEP.match(text, position)
+            if not match or (position and match.group(1) and not match.group().startswith(".")):
+                return None
+            name = match.group(1) or match.group(3) or match.group(4)
+            place = match.group(2)
+            steps.append(name or (None if place == "*" else int(place)))
+            position = match.end()
+        return cls(tuple(steps)) if steps else None
+
+    def find(self, document: object) -> list[object]:
+        """Everything that the path leads to, in order; [] where it leads nowhere."""
+        found = [document]
+        for step in self.steps:
+            found = [item for value in found for item in _step_into(value, step)]
+        return found
+
+
+def _step_into(value: object, step: str | int | None) -> list[object]:
+    if isinstance(step, str):
+        return [value[step]] if isinstance(value, dict) and step in value else []
+    if not isinstance(value, list):
+        return []
+    if step is None:
+        return value
+    return [value[step]] if step < len(value) else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """How a check was written, and its weight."""
+
+    text: str
+    source: Source
+    weight: Fraction = field(default=Fraction(1), kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCheck(_Written):
     """The assistant message names every keyword, or with `any_of` at least one."""
 
-    text: str
-    source: Source
     keywords: tuple[str, ...]
     any_of: bool = False
-    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
-class NumberCheck:
+class NumberCheck(_Written):
     """The assistant message states every number."""
 
-    text: str
-    source: Source
     numbers: tuple[Fraction, ...]
-    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +106,10 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryCheck:
+class EntryCheck(_Written):
     """An entry of `dataUIList` meets every condition."""
 
-    text: str
-    source: Source
     conditions: tuple[Condition, ...]
-    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +123,18 @@ class EntryGroup:
     def checks(self) -> tuple[EntryCheck, ...]:
         return (self.opener, *self.followers)
 
+    @property
+    def source(self) -> Source:
+        return self.opener.source
+
 
 @dataclass(frozen=True, slots=True)
-class PathCheck:
+class PathCheck(_Written):
     """What a literal path of the response leads to exists, equals, contains, is among or matches `value`."""
 
-    text: str
-    source: Source
     path: JsonPath
     op: Op
     value: object
-    weight: Fraction = Fraction(1)
 
 
 Check: TypeAlias = MessageCheck | NumberCheck | EntryCheck | PathCheck
@@ -107,6 +159,16 @@ def declared_as(item: Item) -> tuple[str, str, str] | None:
             inside = "value.." if key in VALUE_KEYS else ""
             return f"dataUIList[*].uiValue.{inside}{key}", op, "|".join(map(_canonical, only.values))
     return None
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether an RE2 pattern is found anywhere in `text`. RE2 takes time in proportion to the text, so that no pattern
+    can hang a run; look-arounds and back references do not exist in it.
+
+    Raises:
+        ValueError: no RE2 pattern.
+    """
+    return bool(pc.match_substring_regex(pa.scalar(text, pa.string()), pattern=pattern).as_py())
 
 
 def _canonical(value: object) -> str:

@@ -1,19 +1,41 @@
-"""An expected result (`기대결과`, `LLM 평가기준`) becomes checks; what is no check is kept for the judge."""
+"""An expected result (`기대결과`, `LLM 평가기준`) becomes checks; what is no check is kept for the judge.
+
+Checks are written as Korean checklists, as key and value (`@check`), or as JSON: objects of the same keys, and
+`accuracyChecks`.
+"""
 
 import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 
-from scoring.testruns.cells import given
-from scoring.testruns.checklist import EntryLine, NoCheck, checklist_lines, parse_checklist_line
-from scoring.testruns.checks import CHECK_KEYS, EntryGroup, Item, MessageCheck, Source, declared_as
-from scoring.testruns.criteria import Criteria, Problem, declared_check, parse_criteria
+from scoring.testruns.cells import given, number
+from scoring.testruns.checklist import checklist_lines, parse_checklist_line
+from scoring.testruns.checks import (
+    CHECK_KEYS,
+    OPS,
+    Condition,
+    EntryCheck,
+    EntryGroup,
+    Item,
+    JsonPath,
+    MessageCheck,
+    NumberCheck,
+    PathCheck,
+    Source,
+    declared_as,
+    matches,
+)
 from scoring.testruns.executions import LatencyClass
+from scoring.testruns.numbers import numbers_in
 from scoring.testruns.raw_json import without_lone_surrogates
 
+_SCHEMA_VERSION = "aqb.v1"
+_KEYS = {key.casefold(): key for key in CHECK_KEYS}
 _MENTION = re.compile(r"@check(?![A-Za-z0-9_])", re.IGNORECASE)
 _PAIR = re.compile(r"([A-Za-z]+)\s*(?:={1,2}|:)\s*(.*)", re.DOTALL)
 _PARTS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^;])+")
@@ -21,6 +43,14 @@ _PARTS = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^;])+")
 _NEXT_PAIR = re.compile(rf"[,\s]\s*(?=(?:{'|'.join(CHECK_KEYS)})\s*=)", re.IGNORECASE)
 _JSON_START = re.compile(r"^[ \t]*(?=\{|\[\s*\{)", re.MULTILINE)
 _MOST_JSON_STARTS = 50  # each try may read to the end of the text
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A text that means to be a check and cannot be one, with the reason (Korean)."""
+
+    text: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +71,12 @@ class ExpectedResult:
     @property
     def declared(self) -> tuple[Item, ...]:
         """`@check`s and JSON checks, which come before the checklist where both are written."""
-        return tuple(item for item in self.items if source_of(item) != "checklist")
+        return tuple(item for item in self.items if item.source != "checklist")
 
     @property
     def checklist(self) -> tuple[Item, ...]:
         """The lines of the Korean checklist."""
-        return tuple(item for item in self.items if source_of(item) == "checklist")
+        return tuple(item for item in self.items if item.source == "checklist")
 
 
 @lru_cache(maxsize=1024)  # every execution of a query carries the same text
@@ -59,18 +89,16 @@ def parse_expected(expected_text: str, criteria_json: str = "") -> ExpectedResul
     for text in (expected_text, criteria_json):
         if given(text):
             draft.add_text(text.replace("\r\n", "\n").strip().removeprefix("\ufeff"))
+    once: dict[object, Item] = {}
+    for item in draft.items:
+        once.setdefault(declared_as(item) or object(), item)  # a line of a checklist is no other's repetition
     return ExpectedResult(
-        items=tuple(_each_once(draft.items)),
+        items=tuple(once.values()),
         prose="\n".join(draft.prose),
         problems=tuple(draft.problems),
         intent_rubric="\n".join(draft.rubrics),
         latency_class=draft.latency_class,
     )
-
-
-def source_of(item: Item) -> Source:
-    """In which form an item was written; a group counts as its opener."""
-    return item.opener.source if isinstance(item, EntryGroup) else item.source
 
 
 @dataclass(slots=True)
@@ -93,16 +121,16 @@ class _Draft:
             except (ValueError, RecursionError):
                 continue  # read as lines
             self._add_lines(text[position : start.start()])
-            self._add_criteria(parse_criteria(document))
+            self._add_criteria(document)
             position = end
         self._add_lines(text[position:])
 
-    def _add_criteria(self, criteria: Criteria) -> None:
-        self.items += criteria.items
-        self.problems += criteria.problems
-        self.prose += [*criteria.prose, *(problem.text for problem in criteria.problems)]
-        self.rubrics += [criteria.intent_rubric] if criteria.intent_rubric else []
-        self.latency_class = self.latency_class or criteria.latency_class
+    def _add(self, check: Item | Problem) -> None:
+        if isinstance(check, Problem):
+            self.prose.append(check.text)
+            self.problems.append(check)
+        else:
+            self.items.append(check)
 
     def _add_lines(self, text: str) -> None:
         for line in checklist_lines(text):
@@ -113,53 +141,131 @@ class _Draft:
                 pairs = [pair for part in _PARTS.findall(mention) for pair in _NEXT_PAIR.split(part)]
                 texts = [text for pair in pairs if (text := pair.lstrip(": ").strip())]
                 for text in texts or [""]:
-                    self._add_declared(text)
-
-    def _add_declared(self, text: str) -> None:
-        pair = _PAIR.fullmatch(text)
-        if pair is None:
-            self._reject(f"@check {text}".strip(), "key=value 형식이 아님")
-            return
-        value = pair.group(2).strip().rstrip(",").strip()
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1].strip()
-        check = declared_check(pair.group(1), value, "check", f"@check {text}")
-        if isinstance(check, Problem):
-            self._reject(check.text, check.reason)
-        else:
-            self.items.append(check)
+                    self._add(_mentioned_check(text))
 
     def _add_checklist_line(self, line: str) -> None:
-        parsed = parse_checklist_line(line)
-        if isinstance(parsed, MessageCheck):
-            self.items.append(parsed)
-        elif isinstance(parsed, EntryLine):
-            self._add_entry_line(parsed)
-        elif isinstance(parsed, NoCheck):
-            if parsed.reason:
-                self._reject(line, parsed.reason)
-            else:
+        match parse_checklist_line(line):
+            case EntryCheck() as check:
+                opened = self.items[self.open_group] if self.open_group >= 0 else None
+                if isinstance(opened, EntryGroup):
+                    self.items[self.open_group] = EntryGroup(opened.opener, (*opened.followers, check))
+                else:
+                    self._open(EntryGroup(check))
+            case EntryGroup() as group:
+                self._open(group)
+            case MessageCheck() as keywords:
+                self.items.append(keywords)
+            case "":
                 self.prose.append(line)
+            case str(reason):
+                self._add(Problem(line, reason))
 
-    def _add_entry_line(self, line: EntryLine) -> None:
-        group = self.items[self.open_group] if self.open_group >= 0 else None
-        if line.role != "opens" and isinstance(group, EntryGroup):
-            self.items[self.open_group] = EntryGroup(group.opener, (*group.followers, line.check))
+    def _open(self, group: EntryGroup) -> None:
+        self.open_group = len(self.items)
+        self.items.append(group)
+
+    def _add_criteria(self, document: object) -> None:
+        """An object of check keys, criteria (`schemaVersion` aqb.v1), or a list of either or of path checks."""
+        for part in document if isinstance(document, list) else [document]:
+            if not isinstance(part, dict):
+                self._add(Problem(_text(part), "객체가 아님"))
+            elif "path" in part:
+                self._add(_path_check(part))
+            else:
+                for key, value in part.items():
+                    self._add_criterion(key, value)
+
+    def _add_criterion(self, key: str, value: object) -> None:
+        if key == "accuracyChecks":
+            self._add_accuracy_checks(value)
+        elif key == "intentRubric":
+            self.rubrics += [text] if (text := _text(value).strip()) else []
+        elif key == "meta":
+            word = value.get("latencyClass") if isinstance(value, dict) else None
+            self.latency_class = self.latency_class or LatencyClass.named(word)
+        elif key == "schemaVersion":
+            if value != _SCHEMA_VERSION:
+                self._add(Problem(f"schemaVersion: {_text(value)}", f"{_SCHEMA_VERSION}이 아님"))
+        elif key.casefold() in _KEYS:
+            for one in value if isinstance(value, list) else [value]:
+                self._add(_declared_check(key, one, "json", f"{key}: {_text(one)}"))
         else:
-            self.open_group = len(self.items)
-            self.items.append(EntryGroup(line.check))
+            self.prose.append(f"{key}: {_text(value)}")
 
-    def _reject(self, text: str, reason: str) -> None:
-        self.prose.append(text)
-        self.problems.append(Problem(text, reason))
+    def _add_accuracy_checks(self, checks: object) -> None:
+        if not isinstance(checks, list):
+            self._add(Problem(_text(checks), "accuracyChecks가 목록이 아님"))
+            return
+        for check in checks:
+            if isinstance(check, dict) and "path" in check:
+                self._add(_path_check(check))
+            else:
+                self._add(Problem(_text(check), "accuracyChecks의 항목에 path가 없음"))
 
 
-def _each_once(items: Iterable[Item]) -> list[Item]:
-    kept: list[Item] = []
-    asked = set()
-    for item in items:
-        question = declared_as(item)
-        if question is None or question not in asked:
-            kept.append(item)
-        asked.add(question)
-    return kept
+def _mentioned_check(text: str) -> Item | Problem:
+    """The check behind one `@check`."""
+    written = f"@check {text}".strip()
+    pair = _PAIR.fullmatch(text)
+    if pair is None:
+        return Problem(written, "key=value 형식이 아님")
+    value = pair.group(2).strip().rstrip(",").strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1].strip()
+    return _declared_check(pair.group(1), value, "check", written)
+
+
+def _declared_check(key: str, value: object, source: Source, text: str) -> Item | Problem:
+    """The check that one key of `CHECK_KEYS` (in any case) and its value ask for."""
+    name = _KEYS.get(key.casefold())
+    if name is None:
+        return Problem(text, f"알 수 없는 키: {key} (쓸 수 있는 키: {', '.join(CHECK_KEYS)})")
+    if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.strip()):
+        return Problem(text, "값이 비어 있거나 글자, 숫자, 참/거짓이 아님")
+    if name == "assistantMessageContains":
+        return MessageCheck(text, source, (str(value),))
+    if name == "numberContains":
+        numbers = numbers_in(str(value))
+        return NumberCheck(text, source, numbers) if numbers else Problem(text, "값에 숫자가 없음")
+    return EntryGroup(EntryCheck(text, source, (Condition(name, (value,)),)))
+
+
+def _path_check(part: Mapping[str, object]) -> PathCheck | Problem:
+    """The check of one `{path, op, value, weight}`; `op` defaults to eq with a value, to exists without."""
+    text = _text(part)
+    path = JsonPath.parse(part["path"]) if isinstance(part["path"], str) else None
+    if path is None:
+        return Problem(text, "path를 읽을 수 없음 (예: dataUIList[*].uiValue.formType)")
+    written = str(part.get("op") or ("eq" if "value" in part else "exists")).strip().casefold()
+    op = next((known for known in OPS if known == written), None)
+    if op is None:
+        return Problem(text, f"알 수 없는 op: {written} (쓸 수 있는 op: {', '.join(OPS)})")
+    weight = number(part.get("weight", 1))
+    if weight is None or weight <= 0:
+        return Problem(text, "weight가 0보다 큰 수가 아님")
+    value = part.get("value")
+    reason = "value가 없음" if "value" not in part and op != "exists" else ""
+    if op == "in" and not isinstance(value, list):
+        reason = "op이 in이면 value는 목록이어야 함"
+    elif op == "regex":
+        reason = _pattern_problem(value)
+    return Problem(text, reason) if reason else PathCheck(text, "json", path, op, value, weight=Fraction(weight))
+
+
+def _pattern_problem(pattern: object) -> str:
+    if not isinstance(pattern, str):
+        return "op이 regex이면 value는 글자여야 함"
+    try:
+        matches(pattern, "")
+    except ValueError as error:
+        return f"정규식을 쓸 수 없음: {error}"
+    return ""
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    try:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(깊게 중첩된 값)"

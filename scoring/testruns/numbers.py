@@ -15,8 +15,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from scoring.testruns.non_quantities import without_offers, without_periods, without_times_and_labels
-
 ONE_PERCENT = Fraction(1, 100)
 
 _ASCII = str.maketrans("０１２３４５６７８９．，％＋－−（）：／～∼〜", "0123456789.,%+--():/~~~")
@@ -41,6 +39,58 @@ _SCALES = {
 }  # fmt: skip
 # What is counted, when it stands right behind a number: `3년` of the question is not `3명` of the answer.
 _COUNTER = re.compile(r"[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%)")
+
+# Digits that state no quantity. Every pattern is bounded, so that time grows with the length of the text only.
+_BLANK = " # "  # a sign between the neighbours, lest `3, 4` become a thousand or `2만` meet a stranger
+_DASH = r"[ ]{0,2}[~–-][ ]{0,2}"
+_YEAR = r"(?:19|20)[0-9]{2}"
+_MONTH = r"(?:1[0-2]|0?[1-9])"
+_DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
+_CLOCK = r"(?:2[0-4]|[01]?[0-9]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?Z?"
+_UNTIL = rf"(?:{_DASH}(?:{_MONTH}[-./]{_DAY}(?![0-9])|{_MONTH}월(?:[ ]?{_DAY}일)?|{_DAY}일))?"
+_SMALL_LIST = r"[0-9]{1,3}(?:[ ]?[~·/,-][0-9]{1,3}){0,4}"
+_LINKS = r"\]\([^()\s]{1,4000}\)|https?://[^\s)]{1,4000}"
+_DATES_TIMES_ORDINALS = (
+    # 2026-02-03, 2026. 2. 3., with a clock time, up to a second date
+    rf"{_YEAR}[ ]?[-./][ ]?{_MONTH}[ ]?[-./][ ]?{_DAY}(?![0-9])(?:T{_CLOCK})?{_UNTIL}",
+    # 26/2/3; 26.02.03 and version numbers
+    rf"[0-9]{{2}}/{_MONTH}/{_DAY}(?![0-9])|[0-9]{{1,4}}(?:\.[0-9]{{1,4}}){{2,4}}(?![0-9])",
+    # 2026년 2월 3일, 26년 2월, 2026년
+    rf"(?:{_YEAR}|[0-9]{{2}}(?=년[ ]?{_MONTH}월))년도?(?:[ ]?{_MONTH}월(?:[ ]?{_DAY}일)?)?{_UNTIL}",
+    # 2023~2025년, 2026-02, 2026.02, 20260203
+    rf"{_YEAR}{_DASH}{_YEAR}(?![0-9])년?|{_YEAR}(?:[-/]{_MONTH}|\.(?:0[1-9]|1[0-2]))(?![0-9.,])",
+    rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?![0-9])",
+    # 2월 3일, 1~3월; 02/03 (but 3/5명 counts people)
+    rf"(?:{_MONTH}{_DASH})?{_MONTH}월(?:[ ]?{_DAY}일)?{_UNTIL}",
+    rf"{_MONTH}/{_DAY}(?![0-9/.,]|[ ]?(?:명|건|개|점|%)){_UNTIL}",
+    # 14:30; 오후 3시, 9~18시 30분 (3시간 is a duration)
+    rf"{_CLOCK}(?![0-9:])",
+    rf"(?:[0-9]{{1,2}}{_DASH})?[0-9]{{1,2}}시(?!간)(?:[ ]?[0-9]{{1,2}}분(?:[ ]?[0-9]{{1,2}}초)?)?",
+    # 1차, 1~2차, 2번째, 3회차, 1위, 2분기, 3학년, 2단계
+    rf"{_SMALL_LIST}[ ]?(?:차(?![이례])|번째|째|회차|순위|위(?!원)|분기|학년|학기|등급|단계)",
+    r"[0-9]{1,4}(?:st|nd|rd|th)(?![a-z])",
+)
+# A day of the week, a word or a sign may stand in front; half a number may not.
+_NO_QUANTITY = re.compile(
+    rf"(?=[0-9제\]h])(?:{_LINKS}|(?<![가-힣])제[ ]?[0-9]{{1,4}}[ ]?(?:회|차|기|호|조|항|장|번|부)"
+    rf"|(?<![0-9A-Za-z])(?<![0-9][.,])(?:{'|'.join(_DATES_TIMES_ORDINALS)}))"
+)
+_MARKER_AT_LINE_START = re.compile(
+    r"^([ \t]{0,20}(?:[-*•·▪>#|]{1,6}[ \t]{1,4})?)\(?[0-9]{1,2}(?:\)|\.(?![0-9]))(?=[ \t]{0,20}\S)",
+    re.MULTILINE,
+)
+_MARKER_INSIDE = re.compile(r"(\([^()\n]{0,400}\))|(?<![^\s])[0-9]{1,2}\)(?=\s)")
+_OFFER_IN_PARENTHESES = re.compile(r"\([^()\n]{0,400}까요\s?[?？]?\s?\)")
+_SENTENCE_END = re.compile(r"(?<=[.!?？。])(?![0-9])|\n")
+_OFFER = re.compile(r"까요[^0-9가-힣A-Za-z]*$")
+_COUNT = r"[0-9]{1,6}(?:\.[0-9]{1,2})?"
+_UNIT = r"(?:일|주일?|개월|년)"
+_LENGTH = rf"{_COUNT}(?:(?:[ ]?{_UNIT})?{_DASH}{_COUNT})?[ ]?{_UNIT}(?:간|치|여)?"
+_PERIOD = re.compile(
+    rf"(?=[0-9최지])(?:(?P<lead>(?:최근|지난)[ ]?(?:약[ ]?)?){_LENGTH}(?P<restated>[ ]?\([^()\n]{{0,400}}\))?"
+    rf"|(?<![0-9.,]){_LENGTH}(?P<between>[ ]?(?:\([^()\n]{{0,400}}\))?[ ]?)(?=기준|이내|동안))"
+)
+_LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +123,7 @@ def numbers_in(text: str, *, query: str = "") -> tuple[Fraction, ...]:
     """
     if not _DIGIT.search(text := text.translate(_ASCII)):
         return ()
-    quantities = _quantities(without_periods(without_offers(without_times_and_labels(_plain(text)))))
+    quantities = _quantities(_without_periods(_without_offers(_without_times_and_labels(_plain(text)))))
     echoes = _query_quantities(query)
     return tuple(quantity.value for quantity in quantities if not any(_echoes(quantity, asked) for asked in echoes))
 
@@ -126,7 +176,7 @@ def _query_quantities(query: str) -> tuple[Quantity, ...]:
     question."""
     if not _DIGIT.search(query := query.translate(_ASCII)):
         return ()
-    return tuple(_quantities(without_times_and_labels(_plain(query))))
+    return tuple(_quantities(_without_times_and_labels(_plain(query))))
 
 
 def _echoes(quantity: Quantity, asked: Quantity) -> bool:
@@ -169,3 +219,29 @@ def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
         value, used = value + part, term.end()
         limit = _SCALES[term.group(2)] if term.group(2) else 0
     return value, used
+
+
+def _without_times_and_labels(text: str) -> str:
+    """Without dates, times of day, ordinals (1차), list markers, links."""
+    text = _NO_QUANTITY.sub(_BLANK, text)
+    text = _MARKER_AT_LINE_START.sub(r"\1 ", text)
+    return _MARKER_INSIDE.sub(lambda match: match.group(1) or _BLANK, text)
+
+
+def _without_offers(text: str) -> str:
+    """Without sentences that offer a next step ("…까요?"), and offers in parentheses."""
+    if "까요" not in text:
+        return text
+    text = _OFFER_IN_PARENTHESES.sub(" ", text)
+    return "\n".join(sentence for sentence in _SENTENCE_END.split(text) if not _OFFER.search(sentence))
+
+
+def _without_periods(text: str) -> str:
+    """Without lengths of time after 최근 or 지난, or before 기준, 이내 or 동안, and parentheses that
+    restate them."""
+    return _PERIOD.sub(_blanked_period, text)
+
+
+def _blanked_period(match: re.Match[str]) -> str:
+    around = "".join(match[name] or "" for name in ("lead", "restated", "between"))
+    return f"{_BLANK}{_LENGTH_INSIDE.sub(_BLANK, around)}"

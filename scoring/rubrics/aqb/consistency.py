@@ -12,10 +12,10 @@ from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, Verdi
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.accuracy import listed_numbers
 from scoring.rubrics.aqb.grades import MISSING_TITLES, Missing
+from scoring.testruns.cells import folded
 from scoring.testruns.executions import Reading
 from scoring.testruns.numbers import numbers_in, spread_within
 from scoring.testruns.rubric import Score
-from scoring.testruns.text_match import folded
 
 Conclusions = Sequence[int]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
+from scoring.testruns.cells import folded
 from scoring.testruns.executions import Execution, Round, reading_of
 from scoring.testruns.rubric import Score
-from scoring.testruns.text_match import folded
 
 FAILED = None
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate, pass_ratio
+from scoring.testruns.checks import matches
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.raw_json import RawResponse, parse_raw_json
-from scoring.testruns.text_match import matches
 
 
 def response(*ui_values: object, message: str = "", **fields: object) -> RawResponse:

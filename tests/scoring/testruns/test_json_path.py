@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.testruns.json_path import JsonPath
+from scoring.testruns.checks import JsonPath
 
 
 @pytest.mark.parametrize(
