@@ -31,9 +31,7 @@ def plan_of(run: TestRunFile, choices: TestRunChoices, settings_options: Mapping
         raise UsageError(
             f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"
         )
-    agent_type = detection.agent_type_of(
-        run.facts, option=choices.agent_type, has_expected_filters=run.has_expected_filters
-    )
+    agent_type = detection.agent_type_of(run.facts, choices.agent_type)
     named = (execution.agent_type for executions in run.queries.values() for execution in executions)
     if rubric.needs_agent_type and agent_type is None and not all(named):
         raise detection.unknown_agent_type(run.name)

@@ -103,7 +103,7 @@ def score_to_folder(
 
 def _files(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[Path, ...]:
     """The files to score, when the choices fit them; what an earlier call wrote to `out` is none of them."""
-    agent_type_of(FileFacts("", ()), option=choices.agent_type)
+    agent_type_of(FileFacts(""), choices.agent_type)
     files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS), out)
     if any(Path(given).is_dir() and Path(given).resolve() == out.resolve() for given in inputs):
         raise UsageError(

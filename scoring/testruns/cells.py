@@ -90,3 +90,12 @@ def same(expected: object, actual: object) -> bool:
 def folded(text: str) -> str:
     """`text` without white space, and otherwise as it is: `지원서 인쇄` is found in `지원서인쇄`."""
     return "".join(text.split())
+
+
+def encodable(text: str) -> bool:
+    """Whether `text` holds characters alone; half of one, or a byte that is none, no table can store."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -36,11 +36,12 @@ class Layout(StrEnum):
 class FileFacts:
     """What recognition needs to know of a file. `file_name` without its folder, `headers` as
     `header_names` gives them; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
-    `accuracyChecks`."""
+    `accuracyChecks`; `has_expected_filters`: some row expects filters."""
 
     file_name: str
-    headers: tuple[str, ...]
+    headers: tuple[str, ...] = ()
     has_accuracy_checks: bool = False
+    has_expected_filters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +88,9 @@ def agent_type_named(text: str) -> AgentType | None:
     return _AGENT_OF_WORD.get(re.sub(r"[\s_-]|에이전트", "", text).casefold())
 
 
-def agent_type_of(
-    facts: FileFacts, *, column: str = "", option: str = "", has_expected_filters: bool = False
-) -> AgentType | None:
-    """The agent tested: the row's own cell, else the file's name, else `--agent-type`, else
-    expected filters tell the applicant agent. None where nothing tells: data keys alone do not
-    tell move from plan.
+def agent_type_of(facts: FileFacts, option: str = "") -> AgentType | None:
+    """The agent of rows that name none: the file's name tells it, else `--agent-type`, else expected filters tell the
+    applicant agent. None where nothing tells: data keys alone do not tell move from plan.
 
     Raises:
         UsageError: `--agent-type` names no agent.
@@ -103,8 +101,8 @@ def agent_type_of(
     if option and chosen is None:
         raise UsageError(f"there is no agent type '{option}'", where="--agent-type", fix=_agent_choices())
     by_name = (agent for prefix, agent in _AGENT_OF_PREFIX.items() if facts.file_name.casefold().startswith(prefix))
-    by_filters = AgentType.APPLICANT_MANAGEMENT if has_expected_filters else None
-    return agent_type_named(column) or next(by_name, None) or chosen or by_filters
+    by_filters = AgentType.APPLICANT_MANAGEMENT if facts.has_expected_filters else None
+    return next(by_name, None) or chosen or by_filters
 
 
 def unknown_agent_type(file_name: str) -> UsageError:

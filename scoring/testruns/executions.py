@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from scoring.testruns.cells import given
-from scoring.testruns.raw_json import RawResponse, UnreadableRaw, parse_raw_json, response_of
+from scoring.testruns.raw_json import RawResponse, parse_raw_json, response_of
 
 _ROUND = re.compile(r"\s*([1-9][0-9]{0,8})\s*/\s*([1-9][0-9]{0,8})\s*", re.ASCII)
 _GOOD_STATUSES = frozenset({"정상", "성공", "ok"})
@@ -65,7 +65,7 @@ class Execution:
     Texts that a file does not give are '', numbers None. `raw_json` is '' where the file has no raw cell:
     then `answer_text` stands for the assistant message. Times in seconds, `latency_ms` in milliseconds.
     `detected_filters` and `button_url` are the numbered columns of the wide layout, `latency_class` the
-    column's own word, `recorded_*` an earlier judge's opinion, `carried` the columns that nobody here knows.
+    column's own word, `recorded_score` an earlier judge's opinion, `carried` the columns that no field has.
     """
 
     query_id: str
@@ -93,9 +93,6 @@ class Execution:
     expected_url: str = ""
     ground_truth: str = ""
     recorded_score: float | None = None
-    recorded_model: str = ""
-    recorded_status: str = ""
-    recorded_comment: str = ""
     carried: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -125,12 +122,12 @@ def reading_of(execution: Execution) -> Reading:
 
     Source: seed 003, 2-2; seed 004, 안정성; seed 000, 2.6.
     """
-    raw = parse_raw_json(execution.raw_json) if given(execution.raw_json) else None
-    document = {"assistantMessage": execution.answer_text} if raw is None else {}
-    response = raw if isinstance(raw, RawResponse) else response_of(document)
+    answer = {"assistantMessage": execution.answer_text}
+    read = parse_raw_json(execution.raw_json) if given(execution.raw_json) else response_of(answer)
+    response = response_of({}) if isinstance(read, str) else read
     problems = _problems(execution, response)
-    if isinstance(raw, UnreadableRaw):
-        problems.append(raw.reason)
+    if isinstance(read, str):
+        problems.append(read)
     nothing = not response.assistant_message.strip() and not response.ui_entries
     return Reading(
         execution=execution,
@@ -159,13 +156,13 @@ def latency_class_of_query(
     executions = [reading.execution for reading in readings]
     stated = {execution.latency_class for execution in executions} - {None}
     if stated:
-        return _slower(LatencyClass.MULTI in stated)
+        return LatencyClass.MULTI if LatencyClass.MULTI in stated else LatencyClass.SINGLE
     if criteria is not None:
         return criteria
     calls = [execution.tool_call_count for execution in executions if execution.tool_call_count is not None]
     if calls:
         return _slower(max(calls) >= 2)
-    if any(len(r.response.execution_processes) >= 2 or len(r.response.workers) >= 2 for r in readings):
+    if any(reading.response.step_count >= 2 for reading in readings):
         return LatencyClass.MULTI
     filters = used_filters if expected_filters is None else expected_filters
     manages = any(execution.agent_type is AgentType.APPLICANT_MANAGEMENT for execution in executions)

@@ -1,11 +1,12 @@
 """The Raw JSON cell of an execution: read once, typed, and never trusted to have a shape."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
-from scoring.testruns.cells import given, seconds
+from scoring.testruns.cells import encodable, given, seconds
 
 JsonObject: TypeAlias = Mapping[str, object]
 
@@ -28,8 +29,8 @@ class RawResponse:
 
     `document` is the whole object (for literal paths). `ui_entries` are the objects of `dataUIList`,
     `ui_values` the `uiValue` objects among them, in order. `response_time_s` in seconds, None where it is no
-    finite number from 0. `error` is '' where none is reported. `step_errors` come from `executionProcesses`
-    and `worker`, each step once.
+    finite number from 0. `error` is '' where none is reported. `step_count` is that of `executionProcesses` or
+    `worker`, whichever has more; `step_errors` come from both, each step once.
     """
 
     document: JsonObject
@@ -38,42 +39,36 @@ class RawResponse:
     ui_values: tuple[JsonObject, ...]
     response_time_s: float | None
     error: str
-    execution_processes: tuple[JsonObject, ...]
-    workers: tuple[JsonObject, ...]
+    step_count: int
     step_errors: tuple[StepError, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadableRaw:
-    """A Raw JSON cell that holds no JSON object; `reason` says why (Korean)."""
-
-    reason: str
-
-
-def parse_raw_json(cell: str) -> RawResponse | UnreadableRaw:
-    """What the cell holds. Anything may be in it: cut JSON, NaN, lone surrogates (become `?`), any depth,
-    any size.
+def parse_raw_json(cell: str) -> RawResponse | str:
+    """What the cell holds, or the reason (Korean) why that is no JSON object. Anything may be in it: cut JSON, NaN,
+    lone surrogates (become `?`), any depth, any size.
 
     Source: seed 003, 1 and 2-2; seed 004, 안정성.
     """
     try:
-        document = _loads(cell)
+        document: object = json.loads(cell.strip().removeprefix("\ufeff"))
+        if "\\ud" in cell.lower() or not encodable(cell):
+            document = without_lone_surrogates(document)
         if not isinstance(document, dict):
-            return UnreadableRaw(f"Raw JSON이 객체가 아님 ({_kind(document)})")
+            return f"Raw JSON이 객체가 아님 ({_kind(document)})"
         return response_of(document)
     except RecursionError:
-        return UnreadableRaw("Raw JSON이 읽을 수 없을 만큼 깊게 중첩됨")
+        return "Raw JSON이 읽을 수 없을 만큼 깊게 중첩됨"
     except json.JSONDecodeError as error:
-        return UnreadableRaw(f"Raw JSON을 해석할 수 없음: {error.pos + 1:,}번째 글자에서 형식이 잘못되었거나 끊김")
+        return f"Raw JSON을 해석할 수 없음: {error.pos + 1:,}번째 글자에서 형식이 잘못되었거나 끊김"
     except ValueError:
-        return UnreadableRaw("Raw JSON을 해석할 수 없음: 숫자가 지나치게 김")
+        return "Raw JSON을 해석할 수 없음: 숫자가 지나치게 김"
 
 
 def response_of(document: JsonObject) -> RawResponse:
     """The fields of a parsed response object."""
     message = document.get("assistantMessage")
     entries = _objects(document.get("dataUIList"))
-    processes, workers = (_objects(document.get(name)) for name in _STEP_LISTS)
+    steps = [_objects(document.get(name)) for name in _STEP_LISTS]
     values = (entry.get("uiValue") for entry in entries)
     return RawResponse(
         document=document,
@@ -81,17 +76,10 @@ def response_of(document: JsonObject) -> RawResponse:
         ui_entries=entries,
         ui_values=tuple(value for value in values if isinstance(value, dict)),
         response_time_s=seconds(document.get("responseTimeSec")),
-        error=_error_text(document.get("error")),
-        execution_processes=processes,
-        workers=workers,
-        step_errors=tuple(dict.fromkeys(_step_errors((*processes, *workers)))),
+        error=_error_text(document),
+        step_count=max(map(len, steps)),
+        step_errors=tuple(dict.fromkeys(_step_errors(chain.from_iterable(steps)))),
     )
-
-
-def _loads(cell: str) -> object:
-    document: object = json.loads(cell.strip().removeprefix("\ufeff"))
-    suspect = "\\ud" in cell or "\\uD" in cell or not _encodable(cell)
-    return without_lone_surrogates(document) if suspect else document
 
 
 def without_lone_surrogates(document: object) -> object:
@@ -104,14 +92,6 @@ def without_lone_surrogates(document: object) -> object:
     return copied
 
 
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _kind(document: object) -> str:
     if document is None:
         return "null"
@@ -122,15 +102,15 @@ def _objects(value: object) -> tuple[JsonObject, ...]:
     return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
 
 
-def _error_text(value: object) -> str:
-    return (given(value) or "")[:_LONGEST_ERROR]
+def _error_text(document: JsonObject) -> str:
+    return (given(document.get("error")) or "")[:_LONGEST_ERROR]
 
 
-def _step_errors(steps: Sequence[JsonObject]) -> Iterator[StepError]:
+def _step_errors(steps: Iterable[JsonObject]) -> Iterator[StepError]:
     for step in steps:
         output = step.get("output")
         places = (step, output) if isinstance(output, dict) else (step,)
-        text = next(filter(None, (_error_text(place.get("error")) for place in places)), "")
+        text = next(filter(None, (_error_text(place) for place in places)), "")
         if text:
             names = (given(step.get(name)) for name in _STEP_NAMES)
             yield StepError(next(filter(None, names), "단계 이름 없음"), text)

@@ -1,37 +1,135 @@
-"""One row of a test run becomes its executions, or the reason why it cannot be read."""
+"""A row of a test run becomes its executions, or the reason why it cannot be read. The header tells what a cell is.
+
+Source: SPEC 2 (long and wide layout).
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from scoring.errors import InputError
 from scoring.rejects import UnreadableCell
-from scoring.testruns.cells import given, number, seconds
-from scoring.testruns.columns import Columns
-from scoring.testruns.detection import agent_type_named
+from scoring.testruns.cells import encodable, given, number, seconds
+from scoring.testruns.detection import Layout, agent_type_named, layout_of
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
 
-_LONGEST_MISSING = 5
-_SHOWN = 30
+# Field of an execution: the headers that fill it, of which the first one with a value counts.
+_ANY_LAYOUT = {
+    "run_id": ("Run ID",),
+    "item_id": ("Item ID",),
+    "query_text": ("질의",),
+    "category": ("카테고리",),
+    "agent_type": ("agent_type", "에이전트 유형"),
+    "expected_text": ("기대결과",),
+    "criteria_json": ("LLM 평가기준",),
+    "expected_filters": ("기대 필터/열", "기대 필터"),
+    "expected_datakeys": ("기대 datakey",),
+    "expected_url": ("기대 URL", "기대 buttonUrl"),
+    "ground_truth": ("ground_truth", "검증 API 결과", "정답 수치"),
+    "latency_class": ("latencyClass",),
+    "ttft_s": ("ttft(초)",),
+    "tool_call_count": ("도구 호출 수",),
+}
+_FIELDS = {
+    Layout.LONG: _ANY_LAYOUT
+    | {
+        "query_id": ("Query ID",),
+        "round": ("방/반복",),
+        "raw_json": ("Raw JSON",),
+        "answer_text": ("응답",),
+        "error": ("오류",),
+        "latency_ms": ("latency_ms",),
+        "recorded_score": ("LLM 점수",),
+    },
+    Layout.WIDE: _ANY_LAYOUT | {"query_id": ("ID", "query_id", "질의ID", "Query ID"), "repeat": ("회차",)},
+}
+# What follows `N차 ` in a numbered column of the wide layout.
+_OF_ROUND = {
+    "답변": "answer_text",
+    "답변 raw": "raw_json",
+    "답변 시간(초)": "answer_time_s",
+    "응답 상태": "status",
+    "buttonUrl": "button_url",
+    "감지된 필터": "detected_filters",
+    "ttft(초)": "ttft_s",
+}
+_NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
+_REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
+_EXPECTED = "a test run: Query ID, 방/반복, Raw JSON (one row per execution), or ID, 질의, 1차 답변 (one row per query)"
+_NAMES_SHOWN = 30
+_CHARACTERS_SHOWN = 30
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}월\s*[0-9]{1,2}일|[0-9]{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-[0-9]+"
 )
 _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
 
 
-class RowReader:
-    """Executions of the rows of one table. `notes` counts what was read with a reservation.
+@dataclass(frozen=True)
+class Columns:
+    """Places of cells in a row. `fields` hold for the whole row, `rounds` (wide) for one: number -> field -> place.
 
-    Equal texts are kept once: every execution of a query repeats its question and its expected result.
+    `carried` are the places of columns that no field has, by name. `names` are the headers.
     """
+
+    layout: Layout
+    names: tuple[str, ...]
+    fields: Mapping[str, tuple[int, ...]]
+    rounds: Mapping[int, Mapping[str, int]]
+    carried: Mapping[str, int]
+
+
+def columns_of(names: tuple[str, ...], where: str) -> Columns:
+    """Places by header.
+
+    Raises:
+        InputError: no header of a test run, a required column is missing, or one that is read is there twice.
+    """
+    layout = layout_of(names)
+    if layout is None or layout is Layout.CHAT:
+        found = "chat rows" if layout else _described(names)
+        raise InputError(f"no test run: expected {_EXPECTED}; found {found}", where=where, fix="check the header line")
+    known = _FIELDS[layout]
+    missing = [" or ".join(known[field]) for field in _REQUIRED[layout] if not set(known[field]) & set(names)]
+    if missing:
+        raise InputError(
+            f"required columns are missing: {', '.join(missing)}; found {_described(names)}",
+            where=where,
+            fix="export the run again with these columns",
+        )
+    rounds: dict[int, dict[str, int]] = {}
+    read = {name for headers in known.values() for name in headers}
+    for place, name in enumerate(names):
+        if layout is Layout.WIDE and (numbered := _NUMBERED.fullmatch(name)):
+            read.add(name)
+            rounds.setdefault(int(numbered[1]), {})[_OF_ROUND[numbered[2]]] = place
+    doubled = sorted(name for name in read if names.count(name) > 1)
+    if doubled:
+        raise InputError(
+            f"columns are there more than once: {', '.join(doubled)}",
+            where=where,
+            fix="keep one column of each name: nobody can tell which one is meant",
+        )
+    return Columns(
+        layout=layout,
+        names=names,
+        fields={
+            field: tuple(names.index(name) for name in headers if name in names) for field, headers in known.items()
+        },
+        rounds=dict(sorted(rounds.items())),
+        carried=dict(_carried(read, names)),
+    )
+
+
+class RowReader:
+    """Executions of the rows of one table. `notes` counts what was read with a reservation."""
 
     def __init__(self, columns: Columns, agent_type: AgentType | None) -> None:
         """`agent_type` is that of rows which name none."""
         self.notes: Counter[str] = Counter()
         self._agent_type = agent_type
         self._columns = columns
-        self._texts: dict[str, str] = {}
 
     def executions(self, cells: list[str]) -> list[Execution]:
         """The executions of a row: one in the long layout, one per round that was run in the wide one.
@@ -39,91 +137,56 @@ class RowReader:
         Raises:
             UnreadableCell: the row is rejected.
         """
-        self._refuse_broken_encoding(cells)
+        for name, cell in zip(self._columns.names, cells, strict=True):
+            if not encodable(cell):
+                reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
+                raise UnreadableCell(name, "broken_encoding", reason)
         shared = dict(self._shared(cells))
-        shared["carried"] = {
-            name: cells[place] for name, place in self._columns.carried.items() if cells[place].strip()
-        }
+        carried = {name: cells[place] for name, place in self._columns.carried.items() if cells[place].strip()}
         repeat = shared.pop("repeat", "")
-        return [Execution(**{**shared, **of_round}) for of_round in self._rounds(cells, repeat)]
+        return [Execution(**{**shared, "carried": carried, **of_round}) for of_round in self._rounds(cells, repeat)]
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
         """What holds for the whole row; fields without a value keep their default."""
         yield "agent_type", self._agent_type
         for field, places in self._columns.fields.items():
-            place, text = -1, ""
-            for place in places:
-                text = _text(cells[place])
-                if text:
-                    break
+            filled = ((place, text) for place in places if (text := given(cells[place])))
+            place, text = next(filled, (places[-1] if places else -1, ""))
             if field == "round":
                 yield field, _round(self._columns.names[place], text)
             elif not text:
                 if field == "query_id":
                     raise UnreadableCell(self._columns.names[place], "missing_query_id", "문항 ID가 비어 있습니다.")
-            elif field in _NUMBERS:
-                yield field, _NUMBERS[field](self._columns.names[place], text)
             elif field in _WORDS:
-                if (value := self._understood(field, text)) is not None:
+                if (value := _WORDS[field](text)) is not None:
                     yield field, value
+                else:
+                    self.notes[f"unknown_{field}"] += 1
             else:
-                yield field, self._texts.setdefault(text, text)
+                yield field, self._value(field, place, text)
 
     def _rounds(self, cells: list[str], repeat: str) -> Iterator[dict[str, Any]]:
-        """What holds for one round: none in the long layout, whose row is the round."""
+        """What holds for one round: nothing in the long layout, whose row is the round."""
         if not self._columns.rounds:
             yield {}
             return
         nth = _ordinal(repeat) if repeat else 1
         for room, places in self._columns.rounds.items():
-            texts = {field: _text(cells[place]) for field, place in places.items()}
-            if not any(texts.values()):
-                continue
-            # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
-            round_ = Round(room, nth) if len(self._columns.rounds) > 1 else Round(nth, 1)
-            values = {
-                field: _NUMBERS[field](self._columns.names[places[field]], text) if field in _NUMBERS else text
-                for field, text in texts.items()
-                if text
-            }
-            yield {"round": round_, **values}
+            texts = {field: text for field, place in places.items() if (text := given(cells[place]))}
+            if texts:
+                # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
+                round_ = Round(room, nth) if len(self._columns.rounds) > 1 else Round(nth, 1)
+                values = {field: self._value(field, places[field], text) for field, text in texts.items()}
+                yield {"round": round_, **values}
 
-    def _understood(self, field: str, text: str) -> Any:
-        """A word of a closed list; another word is as good as none, and noted."""
-        value = _WORDS[field](text)
-        if value is None:
-            self.notes[f"unknown_{field}"] += 1
-        return value
-
-    def _refuse_broken_encoding(self, cells: list[str]) -> None:
-        try:
-            "".join(cells).encode()
-        except UnicodeEncodeError:
-            place = next(place for place, cell in enumerate(cells) if not _encodable(cell))
-            name = self._columns.names[place]
-            raise UnreadableCell(
-                name, "broken_encoding", f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
-            ) from None
+    def _value(self, field: str, place: int, text: str) -> Any:
+        return _NUMBERS[field](self._columns.names[place], text) if field in _NUMBERS else text
 
 
-def _text(cell: str) -> str:
-    text = cell.strip()
-    return text if len(text) > _LONGEST_MISSING else given(text) or ""
-
-
-def _encodable(cell: str) -> bool:
-    try:
-        cell.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-@lru_cache(maxsize=1024)  # a run has few rounds, and one object for each is soon compared
 def _round(column: str, text: str) -> Round:
     found = Round.parse(text)
     if found is None:
-        why = "비어 있습니다" if not text else f"'{text[:_SHOWN]}'입니다"
+        why = "비어 있습니다" if not text else f"'{text[:_CHARACTERS_SHOWN]}'입니다"
         if _DATE.fullmatch(text):
             why += "(Excel이 날짜로 바꾼 것으로 보입니다. 열을 텍스트 서식으로 두고 다시 입력하세요)"
         raise UnreadableCell(column, "bad_round", f"{column} 칸은 '방/반복'(예: 1/1)이어야 하는데 {why}.")
@@ -158,14 +221,14 @@ def _ordinal(text: str) -> int:
     return int(match[1])
 
 
-def _score(text: str) -> float | None:
+def _no_number(column: str, text: str, expected: str) -> UnreadableCell:
+    shown = text if len(text) <= _CHARACTERS_SHOWN else text[:_CHARACTERS_SHOWN] + "…"
+    return UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 '{shown}'입니다.")
+
+
+def _recorded_score(text: str) -> float | None:
     found = number(text)
     return None if found is None else float(found)
-
-
-def _no_number(column: str, text: str, expected: str) -> UnreadableCell:
-    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    return UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 '{shown}'입니다.")
 
 
 _NUMBERS = {
@@ -174,5 +237,20 @@ _NUMBERS = {
     "ttft_s": _seconds,
     "tool_call_count": _count,
 }
-# A recorded score is an earlier judge's opinion: a row is not lost for it.
-_WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _score}
+# Words of a closed list, of which another is as good as none. A recorded score is an earlier judge's opinion: a row is
+# not lost for it.
+_WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _recorded_score}
+
+
+def _carried(read: set[str], names: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The other columns by a name of their own: blank and doubled ones get their number."""
+    for place, name in enumerate(names):
+        if name not in read:
+            alone = name and names.count(name) == 1
+            yield (name if alone else f"{name} (열 {place + 1})".lstrip()), place
+
+
+def _described(names: tuple[str, ...]) -> str:
+    filled = [name[:_CHARACTERS_SHOWN] for name in names if name]
+    rest = f" and {len(filled) - _NAMES_SHOWN} more" if len(filled) > _NAMES_SHOWN else ""
+    return (", ".join(filled[:_NAMES_SHOWN]) + rest) or "no names"

@@ -1,12 +1,19 @@
-"""What a test-run file held: executions by query, and what became of each of its rows."""
+"""The tables of a test-run file become a `TestRunFile`: executions by query, and what became of every row.
 
-from collections.abc import Mapping
+Source: SPEC 2, 5.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from scoring.inputs import FileIdentity
-from scoring.rejects import Reject
-from scoring.testruns.detection import FileFacts, Layout
-from scoring.testruns.executions import Execution
+from scoring.errors import InputError
+from scoring.inputs import BrokenRow, FileIdentity, TextRow
+from scoring.rejects import Reject, UnreadableCell
+from scoring.testruns.detection import FileFacts, Layout, header_names
+from scoring.testruns.executions import AgentType, Execution
+from scoring.testruns.rows import RowReader, columns_of
 
 
 @dataclass(frozen=True)
@@ -45,9 +52,92 @@ class TestRunFile:
     rejects: tuple[Reject, ...]
     excluded_lines: tuple[int, ...]
     notes: Mapping[str, int]
-    has_expected_filters: bool
 
     @property
     def name(self) -> str:
         """The file's name without its folder."""
         return self.facts.file_name
+
+
+class TestRunTable(Protocol):
+    """A header, and the rows below it as text."""
+
+    @property
+    def columns(self) -> Sequence[str]: ...
+
+    def rows(self) -> Iterable[TextRow | BrokenRow]: ...
+
+
+class TestRunReading:
+    """What the tables of one file came to so far."""
+
+    def __init__(self, agent_type: AgentType | None) -> None:
+        self._agent_type = agent_type
+        self.notes: Counter[str] = Counter()
+        self._executions: dict[tuple[str, str, str], Execution] = {}
+        self._rejects: list[Reject] = []
+        self._excluded: list[int] = []
+        self._headers: dict[str, None] = {}
+        self._layouts: set[Layout] = set()
+        self._rows_in = self._scored = 0
+
+    def add(self, table: TestRunTable, where: str, prefix: str = "") -> None:
+        """Reads a table; `prefix` tells its columns from those of other sheets in rejects."""
+        columns = columns_of(header_names(table.columns), where)
+        self._layouts.add(columns.layout)
+        if len(self._layouts) > 1:
+            raise InputError(
+                "its sheets have different layouts: expected one row per execution, or one row per query, in all",
+                where=where,
+                fix="split the workbook: one file per layout",
+            )
+        self._headers.update(dict.fromkeys(columns.names))
+        reader = RowReader(columns, self._agent_type)
+        for row in table.rows():
+            if isinstance(row, TextRow) and row.is_blank:
+                continue
+            self._rows_in += 1
+            if isinstance(row, BrokenRow):
+                self._rejects.append(Reject(where, row.line, None, row.code, row.reason))
+                continue
+            try:
+                self._add_row(reader, row)
+            except UnreadableCell as problem:
+                self._rejects.append(Reject(where, row.line, prefix + problem.column, problem.code, problem.reason))
+        self.notes.update(reader.notes)
+
+    def _add_row(self, reader: RowReader, row: TextRow) -> None:
+        executions = {(one.run_id, one.query_id, str(one.round)): one for one in reader.executions(row.cells)}
+        if known := next((key for key in executions if key in self._executions), None):
+            run = f"실행 {known[0]}, " if known[0] else ""
+            reason = f"같은 실행이 앞에 이미 있습니다: {run}문항 {known[1]}, 방/반복 {known[2]}."
+            raise UnreadableCell("방/반복", "duplicate_execution", reason)
+        self._executions.update(executions)
+        if executions:
+            self._scored += 1
+        else:
+            self._excluded.append(row.line)
+
+    def run_file(self, name: str, identity: FileIdentity) -> TestRunFile:
+        """All that was read; `name` is that of the file without its folder."""
+        queries: dict[str, list[Execution]] = {}
+        for execution in self._executions.values():
+            queries.setdefault(execution.query_id, []).append(execution)
+        excluded, rejected = len(self._excluded), len(self._rejects)
+        return TestRunFile(
+            identity=identity,
+            layout=next(iter(self._layouts)),
+            facts=FileFacts(
+                name,
+                tuple(self._headers),
+                has_accuracy_checks=any(
+                    one.criteria_json or "accuracyChecks" in one.expected_text for one in self._executions.values()
+                ),
+                has_expected_filters=any(one.expected_filters for one in self._executions.values()),
+            ),
+            queries={query_id: tuple(executions) for query_id, executions in queries.items()},
+            counts=RowCounts(self._rows_in, self._scored, excluded, rejected, len(self._executions)),
+            rejects=tuple(self._rejects),
+            excluded_lines=tuple(self._excluded),
+            notes=dict(sorted(self.notes.items())),
+        )

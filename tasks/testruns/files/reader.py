@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.errors import InputError
-from scoring.testruns.columns import columns_of
-from scoring.testruns.detection import FileFacts, agent_type_of, header_names, layout_of
-from scoring.testruns.reading import RUN_LAYOUTS, TestRunReading
-from scoring.testruns.testrun import TestRunFile
+from scoring.testruns.detection import FileFacts, Layout, agent_type_of, header_names, layout_of
+from scoring.testruns.rows import columns_of
+from scoring.testruns.testrun import TestRunFile, TestRunReading
 from tasks.files.csv_reader import DelimitedText
 from tasks.files.discovery import identity_of
 
 if TYPE_CHECKING:
     from tasks.testruns.files.workbooks import TestRunWorkbook
 
+_LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
 
 
@@ -32,10 +32,10 @@ def read_testrun_file(path: Path) -> TestRunFile:
         InputError: no table, no test run, or a required column is missing.
     """
     identity = identity_of(path)
-    reading = TestRunReading(agent_type_of(FileFacts(path.name, ())))
+    reading = TestRunReading(agent_type_of(FileFacts(path.name)))
     if path.suffix.lower() == ".xlsx":
         with _workbook(path) as workbook:
-            sheets = [sheet for sheet in workbook.sheets() if layout_of(header_names(sheet.columns)) in RUN_LAYOUTS]
+            sheets = [sheet for sheet in workbook.sheets() if layout_of(header_names(sheet.columns)) in _LAYOUTS]
             if not sheets:
                 found = "; ".join(
                     f"{sheet.name}: {', '.join(filter(None, sheet.columns))}" for sheet in workbook.sheets()
@@ -59,7 +59,7 @@ def headers_of(path: Path) -> tuple[str, ...]:
         return header_names(text_table(path).columns)
     with _workbook(path) as workbook:
         headers = [header_names(sheet.columns) for sheet in workbook.sheets()]
-    return next((names for names in headers if layout_of(names) in RUN_LAYOUTS), headers[0] if headers else ())
+    return next((names for names in headers if layout_of(names) in _LAYOUTS), headers[0] if headers else ())
 
 
 def _workbook(path: Path) -> TestRunWorkbook:

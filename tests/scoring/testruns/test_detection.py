@@ -23,8 +23,10 @@ CHAT = ("user_input", "llm_response", "timestamp")
 RUBRICS = recognitions()
 
 
-def facts(name: str = "결과.csv", headers: tuple[str, ...] = LONG, *, checks: bool = False) -> FileFacts:
-    return FileFacts(name, headers, has_accuracy_checks=checks)
+def facts(
+    name: str = "결과.csv", headers: tuple[str, ...] = LONG, *, checks: bool = False, filters: bool = False
+) -> FileFacts:
+    return FileFacts(name, headers, has_accuracy_checks=checks, has_expected_filters=filters)
 
 
 def test_headers_lose_marks_and_blanks() -> None:
@@ -61,10 +63,6 @@ def test_agents_have_names_in_two_languages(text: str, agent: AgentType | None) 
     assert agent_type_named(text) is agent
 
 
-def test_the_column_comes_before_the_file_name_and_the_option() -> None:
-    assert agent_type_of(facts("plan_agent_1.csv"), column="이동", option="plan") is AgentType.MOVE
-
-
 @pytest.mark.parametrize(
     ("name", "agent"),
     [
@@ -78,11 +76,11 @@ def test_the_file_name_comes_before_the_option(name: str, agent: AgentType) -> N
 
 
 def test_the_option_comes_before_expected_filters() -> None:
-    assert agent_type_of(facts(), option="move", has_expected_filters=True) is AgentType.MOVE
+    assert agent_type_of(facts(filters=True), option="move") is AgentType.MOVE
 
 
 def test_expected_filters_tell_the_applicant_agent() -> None:
-    assert agent_type_of(facts(), has_expected_filters=True) is AgentType.APPLICANT_MANAGEMENT
+    assert agent_type_of(facts(filters=True)) is AgentType.APPLICANT_MANAGEMENT
 
 
 def test_nothing_tells_no_agent_and_the_error_says_how_to() -> None:

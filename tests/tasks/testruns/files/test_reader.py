@@ -50,7 +50,7 @@ def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
     ]
     assert first.carried == {"비고": "느림"}
     assert {first.agent_type, second.agent_type} == {AgentType.APPLICANT_MANAGEMENT}
-    assert run.has_expected_filters
+    assert run.facts.has_expected_filters
 
 
 @pytest.mark.parametrize("blank", ["", " ", "nan", "None", "-"])
@@ -64,6 +64,12 @@ def test_a_row_without_any_round_is_excluded(tmp_path: Path) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [WIDE_HEADER, wide_row(), nothing]))
     assert (run.counts.rows_in, run.counts.scored, run.counts.excluded) == (2, 1, 1)
     assert run.excluded_lines == (3,)
+
+
+def test_the_agent_of_a_row_comes_before_that_of_the_file_name(tmp_path: Path) -> None:
+    rows = [[*LONG_HEADER, "agent_type"], [*long_row(), "이동"], [*long_row("Q2"), ""]]
+    run = read_testrun_file(write_csv(tmp_path / "plan_agent_1.csv", rows))
+    assert [one.agent_type for one in executions(run)] == [AgentType.MOVE, AgentType.PLAN]
 
 
 @pytest.mark.parametrize(("header", "rounds"), [(WIDE_HEADER, ["1/2", "2/2"]), (WIDE_HEADER[:8], ["2/1"])])
