@@ -115,7 +115,7 @@ def proxy_to(target: str) -> Iterator[Proxy]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     proxy.url = f"http://127.0.0.1:{server.server_port}"
     try:

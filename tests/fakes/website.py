@@ -10,7 +10,7 @@ from threading import Thread
 def serving_pages() -> Iterator[str]:
     """Its address. A path that is a number is answered with this status; the page repeats the secret it was given."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Pages) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -25,7 +25,10 @@ SAID = "said.txt"
 CHANGES = "changes.txt"
 """How many changes of files an undisturbed process has made, in the folder where it worked."""
 _CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
-PRELOADED = ["flows.nightly", "flows.backfill", "tests.faults.processes"]
+PRELOADED = [
+    *("flows.nightly", "flows.backfill", "tests.faults.processes"),
+    *("openai", "openpyxl", "scipy.special", "slack_sdk"),  # what a night imports when it needs it
+]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from flows.cli.app import main
+from tests.builders import flows
 from tests.fakes.slack_server import TOKEN, FakeSlack
 from tests.fakes.website import serving_pages
 
@@ -38,8 +39,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def aqb(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`aqb` in this process and the empty working folder. An error that it does not handle fails the test."""
+def aqb(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> Command:
+    """`aqb` in this process and the empty working folder. An error that it does not handle fails the test.
+
+    Flows are plain functions, unless the test asks for `prefect_server`.
+    """
+    if "prefect_server" not in request.fixturenames:
+        monkeypatch.setattr("flows.nightly.nightly", flows.nightly)
+        monkeypatch.setattr("flows.backfill.backfill", flows.backfill)
+        monkeypatch.setattr("flows.test_runs.score_inbox", flows.score_inbox)
 
     def run(*arguments: str | Path) -> Finished:
         monkeypatch.setattr(sys, "argv", ["aqb", *map(str, arguments)])

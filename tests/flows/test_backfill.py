@@ -138,7 +138,6 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(aqb: Command, source
     assert not Path("data/warehouse").exists()
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_the_command_says_what_was_done_and_what_to_look_at(aqb: Command, source: Path) -> None:
     ended = aqb("backfill", *RANGE)
     assert ended.exit_code == 1  # a row was rejected
@@ -150,7 +149,6 @@ def test_the_command_says_what_was_done_and_what_to_look_at(aqb: Command, source
     assert "up to date: 4 days" in aqb("backfill", *RANGE, "--dry-run").out
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_failed_day_ends_the_command_with_1_and_its_name(aqb: Command, source: Path) -> None:
     with FolderWarehouse(Path("data/warehouse")).staging(f"monitoring-{DAYS[1]}"):
         ended = aqb("backfill", *RANGE)
@@ -169,7 +167,6 @@ def test_a_failed_day_ends_the_command_with_1_and_its_name(aqb: Command, source:
     ],
 )
 @pytest.mark.parametrize("dry_run", [("--dry-run",), ()], ids=["dry", "real"])
-@pytest.mark.usefixtures("prefect_server")
 def test_days_that_are_no_range_end_with_2(
     aqb: Command, source: Path, arguments: tuple[str, ...], says: str, dry_run: tuple[str, ...]
 ) -> None:
@@ -180,7 +177,6 @@ def test_days_that_are_no_range_end_with_2(
 # --- The ledger as people see it -------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_runs_are_listed_and_explained_step_by_step(aqb: Command, source: Path) -> None:
     assert aqb("runs").out == "no runs yet\n"
     aqb("backfill", *RANGE)

@@ -11,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from flows.nightly import nightly
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame
 from tasks.config.settings import MonitoringSettings, Settings
@@ -21,6 +20,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.shape import shaped
 from tasks.warehouse.tables import SCORES
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.flows import nightly
 
 TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
 
@@ -117,7 +117,7 @@ def rows_of(settings: Settings, table: str) -> list[dict[str, Any]]:
     return [] if rows is None else sorted(rows.collect().to_dicts(), key=repr)
 
 
-@pytest.mark.usefixtures("prefect_server", "duckdb_package")
+@pytest.mark.usefixtures("duckdb_package")
 def test_sink_of_another_package_serves_nightly_report_and_alerts(tmp_path: Path) -> None:
     write_rows(tmp_path / "source" / "a.jsonl", [best(0), refused(1), refused(2), plain(3, llm_response=None)])
     in_folder = scored(tmp_path / "one", str(tmp_path / "one" / "warehouse"))

@@ -99,7 +99,6 @@ def test_the_stored_tables_are_of_a_version_without_the_rule(warehouse: FolderWa
     assert warehouse.days("monitoring_kpis") == SCORED
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_nights_go_on_after_a_rule_was_added_and_compare_only_days_of_their_version(
     aqb: Command, warehouse: FolderWarehouse
 ) -> None:
@@ -114,7 +113,6 @@ def test_nights_go_on_after_a_rule_was_added_and_compare_only_days_of_their_vers
     assert all(warehouse.path("alerts", day).read_bytes() == before[day] for day in SCORED[:-1])
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_site_preview_and_messages_read_days_of_two_versions(aqb: Command, warehouse: FolderWarehouse) -> None:
     done(aqb, "report")  # before any night of the new version
     done(aqb, "alerts", "--preview", "30d")
@@ -128,7 +126,6 @@ def test_site_preview_and_messages_read_days_of_two_versions(aqb: Command, wareh
     assert warehouse.days("monitoring_kpis") == [*SCORED, NEXT]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_rows_golden_and_thresholds_read_days_of_two_versions(aqb: Command, warehouse: FolderWarehouse) -> None:
     done(aqb, "nightly", "--date", str(NEXT))
     period = ("--from", str(FIRST), "--to", str(NEXT))
@@ -144,7 +141,6 @@ def test_rows_golden_and_thresholds_read_days_of_two_versions(aqb: Command, ware
         assert row_id in done(aqb, "rows", row_id)
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_erasing_keeps_what_the_earlier_version_wrote(aqb: Command, warehouse: FolderWarehouse) -> None:
     path = warehouse.path("monitoring_scores", FIRST)
     before = pl.read_parquet(path)

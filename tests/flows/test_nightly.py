@@ -17,12 +17,15 @@ from scoring.errors import InputError, StorageError, UsageError
 from tasks.config.settings import InboxSettings, MonitoringSettings, Settings, load_settings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
+from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 
-pytestmark = pytest.mark.usefixtures("prefect_server")
 TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
+
+
+on_server = pytest.mark.usefixtures("prefect_server")
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-def run_nightly(settings: Settings, kind: str = "nightly") -> FlowRun:
-    state: State[Any] = nightly(settings, DAY, kind, return_state=True)
+def run_nightly(settings: Settings) -> FlowRun:
+    state: State[Any] = nightly(settings, DAY, return_state=True)
     run_id = state.state_details.flow_run_id
     assert run_id is not None
     this_run = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
@@ -78,6 +81,7 @@ def day_files(settings: Settings) -> dict[str, bytes]:
     return {name: (Path(settings.warehouse) / name / f"{DAY}.parquet").read_bytes() for name in TABLES}
 
 
+@on_server
 def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings) -> None:
     first, tables = run_nightly(settings), day_files(settings)
     second = run_nightly(settings)
@@ -104,6 +108,7 @@ def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings
     assert not list((Path(settings.warehouse) / ".staging").glob("*/"))
 
 
+@on_server
 def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings: Settings) -> None:
     run = run_nightly(settings)
     outcome: NightlyOutcome = run.state.result()
@@ -117,6 +122,7 @@ def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings
     assert "실패율" in outcome.scored.report.read_text("utf-8")
 
 
+@on_server
 def test_a_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Settings, tmp_path: Path) -> None:
     broken = tmp_path / "source" / "b.parquet"
     pl.DataFrame([plain(5)]).write_parquet(broken)
@@ -134,9 +140,7 @@ def test_a_broken_file_fails_the_run_after_the_good_ones_are_scored(settings: Se
 
 def test_a_day_without_rows_completes_and_alerts(settings: Settings, tmp_path: Path) -> None:
     write_rows(tmp_path / "source" / "a.jsonl", [best(24 * 60)])
-    run = run_nightly(settings)
-    assert run.state.is_completed()
-    outcome: NightlyOutcome = run.state.result()
+    outcome = plain_flows.nightly(settings, DAY)
     assert [fact.rule for fact in outcome.scored.alerts] == ["no_rows"]
     assert (outcome.scored.counts.rows_in, outcome.problems) == (0, ())
     assert runs_of(settings) == [("nightly", "completed", 0)]
@@ -144,16 +148,16 @@ def test_a_day_without_rows_completes_and_alerts(settings: Settings, tmp_path: P
 
 def test_rejected_rows_are_a_problem_that_is_told(settings: Settings, tmp_path: Path) -> None:
     write_rows(tmp_path / "source" / "b.jsonl", [plain(9, output_tokens=-1)])
-    outcome: NightlyOutcome = run_nightly(settings).state.result()
+    outcome = plain_flows.nightly(settings, DAY)
     assert outcome.scored.counts.rejected == 1
     assert outcome.problems == ("1 rows rejected (negative_tokens 1); see the table `rejected`",)
 
 
 def test_an_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settings: Settings, tmp_path: Path) -> None:
-    so_far: NightlyOutcome = run_nightly(settings, "intraday").state.result()
+    so_far = plain_flows.nightly(settings, DAY, "intraday")
     assert "잠정" in so_far.scored.report.read_text("utf-8").partition("\n")[0]
     write_rows(tmp_path / "source" / "b.jsonl", [best(60)])
-    whole: NightlyOutcome = run_nightly(settings).state.result()
+    whole = plain_flows.nightly(settings, DAY)
     assert "잠정" not in whole.scored.report.read_text("utf-8").partition("\n")[0]
     assert (so_far.scored.counts.scored, whole.scored.counts.scored) == (3, 4)
     assert runs_of(settings) == [("intraday", "completed", 4), ("nightly", "completed", 5)]
@@ -171,10 +175,9 @@ def at_night_after(day: date, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(flow_run.FIELDS, "scheduled_start_time", lambda: start)
 
 
-def run_after(day: date, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> State[NightlyOutcome]:
+def run_after(day: date, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> NightlyOutcome:
     at_night_after(day, monkeypatch)
-    state: State[NightlyOutcome] = nightly(settings, return_state=True)
-    return state
+    return plain_flows.nightly(settings)
 
 
 def days_done(outcome: NightlyOutcome) -> list[tuple[date, str]]:
@@ -183,15 +186,15 @@ def days_done(outcome: NightlyOutcome) -> list[tuple[date, str]]:
 
 def test_the_schedule_says_which_day_is_scored_in_the_zone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     at_night_after(DAY, monkeypatch)
-    assert nightly(settings).scored.day == DAY
-    assert nightly(settings, kind="intraday").scored.day == NEXT
+    assert plain_flows.nightly(settings).scored.day == DAY
+    assert plain_flows.nightly(settings, kind="intraday").scored.day == NEXT
     in_utc = settings.model_copy(update={"time_zone": "UTC"})
-    assert nightly(in_utc, kind="intraday").scored.day == DAY
+    assert plain_flows.nightly(in_utc, kind="intraday").scored.day == DAY
 
 
 def test_missed_days_are_done_first_oldest_first(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     run_after(DAY, settings, monkeypatch)
-    outcome = run_after(DAY + timedelta(days=3), settings, monkeypatch).result()
+    outcome = run_after(DAY + timedelta(days=3), settings, monkeypatch)
     assert days_done(outcome) == [
         (NEXT, "missing"),
         (NEXT + timedelta(days=1), "missing"),
@@ -200,9 +203,7 @@ def test_missed_days_are_done_first_oldest_first(settings: Settings, monkeypatch
     assert outcome.earlier[0].outcome is not None
     assert outcome.earlier[0].outcome.counts.scored == 1
     assert outcome.problems == ()
-    assert days_done(run_after(DAY + timedelta(days=3), settings, monkeypatch).result()) == [
-        (DAY + timedelta(days=3), "")
-    ]
+    assert days_done(run_after(DAY + timedelta(days=3), settings, monkeypatch)) == [(DAY + timedelta(days=3), "")]
 
 
 def test_late_rows_bring_their_day_up_to_date(
@@ -210,22 +211,22 @@ def test_late_rows_bring_their_day_up_to_date(
 ) -> None:
     run_after(DAY, settings, monkeypatch)
     write_rows(tmp_path / "source" / "late.jsonl", [plain(7)])
-    outcome = run_after(NEXT, settings, monkeypatch).result()
+    outcome = run_after(NEXT, settings, monkeypatch)
     assert days_done(outcome) == [(DAY, "late rows"), (NEXT, "")]
     assert runs_of(settings) == [("nightly", "completed", 4), ("nightly", "completed", 5)]
-    assert days_done(run_after(NEXT, settings, monkeypatch).result()) == [(NEXT, "")]
+    assert days_done(run_after(NEXT, settings, monkeypatch)) == [(NEXT, "")]
 
 
 def test_an_intraday_run_does_not_make_a_day_done(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     run_after(DAY, settings, monkeypatch)
-    nightly(settings, kind="intraday")
-    outcome = run_after(NEXT + timedelta(days=1), settings, monkeypatch).result()
+    plain_flows.nightly(settings, kind="intraday")
+    outcome = run_after(NEXT + timedelta(days=1), settings, monkeypatch)
     assert days_done(outcome) == [(NEXT, "missing"), (NEXT + timedelta(days=1), "")]
 
 
 def test_a_day_that_was_asked_for_is_done_alone(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     run_after(DAY, settings, monkeypatch)
-    outcome: NightlyOutcome = nightly(settings, DAY + timedelta(days=3))
+    outcome = plain_flows.nightly(settings, DAY + timedelta(days=3))
     assert days_done(outcome) == [(DAY + timedelta(days=3), "")]
 
 
@@ -233,23 +234,21 @@ def test_a_missed_day_that_fails_does_not_stop_the_run_but_fails_it_in_the_end(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_after(DAY, settings, monkeypatch)
-    with FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{NEXT}"):
-        state = run_after(NEXT + timedelta(days=1), settings, monkeypatch)
-    assert state.is_failed()
-    with pytest.raises(IncompleteRunError, match=f"{NEXT} could not be scored") as incomplete:
-        state.result()
+    busy = FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{NEXT}")
+    with busy, pytest.raises(IncompleteRunError, match=f"{NEXT} could not be scored") as incomplete:
+        run_after(NEXT + timedelta(days=1), settings, monkeypatch)
     outcome = incomplete.value.outcome
     assert outcome.scored.counts.rows_in == 0
     assert outcome.problems[0].startswith(f"{NEXT} (missing): ")
     assert "another run" in outcome.problems[0]
-    repaired = run_after(NEXT + timedelta(days=1), settings, monkeypatch).result()
+    repaired = run_after(NEXT + timedelta(days=1), settings, monkeypatch)
     assert days_done(repaired)[0] == (NEXT, "missing")
 
 
 def test_a_gap_too_long_for_one_night_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     near = settings.model_copy(update={"monitoring": settings.monitoring.model_copy(update={"catch_up_days": 1})})
     run_after(DAY, near, monkeypatch)
-    outcome = run_after(DAY + timedelta(days=4), near, monkeypatch).result()
+    outcome = run_after(DAY + timedelta(days=4), near, monkeypatch)
     assert days_done(outcome)[0] == (DAY + timedelta(days=3), "missing")
     told = f"no run has scored {NEXT} to {NEXT + timedelta(days=1)}; `aqb backfill --from {NEXT} --to"
     assert outcome.problems[0].startswith(told)
@@ -265,15 +264,15 @@ def test_a_day_that_cannot_be_scored_keeps_neither_missed_days_nor_test_runs_wai
     run_after(DAY, settings, monkeypatch)
     write_csv(tmp_path / "inbox" / "plan_agent_2.csv", [LONG_HEADER, long_row("Q2")])
     own = NEXT + timedelta(days=1)
-    with FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{own}"):
-        state = run_after(own, settings, monkeypatch)
-    with pytest.raises(StorageError, match="another run"):
-        state.result()
+    busy = FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{own}")
+    with busy, pytest.raises(StorageError, match="another run"):
+        run_after(own, settings, monkeypatch)
     warehouse = FolderWarehouse(Path(settings.warehouse))
     assert warehouse.days("monitoring_kpis") == [DAY, NEXT]
     assert len(list(Path(settings.reports).glob("test-runs/plan_agent_*-*/summary.json"))) == 2
 
 
+@on_server
 def test_a_missing_source_fails_the_run_at_once_and_is_kept_in_the_ledger(settings: Settings) -> None:
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
     run = run_nightly(nowhere)
@@ -290,20 +289,17 @@ def test_a_source_that_has_gone_since_last_night_is_kept_in_the_ledger_too(
 ) -> None:
     run_after(DAY, settings, monkeypatch)
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
-    state = run_after(NEXT, nowhere, monkeypatch)
     with pytest.raises(InputError, match="nowhere"):
-        state.result()
+        run_after(NEXT, nowhere, monkeypatch)
     with opened(RunLedger, settings.state_url) as ledger:
         assert [(run.kind, run.outcome) for run in ledger.of_day(NEXT)] == [("nightly", "failed")]
 
 
 def test_two_runs_of_one_day_do_not_work_at_the_same_time(settings: Settings) -> None:
-    with FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAY}"):
-        run = run_nightly(settings)
-    assert run.state.is_failed()
-    with pytest.raises(StorageError, match="another run"):
-        run.state.result()
-    assert run_nightly(settings).state.is_completed()
+    busy = FolderWarehouse(Path(settings.warehouse)).staging(f"monitoring-{DAY}")
+    with busy, pytest.raises(StorageError, match="another run"):
+        plain_flows.nightly(settings, DAY)
+    assert plain_flows.nightly(settings, DAY).scored.day == DAY
 
 
 SECRET = "a-password-that-nobody-may-see"
@@ -332,6 +328,7 @@ def kept_run(state: State[Any]) -> KeptRun:
         return client.read_flow_run(state.state_details.flow_run_id)
 
 
+@on_server
 def test_prefect_and_the_ledger_keep_no_secret_of_the_settings_and_a_run_of_what_is_kept_works(
     secretive: Settings,
 ) -> None:
@@ -350,6 +347,5 @@ def test_a_run_of_what_prefect_has_kept_asks_for_the_secrets_that_its_folder_lac
     secretive: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AQB_JUDGE__BASE_URL")
-    state: State[Any] = nightly(secretive.model_dump(mode="json"), DAY, return_state=True)
     with pytest.raises(UsageError, match="set AQB_JUDGE__BASE_URL where the run takes place"):
-        state.result()
+        plain_flows.nightly(Settings.model_validate(secretive.model_dump(mode="json")), DAY)

@@ -71,7 +71,7 @@ def test_second_row_rubric_scores_files_into_tables_summary_and_report(aqb: Comm
     assert "Critical" not in report
 
 
-@pytest.mark.usefixtures("toy", "prefect_server")
+@pytest.mark.usefixtures("toy")
 def test_second_row_rubric_is_run_by_night_drawn_alerted_and_explained(aqb: Command) -> None:
     for day in (DAY, NEXT_DAY):
         done(aqb, "nightly", "--date", str(day))

@@ -138,7 +138,6 @@ def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
     assert table(settings, "rejected").select("code", "rubric").rows() == [("bad_round", "plan-agent")]
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_the_command_scores_the_inbox(aqb: Command, settings: Settings) -> None:
     Path("aqb.toml").write_text(f'[test_runs]\ninbox = "{settings.test_runs.inbox}"\nquiet_s = 0\n')
     ended = aqb("test-runs")

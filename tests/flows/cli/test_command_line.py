@@ -306,7 +306,6 @@ def test_rubrics_are_listed_for_people_and_programs(aqb: Command) -> None:
 # --- aqb nightly ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, source: Path) -> None:
     ended = aqb("nightly", "--date", DAY.isoformat())
     assert (ended.exit_code, ended.err) == (0, "")
@@ -320,7 +319,6 @@ def test_nightly_says_counts_kpis_alerts_and_where_everything_is(aqb: Command, s
     assert json.loads(again.out)["counts"] == {"rows_in": 3, "scored": 2, "excluded": 1, "rejected": 0}
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_nightly_rounds_rates_as_the_report_does(aqb: Command, source: Path) -> None:
     write_rows(source, [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))])
     shown = aqb("nightly", "--date", DAY.isoformat()).out  # 9 of 80 are 11.25 %
@@ -329,7 +327,6 @@ def test_nightly_rounds_rates_as_the_report_does(aqb: Command, source: Path) -> 
     assert "실패율 | 11.3%" in Path(f"data/reports/monitoring-{DAY}.md").read_text("utf-8")
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_nightly_with_a_broken_file_ends_with_1_and_its_name(aqb: Command, source: Path) -> None:
     (source.parent / "b.parquet").write_bytes(b"PAR1 and no more")
     ended = aqb("nightly", "--date", DAY.isoformat())
@@ -339,7 +336,6 @@ def test_nightly_with_a_broken_file_ends_with_1_and_its_name(aqb: Command, sourc
     assert "error: 1 of 2 files could not be read" in ended.err
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_nightly_of_a_day_without_rows_ends_with_0_and_an_alert(aqb: Command, source: Path) -> None:
     ended = aqb("nightly", "--date", "2026-01-01")
     assert (ended.exit_code, ended.err) == (0, "")
@@ -347,7 +343,6 @@ def test_nightly_of_a_day_without_rows_ends_with_0_and_an_alert(aqb: Command, so
     assert "critical  no_rows" in ended.out
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_intraday_scores_today_so_far(aqb: Command, source: Path) -> None:
     ended = aqb("nightly", "--intraday", "--json")
     assert ended.exit_code == 0

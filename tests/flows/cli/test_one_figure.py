@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.site import Page
 from tests.flows.conftest import Command
@@ -18,7 +16,6 @@ KPIS = {
 }
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_kpi_figures_are_the_same_in_terminal_json_report_page_and_slack(aqb: Command, folder: Path) -> None:
     rows = [*(refused(minute) for minute in range(9)), *(best(minute) for minute in range(9, 80))]
     by_session = [row | {"session_id": f"s{number}"} for number, row in enumerate(rows)]

@@ -1,7 +1,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from prefect import flow
 
 from flows.steps.site import SiteOutcome, site_after
@@ -33,7 +32,6 @@ def test_no_days_are_a_wrong_usage(aqb: Command) -> None:
     assert aqb("report", "--days", "0").exit_code == 2
 
 
-@pytest.mark.usefixtures("prefect_server")
 def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> None:
     settings = Settings(warehouse="nowhere://at/all", reports=str(tmp_path / "reports"))
 

@@ -12,11 +12,9 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from pydantic import SecretStr
 
-from flows.backfill import backfill
 from flows.nightly import NightlyOutcome, nightly
 from flows.steps.alerts import announce, announce_days, digest_of
 from flows.steps.day import score_day
-from flows.test_runs import score_inbox
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.failure_messages import quiet_message
 from scoring.alerting.routing import RouteFilter
@@ -29,13 +27,12 @@ from tasks.chat.tables import write_alerts
 from tasks.config.alerts import AlertsSettings, Destination, Route
 from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
+from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
 from tests.builders.state import in_context, opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.flows.conftest import BOT, QA, Command
-
-pytestmark = pytest.mark.usefixtures("prefect_server")
 
 NEXT_DAY = DAY + timedelta(days=1)
 
@@ -61,8 +58,7 @@ def with_routes(settings: Settings, *routes: Route, **alerts: Any) -> Settings:
 
 
 def run(settings: Settings, day: date = DAY, kind: Literal["nightly", "intraday"] = "nightly") -> NightlyOutcome:
-    outcome: NightlyOutcome = nightly(settings, day, kind)
-    return outcome
+    return plain_flows.nightly(settings, day, kind)
 
 
 def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: FakeSlack) -> None:
@@ -111,9 +107,9 @@ def test_a_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
 
 
 def test_backfills_send_nothing_unless_asked(settings: Settings, slack: FakeSlack) -> None:
-    backfill(DAY, DAY, settings=settings)
+    plain_flows.backfill(DAY, DAY, settings=settings)
     assert slack.posted == []
-    backfill(DAY, DAY, force=True, alerts=True, settings=settings)
+    plain_flows.backfill(DAY, DAY, force=True, alerts=True, settings=settings)
     assert len(slack.posted) == 1
 
 
@@ -126,11 +122,11 @@ def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(settings: 
     inbox = Path(settings.test_runs.inbox)
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
-    score_inbox(settings, DAY)
+    plain_flows.score_inbox(settings, DAY)
     (review,) = slack.posted
     assert "수기 확인 1건" in review.text
     assert "review.csv" in review.shown
-    score_inbox(settings, DAY)
+    plain_flows.score_inbox(settings, DAY)
     assert len(slack.posted) == 1
 
 
@@ -140,12 +136,13 @@ def test_a_test_run_of_which_nobody_was_told_is_told_by_the_next_look_into_the_i
     inbox = Path(settings.test_runs.inbox)
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
-    score_inbox(settings.model_copy(update={"alerts": AlertsSettings()}), DAY)
+    plain_flows.score_inbox(settings.model_copy(update={"alerts": AlertsSettings()}), DAY)
     assert slack.posted == []
-    score_inbox(settings, NEXT_DAY)
+    plain_flows.score_inbox(settings, NEXT_DAY)
     assert ["수기 확인 1건" in review.text for review in slack.posted] == [True]
 
 
+@pytest.mark.usefixtures("prefect_server")
 def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: FakeSlack) -> None:
     routed = with_routes(
         settings,
@@ -162,6 +159,7 @@ def test_prefect_keeps_neither_webhook_nor_token(settings: Settings, slack: Fake
     assert TOKEN not in kept
 
 
+@pytest.mark.usefixtures("prefect_server")
 def test_a_prefect_secret_block_may_hold_the_webhook(settings: Settings, slack: FakeSlack) -> None:
     Secret(value=SecretStr(slack.webhook("block"))).save("slack-webhook-qa", overwrite=True)
     blocks = with_routes(

@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 
 import tasks.alerts.channels
-from flows.nightly import nightly
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.builders.flows import nightly
 from tests.fakes.json_receiver import Answer, JsonReceiver
 from tests.flows.conftest import Command
-
-pytestmark = pytest.mark.usefixtures("prefect_server")
 
 OWN_CHANNEL = '''
 """Appends the messages of a route to a file, which the secret names."""
