@@ -20,7 +20,7 @@ from tasks.chat.local_engine import ScoredRows
 from tasks.chat.queries import findings_of
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
-from tasks.reports.markdown.monitoring import MonitoringReport, monitoring_report
+from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
 
@@ -39,9 +39,8 @@ def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIden
     )
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     scores = pl.scan_parquet(folder / "scores.parquet")
-    report = monitoring_report(
-        outcome, _period_title(tables.kpis), tables, findings_of(rubric, FrameQueries(rubric, scores))
-    )
+    findings = findings_of(rubric, FrameQueries(rubric, scores))
+    report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings)
     write_text(folder / "report.md", report.markdown())
     summary = _summary(outcome, inputs, report, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
@@ -52,7 +51,8 @@ def _summary(
     outcome: ScoredRows, inputs: tuple[FileIdentity, ...], report: MonitoringReport, scores: pl.LazyFrame
 ) -> dict[str, Any]:
     means = {
-        name: {"mean": report.period[f"mean_{name}"], "n": outcome.counts.scored} for name in outcome.rubric.scores
+        name: {"mean": report.tables.period[f"mean_{name}"], "n": outcome.counts.scored}
+        for name in outcome.rubric.scores
     }
     return {
         "rubric": outcome.rubric.id,
@@ -110,7 +110,7 @@ def write_day_report(
 ) -> DayReport:
     """Writes the report of a written day below `folder`."""
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
-    report = monitoring_report(outcome, title, tables, findings)
+    report = MonitoringReport(outcome, title, tables, findings)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from scoring.judging.requests import STATUS_TITLES
 from scoring.rejects import REJECTED_SCHEMA
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summary import testrun_summary
@@ -15,7 +16,8 @@ from scoring.testruns.tables import queries_frame, queries_schema, rejected_fram
 from tasks.files.atomic import write_parquet, write_text
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
-from tasks.reports.markdown.testrun_input import input_section, judge_section, trust_section
+from tasks.reports.templates import markdown
+from tasks.reports.titles import NOTE_TITLES
 from tasks.reports.xlsx.testrun_tabs import write_testrun_workbook
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
 
@@ -45,10 +47,16 @@ def write_testrun_folder(
     if judged:
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
     summary = testrun_summary(scored, judged.summary() if judged else None)
-    report = plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options)
-    doubts = trust_section(untrusted, plan.rubric)
-    sections = [report.rstrip(), doubts, judge_section(summary["judge"]) if judged else "", input_section(plan.run)]
-    write_text(folder / "report.md", "\n\n".join(filter(None, sections)))
+    report = markdown(
+        "testrun.md",
+        report=plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options),
+        untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
+        judge=judged and summary["judge"],
+        run=plan.run,
+        status_titles=STATUS_TITLES,
+        note_titles=NOTE_TITLES,
+    )
+    write_text(folder / "report.md", report)
     write_text(folder / "summary.json", _json(summary))
     return summary
 

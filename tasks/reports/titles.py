@@ -9,10 +9,3 @@ NOTE_TITLES = {
     "unknown_latency_class": "SINGLE도 MULTI도 아닌 latencyClass(다른 근거로 정함)",
     "unknown_recorded_score": "숫자가 아닌 LLM 점수(기록된 점수가 없는 것으로 봄)",
 }
-
-
-def cost_text(usd: float | None) -> str:
-    """What the judge cost; None where no price is known."""
-    if usd is None:
-        return "가격을 몰라 계산하지 못함"
-    return f"{usd:.4f} USD" if usd else "0 USD"

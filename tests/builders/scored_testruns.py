@@ -13,12 +13,14 @@ from tests.builders.testruns import LONG_HEADER, long_row, raw, write_csv
 CHECK = '1) assistantMessage에 "평가기간"과 관련된 내용이 언급되어 있는가'
 
 
-def scored_folder(folder: Path, rows: Sequence[Sequence[str]], name: str = "plan_agent_made.csv") -> ScoredFolder:
+def scored_folder(
+    folder: Path, rows: Sequence[Sequence[str]], name: str = "plan_agent_made.csv", untrusted: Sequence[str] = ()
+) -> ScoredFolder:
     """Rows of the long layout, scored into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     source = write_csv(folder / name, [LONG_HEADER, *rows])
     plan = plan_of(read_testrun_file(source), TestRunChoices("plan-agent"), {"plan-agent": {}})
-    write_testrun_folder(folder, score_testrun(plan, {}), source)
+    write_testrun_folder(folder, score_testrun(plan, {}), source, untrusted=untrusted)
     return read_scored_folder(folder)
 
 

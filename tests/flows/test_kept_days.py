@@ -14,7 +14,7 @@ from flows.steps.day import summarise
 from scoring.days import days_between
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
-from tasks.reports.markdown.monitoring import monitoring_report
+from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, plain, write_rows
 from tests.builders.flows import backfill, nightly
@@ -205,14 +205,14 @@ def test_an_unexpected_error_of_the_own_day_is_told_with_class_and_step(
 
 def _break_second_day(monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect in the report of one day, as a rule of a later version might meet it in old rows."""
-    report = monitoring_report
+    whole = MonitoringReport.markdown
 
-    def broken(outcome: object, title: str, *rest: object) -> object:
-        if title == str(DAYS[1]):
+    def broken(report: MonitoringReport) -> str:
+        if report.title == str(DAYS[1]):
             raise KeyError("alert_of_another_version")
-        return report(outcome, title, *rest)  # type: ignore[arg-type]
+        return whole(report)
 
-    monkeypatch.setattr("tasks.reports.chat_folder.monitoring_report", broken)
+    monkeypatch.setattr(MonitoringReport, "markdown", broken)
     monkeypatch.setattr(summarise.task, "retry_delay_seconds", [0, 0])  # instead of 35 s
 
 

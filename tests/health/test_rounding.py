@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ ROUNDS = re.compile(r"\.(?:\d+|\{.*\})[eEfFgGn%]")
 ALLOWED = {
     "scoring/stats/comparison.py": "a signed difference in a build log, beside the limit that it broke",
     "scoring/rubrics/ola_monitoring/evidence.py": "a quantile that is a whole percent by its definition",
-    "tasks/reports/titles.py": "a price in dollars, an estimate",
+    "tasks/reports/templates.py": "a price in dollars, an estimate",
 }
 
 
@@ -58,6 +57,6 @@ def test_no_score_is_rounded_by_a_format() -> None:
 
 
 def test_no_template_rounds() -> None:
-    templates: list[Path] = list((ROOT / "tasks/reports").rglob("*.html"))
+    templates = [*(ROOT / "tasks/reports").rglob("*.html"), *(ROOT / "tasks/reports").rglob("*.md")]
     assert templates
     assert [path.name for path in templates if re.search(r"%\.\d+f|\|\s*round", path.read_text(encoding="utf-8"))] == []

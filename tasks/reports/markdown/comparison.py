@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.markdown import cell, shortened, table
+from scoring.markdown import shortened
 from scoring.stats.comparison import Comparison, MetricChange, QueryChange
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding
+from tasks.reports.site.charts import Table
+from tasks.reports.site.pages import page
+from tasks.reports.templates import markdown
 
-_SHOWN_QUERIES = 20
 _SHOWN_IDS = 30
 _QUERY_CHARACTERS = 60
 _FINDINGS: Mapping[Finding, str] = {
@@ -28,40 +30,31 @@ _METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의"
 
 def comparison_markdown(comparison: Comparison, failures: Sequence[str]) -> str:
     """The whole comparison; `failures` are the conditions of `--fail-if` that hold."""
-    parts = [
-        f"# 테스트 비교: {cell(comparison.base.name)} → {cell(comparison.candidate.name)}",
-        "\n".join(f"- {cell(line)}" for line in _facts(comparison)),
-        "\n".join(f"> **주의** {cell(warning)}" for warning in _warnings(comparison)),
-        "\n".join(f"> **실패 조건** `{failure}`" for failure in failures),
-        "## 지표별 차이",
-        table(_METRIC_HEADER, map(_metric_row, comparison.metrics)),
-        _READING,
-        *_changes("나빠진 질의", comparison.worse, comparison),
-        *_changes("좋아진 질의", comparison.better, comparison),
-    ]
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return markdown("comparison.md", **_shown(comparison, failures))
 
 
 def comparison_page(comparison: Comparison, failures: Sequence[str]) -> str:
     """The same as one self-contained page."""
-    # Templates take a moment to import, and only this ending needs them.
-    from tasks.reports.site.charts import Table
-    from tasks.reports.site.pages import page
+    title = f"{comparison.base.name} → {comparison.candidate.name}"
+    return page("comparison.html", title=title, **_shown(comparison, failures))
 
+
+def _shown(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
+    """What both templates show."""
     lists = (("worse", "나빠진 질의", comparison.worse), ("better", "좋아진 질의", comparison.better))
-    return page(
-        "comparison.html",
-        title=f"{comparison.base.name} → {comparison.candidate.name}",
-        facts=_facts(comparison),
-        warnings=_warnings(comparison),
-        failures=failures,
-        metrics=Table(_METRIC_HEADER, [_metric_row(change) for change in comparison.metrics]),
-        reading=_READING,
-        lists=[
-            (id_, title, Table(_change_header(comparison), [_change_row(one, comparison) for one in changes]))
+    header = ["Query ID", "질의", "변화", *(change.title for change in comparison.metrics)]
+    return {
+        "comparison": comparison,
+        "facts": _facts(comparison),
+        "warnings": _warnings(comparison),
+        "failures": failures,
+        "metrics": Table(_METRIC_HEADER, [_metric_row(change) for change in comparison.metrics]),
+        "reading": _READING,
+        "lists": [
+            (id_, title, Table(header, [_change_row(one, comparison) for one in changes]))
             for id_, title, changes in lists
         ],
-    )
+    }
 
 
 def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
@@ -144,22 +137,6 @@ def _interval(difference: Difference) -> str:
 
 def _points(value: float | None) -> str:
     return "–" if value is None else str(rounded(exact(value), 2))
-
-
-def _changes(title: str, changes: Sequence[QueryChange], comparison: Comparison) -> list[str]:
-    if not changes:
-        return [f"## {title}", "없습니다."]
-    rows = (_change_row(change, comparison) for change in changes[:_SHOWN_QUERIES])
-    more = len(changes) - _SHOWN_QUERIES
-    return [
-        f"## {title} ({len(changes):,}개)",
-        table(_change_header(comparison), rows),
-        f"변화가 큰 {_SHOWN_QUERIES}개만 실었습니다. 나머지 {more:,}개는 JSON과 HTML에 있습니다." if more > 0 else "",
-    ]
-
-
-def _change_header(comparison: Comparison) -> list[str]:
-    return ["Query ID", "질의", "변화", *(change.title for change in comparison.metrics)]
 
 
 def _change_row(change: QueryChange, comparison: Comparison) -> list[str]:

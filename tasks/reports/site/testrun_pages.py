@@ -22,7 +22,8 @@ from tasks.reports.site.testrun_charts import (
 from tasks.reports.site.testrun_queries import query_metrics, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.site.wording import NOTHING, count_text
-from tasks.reports.titles import NOTE_TITLES, cost_text
+from tasks.reports.templates import cost_text
+from tasks.reports.titles import NOTE_TITLES
 
 _QUERIES_SHOWN = 500
 

@@ -8,7 +8,6 @@ import pytest
 from scoring.errors import InputError, UsageError
 from scoring.stats.agreement import Agreement, Pair, agreements
 from tasks.chat.local_engine import write_scored_day
-from tasks.reports.markdown.testrun_input import trust_section
 from tasks.review.labels import Label
 from tasks.review.pairing import labelled_rows, labelled_testruns
 from tasks.testruns.read_folder import ScoredFolder
@@ -145,6 +144,11 @@ def test_comparing_again_replaces_the_day(tmp_path: Path) -> None:
     assert rows.collect().height == 1
 
 
-def test_a_report_names_the_metrics_that_people_do_not_bear_out(run: ScoredFolder) -> None:
-    assert trust_section((), run.rubric) == ""
-    assert "신뢰 전 지표\n\n정확성:" in trust_section(("accuracy",), run.rubric)
+def test_a_report_names_the_metrics_that_people_do_not_bear_out(tmp_path: Path) -> None:
+    reports = {}
+    for untrusted in ((), ("accuracy",)):
+        folder = tmp_path / str(len(untrusted))
+        scored_folder(folder, [plan_row("Q1")], untrusted=untrusted)
+        reports[untrusted] = (folder / "report.md").read_text(encoding="utf-8")
+    assert "신뢰 전 지표" not in reports[()]
+    assert "신뢰 전 지표\n\n정확성:" in reports["accuracy",]

@@ -9,7 +9,6 @@ from scoring.chat.kpis import kpi_figures
 from scoring.markdown import cell
 from tasks.chat.sources import ChatRowFiles
 from tasks.reports.chat_folder import write_score_folder
-from tasks.reports.markdown.monitoring import kpi_lines
 from tests.builders.chat_rows import RUBRIC, best, plain, refused, scored, write_rows
 
 HOSTILE = "a | b\r\n\n| c |\n# d\u2028<script>alert(1)</script> ![x](http://y) `z` **w** &lt; ~~u~~ \\| <!--"
@@ -63,9 +62,9 @@ def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Pa
 
 def test_a_mean_is_rounded_half_away_from_zero() -> None:
     kpis = {kpi.name: 0.0625 for kpi in RUBRIC.quotients} | {"mean_final_score": 62.25, "rows": 16}
-    lines = kpi_lines(kpi_figures(RUBRIC.quotients, kpis, {}).values())
-    assert "| 평균 Final Score | 62.3점 |" in lines
-    assert "| 실패율 | 6.3% |" in lines
+    figures = kpi_figures(RUBRIC.quotients, kpis, {})
+    assert figures["mean_final_score"].value_text == "62.3점"
+    assert figures["failure_rate"].value_text == "6.3%"
 
 
 def test_days_stand_side_by_side_when_there_are_several(tmp_path: Path) -> None:
