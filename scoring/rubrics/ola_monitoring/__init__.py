@@ -21,7 +21,7 @@ def _token_rejects(column: str, title: str) -> tuple[RejectRule, RejectRule]:
 
 
 def _evidence(rows: pl.LazyFrame, period: str) -> EvidenceReport:
-    from scoring.rubrics.ola_monitoring.evidence_report import evidence_report  # one command alone needs it
+    from scoring.rubrics.ola_monitoring.evidence import evidence_report  # one command alone needs it
 
     return evidence_report(rows, period)
 

@@ -7,24 +7,28 @@ sure, and only large ones matter. Nothing here changes a threshold. A row failed
 Source: SPEC 1.4 (threshold evidence); seed 002, 2.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from math import inf, sqrt
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import polars as pl
 
+from scoring.chat.rubric import EvidenceReport
+from scoring.markdown import percent, table
 from scoring.rubrics.ola_monitoring.seed_evidence import (
     BASES,
     BUCKETS,
     METRICS,
     PRECISIONS,
     SAFE_FROM_TOKENS,
+    SEED_ROWS,
     Basis,
     SeedBucket,
     SeedMetric,
     SeedPrecision,
 )
+from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Z_95, Interval, mean_of_clusters, wilson_interval
 
 RATE_MARGIN = 0.05
@@ -33,6 +37,13 @@ MEAN_MARGIN = 0.10
 SAFE_FAILURE_RATE = 0.001
 
 Verdict = Literal["kept", "drifted", "too_few", "unknown"]
+_VERDICTS: dict[Verdict, str] = {
+    "kept": "유지",
+    "drifted": "⚠ 이탈",
+    "too_few": "판단 보류",
+    "unknown": "비교할 수 없음",
+}
+SeedLine = TypeVar("SeedLine", SeedMetric, SeedBucket, SeedPrecision)
 
 
 @dataclass(frozen=True)
@@ -58,44 +69,28 @@ class ComparedFigure:
         away = self.interval.low > self.seed + self.margin or self.interval.high < self.seed - self.margin
         return "drifted" if away else "kept"
 
+    def as_dict(self) -> dict[str, Any]:
+        """The figure for programs."""
+        interval = self.interval and asdict(self.interval)
+        return {"seed": self.seed, "value": self.value, "interval": interval, "n": self.n, "verdict": self.verdict}
+
 
 @dataclass(frozen=True)
-class MetricEvidence:
-    """A metric over good and failed answers. `is_share`: the figures are shares of rows."""
+class Compared(Generic[SeedLine]):
+    """A line of one of the seed's tables, and each of its rates or means beside the same of the rows."""
 
-    metric: SeedMetric
-    is_share: bool
-    ok: ComparedFigure
-    failed: ComparedFigure
+    seed: SeedLine
+    figures: tuple[ComparedFigure, ...]
 
     @property
-    def ratio(self) -> float | None:
-        """How many times the good answers have more; infinite where the failed ones have none."""
-        return _ratio(self.ok.value, self.failed.value)
+    def verdict_text(self) -> str:
+        """The verdicts of its figures in one word (Korean)."""
+        found = {figure.verdict for figure in self.figures} - {"kept"} or {"kept"}
+        return next(text for verdict, text in _VERDICTS.items() if verdict in found)
 
-    @property
-    def seed_ratio(self) -> float | None:
-        """The same in the seed."""
-        return _ratio(self.metric.ok, self.metric.failed)
-
-
-@dataclass(frozen=True)
-class BucketEvidence:
-    """One bucket of tokens with its failure rate."""
-
-    column: str
-    bucket: SeedBucket
-    failed: int
-    rate: ComparedFigure
-
-
-@dataclass(frozen=True)
-class PrecisionEvidence:
-    """How often an answer is good with and without an element."""
-
-    element: SeedPrecision
-    ok_with: ComparedFigure
-    ok_without: ComparedFigure
+    def as_dict(self, *names: str) -> dict[str, Any]:
+        """Its figures for programs, by these names."""
+        return {name: figure.as_dict() for name, figure in zip(names, self.figures, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -113,124 +108,90 @@ class ThresholdEvidence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The seed's section 2 over `rows` scored turns, of which `failed` failed."""
+    """The seed's section 2 over `rows` scored turns, of which `failed` failed; buckets by their column."""
 
     rows: int
     failed: int
-    failure_rate: Interval | None
-    metrics: tuple[MetricEvidence, ...]
-    buckets: tuple[BucketEvidence, ...]
-    precisions: tuple[PrecisionEvidence, ...]
+    metrics: tuple[Compared[SeedMetric], ...]
+    buckets: dict[str, tuple[Compared[SeedBucket], ...]]
+    precisions: tuple[Compared[SeedPrecision], ...]
     thresholds: tuple[ThresholdEvidence, ...]
 
 
 def threshold_evidence(rows: pl.LazyFrame) -> Evidence:
     """The evidence of rows of `monitoring_scores`; texts are not needed."""
-    judged = rows.with_columns(failed=pl.col("failure_type").is_not_null())
-    clusters = judged.group_by(pl.coalesce("session_id", "row_id").alias("cluster"), "failed").agg(_cluster_totals())
-    counts, totals = pl.collect_all([judged.select(_counts()), clusters])
-    found = counts.row(0, named=True)
-    precisions = tuple(_precision(element, found) for element in PRECISIONS)
+    used = {one.column for one in METRICS} | {one.column for one in BASES}
+    cluster, failed = pl.coalesce("session_id", "row_id"), pl.col("failure_type").is_not_null()
+    found = rows.select(*sorted(used), cluster=cluster, failed=failed).collect()
+    precisions = tuple(Compared(element, _precision(element, found)) for element in PRECISIONS)
     return Evidence(
-        rows=found["rows"],
-        failed=found["failed"],
-        failure_rate=wilson_interval(found["failed"], found["rows"]),
-        metrics=tuple(_metric(metric, totals) for metric in METRICS),
-        buckets=tuple(_bucket(column, bucket, found) for column, each in BUCKETS.items() for bucket in each),
+        rows=found.height,
+        failed=int(found["failed"].sum()),
+        metrics=tuple(Compared(metric, _means(metric, found)) for metric in METRICS),
+        buckets={
+            column: tuple(Compared(bucket, (_failure_rate(column, bucket, found),)) for bucket in buckets)
+            for column, buckets in BUCKETS.items()
+        },
         precisions=precisions,
         thresholds=(_safe_cut(found), *(_quantile(basis, found) for basis in BASES), *_element_points(precisions)),
     )
 
 
-def _cluster_totals() -> Iterator[pl.Expr]:
-    """Sum and number of each metric, per session: turns of one session are no independent witnesses."""
-    for metric in METRICS:
-        yield pl.col(metric.column).cast(pl.Float64).sum().alias(f"sum {metric.column}")
-        yield pl.col(metric.column).count().alias(f"n {metric.column}")
+def evidence_report(rows: pl.LazyFrame, period: str) -> EvidenceReport:
+    """The evidence of the scored rows of `period`, in Korean markdown and as values for JSON."""
+    evidence = threshold_evidence(rows)
+    return EvidenceReport(evidence.rows, _markdown(evidence, period), _values(evidence))
 
 
-def _counts() -> Iterator[pl.Expr]:
-    """Everything that is counted over the rows, and the quantiles with both ends of their intervals."""
-    failed = pl.col("failed")
-    yield pl.len().alias("rows")
-    yield failed.sum().alias("failed")
-    for column, buckets in BUCKETS.items():
-        for bucket in buckets:
-            inside = _inside(column, bucket)
-            yield inside.sum().alias(f"rows {column} {bucket.low}")
-            yield (inside & failed).sum().alias(f"failed {column} {bucket.low}")
-    for column in filter(None, (element.column for element in PRECISIONS)):
-        for name, has in (("with", pl.col(column)), ("without", ~pl.col(column))):
-            yield has.sum().alias(f"rows {name} {column}")
-            yield (has & ~failed).sum().alias(f"ok {name} {column}")
-    safe = pl.col("output_tokens") >= SAFE_FROM_TOKENS
-    yield safe.sum().alias("rows safe")
-    yield (safe & failed).sum().alias("failed safe")
-    yield pl.col("output_tokens").filter(failed).max().alias("last failure")
-    for basis in BASES:
-        values = pl.col(basis.column).filter(~failed if basis.of == "ok" else pl.lit(value=True)).drop_nulls()
-        # Order statistics: the rank of a quantile is binomial.
-        reach = Z_95 * sqrt(basis.quantile * (1 - basis.quantile)) / values.len().cast(pl.Float64).sqrt()
-        yield values.len().alias(f"n {basis.title}")
-        for name, quantile in (
-            ("low", basis.quantile - reach),
-            ("value", pl.lit(basis.quantile)),
-            ("high", basis.quantile + reach),
-        ):
-            yield values.quantile(quantile.clip(0, 1)).alias(f"{name} {basis.title}")
+def _means(metric: SeedMetric, rows: pl.DataFrame) -> tuple[ComparedFigure, ...]:
+    """The mean (of a condition: the share of rows) over the good and over the failed answers."""
 
-
-def _inside(column: str, bucket: SeedBucket) -> pl.Expr:
-    above = pl.col(column) >= bucket.low
-    # The seed's buckets are of whole tokens; each ends where the next starts, so that a fraction falls into one.
-    return above if bucket.high is None else above & (pl.col(column) < bucket.high + 1)
-
-
-def _metric(metric: SeedMetric, totals: pl.DataFrame) -> MetricEvidence:
-    share = metric.column.startswith(("answer_has_", "question_has_"))
-
-    def figure(seed: float, group: pl.DataFrame, margin: float | None) -> ComparedFigure:
-        own = group.filter(pl.col(f"n {metric.column}") > 0)
-        sums, sizes = own[f"sum {metric.column}"], own[f"n {metric.column}"]
-        total, n = float(sums.sum()), int(sizes.sum())
-        if not n:
+    def figure(seed: float, of: pl.DataFrame, *, known: bool) -> ComparedFigure:
+        of = of.drop_nulls(metric.column)
+        if metric.is_share:
+            return _rate(seed, of[metric.column])
+        margin = MEAN_MARGIN * seed if known else None
+        if of.is_empty():
             return ComparedFigure(seed, None, None, 0, margin)
-        if share:
-            return ComparedFigure(seed, total / n, wilson_interval(round(total), n), n, margin)
-        return ComparedFigure(seed, total / n, mean_of_clusters(sums.to_numpy(), sizes.to_numpy()), n, margin)
+        # Turns of one session are no independent witnesses.
+        values = pl.col(metric.column).cast(pl.Float64)
+        clusters = of.group_by("cluster").agg(total=values.sum(), size=pl.len()).sort("cluster")
+        interval = mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy())
+        return ComparedFigure(seed, float(clusters["total"].sum()) / of.height, interval, of.height, margin)
 
-    of_failed = RATE_MARGIN if share else MEAN_MARGIN * metric.failed
-    return MetricEvidence(
-        metric,
-        share,
-        figure(metric.ok, totals.filter(~pl.col("failed")), RATE_MARGIN if share else MEAN_MARGIN * metric.ok),
-        figure(metric.failed, totals.filter("failed"), None if metric.note else of_failed),
+    return (
+        figure(metric.ok, rows.filter(~pl.col("failed")), known=True),
+        figure(metric.failed, rows.filter("failed"), known=not metric.note),
     )
 
 
-def _bucket(column: str, bucket: SeedBucket, found: Mapping[str, Any]) -> BucketEvidence:
-    failed = found[f"failed {column} {bucket.low}"]
-    rate = _rate(bucket.failed / bucket.rows, failed, found[f"rows {column} {bucket.low}"])
-    return BucketEvidence(column, bucket, failed, rate)
+def _failure_rate(column: str, bucket: SeedBucket, rows: pl.DataFrame) -> ComparedFigure:
+    inside = pl.col(column) >= bucket.low
+    if bucket.high is not None:
+        # The seed's buckets are of whole tokens; each ends where the next starts, so that a fraction falls into one.
+        inside &= pl.col(column) < bucket.high + 1
+    return _rate(bucket.failed / bucket.rows, rows.filter(inside)["failed"])
 
 
-def _precision(element: SeedPrecision, found: Mapping[str, Any]) -> PrecisionEvidence:
-    figures = [
-        _rate(seed, found[f"ok {name} {element.column}"], found[f"rows {name} {element.column}"])
-        if element.column
-        else ComparedFigure(seed, None, None, 0, RATE_MARGIN)
-        for name, seed in (("with", element.ok_with), ("without", element.ok_without))
-    ]
-    return PrecisionEvidence(element, *figures)
+def _precision(element: SeedPrecision, rows: pl.DataFrame) -> tuple[ComparedFigure, ...]:
+    if element.column is None:
+        return tuple(ComparedFigure(seed, None, None, 0, RATE_MARGIN) for seed in (element.ok_with, element.ok_without))
+    has = pl.col(element.column)
+    return (
+        _rate(element.ok_with, ~rows.filter(has)["failed"]),
+        _rate(element.ok_without, ~rows.filter(~has)["failed"]),
+    )
 
 
-def _rate(seed: float, count: int, n: int) -> ComparedFigure:
+def _rate(seed: float, met: pl.Series) -> ComparedFigure:
+    n, count = met.len(), int(met.sum())
     return ComparedFigure(seed, count / n if n else None, wilson_interval(count, n), n, RATE_MARGIN)
 
 
-def _safe_cut(found: Mapping[str, Any]) -> ThresholdEvidence:
+def _safe_cut(rows: pl.DataFrame) -> ThresholdEvidence:
     """The least number of tokens from which no answer failed."""
-    failed, n, last = found["failed safe"], found["rows safe"], found["last failure"]
+    safe = rows.filter(pl.col("output_tokens") >= SAFE_FROM_TOKENS)["failed"]
+    failed, n, last = int(safe.sum()), safe.len(), rows.filter("failed")["output_tokens"].max()
     interval = wilson_interval(failed, n)
     verdict: Verdict = "too_few"
     if interval and n >= MIN_N_FOR_VERDICT:
@@ -238,7 +199,7 @@ def _safe_cut(found: Mapping[str, Any]) -> ThresholdEvidence:
     return ThresholdEvidence(
         title="실패가 없는 출력 토큰의 시작",
         value=SAFE_FROM_TOKENS,
-        suggested=None if last is None else float(int(last) + 1),
+        suggested=float(int(last) + 1) if isinstance(last, float) else None,
         interval=None,
         verdict=verdict,
         basis=f"{SAFE_FROM_TOKENS} 토큰 이상 {n:,}건 가운데 실패 {failed:,}건",
@@ -246,32 +207,167 @@ def _safe_cut(found: Mapping[str, Any]) -> ThresholdEvidence:
     )
 
 
-def _quantile(basis: Basis, found: Mapping[str, Any]) -> ThresholdEvidence:
-    n, value = found[f"n {basis.title}"], found[f"value {basis.title}"]
-    interval = None if value is None else Interval(found[f"low {basis.title}"], found[f"high {basis.title}"])
-    figure = ComparedFigure(basis.value, value, interval, n, MEAN_MARGIN * basis.value)
-    rows = "정상 답변" if basis.of == "ok" else "전체 행"
-    text = f"{rows} {n:,}건의 {basis.quantile:.0%} 분위수"
-    return ThresholdEvidence(basis.title, basis.value, value, interval, figure.verdict, text, basis.source)
+def _quantile(basis: Basis, rows: pl.DataFrame) -> ThresholdEvidence:
+    values = (rows if basis.of == "all" else rows.filter(~pl.col("failed")))[basis.column].drop_nulls()
+    n, value, interval = values.len(), values.quantile(basis.quantile), None
+    if n:
+        # Order statistics: the rank of a quantile is binomial.
+        reach = Z_95 * sqrt(basis.quantile * (1 - basis.quantile)) / sqrt(n)
+        ends = max(0.0, basis.quantile - reach), min(1.0, basis.quantile + reach)
+        interval = Interval(*(float(values.quantile(end) or 0) for end in ends))
+    verdict = ComparedFigure(basis.value, value, interval, n, MEAN_MARGIN * basis.value).verdict
+    of = "정상 답변" if basis.of == "ok" else "전체 행"
+    text = f"{of} {n:,}건의 {basis.quantile:.0%} 분위수"
+    return ThresholdEvidence(basis.title, basis.value, value, interval, verdict, text, basis.source)
 
 
-def _element_points(precisions: Sequence[PrecisionEvidence]) -> Iterator[ThresholdEvidence]:
+def _element_points(precisions: Iterable[Compared[SeedPrecision]]) -> Iterator[ThresholdEvidence]:
     """The elements that earn points because an answer that has them is good."""
-    for precision in precisions:
-        figure = precision.ok_with
-        if precision.element.column:
-            yield ThresholdEvidence(
-                title=f"{precision.element.title}: 있을 때 정상 비율",
-                value=figure.seed,
-                suggested=figure.value,
-                interval=figure.interval,
-                verdict=figure.verdict,
-                basis=f"그 요소가 있는 행 {figure.n:,}건의 정상 비율",
-                source="seed 002, 2.4",
-            )
+    for element, figure in ((one.seed, one.figures[0]) for one in precisions if one.seed.column):
+        title = f"{element.title}: 있을 때 정상 비율"
+        basis = f"그 요소가 있는 행 {figure.n:,}건의 정상 비율"
+        yield ThresholdEvidence(
+            title, figure.seed, figure.value, figure.interval, figure.verdict, basis, "seed 002, 2.4"
+        )
 
 
-def _ratio(ok: float | None, failed: float | None) -> float | None:
-    if ok is None or failed is None:
-        return None
-    return ok / failed if failed else inf
+def _values(evidence: Evidence) -> dict[str, Any]:
+    failure_rate = wilson_interval(evidence.failed, evidence.rows)
+    return {
+        "rows": evidence.rows,
+        "failed": evidence.failed,
+        "failure_rate": failure_rate and asdict(failure_rate),
+        "thresholds": [asdict(one) for one in evidence.thresholds],
+        "metrics": [
+            {"metric": one.seed.column, **one.as_dict("ok", "failed"), "ratio": ratio, "seed_ratio": seed_ratio}
+            for one in evidence.metrics
+            # JSON has no infinite number.
+            for ratio, seed_ratio in [tuple(None if ratio == inf else ratio for ratio in _ratios(one))]
+        ],
+        "buckets": [
+            {"column": column, "low": one.seed.low, "high": one.seed.high, "failed": _count(one), **one.as_dict("rate")}
+            for column, buckets in evidence.buckets.items()
+            for one in buckets
+        ],
+        "precisions": [
+            {"element": one.seed.title, "column": one.seed.column, **one.as_dict("ok_with", "ok_without")}
+            for one in evidence.precisions
+        ],
+    }
+
+
+def _markdown(evidence: Evidence, period: str) -> str:
+    failure_rate = evidence.failed / evidence.rows if evidence.rows else None
+    between = _between(wilson_interval(evidence.failed, evidence.rows), percent)
+    parts = [
+        f"# 기준값 점검: {period}",
+        f"- 채점한 행 {evidence.rows:,}건, 실패 {evidence.failed:,}건 ({percent(failure_rate)}, 95% 구간 {between})\n"
+        f"- 기준: seed 002의 {SEED_ROWS:,}건(2026-01-27 ~ 02-19). 실패는 실패 유형이 있는 행입니다.",
+        _conclusion(evidence.thresholds),
+        "## 기준값과 지금의 데이터",
+        table(
+            ["기준값", "지금 쓰는 값", "지금 데이터라면", "95% 구간", "판단", "근거", "출처"],
+            map(_threshold_row, evidence.thresholds),
+        ),
+        "## 정상과 실패의 차이 (seed 002, 2.1)",
+        table(
+            [
+                "지표",
+                *(title for of in ("정상", "실패") for title in (f"{of} (기준)", f"{of} (지금)", "95% 구간")),
+                *("배수 (기준)", "배수 (지금)", "판단"),
+            ],
+            map(_metric_row, evidence.metrics),
+        ),
+        *(f"- {metric.title}: {metric.note}" for metric in METRICS if metric.note),
+        *_bucket_tables(evidence),
+        "## 구조적 요소의 정밀도 (seed 002, 2.4)",
+        table(
+            ["요소", "있을 때 정상 (기준)", "지금", "95% 구간", "없을 때 정상 (기준)", "지금", "95% 구간", "판단"],
+            ([one.seed.title, *_cells(one.figures, percent), one.verdict_text] for one in evidence.precisions),
+        ),
+        f"읽는 법: 95% 구간 전체가 기준에서 비율은 {percent(RATE_MARGIN, 0)}p, 평균과 분위수는 "
+        f"{percent(MEAN_MARGIN, 0)}보다 더 떨어져 있으면 이탈입니다. "
+        f"행이 {MIN_N_FOR_VERDICT}건 미만이면 판단하지 않습니다. 평균의 구간은 세션 단위로 계산했습니다. "
+        "시장 언급과 원·% 기호는 점수 표에 따로 남지 않아 다시 계산할 수 없습니다.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _conclusion(thresholds: Sequence[ThresholdEvidence]) -> str:
+    drifted = [one.title for one in thresholds if one.verdict == "drifted"]
+    judged = sum(one.verdict in ("kept", "drifted") for one in thresholds)
+    if drifted:
+        found = f"기준에서 벗어난 값 {len(drifted)}개: {', '.join(drifted)}."
+    elif judged:
+        found = f"판단할 수 있는 {judged}개 가운데 기준에서 벗어난 값이 없습니다."
+    else:
+        found = "판단할 만큼 행이 모이지 않았습니다."
+    return (
+        f"> {found} 기준값은 자동으로 바뀌지 않습니다. 바꾸려면 `scoring/rubrics/ola_monitoring/thresholds.py`의 값을 "
+        "고치고 `VERSION`을 올리세요."
+    )
+
+
+def _threshold_row(one: ThresholdEvidence) -> list[str]:
+    shown = percent if 0 < one.value <= 1 and one.source.endswith("2.4") else _number
+    between = _between(one.interval, shown)
+    return [one.title, shown(one.value), shown(one.suggested), between, _VERDICTS[one.verdict], one.basis, one.source]
+
+
+def _metric_row(one: Compared[SeedMetric]) -> list[str]:
+    cells = _cells(one.figures, percent if one.seed.is_share else _number)
+    now, seed = ("–" if ratio is None else "∞" if ratio == inf else f"{_number(ratio)}배" for ratio in _ratios(one))
+    return [f"{one.seed.source} {one.seed.title}", *cells, seed, now, one.verdict_text]
+
+
+def _bucket_tables(evidence: Evidence) -> Iterator[str]:
+    titles = {
+        "output_tokens": "출력 토큰 구간별 실패율 (seed 002, 2.2)",
+        "input_tokens": "입력 토큰 구간별 실패율 (seed 002, 2.3)",
+    }
+    for column, buckets in evidence.buckets.items():
+        yield f"## {titles[column]}"
+        yield table(
+            ["구간", "전체 (기준)", "실패 (기준)", "실패율 (기준)", "전체", "실패", "실패율", "95% 구간", "판단"],
+            map(_bucket_row, buckets),
+        )
+
+
+def _bucket_row(one: Compared[SeedBucket]) -> list[str]:
+    low, high, (rate,) = one.seed.low, one.seed.high, one.figures
+    tokens = f"{low:,} 이상" if high is None else f"{low:,}" if low == high else f"{low:,} – {high:,}"
+    seed, *now = _cells(one.figures, percent)
+    counts = [f"{count:,}" for count in (one.seed.rows, one.seed.failed, rate.n, _count(one))]
+    return [tokens, *counts[:2], seed, *counts[2:], *now, one.verdict_text]
+
+
+def _cells(figures: Iterable[ComparedFigure], shown: Callable[[float | None], str]) -> Iterator[str]:
+    for figure in figures:
+        yield from (shown(figure.seed), shown(figure.value), _between(figure.interval, shown))
+
+
+def _between(interval: Interval | None, shown: Callable[[float | None], str]) -> str:
+    return "–" if interval is None else f"{shown(interval.low)} – {shown(interval.high)}"
+
+
+def _number(value: float | None) -> str:
+    """About three digits, and none behind the point of a whole number."""
+    if value is None:
+        return "–"
+    if value == int(value) or value >= 1_000:
+        return f"{rounded(exact(value), 0):,}"
+    return str(rounded(exact(value), 3 if value < 1 else 2 if value < 10 else 1))
+
+
+def _count(one: Compared[SeedBucket]) -> int:
+    """The failed rows of a bucket."""
+    (rate,) = one.figures
+    return round((rate.value or 0) * rate.n)
+
+
+def _ratios(one: Compared[SeedMetric]) -> tuple[float | None, float | None]:
+    """How many times the good answers have more, now and in the seed; infinite where the failed ones have none."""
+    ok, failed = one.figures
+    pairs = (ok.value, failed.value), (ok.seed, failed.seed)
+    now, seed = (None if a is None or b is None else a / b if b else inf for a, b in pairs)
+    return now, seed

@@ -22,6 +22,11 @@ class SeedMetric:
     source: str
     note: str = ""
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a condition."""
+        return self.column.startswith(("answer_has_", "question_has_"))
+
 
 # Source: seed 002, 2.1
 METRICS = (

@@ -2,14 +2,20 @@
 
 from datetime import date
 from functools import cache
-from math import inf, sqrt
+from itertools import chain
+from math import sqrt
 
 import polars as pl
 import pytest
 
 from scoring.chat.scorer import score_batch
 from scoring.rubrics.ola_monitoring import RUBRIC
-from scoring.rubrics.ola_monitoring.evidence import ComparedFigure, Evidence, threshold_evidence
+from scoring.rubrics.ola_monitoring.evidence import (
+    ComparedFigure,
+    Evidence,
+    evidence_report,
+    threshold_evidence,
+)
 from scoring.rubrics.ola_monitoring.seed_evidence import BUCKETS, METRICS, PRECISIONS, SEED_ROWS
 from scoring.stats.intervals import Interval
 from tests.samples.chat_rows import generate_chat_rows
@@ -31,6 +37,10 @@ def evidence() -> Evidence:
     return threshold_evidence(scored_rows().lazy())
 
 
+def metric_figures(column: str) -> tuple[ComparedFigure, ...]:
+    return next(one.figures for one in evidence().metrics if one.seed.column == column)
+
+
 def standard_error(rate: float, *counts: int) -> float:
     """Of a difference of two rates, the seed's and ours."""
     return sqrt(sum(rate * (1 - rate) / n for n in counts))
@@ -44,56 +54,56 @@ def test_the_seeds_tables_add_up() -> None:
 
 @pytest.mark.parametrize("place", range(12))
 def test_failure_rates_by_tokens_are_the_seeds_within_sampling_error(place: int) -> None:
-    one = evidence().buckets[place]
-    assert one.rate.value is not None
-    allowed = 4 * standard_error(max(one.rate.seed, 0.001), one.rate.n, one.bucket.rows)
-    assert one.rate.value == pytest.approx(one.rate.seed, abs=allowed)
-    share = one.bucket.rows / SEED_ROWS
-    assert one.rate.n / evidence().rows == pytest.approx(share, abs=5 * standard_error(share, ROWS, SEED_ROWS))
-    assert one.rate.verdict == "kept"
+    bucket = [one for buckets in evidence().buckets.values() for one in buckets][place]
+    (rate,) = bucket.figures
+    assert rate.value is not None
+    allowed = 4 * standard_error(max(rate.seed, 0.001), rate.n, bucket.seed.rows)
+    assert rate.value == pytest.approx(rate.seed, abs=allowed)
+    share = bucket.seed.rows / SEED_ROWS
+    assert rate.n / evidence().rows == pytest.approx(share, abs=5 * standard_error(share, ROWS, SEED_ROWS))
+    assert rate.verdict == "kept"
 
 
 @pytest.mark.parametrize("name", [metric.column for metric in METRICS])
 def test_means_of_good_and_failed_answers_are_the_seeds(name: str) -> None:
-    one = next(each for each in evidence().metrics if each.metric.column == name)
-    assert one.ok.value == pytest.approx(one.metric.ok, rel=0.06)
-    assert one.ok.verdict == "kept"
+    ok, failed = metric_figures(name)
+    assert ok.value == pytest.approx(ok.seed, rel=0.06)
+    assert ok.verdict == "kept"
     if name != "answer_lines":
-        assert one.failed.value == pytest.approx(one.metric.failed, rel=0.15, abs=0.025)
-        assert one.failed.verdict == "kept"
+        assert failed.value == pytest.approx(failed.seed, rel=0.15, abs=0.025)
+        assert failed.verdict == "kept"
 
 
 def test_what_the_seed_counted_otherwise_is_not_judged() -> None:
-    lines = next(each for each in evidence().metrics if each.metric.column == "answer_lines")
-    assert lines.failed.verdict == "unknown"
+    _, failed = metric_figures("answer_lines")
+    assert failed.verdict == "unknown"
 
 
 def test_failed_answers_have_no_table_so_the_ratio_is_infinite() -> None:
-    tables = next(each for each in evidence().metrics if each.metric.column == "answer_has_table")
-    assert (tables.ratio, tables.seed_ratio) == (inf, inf)
-    assert tables.failed.interval is not None
-    assert tables.failed.interval.low == 0
+    _, failed = metric_figures("answer_has_table")
+    assert failed.interval is not None
+    assert failed.interval.low == 0
+    report = evidence_report(scored_rows().lazy(), "")
+    assert [one["ratio"] for one in report.values["metrics"] if one["metric"] == "answer_has_table"] == [None]
+    assert "| M9 답변에 표 |" in report.markdown
+    assert "| ∞ | ∞ |" in report.markdown
 
 
 @pytest.mark.parametrize("element", [one.title for one in PRECISIONS if one.column])
 def test_precision_of_the_elements_is_the_seeds(element: str) -> None:
-    one = next(each for each in evidence().precisions if each.element.title == element)
-    assert one.ok_with.value == pytest.approx(one.element.ok_with, abs=0.004)
-    assert one.ok_without.value == pytest.approx(one.element.ok_without, abs=0.05)
+    ok_with, ok_without = next(one.figures for one in evidence().precisions if one.seed.title == element)
+    assert ok_with.value == pytest.approx(ok_with.seed, abs=0.004)
+    assert ok_without.value == pytest.approx(ok_without.seed, abs=0.05)
 
 
 def test_an_element_that_the_table_does_not_hold_is_unknown() -> None:
-    one = next(each for each in evidence().precisions if each.element.column is None)
-    assert (one.ok_with.value, one.ok_with.verdict) == (None, "unknown")
+    ok_with, _ = next(one.figures for one in evidence().precisions if one.seed.column is None)
+    assert (ok_with.value, ok_with.verdict) == (None, "unknown")
 
 
 def test_every_interval_holds_its_figure() -> None:
-    figures = [
-        *(figure for one in evidence().metrics for figure in (one.ok, one.failed)),
-        *(one.rate for one in evidence().buckets),
-        *(figure for one in evidence().precisions for figure in (one.ok_with, one.ok_without)),
-    ]
-    for figure in figures:
+    lines = [*evidence().metrics, *chain(*evidence().buckets.values()), *evidence().precisions]
+    for figure in (figure for line in lines for figure in line.figures):
         assert (figure.value is None) == (figure.interval is None)
         if figure.interval and figure.value is not None:
             assert figure.interval.low - 1e-9 <= figure.value <= figure.interval.high + 1e-9
@@ -121,8 +131,8 @@ def test_few_rows_get_no_verdict() -> None:
 
 def test_no_rows_have_no_figures() -> None:
     found = threshold_evidence(scored_rows().clear().lazy())
-    assert (found.rows, found.failure_rate) == (0, None)
-    assert {one.ok.value for one in found.metrics} == {None}
+    assert (found.rows, found.failed) == (0, 0)
+    assert {figure.value for one in found.metrics for figure in one.figures} == {None}
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
