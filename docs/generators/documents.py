@@ -4,9 +4,9 @@ from pathlib import Path
 
 from docs.generators.architecture import architecture_page
 from docs.generators.reference import commands_page, settings_page, tables_page
+from docs.generators.row_rubric_readme import row_rubric_readme
 from scoring.catalog import folders, rubrics
 from scoring.chat.rubric import RowRubric
-from scoring.chat.rubric_readme import row_rubric_readme
 from tasks.files.atomic import write_text
 
 ROOT = Path(__file__).parents[2]
