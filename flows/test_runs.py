@@ -4,8 +4,8 @@ A file is known by its content: a changed file is a new run. One that failed, or
 by the next run. One task run per file; a file that fails does not stop the others.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,18 +27,16 @@ from scoring.inputs import FileIdentity
 from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import TestRunPlan, score_testrun
-from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
-from tasks.judge.questions import Question
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.inbox import look_into
-from tasks.testruns.judging import joined, portions, questions_of
+from tasks.testruns.judging import questions_of
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 
@@ -50,7 +48,6 @@ class WrittenTestRun:
     name: str
     folder: Path
     summary: dict[str, Any]
-    run_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,16 +85,17 @@ class IncompleteInboxError(AqbError):
         self.outcome = outcome
 
 
-@step("read questions", run_name="read questions of {name}", timeout_s=3600)
-def read_questions(name: str, identity: FileIdentity, settings: Settings) -> list[Question]:
-    """What a judge should be asked about one file."""
-    return questions_of(_plan(identity, settings.rubric_options), settings.judge)
+@step("judge", run_name="judge {name}", timeout_s=26 * 3600)
+def judge_file(name: str, identity: FileIdentity, context: Context, budget: Budget) -> Judged:
+    """Asks the questions of one file, with a progress artifact that people can watch.
 
-
-@step("judge", run_name="judge {name} {number}", timeout_s=26 * 3600)
-def judge_portion(name: str, number: int, questions: Sequence[Question], context: Context, budget: Budget) -> Judged:
-    """Asks one portion of a file's questions. A retry asks only what has no verdict yet: the store knows the rest."""
-    judged = Judge(context.settings.judge, VerdictStore(context.state), budget).ask(questions)
+    A retry asks only what has no verdict yet: the store knows the rest.
+    """
+    settings = context.settings
+    questions = questions_of(_plan(identity, settings.rubric_options), settings.judge)
+    artifact = ProgressArtifact(f"판정: {name}, 질문 {len(questions):,}개")
+    store = VerdictStore(context.state)
+    judged = Judge(settings.judge, store, budget, lambda now: artifact.show(now.done, now.total)).ask(questions)
     tell_judgements(judged.judgements)
     return judged
 
@@ -120,19 +118,6 @@ def _plan(identity: FileIdentity, rubric_options: Mapping[str, Options]) -> Test
     if run.identity != identity:
         raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
     return plan_of(run, TestRunChoices(), rubric_options)
-
-
-def _judged(identity: FileIdentity, context: Context, budget: Budget) -> Judged:
-    """The verdicts on one file, a task run per portion, with a progress artifact that people can watch."""
-    name = Path(identity.name).name
-    questions = read_questions(name, identity, context.settings)
-    progress = ProgressArtifact(f"판정: {name}, 질문 {len(questions):,}개")
-    parts: list[Judged] = []
-    for number, portion in enumerate(portions(questions), start=1):
-        parts.append(judge_portion(name, number, portion, context, budget))
-        done = sum(len(part.judgements) for part in parts)
-        progress.show(done, len(questions))
-    return joined(parts)
 
 
 @flow(
@@ -169,11 +154,10 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         scored, failures = [], list(inbox.unreadable)
         budget = Budget(settings.judge) if settings.judge.enabled else None
         for identity in inbox.new:
-            result = _score_and_record(context, identity, day, budget)
-            if isinstance(result, WrittenTestRun):
-                scored.append(result)
-            else:
-                failures.append(result)
+            try:
+                scored.append(_score_and_record(context, identity, day, budget))
+            except Exception as error:  # noqa: BLE001 - another file must not stop with it
+                failures.append(str(error) if isinstance(error, AqbError) else f"{identity.name}: {reason_of(error)}")
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
             publish_runs(context, one)
         # With those of a run that died before it told of them.
@@ -197,11 +181,9 @@ def _tell(context: Context, run: Run) -> tuple[str, ...]:
     return notify_testrun(context, folder, run.run_id) if folder.is_dir() else ()
 
 
-def _score_and_record(
-    context: Context, identity: FileIdentity, day: date, budget: Budget | None
-) -> WrittenTestRun | str:
-    """Scores one file as a task run of its own and keeps it in the ledger; a failure is its message."""
-    settings = context.settings
+def _score_and_record(context: Context, identity: FileIdentity, day: date, budget: Budget | None) -> WrittenTestRun:
+    """Scores one file as task runs of its own and keeps it in the ledger, also when it fails."""
+    settings, name, judged = context.settings, Path(identity.name).name, None
     with recorded_run(
         context.state,
         TEST_RUN,
@@ -209,23 +191,18 @@ def _score_and_record(
         inputs=[vars(identity)],
         parameters={"rubric_options": settings.rubric_options, "judged": settings.judge.enabled},
     ) as run:
-        judged = None
-        try:
-            if budget:
-                with run.step("judge") as counts:
-                    judged = _judged(identity, context, budget)
-                    summary = judged.summary()
-                    counts.update({name: summary[name] for name in ("questions", "cached", "tokens")})
-                    run.note(**_of_the_judge(judged), cost_usd=summary["cost"])
-            with run.step("score") as counts:
-                scored = score_file(Path(identity.name).name, identity, context, day, judged)
-                found = {name: scored.summary["counts"][name] for name in ("rows_in", "scored", "excluded", "rejected")}
-                counts.update(found)
-        except Exception as error:  # noqa: BLE001 - another file must not stop with it
-            run.ends("failed", message=reason_of(error))
-            return str(error) if isinstance(error, AqbError) else f"{identity.name}: {reason_of(error)}"
-        run.ends("completed", **found, **{name: scored.summary[name] for name in ("rubric", "rubric_version")})
-    return replace(scored, run_id=run.run.run_id)
+        if budget:
+            with run.step("judge") as counts:
+                judged = judge_file(name, identity, context, budget)
+                summary = judged.summary()
+                counts.update({part: summary[part] for part in ("questions", "cached", "tokens")})
+                run.note(**_of_the_judge(judged), cost_usd=summary["cost"])
+        with run.step("score") as counts:
+            scored = score_file(name, identity, context, day, judged)
+            found = {part: scored.summary["counts"][part] for part in ("rows_in", "scored", "excluded", "rejected")}
+            counts.update(found)
+        run.ends("completed", **found, **{part: scored.summary[part] for part in ("rubric", "rubric_version")})
+    return scored
 
 
 def _of_the_judge(judged: Judged) -> dict[str, str | None]:

@@ -19,7 +19,6 @@ FILTER_CODES: Mapping[str, str] = MappingProxyType(
         "열람 여부": "READ_STATUS",
         "관리자 업로드 파일": "MANAGER_UPLOAD_FILE",
         "지원 경로": "APPLY_CHANNEL",
-        "지원경로": "APPLY_CHANNEL",
         "국적": "NATIONALITY",
         "병역": "MILITARY",
         "장애": "HANDICAP",
@@ -43,14 +42,12 @@ FILTER_CODES: Mapping[str, str] = MappingProxyType(
         "최종 합격 여부": "FINAL_PASS_APPLY_SECTOR",
         "전형유형": "SCREENING_TYPE",
         "전형 결과": "SCREENING_RESULT",
-        "전형결과": "SCREENING_RESULT",
         "스크리닝 종합 결과": "RESUME_SCREENING_FINAL_RESULT",
         "지원서 커트라인": "TALENT_SCREENING_CUTLINE",
         "역량검사 커트라인": "FIT_SCREENING_CUTLINE",
         "최종 평가자": "FINAL_VALUER",
         "일반 평가자": "GENERAL_VALUER",
         "응시 현황": "EXAM_STATUS",
-        "응시현황": "EXAM_STATUS",
         "공고": "RECRUIT_NOTICE",
         "공고명": "RECRUIT_NOTICE",
         "채용공고명": "RECRUIT_NOTICE",
@@ -120,7 +117,6 @@ def expected_filters(text: str) -> ExpectedFilters:
     return ExpectedFilters(frozenset(filters), frozenset(columns), tuple(unmapped))
 
 
-@lru_cache(maxsize=1024)
 def filter_code(name: str) -> str | None:
     """The code of one filter, written as its Korean name, with a remark in parentheses, or as code."""
     key = _SPACE.sub("", name)

@@ -1,8 +1,7 @@
-"""The questions of a test run, asked in portions; the verdicts are what `score_testrun` takes."""
+"""The questions of a test run, and the table of what was judged."""
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -10,11 +9,8 @@ import pyarrow as pa
 from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.scoring import TestRunPlan, judge_requests
 from tasks.config.judge import JudgeSettings
-from tasks.judge.client import Judged
 from tasks.judge.questions import Question
 from tasks.judge.verdict_store import Judgement
-
-QUESTIONS_PER_PORTION = 500
 
 JUDGEMENTS_SCHEMA = pa.schema(
     [
@@ -45,40 +41,16 @@ def questions_of(plan: TestRunPlan, settings: JudgeSettings) -> list[Question]:
     return [Question(request, prompts[request.kind], plan.rubric_version, settings) for request in judge_requests(plan)]
 
 
-def portions(questions: Sequence[Question]) -> Iterator[list[Question]]:
-    """The questions in portions that are worth a task run each."""
-    waiting = iter(questions)
-    while portion := list(islice(waiting, QUESTIONS_PER_PORTION)):
-        yield portion
-
-
-def joined(parts: Sequence[Judged]) -> Judged:
-    """The verdicts and judgements of several portions."""
-    verdicts = {key: verdict for part in parts for key, verdict in part.verdicts.items()}
-    return Judged(verdicts, tuple(judgement for part in parts for judgement in part.judgements))
-
-
 def judgement_frame(judgements: Sequence[Judgement]) -> pl.DataFrame:
     """One row per question, in the columns of `JUDGEMENTS_SCHEMA`, in the order of kind and key."""
     rows = [
         {
-            "kind": one.kind,
-            "rubric": one.rubric,
-            "rubric_version": one.rubric_version,
-            "prompt_version": one.prompt_version,
-            "model_asked": one.model_asked,
+            **vars(one),
             "model_answered": one.model_answered or None,
-            "key": one.key,
-            "input_hash": one.input_hash,
             "status": one.status.value,
             "verdict": json.dumps(dict(one.answer), ensure_ascii=False, sort_keys=True) if one.answer else None,
             "reason": one.reason or None,
-            "tokens_in": one.tokens_in,
-            "tokens_out": one.tokens_out,
-            "tokens_cached": one.tokens_cached,
             "cost_usd": one.usd,
-            "latency_s": one.latency_s,
-            "attempts": one.attempts,
         }
         for one in judgements
     ]

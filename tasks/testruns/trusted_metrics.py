@@ -73,20 +73,9 @@ def untrusted_metrics(warehouse: Warehouse, rubric: str) -> tuple[str, ...]:
 
 
 def _row(one: Agreement, trusted_from: float) -> dict[str, Any]:
-    linear, quadratic = one.linear.interval, one.quadratic.interval
-    return {
-        "metric": one.metric,
-        "agent_type": one.agent_type,
-        "n": one.n,
-        "clusters": one.clusters,
-        "exact": one.exact,
-        "adjacent": one.adjacent,
-        "bias": one.bias,
-        "linear_kappa": one.linear.value,
-        "linear_low": linear and linear.low,
-        "linear_high": linear and linear.high,
-        "quadratic_kappa": one.quadratic.value,
-        "quadratic_low": quadratic and quadratic.low,
-        "quadratic_high": quadratic and quadratic.high,
-        "trusted": one.trusted(trusted_from),
-    }
+    kappas: dict[str, Any] = {}
+    for weights, kappa in (("linear", one.linear), ("quadratic", one.quadratic)):
+        kappas[f"{weights}_kappa"] = kappa.value
+        kappas[f"{weights}_low"] = kappa.interval and kappa.interval.low
+        kappas[f"{weights}_high"] = kappa.interval and kappa.interval.high
+    return {**vars(one), **kappas, "trusted": one.trusted(trusted_from)}

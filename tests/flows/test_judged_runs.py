@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 from prefect.client.schemas.sorting import TaskRunSort
 
 from flows.test_runs import score_inbox
@@ -121,10 +122,9 @@ def test_a_refused_key_is_one_clear_line_without_the_key(
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_the_inbox_asks_a_task_run_per_portion_and_keeps_the_judgements(
-    judge: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_inbox_judges_a_file_in_a_task_run_with_its_progress_and_keeps_the_judgements(
+    judge: FakeOpenAI, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("tasks.testruns.judging.QUESTIONS_PER_PORTION", 10)
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     (inbox / WIDE.name).write_bytes(WIDE.read_bytes())
@@ -143,7 +143,10 @@ def test_the_inbox_asks_a_task_run_per_portion_and_keeps_the_judgements(
     assert run.summary["judge"]["by_status"] == {"ok": asked}
     with get_client(sync_client=True) as client:
         newest = client.read_task_runs(sort=TaskRunSort.EXPECTED_START_TIME_DESC, limit=200)
-    names = {task.name for task in newest if task.name.startswith(f"judge {WIDE.name}")}
-    assert len(names) == -(-asked // 10)
+        (judging,) = [task for task in newest if task.name == f"judge {WIDE.name}"]
+        assert judging.flow_run_id
+        of_flow = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[judging.flow_run_id]))
+        shown = client.read_artifacts(artifact_filter=of_flow)
+    assert [artifact.data for artifact in shown if artifact.type == "progress"] == [100.0]
     found = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert found == []

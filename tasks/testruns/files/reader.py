@@ -8,6 +8,7 @@ Source: SPEC 2, 5.
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,16 +35,16 @@ def read_testrun_file(path: Path) -> TestRunFile:
     identity = identity_of(path)
     reading = TestRunReading(agent_type_of(FileFacts(path.name)))
     if path.suffix.lower() == ".xlsx":
-        with _workbook(path) as workbook:
-            sheets = [sheet for sheet in workbook.sheets() if layout_of(header_names(sheet.columns)) in _LAYOUTS]
+        with closing(_workbook(path)) as workbook:
+            sheets = [sheet for sheet in workbook.sheets if layout_of(header_names(sheet.columns)) in _LAYOUTS]
             if not sheets:
                 found = "; ".join(
-                    f"{sheet.name}: {', '.join(filter(None, sheet.columns))}" for sheet in workbook.sheets()
+                    f"{sheet.name}: {', '.join(filter(None, sheet.columns))}" for sheet in workbook.sheets
                 )
                 columns_of((), f"{path} ({found or 'no visible sheet with a header'})")
             for sheet in sheets:
                 reading.add(sheet, str(path), f"{sheet.name}!" if len(sheets) > 1 else "")
-            reading.notes.update(workbook.notes(sheet.name for sheet in sheets))
+            reading.notes.update(workbook.notes(sheets))
     else:
         reading.add(text_table(path), str(path))
     return reading.run_file(path.name, identity)
@@ -57,15 +58,13 @@ def headers_of(path: Path) -> tuple[str, ...]:
     """
     if path.suffix.lower() != ".xlsx":
         return header_names(text_table(path).columns)
-    with _workbook(path) as workbook:
-        headers = [header_names(sheet.columns) for sheet in workbook.sheets()]
+    with closing(_workbook(path)) as workbook:
+        headers = [header_names(sheet.columns) for sheet in workbook.sheets]
     return next((names for names in headers if layout_of(names) in _LAYOUTS), headers[0] if headers else ())
 
 
 def _workbook(path: Path) -> TestRunWorkbook:
-    from tasks.testruns.files.workbooks import (
-        TestRunWorkbook,  # openpyxl takes longer to import than a small CSV to score
-    )
+    from tasks.testruns.files.workbooks import TestRunWorkbook  # openpyxl imports longer than a small CSV is scored
 
     return TestRunWorkbook(path)
 

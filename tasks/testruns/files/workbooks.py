@@ -10,11 +10,10 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
@@ -26,7 +25,7 @@ from scoring.errors import InputError
 from scoring.inputs import TextRow
 from scoring.testruns.cells import cell_text
 
-LARGEST_UNPACKED = 1024 * 1024 * 1024
+_LARGEST_UNPACKED = 1024 * 1024 * 1024
 _SMALL_UNPACKED = 64 * 1024 * 1024
 _LARGEST_RATIO = 100
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -49,7 +48,9 @@ class Sheet:
         self._path = path
         self._worksheet = worksheet
         first = next(self._filled_rows(), None)
-        self.columns = _without_tail(first.cells) if first else []
+        self.columns = first.cells if first else []
+        while self.columns and not self.columns[-1].strip():
+            self.columns.pop()  # blank cells behind the last name only have a format
 
     def rows(self) -> Iterator[TextRow]:
         """The rows below the header; `line` is the row number that Excel shows."""
@@ -91,39 +92,30 @@ class Sheet:
 
 
 class TestRunWorkbook:
-    """An open workbook; use it in a `with` block.
+    """An open workbook: `sheets` are its visible ones, in order.
 
     Raises:
         InputError: no XLSX workbook, encrypted, or too large when unpacked.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         _refuse_what_is_no_package(path)
         with _readable(path), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl warns of what it will not keep; nothing is kept from reading
             self._book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
         visible = (sheet for sheet in self._book.worksheets if sheet.sheet_state == "visible")
-        self._sheets = [Sheet(path, sheet) for sheet in visible]
+        self.sheets = [Sheet(path, sheet) for sheet in visible]
 
-    def __enter__(self) -> TestRunWorkbook:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Closes the file."""
         self._book.close()
 
-    def sheets(self) -> list[Sheet]:
-        """The visible sheets, in order."""
-        return self._sheets
-
-    def notes(self, read: Iterable[str]) -> dict[str, int]:
+    def notes(self, read: Sequence[Sheet]) -> dict[str, int]:
         """What a reader should know: sheets that were not read, formulas without a value in those that were."""
-        names = set(read)
-        empty = sum(sheet.not_calculated() for sheet in self._sheets if sheet.name in names)
         counted = {
-            "hidden_sheets": len(self._book.worksheets) - len(self._sheets),
-            "other_sheets": len(self._sheets) - len(names),
-            "formulas_not_calculated": empty,
+            "hidden_sheets": len(self._book.worksheets) - len(self.sheets),
+            "other_sheets": len(self.sheets) - len(read),
+            "formulas_not_calculated": sum(sheet.not_calculated() for sheet in read),
         }
         return {code: found for code, found in counted.items() if found}
 
@@ -182,29 +174,14 @@ def _refuse_what_is_no_package(path: Path) -> None:
             where=str(path),
             fix="copy or export the file again; a text table is named .csv or .tsv",
         )
-    refuse_bomb(path)
-
-
-def refuse_bomb(path: Path) -> None:
-    """Refuses a package by the sizes that it declares, which unpacking never exceeds.
-
-    Raises:
-        InputError: it unpacks to more than `LARGEST_UNPACKED`, or is packed a hundred times smaller than it is.
-    """
+    # Unpacking never exceeds the sizes that a package declares.
     with _readable(path), zipfile.ZipFile(path) as package:
         unpacked = sum(entry.file_size for entry in package.infolist())
     ratio = unpacked / max(path.stat().st_size, 1)
-    if unpacked > LARGEST_UNPACKED or (unpacked > _SMALL_UNPACKED and ratio > _LARGEST_RATIO):
+    if unpacked > _LARGEST_UNPACKED or (unpacked > _SMALL_UNPACKED and ratio > _LARGEST_RATIO):
         raise InputError(
             f"refused: it unpacks from {path.stat().st_size:,} to {unpacked:,} bytes "
-            f"(at most {LARGEST_UNPACKED:,}, and {_LARGEST_RATIO} times its size)",
+            f"(at most {_LARGEST_UNPACKED:,}, and {_LARGEST_RATIO} times its size)",
             where=str(path),
             fix="export the run as CSV",
         )
-
-
-def _without_tail(cells: list[str]) -> list[str]:
-    """A header without the blank cells after its last name, which only have a format."""
-    while cells and not cells[-1].strip():
-        cells.pop()
-    return cells
