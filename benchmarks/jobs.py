@@ -93,7 +93,8 @@ def rule_engine(source: str, rounds: str) -> dict[str, Any]:
 
 def read_ours(source: str) -> dict[str, Any]:
     """Rows and rejects of our reader, and the CPU seconds that it takes."""
-    from tasks.chat.sources import ChatRowFiles, FileFailure
+    from scoring.chat.rows import FileFailure
+    from tasks.chat.sources import ChatRowFiles
 
     def read() -> dict[str, int]:
         rows = rejected = 0
@@ -194,7 +195,8 @@ def _timed(do: Callable[[], dict[str, int] | None]) -> dict[str, Any]:
 
 
 def _batches(source: str) -> Iterator[pl.DataFrame]:
-    from tasks.chat.sources import ChatRowFiles, FileFailure
+    from scoring.chat.rows import FileFailure
+    from tasks.chat.sources import ChatRowFiles
 
     for batch in ChatRowFiles([source]).batches():
         if isinstance(batch, FileFailure):

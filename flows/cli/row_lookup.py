@@ -9,10 +9,11 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from scoring.chat.row_ids import KEY_HEX_DIGITS, TEXTS
+from scoring.chat.rows import FileFailure
 from scoring.days import Window, day_window
 from scoring.rules.explain import Explanation, explain
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
-from tasks.chat.sources import FileFailure, open_source
+from tasks.chat.sources import open_source
 from tasks.chat.tables import SCORES
 from tasks.context import Context
 

@@ -17,16 +17,16 @@ from flows.runtime.artifacts import show
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from flows.runtime.task_policy import step
 from scoring.alerting.facts import AlertFact
+from scoring.chat.shrinkage import NOT_SCORED
 from scoring.errors import InputError
 from scoring.figures import Figure
 from scoring.inputs import FileIdentity
 from tasks.chat.choose_engine import open_engine, uses_pushdown
-from tasks.chat.day_guard import NOT_SCORED, DayKeptError, day_guards
+from tasks.chat.day_guard import DayKeptError, day_guards
 from tasks.chat.day_plan import day_parameters
 from tasks.chat.engine import ChatEngine, Counts, KpiTables, ScoredDay, ScoringOutcome
-from tasks.chat.recompute_alerts import recompute_later_alerts
 from tasks.chat.sources import ChatRowSource
-from tasks.chat.tables import write_alerts
+from tasks.chat.tables import recompute_later_alerts, write_alerts
 from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.database import StateDatabase

@@ -47,27 +47,39 @@ def rows_by_tenant(kpis: Iterable[Mapping[str, Any]]) -> dict[str | None, Tenant
     return {row["tenant_id"]: TenantRows(row["rows"], row["excluded"]) for row in kpis}
 
 
-def losses(before: RowsByTenant, now: RowsByTenant, erased: Mapping[str | None, int]) -> tuple[Loss, ...]:
-    """What would be lost: of all rows, else of single tenants, the largest first; empty where the day may be replaced.
+@dataclass(frozen=True)
+class DayGuard:
+    """The rows that a day has in the tables by tenant, and those of them that belong to erased sessions."""
 
-    Lost is a day, or a tenant with at least `TENANT_MIN_ROWS` scored rows, of which fewer than half of the scored rows
-    are left, or nothing at all. `erased` rows of `before` are those of erased sessions: they do not count.
-    """
-    found = []
-    for tenant, counts in before.items():
-        left = now.get(tenant, TenantRows())
-        expected = TenantRows(max(0, counts.scored - erased.get(tenant, 0)), counts.excluded)
-        if tenant != ALL_TENANTS and counts.scored < TENANT_MIN_ROWS:
-            continue
-        if expected.scored > _SHRINKS_BELOW * left.scored:
-            found.append(Loss(tenant, expected.scored, left.scored))
-        elif expected.both and not left.both:
-            found.append(Loss(tenant, expected.both, 0))
-    of_all = tuple(one for one in found if one.tenant_id == ALL_TENANTS)
-    return of_all or tuple(sorted(found, key=lambda one: (-one.before, one.tenant_id or "")))
+    before: RowsByTenant
+    erased: Mapping[str | None, int]
+
+    def losses(self, now: RowsByTenant) -> tuple[Loss, ...]:
+        """What replacing the day by these rows would lose: of all rows, else of single tenants, the largest first.
+
+        Empty where the day may be replaced. Lost is a day, or a tenant with at least `TENANT_MIN_ROWS` scored rows, of
+        which fewer than half of the scored rows are left, or nothing at all. Rows of erased sessions do not count.
+        """
+        found = []
+        for tenant, counts in self.before.items():
+            left = now.get(tenant, TenantRows())
+            expected = TenantRows(max(0, counts.scored - self.erased.get(tenant, 0)), counts.excluded)
+            if tenant != ALL_TENANTS and counts.scored < TENANT_MIN_ROWS:
+                continue
+            if expected.scored > _SHRINKS_BELOW * left.scored:
+                found.append(Loss(tenant, expected.scored, left.scored))
+            elif expected.both and not left.both:
+                found.append(Loss(tenant, expected.both, 0))
+        of_all = tuple(one for one in found if one.tenant_id == ALL_TENANTS)
+        return of_all or tuple(sorted(found, key=lambda one: (-one.before, one.tenant_id or "")))
+
+    def most_replaceable(self, now: RowsByTenant) -> dict[str | None, int]:
+        """The most scored rows that may stand in the day, by tenant, for it to be replaced by these."""
+        return {
+            tenant: _SHRINKS_BELOW * now.get(tenant, TenantRows()).scored + self.erased.get(tenant, 0)
+            for tenant in {*now, *self.erased}
+        }
 
 
-def most_replaceable(now: RowsByTenant, erased: Mapping[str | None, int]) -> dict[str | None, int]:
-    """The most scored rows that may stand in a day, by tenant, for it to be replaced by these."""
-    tenants = {*now, *erased}
-    return {tenant: _SHRINKS_BELOW * now.get(tenant, TenantRows()).scored + erased.get(tenant, 0) for tenant in tenants}
+NOT_SCORED = DayGuard({}, {})
+"""A day that no table has: there is nothing to lose."""

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 from google.cloud.bigquery import ArrayQueryParameter
 
+from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import PERSONAL_COLUMNS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
@@ -35,7 +36,6 @@ from scoring.errors import StorageError
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
-from tasks.chat.sources.content import DayContent
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.config.addresses import TableName
 from tasks.config.settings import Settings

@@ -1,15 +1,14 @@
 """What a day would lose if it were replaced by what the source holds now. Source: SPEC 6."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date
 
 import polars as pl
 import pyarrow as pa
 
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.shrinkage import Loss, RowsByTenant, losses, most_replaceable, rows_by_tenant
+from scoring.chat.shrinkage import DayGuard, Loss, rows_by_tenant
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, SCORES
 from tasks.warehouse import Warehouse
@@ -32,26 +31,6 @@ class DayKeptError(AqbError):
         self.day = day
         self.losses = tuple(lost)
         self.content = content
-
-
-@dataclass(frozen=True)
-class DayGuard:
-    """The rows that a day has in the tables by tenant, and those of them that belong to erased sessions."""
-
-    before: RowsByTenant
-    erased: Mapping[str | None, int]
-
-    def losses(self, now: RowsByTenant) -> tuple[Loss, ...]:
-        """What replacing the day by these rows would lose; empty where it may be replaced."""
-        return losses(self.before, now, self.erased)
-
-    def most_replaceable(self, now: RowsByTenant) -> dict[str | None, int]:
-        """What a replacing statement may find, at most, for it to go on."""
-        return most_replaceable(now, self.erased)
-
-
-NOT_SCORED = DayGuard({}, {})
-"""A day that no table has: there is nothing to lose."""
 
 
 def day_guards(warehouse: Warehouse, days: Sequence[date], *, any_erased: bool) -> dict[date, DayGuard]:

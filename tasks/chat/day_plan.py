@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+import polars as pl
+
+from scoring.chat.day_content import DayContent, day_contents
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
-from scoring.chat.shrinkage import Loss, TenantRows
+from scoring.chat.shrinkage import NOT_SCORED, Loss, TenantRows
 from scoring.days import Window, day_window, days_between
 from scoring.errors import AqbError, UsageError
-from tasks.chat.day_guard import NOT_SCORED, day_guards, losses_text
-from tasks.chat.fingerprint import SourceContents, source_contents
-from tasks.chat.sources import FileFailure, open_source
-from tasks.chat.sources.content import DayContent
+from tasks.chat.day_guard import day_guards, losses_text
+from tasks.chat.sources import ChatRowSource, open_source
 from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -53,6 +55,18 @@ class PlannedDay:
         else:
             what = self.reason or ("forced" if force else "up to date")
         return f"{self.day}  {self.content.rows:>10,} rows  {what}"
+
+
+@dataclass(frozen=True)
+class SourceContents:
+    """The content of every day that has rows, and the files that could not be read."""
+
+    days: dict[date, DayContent]
+    failures: list[FileFailure]
+
+    def of(self, day: date) -> DayContent:
+        """The content of a day; a day without rows has none, which is a content too."""
+        return self.days.get(day, DayContent())
 
 
 @dataclass(frozen=True)
@@ -118,6 +132,23 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
     return BackfillPlan(tuple(map(planned, days)), tuple(contents.failures))
 
 
+def source_contents(source: ChatRowSource, first: date, last: date, time_zone: str) -> SourceContents:
+    """The contents of these days in a source; where it cannot tell them, by one pass over its rows."""
+    window = Window(day_window(first, time_zone).start, day_window(last, time_zone).end)
+    known = source.contents(window, time_zone)
+    if known is not None:
+        return SourceContents(known, [])
+    found = SourceContents({}, [])
+    local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
+    for batch in source.batches(window):
+        if isinstance(batch, FileFailure):
+            found.failures.append(batch)
+            continue
+        for day, content in day_contents(batch.rows, local_day):
+            found.days[day] = found.of(day) + content
+    return found
+
+
 def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
     """The days in portions of about `PORTION_BYTES` of text, earliest first: what is read from the source at once."""
     portion: list[date] = []
@@ -175,8 +206,7 @@ def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: 
 
 
 def _contents(settings: Settings, first: date, last: date) -> SourceContents:
-    window = Window(day_window(first, settings.time_zone).start, day_window(last, settings.time_zone).end)
-    return source_contents(open_source(settings.monitoring.source, settings), window, settings.time_zone)
+    return source_contents(open_source(settings.monitoring.source, settings), first, last, settings.time_zone)
 
 
 def _done(run: Run) -> bool:

@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from scoring.chat.day_content import DayContent
+from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.shrinkage import RowsByTenant
-from tasks.chat.sources import ChatRowSource, FileFailure
-from tasks.chat.sources.content import DayContent
+from tasks.chat.sources import ChatRowSource
 from tasks.warehouse import Warehouse
 
 

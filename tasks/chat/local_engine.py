@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from scoring.chat.day_content import DayContent, day_contents
 from scoring.chat.erasure import without_sessions
 from scoring.chat.kpis import (
     ALL_TENANTS,
@@ -27,6 +28,7 @@ from scoring.chat.kpis import (
     merged_kpi_sums,
 )
 from scoring.chat.row_ids import TEXTS, TIE_BREAK, row_keys, with_row_ids
+from scoring.chat.rows import FileFailure, RowBatch
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, ScoredBatch, all_rejects, copied, excluded_rows, score_batch, with_kept_texts
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
@@ -34,9 +36,7 @@ from scoring.days import Window, day_window
 from scoring.errors import StorageError
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
-from tasks.chat.fingerprint import content_of
-from tasks.chat.sources import ChatRowSource, FileFailure, RowBatch
-from tasks.chat.sources.content import DayContent
+from tasks.chat.sources import ChatRowSource
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.chat.time_sorted_rows import TimeSortedRows
 from tasks.warehouse import Warehouse
@@ -209,7 +209,8 @@ def score_chat_rows(
             outcome.failures.append(batch)
         else:
             if outcome.content is not None and contents is None:
-                outcome.content += content_of(batch.rows)
+                one_day = pl.lit(None, pl.Date)
+                outcome.content += sum((found for _, found in day_contents(batch.rows, one_day)), DayContent())
             outcome.take(batch, score_batch(rubric, batch.rows, time_zone))
             on_progress(outcome.counts.rows_in)
         del batch  # before the next one is read

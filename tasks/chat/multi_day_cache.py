@@ -10,10 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
+from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window, day_window
 from scoring.errors import StorageError
 from scoring.inputs import FileIdentity
-from tasks.chat.sources import ChatRowFiles, ChatRowSource, FileFailure, RowBatch
+from tasks.chat.sources import ChatRowFiles, ChatRowSource
 
 
 class MultiDayCache:

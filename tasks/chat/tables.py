@@ -17,7 +17,7 @@ from scoring.alerting.messages import Example
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse
-from tasks.warehouse.tables import ALERTS
+from tasks.warehouse.tables import ALERTS, REJECTED
 from tasks.warehouse.tables import SCORES as SCORES
 
 EXCLUDED = "monitoring_excluded"
@@ -59,6 +59,24 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     )
     warehouse.replace_day(ALERTS, day, ALERTS_SCHEMA, [frame])
     return facts
+
+
+def recompute_later_alerts(warehouse: Warehouse, day: date, rubric: RowRubric) -> None:
+    """Works out the alert facts of the scored days whose history holds `day`, which has just been written.
+
+    A day is compared with the days before it: the table must not depend on the order in which days are scored. A day
+    that another version of the rubric has scored keeps the facts that this version found.
+    """
+    days_with_rows = 0
+    for later in (scored for scored in warehouse.days(KPIS) if scored > day):
+        kpis = _kpi_rows(warehouse, later, rubric)
+        if not kpis or days_with_rows == HISTORY_DAYS:
+            return
+        if _scored_by(rubric, kpis):
+            rejected = warehouse.read(REJECTED, [later])
+            of_rubric = None if rejected is None else rejected.filter(pl.col("rubric") == rubric.id).select("rubric")
+            write_alerts(warehouse, later, rubric, 0 if of_rubric is None else of_rubric.collect().height)
+        days_with_rows += any(row["rows"] + row["excluded"] for row in kpis)
 
 
 def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date, list[AlertFact]]:

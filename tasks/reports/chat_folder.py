@@ -17,10 +17,9 @@ from scoring.inputs import FileIdentity
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
-from tasks.chat.queries import findings_of
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
-from tasks.reports.markdown.monitoring import MonitoringReport
+from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
 

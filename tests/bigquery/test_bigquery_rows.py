@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from google.cloud.bigquery import Client
 
+from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch
 from scoring.days import day_window
 from scoring.errors import InputError, UsageError
 from scoring.rejects import Reject
-from tasks.chat.sources import CHAT_ROW_SCHEMA, RowBatch, open_source
+from tasks.chat.sources import open_source
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.settings import Settings

@@ -1,25 +1,79 @@
 """Monitoring rows from Parquet, CSV, TSV, JSON Lines and BigQuery, as a stream of data frames.
 
-address      what every source is; files or BigQuery (`bigquery`), chosen by the address
-content      what a source holds of a day, as it or a pass over its rows tells it
+Here: what every source is, and the choice by its address.
+
 files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
 delimited, json_lines, parquet      one kind of file each: bytes -> cells or columns
+bigquery     a view, a period at a time
 
 What a cell or a column says, and which rows are rejected, is pure: `rows`, `cells`, `arrow_columns` and `sql_rows` of
 `scoring.chat`.
 """
 
-from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
-from scoring.inputs import FileIdentity
-from tasks.chat.sources.address import ChatRowSource, open_source
-from tasks.chat.sources.files import ChatRowFiles
+from __future__ import annotations
 
-__all__ = [
-    "CHAT_ROW_SCHEMA",
-    "ChatRowFiles",
-    "ChatRowSource",
-    "FileFailure",
-    "FileIdentity",
-    "RowBatch",
-    "open_source",
-]
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from scoring.chat.day_content import DayContent
+from scoring.chat.rows import FileFailure, RowBatch
+from scoring.days import Window
+from scoring.errors import UsageError
+from scoring.inputs import FileIdentity
+from tasks.chat.sources.files import ChatRowFiles
+from tasks.config.addresses import is_bigquery
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+__all__ = ["ChatRowFiles", "ChatRowSource", "open_source"]
+
+
+class ChatRowSource(Protocol):
+    """Monitoring rows in batches, however they are kept."""
+
+    @property
+    def files(self) -> Sequence[str | Path]:
+        """The files that are read, or the view."""
+        ...
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
+        """The rows whose timestamp is in `window` or NULL (all rows when None), in bounded memory."""
+        ...
+
+    def fingerprint(self) -> tuple[FileIdentity, ...]:
+        """What identifies each file, or the view."""
+        ...
+
+    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
+        """The content of each day of the window that has rows; None where only reading the rows tells it."""
+        ...
+
+    def estimate(self, window: Window) -> str:
+        """What reading a period would take, for people; reads no row."""
+        ...
+
+
+def open_source(address: str | Path, settings: Settings, labels: Mapping[str, str] | None = None) -> ChatRowSource:
+    """The source at an address: a file, a folder, a glob, or `bigquery://project.dataset.view`.
+
+    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery.
+
+    Raises:
+        InputError: nothing is there.
+        UsageError: no such kind of address; and as BigQuery does.
+        StorageError: as BigQuery does.
+    """
+    if "://" in str(address) and not is_bigquery(str(address)):
+        raise UsageError(
+            "chat rows are read from files of this machine or from BigQuery",
+            where=str(address),
+            fix="name a file, a folder, a glob, or bigquery://project.dataset.view",
+        )
+    if not is_bigquery(str(address)):
+        return ChatRowFiles([address])
+    from tasks.chat.sources.bigquery import BigQueryChatRows  # a second of imports that only BigQuery needs
+
+    return BigQueryChatRows(str(address), settings, labels)

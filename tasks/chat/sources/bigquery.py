@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 from google.cloud.bigquery import QueryJob, ScalarQueryParameter
 
+from scoring.chat.day_content import HASH_LIMIT, DayContent
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.sql_rows import UNREADABLE, chat_rows_query
 from scoring.chat.sql_tables import contents_query
@@ -18,7 +19,6 @@ from scoring.days import Window
 from scoring.errors import UsageError
 from scoring.inputs import FileIdentity
 from scoring.rejects import Reject
-from tasks.chat.sources.content import HASH_LIMIT, DayContent
 from tasks.config.addresses import table_of
 from tasks.warehouse.bigquery.client import (
     REQUEST_TIMEOUT_S,

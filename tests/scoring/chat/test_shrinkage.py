@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.chat.shrinkage import Loss, TenantRows, losses, most_replaceable
+from scoring.chat.shrinkage import DayGuard, Loss, TenantRows
 
 Rows = dict[str | None, TenantRows]
 
@@ -18,38 +18,39 @@ def all_rows(scored: int, excluded: int = 0) -> Rows:
     [(10, 5, False), (10, 4, True), (11, 5, True), (11, 6, False), (1, 1, False), (1, 0, True), (0, 0, False)],
 )
 def test_losses_begin_below_half_of_the_scored_rows(scored: int, now: int, lost: bool) -> None:
-    found = losses(all_rows(scored), all_rows(now), {})
+    found = DayGuard(all_rows(scored), {}).losses(all_rows(now))
     assert found == ((Loss("*", scored, now),) if lost else ())
 
 
 def test_losses_count_a_day_of_excluded_rows_only_when_nothing_is_left() -> None:
     before = all_rows(0, 40)
-    assert losses(before, all_rows(0, 1), {}) == ()
-    assert losses(before, {}, {}) == (Loss("*", 40, 0),)
+    assert DayGuard(before, {}).losses(all_rows(0, 1)) == ()
+    assert DayGuard(before, {}).losses({}) == (Loss("*", 40, 0),)
 
 
 def test_losses_see_scores_that_would_become_excluded_rows() -> None:
-    assert losses(all_rows(40), all_rows(0, 40), {}) == (Loss("*", 40, 0),)
+    assert DayGuard(all_rows(40), {}).losses(all_rows(0, 40)) == (Loss("*", 40, 0),)
 
 
 @pytest.mark.parametrize(("rows", "lost"), [(29, False), (30, True)])
 def test_losses_look_at_a_tenant_from_thirty_rows_on(rows: int, lost: bool) -> None:
     before: Rows = {"*": TenantRows(1000 + rows), "a": TenantRows(1000), "b": TenantRows(rows)}
     now: Rows = {"*": TenantRows(1000), "a": TenantRows(1000)}
-    assert losses(before, now, {}) == ((Loss("b", rows, 0),) if lost else ())
+    assert DayGuard(before, {}).losses(now) == ((Loss("b", rows, 0),) if lost else ())
 
 
 def test_losses_name_the_day_or_else_its_tenants_the_largest_first() -> None:
     before: Rows = {None: TenantRows(30), "a": TenantRows(40), "b": TenantRows(90), "*": TenantRows(160)}
-    assert [one.tenant_id for one in losses(before, {}, {})] == ["*"]
-    assert [one.tenant_id for one in losses(before, {"*": TenantRows(90), "b": TenantRows(90)}, {})] == ["a", None]
+    guard = DayGuard(before, {})
+    assert [one.tenant_id for one in guard.losses({})] == ["*"]
+    assert [one.tenant_id for one in guard.losses({"*": TenantRows(90), "b": TenantRows(90)})] == ["a", None]
 
 
 def test_losses_leave_out_rows_of_erased_sessions() -> None:
     before: Rows = {"*": TenantRows(40), "a": TenantRows(40)}
     now: Rows = {"*": TenantRows(15), "a": TenantRows(15)}
-    assert losses(before, now, {"*": 25, "a": 25}) == ()
-    assert losses(before, now, {"*": 9, "a": 9}) == (Loss("*", 31, 15),)
+    assert DayGuard(before, {"*": 25, "a": 25}).losses(now) == ()
+    assert DayGuard(before, {"*": 9, "a": 9}).losses(now) == (Loss("*", 31, 15),)
 
 
 counts = st.builds(TenantRows, st.integers(0, 200), st.integers(0, 50))
@@ -64,7 +65,8 @@ def test_most_replaceable_lets_through_what_loses_nothing(
     for rows in (before, now):
         rows["*"] = TenantRows(sum(one.scored for one in rows.values()), sum(one.excluded for one in rows.values()))
     erased["*"] = sum(erased.values())
-    if losses(before, now, erased):
+    guard = DayGuard(before, erased)
+    if guard.losses(now):
         return
-    most = most_replaceable(now, erased)
+    most = guard.most_replaceable(now)
     assert all(one.scored <= most.get(tenant, 0) for tenant, one in before.items() if tenant == "*" or one.scored >= 30)

@@ -2,7 +2,6 @@
 
 from datetime import date
 from functools import cache
-from itertools import chain
 from math import sqrt
 
 import polars as pl
@@ -102,8 +101,10 @@ def test_an_element_that_the_table_does_not_hold_is_unknown() -> None:
 
 
 def test_every_interval_holds_its_figure() -> None:
-    lines = [*evidence().metrics, *chain(*evidence().buckets.values()), *evidence().precisions]
-    for figure in (figure for line in lines for figure in line.figures):
+    figures = [figure for one in evidence().metrics for figure in one.figures]
+    figures += [figure for one in evidence().precisions for figure in one.figures]
+    figures += [figure for buckets in evidence().buckets.values() for one in buckets for figure in one.figures]
+    for figure in figures:
         assert (figure.value is None) == (figure.interval is None)
         if figure.interval and figure.value is not None:
             assert figure.interval.low - 1e-9 <= figure.value <= figure.interval.high + 1e-9

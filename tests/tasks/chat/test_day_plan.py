@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scoring.days import day_window, days_between
+from scoring.days import days_between
 from scoring.errors import InputError, UsageError
-from tasks.chat.day_plan import EarlierDays, backfill_plan, day_parameters, earlier_days, portions
-from tasks.chat.fingerprint import source_contents
+from tasks.chat.day_plan import EarlierDays, backfill_plan, day_parameters, earlier_days, portions, source_contents
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import KPIS
 from tasks.config.settings import MonitoringSettings, Settings
@@ -39,9 +38,7 @@ def done(settings: Settings, *days: date, **differently: object) -> None:
     """Runs of these days, as they end after the rows of the source have been scored."""
     with opened(RunLedger, settings.state_url) as ledger:
         for day in days:
-            found = source_contents(
-                ChatRowFiles([settings.monitoring.source]), day_window(day, settings.time_zone), settings.time_zone
-            )
+            found = source_contents(ChatRowFiles([settings.monitoring.source]), day, day, settings.time_zone)
             run = Run(
                 run_id=f"{day} {len(ledger.of_day(day))}",
                 kind="nightly",

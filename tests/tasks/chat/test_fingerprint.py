@@ -9,12 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from scoring.days import Window, day_window, days_between
-from tasks.chat.fingerprint import SourceContents, source_contents
+from scoring.chat.day_content import DayContent
+from scoring.days import day_window, days_between
+from tasks.chat.day_plan import SourceContents, source_contents
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.multi_day_cache import MultiDayCache
 from tasks.chat.sources import ChatRowFiles, ChatRowSource
-from tasks.chat.sources.content import DayContent
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
 ZONE = "Asia/Seoul"
@@ -23,8 +23,7 @@ A_DAY = 24 * 60
 
 
 def contents(*inputs: Path) -> SourceContents:
-    window = Window(day_window(DAYS[0], ZONE).start, day_window(DAYS[-1], ZONE).end)
-    return source_contents(ChatRowFiles(inputs), window, ZONE)
+    return source_contents(ChatRowFiles(inputs), DAYS[0], DAYS[-1], ZONE)
 
 
 def rows_of_three_days() -> list[dict[str, Any]]:

@@ -9,9 +9,8 @@ import pytest
 from scoring.chat.rubric import RowRubric
 from scoring.days import day_window, days_between
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.recompute_alerts import recompute_later_alerts
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import write_alerts
+from tasks.chat.tables import recompute_later_alerts, write_alerts
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, RUBRIC, plain, refused, write_rows

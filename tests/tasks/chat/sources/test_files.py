@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.errors import InputError
-from tasks.chat.sources import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, RowBatch
+from tasks.chat.sources import ChatRowFiles
 
 CONTENT = "user_input,llm_response,input_tokens,output_tokens,timestamp\nq,a,1,2,2026-02-13T00:00:00Z\n"
 
@@ -196,7 +197,8 @@ def test_every_kind_of_file_gives_back_what_was_written(
 PEAK_OF_A_READ = """
 import sys
 import flows  # sets the number of threads
-from tasks.chat.sources import ChatRowFiles, RowBatch
+from tasks.chat.sources import ChatRowFiles
+from scoring.chat.rows import RowBatch
 
 rows = 0
 for batch in ChatRowFiles(sys.argv[1:]).batches():

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
 from scoring.rejects import Reject
-from tasks.chat.sources import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, RowBatch
+from tasks.chat.sources import ChatRowFiles
 
 MOMENT = datetime(2026, 2, 13, 16, 44, 52, tzinfo=UTC)
 DAY = Window(datetime(2026, 2, 13, tzinfo=UTC), datetime(2026, 2, 14, tzinfo=UTC))

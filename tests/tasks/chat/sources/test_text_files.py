@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
 from scoring.rejects import Reject
-from tasks.chat.sources import CHAT_ROW_SCHEMA, ChatRowFiles, FileFailure, RowBatch
+from tasks.chat.sources import ChatRowFiles
 
 HEADER = "user_input,llm_response,input_tokens,output_tokens,timestamp"
 DAY = Window(datetime(2026, 2, 13, tzinfo=UTC), datetime(2026, 2, 14, tzinfo=UTC))

@@ -1,0 +1,55 @@
+"""What a source holds of a day, whatever files it stands in: rows, bytes, and a fingerprint of the rows.
+
+The fingerprint does not depend on the order of the rows nor on their files. Equal fingerprints mean equal rows; it may
+change with the version of Polars, which costs a needless rescan and nothing else. Rows whose time cannot be read
+belong to no day and are left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+import polars as pl
+
+from scoring.chat.row_ids import TEXTS
+
+HASH_LIMIT = 1 << 64
+_SEED = 7
+_CONTENT = (*TEXTS, "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
+
+
+@dataclass(frozen=True)
+class DayContent:
+    """Readable rows, the bytes of their two texts, the sum of their hashes, and the rows of each tenant."""
+
+    rows: int = 0
+    bytes: int = 0
+    hash_sum: int = 0
+    tenants: Mapping[str | None, int] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """As the ledger keeps it."""
+        return f"{self.rows}-{self.hash_sum:016x}"
+
+    def __add__(self, other: DayContent) -> DayContent:
+        hash_sum = (self.hash_sum + other.hash_sum) % HASH_LIMIT
+        tenants = Counter(self.tenants) + Counter(other.tenants)
+        return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum, tenants)
+
+
+def day_contents(rows: pl.DataFrame, day: pl.Expr) -> Iterator[tuple[date, DayContent]]:
+    """The contents of rows in the columns of the chat-row schema by `day` and tenant."""
+    texts = pl.col(TEXTS).str.len_bytes().fill_null(0).cast(pl.Int64)
+    sums = (
+        rows.drop_nulls("timestamp")
+        .select("tenant_id", day=day, bytes=pl.sum_horizontal(texts), hash_sum=pl.struct(_CONTENT).hash(_SEED))
+        .group_by("day", "tenant_id")
+        .agg(pl.len().alias("rows"), pl.col("bytes", "hash_sum").sum())
+    )
+    for row in sums.iter_rows(named=True):
+        day_of_rows, tenant = row.pop("day"), row.pop("tenant_id")
+        yield day_of_rows, DayContent(**row, tenants={tenant: row["rows"]})
