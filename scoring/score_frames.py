@@ -27,8 +27,7 @@ from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.cells import cell_text
 from scoring.testruns.rubric import Options
-from scoring.testruns.scoring import score_testrun
-from scoring.testruns.summary import testrun_summary
+from scoring.testruns.scoring import score_testrun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from scoring.testruns.testrun import TestRunReading
 

@@ -1,4 +1,4 @@
-"""Weighted totals in exact numbers: integer percents and fractions, rounded once for showing.
+"""Weighted totals in exact numbers: integer percents and fractions, rounded once.
 
 Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
 """
@@ -15,12 +15,25 @@ from scoring.errors import RuleError
 Exact = int | Fraction
 
 
+TOTAL_DIGITS = 2
+
+
 @dataclass(frozen=True)
 class WeightedTotal:
-    """`value` over the metrics that are known, weights renormalised; None when none is. `coverage_percent` of 100."""
+    """A total as rounded, None when no metric is known; `coverage_percent` of the weights was there."""
 
-    value: Fraction | None
+    value: Decimal | None
     coverage_percent: int
+
+    @property
+    def points(self) -> float | None:
+        """The total as tables and reports hold it."""
+        return None if self.value is None else float(self.value)
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of the weights that was there (0 to 1), None without a total."""
+        return None if self.value is None else self.coverage_percent / 100
 
 
 @dataclass(frozen=True)
@@ -38,13 +51,13 @@ class Weights:
             raise RuleError(f"weights must add up to 100 %, these add up to {sum(self.percents.values())} %")
 
     def total(self, scores: Mapping[str, Exact | None]) -> WeightedTotal:
-        """The weighted mean of the scores that are known, and how much weight they have."""
+        """The weighted mean of the scores that are known, weights renormalised, and how much weight they have."""
         known = {name: score for name, score in scores.items() if score is not None and name in self.percents}
         coverage = sum(self.percents[name] for name in known)
         if not coverage:
             return WeightedTotal(None, 0)
         summed = exact_sum(self.percents[name] * score for name, score in known.items())
-        return WeightedTotal(summed / coverage, coverage)
+        return WeightedTotal(rounded(summed / coverage, TOTAL_DIGITS), coverage)
 
 
 def mean(values: Iterable[Exact | None]) -> Fraction | None:

@@ -115,6 +115,11 @@ class Reading:
         """Neither failed nor empty."""
         return not self.failure and not self.emptiness
 
+    @property
+    def not_answered(self) -> str:
+        """Why there is no answer to score (Korean)."""
+        return f"실행 실패: {self.failure}" if self.failure else f"빈 응답: {self.emptiness}"
+
 
 def reading_of(execution: Execution) -> Reading:
     """Read the execution. Of a large run keep readings only as long as their query is being scored:

@@ -28,7 +28,7 @@ class AgentTotal:
 
     title: str
     total: float | None
-    coverage: float
+    coverage: float | None
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
-
 from scoring.markdown import percent
-from scoring.rules.arrow_types import field
-from scoring.stats.exact import Exact, mean
+from scoring.stats.exact import Exact
 from scoring.stats.intervals import mode_ratio, pass_hat_k
 from scoring.testruns.rubric import ScoredExecution
-from scoring.testruns.summaries import as_float
+from scoring.testruns.summaries import mean_and_n
 
 # Teams repeat a question two to five times; a longer list would say the same about fewer queries.
 _MOST_REPEATS = 5
@@ -37,28 +34,15 @@ def repeats_of(executions: Iterable[ScoredExecution], pass_at: Exact, outcomes: 
     return Repeats(sum(points >= pass_at for points in known), len(known), mode_ratio(outcomes) if outcomes else None)
 
 
-def pass_columns(pass_at: int) -> tuple[pa.Field, ...]:
-    """`passed` and `passed_of`, from which pass^k follows for every k."""
-    return (
-        field("passed", pa.int64(), f"정확성이 {pass_at}점 이상인 실행 수"),
-        field("passed_of", pa.int64(), "정확성을 채점한 실행 수"),
-    )
-
-
-def pass_values(repeats: Repeats) -> dict[str, int]:
-    """The values of `pass_columns`."""
-    return {"passed": repeats.passed, "passed_of": repeats.n}
-
-
 def repeat_figures(queries: Iterable[Repeats]) -> dict[str, Any]:
     """`pass_hat_k`: k -> mean and `n`, the queries with k executions or more; `mode_ratio`: its mean and `n`."""
     queries = list(queries)
     by_k = {
-        str(k): _mean_and_n(pass_hat_k(one.passed, one.n, k) for one in queries) for k in range(1, _MOST_REPEATS + 1)
+        str(k): mean_and_n(pass_hat_k(one.passed, one.n, k) for one in queries) for k in range(1, _MOST_REPEATS + 1)
     }
     return {
         "pass_hat_k": {k: figures for k, figures in by_k.items() if figures["n"]},
-        "mode_ratio": _mean_and_n(one.mode_ratio for one in queries),
+        "mode_ratio": mean_and_n(one.mode_ratio for one in queries),
     }
 
 
@@ -71,8 +55,3 @@ def repeat_line(figures: dict[str, Any]) -> str:
     once, same = figures["pass_hat_k"]["1"], figures["mode_ratio"]
     alike = f" 가장 흔한 결과의 비율은 평균 {percent(same['mean'])}입니다." if same["n"] else ""
     return f"- 반복해도 통과할 비율(pass^k): 1회 {percent(once['mean'])}, {passing}.{alike}"
-
-
-def _mean_and_n(values: Iterable[Fraction | None]) -> dict[str, Any]:
-    known = [value for value in values if value is not None]
-    return {"mean": as_float(mean(known)), "n": len(known)}

@@ -19,6 +19,7 @@ from scoring.stats.exact import Exact
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
 from scoring.testruns.page_parts import PageParts
+from scoring.testruns.query_columns import QueryColumn
 
 Options = Mapping[str, str]
 
@@ -117,9 +118,9 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
     verdicts)` scores one query; `summarise(queries, options)` sums up; `report(name, queries, summary, options)` is the
     Korean markdown. All are pure. `own_columns` follow the metrics in `scores.parquet`; `query_columns` are those of
-    `queries.parquet`, all of them, in order, filled by `query_row`. `prompts` are what the judge is told, one per
-    kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
-    rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
+    `queries.parquet`, all of them, in order. `prompts` are what the judge is told, one per kind of question that
+    `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a rubric offers one;
+    `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
     `recognition` is how a file shows that the rubric scores it.
     `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
     say in Korean what the codes of the data quality and of `manual_review_reasons` mean, `figure_titles` those of what
@@ -133,10 +134,9 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     summary: str
     metrics: tuple[Metric, ...]
     own_columns: tuple[pa.Field, ...]
-    query_columns: tuple[pa.Field, ...]
+    query_columns: tuple[QueryColumn, ...]
     requests: Callable[[Sequence[Execution], Options], list[JudgeRequest]]
     score_query: Callable[[Sequence[Execution], Options, Verdicts], QueryT]
-    query_row: Callable[[QueryT], Mapping[str, Any]]
     summarise: Callable[[Sequence[QueryT], Options], SummaryT]
     report: Callable[[str, Sequence[QueryT], SummaryT, Options], str]
     readme: Callable[[], str]
@@ -154,6 +154,10 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     def __post_init__(self) -> None:
         if len({metric.name for metric in self.metrics}) != len(self.metrics):
             raise RuleError(f"rubric {self.id} has two metrics of one name")
+
+    def query_row(self, query: QueryT) -> dict[str, Any]:
+        """The row of `queries.parquet`."""
+        return {column.name: column.value_of(query) for column in self.query_columns}
 
     def chosen(self, given: Options) -> Options:
         """Every option with its value, defaults filled in.

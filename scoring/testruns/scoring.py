@@ -7,6 +7,7 @@ With a judge there are two passes: `judge_requests` says what to ask, whoever as
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns.executions import AgentType, Execution
@@ -96,3 +97,28 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
         for execution in executions
     )
     return sorted(known, key=lambda execution: (execution.round, execution.run_id))
+
+
+def testrun_summary(scored: ScoredTestRun, judge: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What stands in `summary.json`; `judge` is its part on the judge, where one was asked, else what would be."""
+    plan, summary = scored.plan, scored.summary
+    run, asked = plan.run, dict(scored.questions)
+    not_judged = {"questions": sum(asked.values()), "cached": 0, "tokens": 0, "cost": 0, "by_status": asked}
+    return {
+        "rubric": plan.rubric.id,
+        "rubric_version": plan.rubric_version,
+        "options": dict(plan.options),
+        "inputs": [{"name": run.identity.name, "sha256": run.identity.sha256, "rows": run.counts.rows_in}],
+        "counts": vars(run.counts) | {"queries": len(run.queries)},
+        "rounds": summary.rounds,
+        "set": summary.set,
+        "distributions": summary.distributions,
+        "data_quality": {
+            **summary.data_quality,
+            "rejected": dict(sorted(Counter(reject.code for reject in run.rejects).items())),
+            "excluded": {"not_run": len(run.excluded_lines)} if run.excluded_lines else {},
+            "notes": dict(run.notes),
+        },
+        "judge": judge or not_judged,
+        **summary.own_values(),
+    }

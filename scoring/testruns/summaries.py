@@ -49,8 +49,12 @@ def set_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[st
 
 
 def final_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, Fraction | None]:
-    """Metric -> its exact mean over the queries of each round, then over the rounds. Source: seed 000, 1.3."""
-    return {metric: mean(map(mean, _points_by_round(queries, metric).values())) for metric in metrics}
+    """Metric -> its exact mean over the queries of each round, then over the rounds; consistency has no rounds.
+
+    Source: seed 000, 1.3.
+    """
+    means = {metric: mean(map(mean, _points_by_round(queries, metric).values())) for metric in metrics}
+    return {**means, "consistency": mean(query.scores["consistency"].points for query in queries)}
 
 
 def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -> dict[str, Score]:
@@ -79,17 +83,9 @@ def unjudged(scores: Iterable[Score]) -> Score | None:
 def distributions(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
     """Round -> metric -> score -> count; a score that is not known counts as `null`."""
     return {
-        str(round_): {
-            metric: _distribution(execution.scores[metric].points for execution in executions) for metric in metrics
-        }
+        str(round_): {metric: score_distribution(one.scores[metric].points for one in executions) for metric in metrics}
         for round_, executions in executions_by_round(queries).items()
     }
-
-
-def missing_counts(queries: Iterable[ScoredQuery]) -> dict[str, int]:
-    """How many scores of executions and queries are missing, by the code of what is missing."""
-    scores = (score for query in queries for score in _all_scores(query))
-    return dict(sorted(Counter(score.missing for score in scores if score.points is None and score.missing).items()))
 
 
 def as_float(value: Exact | None) -> float | None:
@@ -116,13 +112,8 @@ def _points_by_round(queries: Sequence[ScoredQuery], metric: str) -> dict[Round,
     return dict(sorted(by_round.items()))
 
 
-def _all_scores(query: ScoredQuery) -> Iterable[Any]:
-    per_execution = {name for execution in query.executions for name in execution.scores}
-    yield from (score for execution in query.executions for score in execution.scores.values())
-    yield from (score for name, score in query.scores.items() if name not in per_execution)
-
-
-def _distribution(points: Iterable[Exact | None]) -> dict[str, int]:
+def score_distribution(points: Iterable[Exact | None]) -> dict[str, int]:
+    """Score -> count, the highest first; a score that is not known counts as `null`."""
     counted = Counter("null" if value is None else str(value) for value in points)
     return dict(sorted(counted.items(), reverse=True))
 

@@ -52,8 +52,7 @@ def scores_schema(rubric: AnyTestRunRubric) -> pa.Schema:
 
 def queries_schema(rubric: AnyTestRunRubric) -> pa.Schema:
     """The columns of `queries.parquet`: those of the rubric, then which rubric it was."""
-    named = {column.name for column in rubric.query_columns}
-    return pa.schema([*rubric.query_columns, *(column for column in RUBRIC_FIELDS if column.name not in named)])
+    return pa.schema([*(field(one.name, one.type, one.what) for one in rubric.query_columns), *RUBRIC_FIELDS])
 
 
 def scores_frame(scored: ScoredTestRun) -> pl.DataFrame:

@@ -10,8 +10,7 @@ from typing import Any
 
 from scoring.judging.requests import STATUS_TITLES
 from scoring.rejects import REJECTED_SCHEMA
-from scoring.testruns.scoring import ScoredTestRun
-from scoring.testruns.summary import testrun_summary
+from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from tasks.files.atomic import write_parquet, write_text
 from tasks.judge.client import Judged

@@ -17,9 +17,8 @@ import pyarrow as pa
 from scoring.rejects import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.rubric import Score
-from scoring.testruns.scoring import ScoredTestRun
+from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.summaries import as_float
-from scoring.testruns.summary import testrun_summary
 from scoring.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.judge.client import Judged
 from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame

@@ -34,13 +34,15 @@ WIDE_HEADER = [
 TOY = """
 from __future__ import annotations
 from dataclasses import dataclass
+from collections import Counter
 import pyarrow as pa
 from scoring.judging.requests import JudgeRequest, QuestionKind, verdict_of
 from scoring.testruns.rubric import Metric, Option, TestRunRubric, TestRunSummary, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass, reading_of
 from scoring.testruns.page_parts import PageParts, PageTable
-from scoring.testruns.summaries import as_float, distributions, missing_counts, query_means, round_means
+from scoring.testruns.query_columns import ROUNDS, QueryColumn, score_column
+from scoring.testruns.summaries import distributions, query_means, round_means
 
 @dataclass(frozen=True, kw_only=True)
 class ToyExecution(ScoredExecution):
@@ -75,7 +77,8 @@ def score_query(executions, options, verdicts):
 def summarise(queries, options):
     names = ["length", "liked"]
     rounds = round_means(queries, names)
-    quality = {"missing": missing_counts(queries)}
+    missing = Counter(score.missing for query in queries for one in query.executions for score in one.scores.values())
+    quality = {"missing": {code: count for code, count in sorted(missing.items()) if code}}
     return ToySummary(
         rounds, rounds.get("1/1", {}), distributions(queries, names), quality,
         longest=max(one.letters for query in queries for one in query.executions),
@@ -90,15 +93,11 @@ RUBRIC = TestRunRubric(
     metrics=(Metric("length", "길이"), Metric("liked", "호감")),
     own_columns=(pa.field("letters", pa.int64()),),
     query_columns=(
-        pa.field("query_id", pa.string()), pa.field("query_text", pa.string()), pa.field("rounds", pa.int64()),
-        pa.field("length_score", pa.float64()),
+        QueryColumn("query_id", pa.string(), ""), QueryColumn("query_text", pa.string(), ""), ROUNDS,
+        score_column("length", ""),
     ),
     requests=lambda executions, options: [request(execution) for execution in executions],
     score_query=score_query,
-    query_row=lambda query: {
-        "query_id": query.query_id, "query_text": query.query_text, "rounds": len(query.executions),
-        "length_score": as_float(query.scores["length"].points),
-    },
     recognition=Recognition(columns=frozenset({"장난감 열"})),
     page_parts=page_parts,
     query_json=lambda query: {"query_id": query.query_id},

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.accuracy import listed_numbers
-from scoring.rubrics.aqb.grades import MISSING_TITLES, Missing
+from scoring.rubrics.aqb.answers import listed_numbers
+from scoring.rubrics.aqb.thresholds import MISSING_TITLES, Missing
 from scoring.testruns.cells import folded
 from scoring.testruns.executions import Reading
 from scoring.testruns.numbers import numbers_in, spread_within

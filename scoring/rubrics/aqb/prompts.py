@@ -10,7 +10,7 @@ from typing import Any
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import QuestionKind
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.grades import MAPPING_TITLES, MappingGrade
+from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 
 SEMANTIC_VERSION = "1"
 CONCLUSIONS_VERSION = "1"

@@ -8,14 +8,23 @@ from typing import Literal
 
 from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.accuracy import Numbers, accuracy_of, ground_truth_numbers, numbers_of
+from scoring.rubrics.aqb.answers import (
+    Numbers,
+    accuracy_of,
+    failed_steps,
+    ground_truth_numbers,
+    numbers_of,
+    semantic_request,
+    semantic_score,
+    speed_score,
+    stability_score,
+    ttft_pass,
+)
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
-from scoring.rubrics.aqb.grades import MappingGrade, NumbersGrade, ToolVerdict
-from scoring.rubrics.aqb.response import failed_steps, speed_score, stability_score, ttft_pass
-from scoring.rubrics.aqb.review import ReviewReason, Total, review_reasons, total_of
-from scoring.rubrics.aqb.semantic import semantic_request, semantic_score
+from scoring.rubrics.aqb.review import review_reasons
+from scoring.rubrics.aqb.thresholds import MappingGrade, NumbersGrade, ToolVerdict
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
-from scoring.stats.exact import mean, rounded
+from scoring.stats.exact import WeightedTotal, mean, rounded
 from scoring.testruns.cells import given
 from scoring.testruns.detection import unknown_agent_type
 from scoring.testruns.executions import (
@@ -83,8 +92,8 @@ class AqbQuery(ScoredQuery):
     """A query; `rooms` and `unanswered` are counts, `mapping` counts executions by their grade."""
 
     executions: tuple[AqbExecution, ...]
-    total: Total
-    manual_review_reasons: tuple[ReviewReason, ...]
+    total: WeightedTotal
+    manual_review_reasons: tuple[str, ...]
     rooms: int
     unanswered: int
     latency_class: LatencyClass
@@ -120,7 +129,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     }
     readings = [answer.reading for answer in answered.answers]
     points = {name: score.points for name, score in scores.items()}
-    total = total_of(points)
+    total = t.WEIGHTS.total(points)
     unanswered = sum(execution.failed or execution.empty for execution in scored)
     grades = Counter(execution.mapping_grade for execution in scored)
     return AqbQuery(

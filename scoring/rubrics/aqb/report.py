@@ -2,18 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from scoring.figures import goal_figure
 from scoring.markdown import cell, example_ids, percent, score_text, shortened, table
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.grades import MAPPING_TITLES
+from scoring.rubrics.aqb.answers import CLASS_TITLES
 from scoring.rubrics.aqb.queries import AqbQuery
-from scoring.rubrics.aqb.response import CLASS_TITLES
-from scoring.rubrics.aqb.review import REVIEW_TITLES, ReviewReason
-from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary, no_judge
-from scoring.rubrics.aqb.tables import METRIC_TITLES, total_value
-from scoring.testruns.executions import AGENT_TITLES, LatencyClass
+from scoring.rubrics.aqb.review import REVIEW_TITLES
+from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary, FilterCombination, no_judge
+from scoring.rubrics.aqb.tables import METRIC_TITLES
+from scoring.rubrics.aqb.thresholds import MAPPING_TITLES
+from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
+from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
 from scoring.testruns.patterns import outages
 from scoring.testruns.repeats import repeat_line
 from scoring.testruns.report_tables import outage_table, problem_table, quality_table, query_name
@@ -27,6 +28,7 @@ _SECONDS = ("mean_s", "p50_s", "p95_s")
 _REASON_CHARACTERS = 200
 _REVIEWED_QUERIES = 100
 _SLOWEST = 10
+_SLOWEST_ON_PAGE = 5
 
 
 def report(name: str, queries: Sequence[AqbQuery], summary: AqbSummary, options: Options) -> str:
@@ -175,7 +177,7 @@ def _manual_review(queries: Sequence[AqbQuery], summary: AqbSummary) -> Iterable
         return
     yield table(
         ["까닭", "질의"],
-        ([REVIEW_TITLES[ReviewReason(code)], f"{count:,}"] for code, count in summary.manual_review.items()),
+        ([REVIEW_TITLES[code], f"{count:,}"] for code, count in summary.manual_review.items()),
     )
     yield table(
         ["질의 id", "질의", "종합", "까닭", "근거"],
@@ -186,7 +188,7 @@ def _manual_review(queries: Sequence[AqbQuery], summary: AqbSummary) -> Iterable
 
 
 def _total_first(query: AqbQuery) -> tuple[float, str]:
-    return (total_value(query) or 0.0, query.query_id)
+    return (query.total.points or 0.0, query.query_id)
 
 
 def _review_row(query: AqbQuery) -> list[object]:
@@ -195,15 +197,15 @@ def _review_row(query: AqbQuery) -> list[object]:
     return [
         query.query_id,
         query_name(query.query_text),
-        score_text(total_value(query)),
+        score_text(query.total.points),
         ", ".join(REVIEW_TITLES[reason] for reason in reasons),
         shortened(evidence, _REASON_CHARACTERS),
     ]
 
 
-def _evidence_metric(reason: ReviewReason) -> str:
+def _evidence_metric(reason: str) -> str:
     """The metric whose reason explains a trigger best."""
-    metric = reason.value.partition("_")[2]
+    metric = reason.partition("_")[2]
     return {"total": "accuracy", "": "stability"}.get(metric, metric)
 
 
@@ -250,4 +252,41 @@ def _basis(options: Options) -> str:
             f"- 정답 수치의 허용 오차: ±{options['tolerance_percent']}%. TTFT는 종합 점수에 넣지 않습니다.",
             "- 실패한 응답은 응답 시간 통계에서 빠지고, 응답 속도 점수는 0점입니다.",
         )
+    )
+
+
+def page_parts(summary: Mapping[str, Any]) -> PageParts:
+    """The parts of a summary as `summary.json` holds it; one of an earlier version may lack some."""
+    agents = {
+        AGENT_TITLES[AgentType(agent)]: cast(AgentFigures, figures)
+        for agent, figures in summary.get("agents", {}).items()
+    }
+    return PageParts(
+        totals=[
+            AgentTotal(f"종합 점수 · {title}", figures["weighted_total"], figures["weight_coverage"])
+            for title, figures in agents.items()
+        ],
+        review_count=sum(figures["manual_review"] for figures in agents.values()) if agents else None,
+        targets=[
+            (f"{target['title']} ({title})", target)
+            for title, figures in agents.items()
+            for target in figures["targets"].values()
+        ],
+        tables=(
+            _slowest(summary.get("slowest_filter_combinations", [])),
+            cause_table("실패한 단계", summary.get("failures_by_step", ()), "step", "n"),
+        ),
+    )
+
+
+def _slowest(combinations: list[FilterCombination]) -> PageTable:
+    return PageTable(
+        "필터 조합별 평균 응답 시간",
+        ["함께 쓴 필터", "실행", "평균"],
+        [
+            [", ".join(each["filters"]), f"{each['n']:,}", f"{score_text(each['mean_s'])}초"]
+            for each in combinations[:_SLOWEST_ON_PAGE]
+        ],
+        id="slowest",
+        title="가장 느린 필터 조합",
     )

@@ -6,20 +6,30 @@ Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypedDict
 
 from scoring.judging.requests import VerdictStatus
-from scoring.rubrics.aqb.grades import MISSING_TITLES, MappingGrade
+from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.queries import EXECUTION_METRICS, AqbExecution, AqbQuery
-from scoring.rubrics.aqb.review import ReviewReason, total_of
-from scoring.rubrics.aqb.targets import latency_figures, targets_of
+from scoring.rubrics.aqb.review import REVIEW_TITLES
+from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, ToolVerdict
 from scoring.rubrics.aqb.tool_use import shown_filter
-from scoring.stats.exact import Exact, exact, mean
+from scoring.stats.exact import exact, mean
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.repeats import repeat_figures
 from scoring.testruns.rubric import Options, TestRunSummary
-from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
+from scoring.testruns.summaries import (
+    as_float,
+    distributions,
+    final_means,
+    mean_and_n,
+    nearest_rank,
+    round_means,
+    score_distribution,
+    set_means,
+)
 from scoring.testruns.tool_usage import PERIOD_FILTER
 
 QUALITY_TITLES = {
@@ -37,7 +47,7 @@ class AgentFigures(TypedDict):
     queries: int
     executions: int
     weighted_total: float | None
-    weight_coverage: float
+    weight_coverage: float | None
     manual_review: int
     rounds: dict[str, dict[str, Any]]
     set: dict[str, dict[str, Any]]
@@ -89,24 +99,15 @@ def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
     )
 
 
-def final_points(queries: Sequence[AqbQuery]) -> dict[str, Exact | None]:
-    """Metric -> the final mean: over the queries of each round, then over the rounds; consistency has no rounds."""
-    return {
-        **final_means(queries, EXECUTION_METRICS),
-        "consistency": mean(query.scores["consistency"].points for query in queries),
-    }
-
-
 def _set(queries: Sequence[AqbQuery]) -> dict[str, dict[str, Any]]:
     """Metric -> final `mean` and `n`, speed by class apart, consistency with its counts by score."""
     consistency = [query.scores["consistency"].points for query in queries]
-    by_score = Counter("null" if points is None else str(points) for points in consistency)
     return {
         **set_means(queries, EXECUTION_METRICS),
         **{f"speed_{kind.lower()}": set_means(_of_class(queries, kind), ["speed"])["speed"] for kind in LatencyClass},
         "consistency": {
             **mean_and_n(consistency),
-            "by_score": dict(sorted(by_score.items(), reverse=True)),
+            "by_score": score_distribution(consistency),
             **repeat_figures(query.repeats for query in queries),
         },
     }
@@ -118,13 +119,13 @@ def _of_class(queries: Iterable[AqbQuery], latency_class: LatencyClass) -> list[
 
 def _agent(agent: AgentType, queries: Sequence[AqbQuery]) -> AgentFigures:
     executions = _executions(queries)
-    total = total_of(final_points(queries))
+    total = t.WEIGHTS.total(final_means(queries, EXECUTION_METRICS))
     grades = Counter(execution.mapping_grade for execution in executions)
     return {
         "queries": len(queries),
         "executions": len(executions),
-        "weighted_total": None if total.value is None else float(total.value),
-        "weight_coverage": total.coverage_percent / 100,
+        "weighted_total": total.points,
+        "weight_coverage": total.coverage,
         "manual_review": sum(bool(query.manual_review_reasons) for query in queries),
         "rounds": round_means(queries, EXECUTION_METRICS),
         "set": _set(queries),
@@ -141,7 +142,7 @@ def _executions(queries: Iterable[AqbQuery]) -> list[AqbExecution]:
 def _manual_review(queries: Iterable[AqbQuery]) -> dict[str, int]:
     """Code -> the queries that it sends to a person; a query may have several."""
     counted = Counter(reason for query in queries for reason in query.manual_review_reasons)
-    return {reason.value: counted[reason] for reason in ReviewReason if counted[reason]}
+    return {code: counted[code] for code in REVIEW_TITLES if counted[code]}
 
 
 def _data_quality(queries: Sequence[AqbQuery]) -> dict[str, int]:
@@ -202,3 +203,81 @@ def _failures_by_step(queries: Sequence[AqbQuery]) -> list[FailedStep]:
 def no_judge(summary: AqbSummary) -> bool:
     """Whether some question had no judge at all: one notice for the run. Source: SPEC 3.3."""
     return bool(summary.data_quality[VerdictStatus.NO_JUDGE])
+
+
+def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, Any]]:
+    """The rates of one agent by their code. The unit is one execution, or one chat for the wait.
+
+    Tool accuracy counts the executions whose mapping is known, result accuracy those with a ground truth, TTFT those
+    with a measurement; an answer that failed or is empty did not use the right tools.
+    """
+    tools = [e.accuracy_grade for e in executions if e.accuracy_grade is not None]
+    numbers = [e.numbers_grade for e in executions if e.numbers_grade is not None]
+    ttft = [e.ttft_pass for e in executions if e.ttft_pass is not None]
+    waits = chat_waits(executions)
+    singles = [seconds for of_chat in waits.values() for seconds in of_chat]
+    return {
+        "ttft_rate": _rate("ttft_rate", [passed == "PASS" for passed in ttft]),
+        "chat_wait_rate": {
+            **_rate("chat_wait_rate", [_within(mean(of_chat)) for of_chat in waits.values()]),
+            "mean_wait_s": as_float(mean(mean(of_chat) for of_chat in waits.values())),
+            "questions_rate": as_float(mean(int(_within(seconds)) for seconds in singles)),
+            "questions": len(singles),
+        },
+        "tool_accuracy_rate": {
+            **_rate("tool_accuracy_rate", [grade in t.PASSING_TOOLS[agent] for grade in tools]),
+            "partial": sum(grade is ToolVerdict.PARTIAL for grade in tools),
+            "weak": sum(e.weak_check for e in executions),
+            "unknown": len(executions) - len(tools),
+        },
+        "result_accuracy_rate": _rate("result_accuracy_rate", [grade in t.RIGHT_NUMBERS for grade in numbers]),
+    }
+
+
+def chat_waits(executions: Iterable[AqbExecution]) -> dict[tuple[str, int], list[Fraction]]:
+    """Chat (run and room) -> the seconds of its single-tool answers. What failed or has no time is left out."""
+    waits: dict[tuple[str, int], list[Fraction]] = {}
+    for scored in executions:
+        if scored.latency_class is LatencyClass.SINGLE and scored.latency_s is not None and not scored.failed:
+            chat = (scored.execution.run_id, scored.execution.round.room)
+            waits.setdefault(chat, []).append(exact(scored.latency_s))
+    return waits
+
+
+def latency_figures(executions: Sequence[AqbExecution]) -> dict[str, dict[str, Any]]:
+    """Latency class -> `n`, `mean_s`, `p50_s`, `p95_s` of answers with a time: a baseline without a target.
+
+    Source: seed 000, 2.4 and 2.5 (베이스라인 측정 후 확정).
+    """
+    figures = {}
+    for latency_class in LatencyClass:
+        seconds = sorted(
+            scored.latency_s
+            for scored in executions
+            if scored.latency_class is latency_class and scored.latency_s is not None and not scored.failed
+        )
+        if seconds:
+            figures[latency_class.value] = {
+                "n": len(seconds),
+                "mean_s": as_float(mean(map(exact, seconds))),
+                "p50_s": nearest_rank(seconds, 50),
+                "p95_s": nearest_rank(seconds, 95),
+            }
+    return figures
+
+
+def _within(seconds: Fraction | None) -> bool:
+    return seconds is not None and seconds <= t.SINGLE_MEAN_MAX_S
+
+
+def _rate(code: str, passes: Sequence[bool]) -> dict[str, Any]:
+    goal, passed, n = t.GOALS[code], sum(passes), len(passes)
+    rate = Fraction(passed, n) if n else None
+    return {
+        "title": goal.title,
+        "rate": as_float(rate),
+        "passed": passed,
+        "n": n,
+        "target": float(goal.at_least),
+        "met": None if rate is None else rate >= goal.at_least,
+    }

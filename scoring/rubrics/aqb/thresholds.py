@@ -1,4 +1,4 @@
-"""Every number and table of the `aqb-1.2` rubric, each with the clause it comes from.
+"""Every number, word and table of the `aqb-1.2` rubric, each with the clause it comes from.
 
 Change one here, bump `VERSION`, and one named edge case in the tests will ask for its new value.
 Source: seed 000 (six metrics of three recruiting agents), SPEC 3.3.
@@ -6,15 +6,74 @@ Source: seed 000 (six metrics of three recruiting agents), SPEC 3.3.
 
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from fractions import Fraction
 
-from scoring.rubrics.aqb.grades import MappingGrade, NumbersGrade, ToolVerdict
+from scoring.judging.requests import STATUS_TITLES, VerdictStatus
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Weights
 from scoring.testruns.executions import AgentType, LatencyClass
 
 VERSION = "1"
 MAX_POINTS = 5
+
+
+# --- The closed sets of outcomes, with what people call them (Korean) ----------------------------------------------
+class MappingGrade(StrEnum):
+    """How the tools that an answer used meet the expected ones. Source: SPEC 3.3 (mapping grade)."""
+
+    EXACT = "exact"
+    EXTRA = "extra"
+    PARTIAL = "partial"
+    NONE = "none"
+    UNKNOWN = "unknown"
+
+
+class NumbersGrade(StrEnum):
+    """How the numbers of an answer meet the ground truth. Source: seed 000, 3.3 (결과 정확도)."""
+
+    EXACT = "exact"
+    WITHIN = "within"
+    WRONG = "wrong"
+
+
+class ToolVerdict(StrEnum):
+    """Whether the right tools were used: what the target of tool accuracy counts. Source: seed 000, 2.3 and 3.3."""
+
+    PASS = "PASS"  # noqa: S105
+    PARTIAL = "PARTIAL"
+    FAIL = "FAIL"
+
+
+class Missing(StrEnum):
+    """Why a score is not known, besides the statuses of a judge's verdict."""
+
+    NOTHING_EXPECTED = "nothing_expected"
+    UNMAPPED_FILTER = "unmapped_filter"
+    NO_TIME = "no_time"
+    NEEDS_3_RUNS = "needs_3_runs"
+
+
+MAPPING_TITLES = {
+    MappingGrade.EXACT: "정확",
+    MappingGrade.EXTRA: "불필요한 조건 추가",
+    MappingGrade.PARTIAL: "일부 누락",
+    MappingGrade.NONE: "완전 실패",
+    MappingGrade.UNKNOWN: "판단 불가",
+}
+NUMBERS_TITLES = {
+    NumbersGrade.EXACT: "수치 정확",
+    NumbersGrade.WITHIN: "수치 허용 오차 이내",
+    NumbersGrade.WRONG: "수치 부정확",
+    None: "정답 수치 없음",
+}
+MISSING_TITLES = {
+    Missing.NOTHING_EXPECTED: "기대 조건이 적혀 있지 않음",
+    Missing.UNMAPPED_FILTER: "기대 필터 이름을 코드로 바꿀 수 없음",
+    Missing.NO_TIME: "응답 시간 기록 없음",
+    Missing.NEEDS_3_RUNS: "독립된 방 3개 미만",
+    **{status: title for status, title in STATUS_TITLES.items() if status != VerdictStatus.OK},
+}
 
 # --- Semantic quality (seed 000, 3.1; SPEC 3.3) --------------------------------------------------------------------
 SEMANTIC_LEVELS = {
@@ -101,7 +160,7 @@ PASSING_TOOLS = {
 _SINGLE = Bands("at_most", ((5, 5), (8, 4), (10, 3), (15, 2), (20, 1)), beyond=0)
 _MULTI = Bands("at_most", ((10, 5), (15, 4), (20, 3), (30, 2), (45, 1)), beyond=0)
 _MULTI_APPLICANTS = Bands("at_most", ((20, 5), (30, 4), (40, 3), (50, 2), (60, 1)), beyond=0)
-SPEED_BANDS = {
+SPEED_BANDS: dict[tuple[LatencyClass, AgentType | None], Bands[int]] = {
     (LatencyClass.SINGLE, AgentType.MOVE): _SINGLE,
     (LatencyClass.SINGLE, AgentType.PLAN): _SINGLE,
     (LatencyClass.SINGLE, AgentType.APPLICANT_MANAGEMENT): _SINGLE,
@@ -116,7 +175,6 @@ ANSWERED_POINTS, UNANSWERED_POINTS = 5, 0
 
 # --- Weighted total and manual review (seed 000, 4) ----------------------------------------------------------------
 WEIGHTS = Weights({"semantic": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20})
-TOTAL_DIGITS = 2
 REVIEW_AT_MOST = {"semantic": 2, "accuracy": 2, "stability": 2}
 REVIEW_TOTAL_AT_MOST = Decimal("2.5")
 

@@ -7,7 +7,7 @@ Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scoring.rubrics.aqb.grades import MISSING_TITLES, MappingGrade, Missing
+from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
 from scoring.testruns.cells import given
 from scoring.testruns.checks import EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, Reading

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
+import pyarrow as pa
+
 from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rubrics.plan_agent import thresholds as t
+from scoring.rules.arrow_types import field
 from scoring.stats.exact import Exact, mean, rounded
 from scoring.testruns.band_texts import band_text
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
@@ -14,6 +17,7 @@ from scoring.testruns.checks import Item
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, reading_of
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import failed_check_lines
+from scoring.testruns.query_columns import QueryColumn, mode_column, pass_columns, reason_column, score_column
 from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
@@ -47,6 +51,28 @@ class PlanQuery(ScoredQuery):
     latency_s: float | None
     nested_only_checks: int
     repeats: Repeats
+
+
+OWN_COLUMNS = (
+    field("pass_count", pa.int64(), "통과한 체크 수; 응답이 없거나 체크가 없으면 NULL"),
+    field("check_count", pa.int64(), "확인한 체크 수; 응답이 없거나 체크가 없으면 NULL"),
+    field("pass_ratio", pa.float64(), "통과한 체크 수 / 확인한 체크 수"),
+    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 이유"),
+    field("recorded_llm_score", pa.float64(), "입력에 기록된 LLM 점수; 규칙 점수를 대신하지 않음"),
+)
+QUERY_COLUMNS = (
+    QueryColumn("query_id", pa.string(), "Query ID"),
+    QueryColumn("query_text", pa.string(), "질의"),
+    QueryColumn("agent_type", pa.string(), "에이전트 유형"),
+    QueryColumn("rounds", pa.int64(), "실행한 라운드 수", lambda query: len(query.executions)),
+    *(score_column(one.name, f"{one.title}: 라운드 점수의 평균") for one in METRICS if one.per_execution),
+    score_column("consistency", "일관성: 5 또는 0, 비교할 수 없으면 NULL"),
+    reason_column("consistency", "일관성 점수의 근거"),
+    QueryColumn("latency_s", pa.float64(), "응답 속도에 쓴 실행의 평균 시간(초)"),
+    QueryColumn("nested_only_checks", pa.int64(), "value 안쪽까지 찾아야만 통과하는 체크 수"),
+    *pass_columns(t.PASS_MIN_POINTS),
+    mode_column("라운드 점수 가운데 가장 흔한 것의 비율; 비교할 수 없으면 NULL"),
+)
 
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
@@ -90,7 +116,7 @@ def timed_latencies(executions: Sequence[ScoredExecution]) -> list[Fraction]:
 def item_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
     """The share of checks that pass, banded. Source: seed 003, 2-2 and 2-3."""
     if not reading.answered:
-        return Score(t.NOT_ANSWERED_POINTS, _not_answered(reading))
+        return Score(t.NOT_ANSWERED_POINTS, reading.not_answered)
     if not results:
         return Score(None, "기대결과에서 체크 항목을 찾지 못해 채점하지 않음", "no_checks")
     failures = "; ".join(result.reason for result in results if not result.passed)
@@ -111,7 +137,7 @@ def item_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
 def stability_score(reading: Reading, item: Score) -> Score:
     """5 or 0 by the item score; an answer without checks is stable. Source: seed 003, 2-4; SPEC 3.1."""
     if not reading.answered:
-        return Score(t.UNSTABLE_POINTS, _not_answered(reading))
+        return Score(t.UNSTABLE_POINTS, reading.not_answered)
     if item.points is None:
         return Score(t.STABLE_POINTS, f"체크 항목은 없지만 응답이 정상이라 {t.STABLE_POINTS}점")
     if item.points >= t.STABLE_MIN_ITEM_POINTS:
@@ -188,10 +214,6 @@ def _judged(execution: Execution, lookup: ValueLookup) -> tuple[PlanExecution, t
         recorded_llm_score=execution.recorded_score,
     )
     return scored, results
-
-
-def _not_answered(reading: Reading) -> str:
-    return f"실행 실패: {reading.failure}" if reading.failure else f"빈 응답: {reading.emptiness}"
 
 
 def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:

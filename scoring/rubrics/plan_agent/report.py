@@ -6,9 +6,8 @@ from typing import Any
 
 from scoring.markdown import cell, percent, score_text, shortened, table
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.checklist import checked_list
+from scoring.rubrics.plan_agent.findings import checked_list, insights, slow_limit
 from scoring.rubrics.plan_agent.formulas import PlanQuery
-from scoring.rubrics.plan_agent.insights import insights, slow_limit
 from scoring.rubrics.plan_agent.summary import Agreement, PlanSummary, low_scored, slow
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.repeats import repeat_line

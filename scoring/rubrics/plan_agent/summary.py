@@ -15,7 +15,7 @@ from scoring.rubrics.plan_agent.formulas import (
     checks_of,
     timed_latencies,
 )
-from scoring.stats.exact import exact, mean
+from scoring.stats.exact import Exact, exact, mean
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
 from scoring.testruns.repeats import repeat_figures
 from scoring.testruns.rubric import Options, ScoredExecution, TestRunSummary
@@ -48,15 +48,18 @@ _AVERAGED = ("intent", "accuracy", "stability")
 
 def summarise(queries: Sequence[PlanQuery], options: Options) -> PlanSummary:
     """Means per round and of the set, and the figures behind the report's check list."""
-    rounds = executions_by_round(queries)
-    speeds = {round_: _Speed(executions) for round_, executions in rounds.items()}
-    means = round_means(queries, _AVERAGED)
+    rounds, means = executions_by_round(queries), round_means(queries, _AVERAGED)
     executions = [scored for query in queries for scored in query.executions]
+    speeds = {round_: _speed(of_round) for round_, of_round in rounds.items()}
+    set_speed = {name: mean(speed[name] for speed in speeds.values()) for name in ("band", "bands", "seconds")}
     return PlanSummary(
-        rounds={str(round_): {**means[str(round_)], "speed": speed.figures()} for round_, speed in speeds.items()},
+        rounds={
+            str(round_): {**means[str(round_)], "speed": _speed_figures(rounds[round_], **speed)}
+            for round_, speed in speeds.items()
+        },
         set={
             **set_means(queries, _AVERAGED),
-            "speed": _set_speed(list(speeds.values())),
+            "speed": _speed_figures(executions, **set_speed),
             "consistency": _consistency(queries),
         },
         distributions=distributions(queries, EXECUTION_METRICS),
@@ -82,39 +85,23 @@ def slow(executions: Iterable[PlanExecution]) -> list[PlanExecution]:
     return [scored for scored, score in points if score is not None and score <= t.SLOW_MAX_POINTS]
 
 
-class _Speed:
-    """The two readings of one round's speed: the band of the mean time, and the mean of the bands. Source: SPEC 3.1."""
-
-    def __init__(self, executions: Sequence[ScoredExecution]) -> None:
-        latencies = timed_latencies(executions)
-        self.n = len(latencies)
-        self.latency_s = mean(latencies)
-        self.band_of_mean = None if self.latency_s is None else t.SPEED_POINTS.points(self.latency_s)
-        self.mean_of_bands = mean(scored.scores["speed"].points for scored in executions)
-
-    def figures(self) -> dict[str, Any]:
-        return _speed_figures(self.band_of_mean, self.mean_of_bands, self.latency_s, self.n)
-
-
-def _set_speed(rounds: Sequence[_Speed]) -> dict[str, Any]:
-    return _speed_figures(
-        mean(speed.band_of_mean for speed in rounds),
-        mean(speed.mean_of_bands for speed in rounds),
-        mean(speed.latency_s for speed in rounds),
-        sum(speed.n for speed in rounds),
-    )
+def _speed(executions: Sequence[ScoredExecution]) -> dict[str, Exact | None]:
+    """The two readings of one round's speed, band of the mean time and mean of the bands, and the mean time."""
+    seconds = mean(timed_latencies(executions))
+    band = None if seconds is None else t.SPEED_POINTS.points(seconds)
+    return {"band": band, "bands": mean(one.scores["speed"].points for one in executions), "seconds": seconds}
 
 
 def _speed_figures(
-    band_of_mean: Fraction | int | None, mean_of_bands: Fraction | None, latency_s: Fraction | None, n: int
+    executions: Sequence[ScoredExecution], band: Exact | None, bands: Exact | None, seconds: Exact | None
 ) -> dict[str, Any]:
-    """`mean` is the headline, so that every metric has one."""
+    """`mean` is the headline, so that every metric has one. Source: SPEC 3.1."""
     return {
-        "mean": as_float(band_of_mean),
-        "n": n,
-        "speed_band_of_mean": as_float(band_of_mean),
-        "speed_mean_of_bands": as_float(mean_of_bands),
-        "latency_s": as_float(latency_s),
+        "mean": as_float(band),
+        "n": len(timed_latencies(executions)),
+        "speed_band_of_mean": as_float(band),
+        "speed_mean_of_bands": as_float(bands),
+        "latency_s": as_float(seconds),
     }
 
 

@@ -4,22 +4,20 @@ Source: seed 004; SPEC 3.2.
 """
 
 from scoring.markdown import table
-from scoring.rubrics.recruit_agent import tables, thresholds
-from scoring.rubrics.recruit_agent.formulas import METRICS, score_query
-from scoring.rubrics.recruit_agent.intent import RUBRIC_ID, requests
-from scoring.rubrics.recruit_agent.prompts import PROMPTS
+from scoring.rubrics.recruit_agent import formulas
+from scoring.rubrics.recruit_agent import thresholds as t
+from scoring.rubrics.recruit_agent.intent import PROMPTS, RUBRIC_ID, requests
 from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
 from scoring.testruns.page_parts import check_parts
+from scoring.testruns.report_tables import testrun_rubric_readme
 from scoring.testruns.rubric import Option, TestRunRubric
-from scoring.testruns.rubric_readme import testrun_rubric_readme
 
 
 def _readme() -> str:
-    t = thresholds
     ratios = [
         ("실행 실패", t.FAILED_POINTS),
         ("체크 없음 (not_evaluable)", t.NOT_EVALUABLE_POINTS),
@@ -76,23 +74,22 @@ def _readme() -> str:
 
 RUBRIC = TestRunRubric(
     id=RUBRIC_ID,
-    version=thresholds.VERSION,
+    version=t.VERSION,
     title="채용 에이전트 테스트 채점",
     summary="모든 채용 에이전트의 테스트 결과를 채점합니다. 의도는 판정 모델이, 나머지는 규칙이 정합니다.",
-    metrics=METRICS,
-    own_columns=tables.OWN_COLUMNS,
-    query_columns=tables.QUERY_COLUMNS,
+    metrics=formulas.METRICS,
+    own_columns=formulas.OWN_COLUMNS,
+    query_columns=formulas.QUERY_COLUMNS,
     requests=requests,
-    score_query=score_query,
-    query_row=tables.query_row,
+    score_query=formulas.score_query,
     summarise=summarise,
     report=report,
     readme=_readme,
     recognition=Recognition(accuracy_checks=True),
     prompts=PROMPTS,
     speed_bands={
-        (LatencyClass.SINGLE, None): thresholds.SPEED_SINGLE_POINTS,
-        (LatencyClass.MULTI, None): thresholds.SPEED_MULTI_POINTS,
+        (LatencyClass.SINGLE, None): t.SPEED_SINGLE_POINTS,
+        (LatencyClass.MULTI, None): t.SPEED_MULTI_POINTS,
     },
     code_titles=QUALITY_TITLES,
     figure_titles={

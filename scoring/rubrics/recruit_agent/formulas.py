@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import pyarrow as pa
+
 from scoring.judging.requests import Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.consistency import consistency, signature
-from scoring.rubrics.recruit_agent.intent import Intent, intent_of, not_answered
+from scoring.rubrics.recruit_agent.intent import Intent, intent_of
+from scoring.rules.arrow_types import field
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact, WeightedTotal, mean, rounded
 from scoring.testruns.band_texts import band_text
@@ -17,6 +20,17 @@ from scoring.testruns.executions import Execution, LatencyClass, Reading, latenc
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import expected_filters
 from scoring.testruns.patterns import failed_check_lines
+from scoring.testruns.query_columns import (
+    COVERAGE,
+    REVIEW_REASONS,
+    ROUNDS,
+    QueryColumn,
+    flag_column,
+    pass_columns,
+    reason_column,
+    score_column,
+    total_column,
+)
 from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
@@ -46,16 +60,41 @@ class RecruitExecution(ScoredExecution):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecruitQuery(ScoredQuery):
-    """A query; the total has two decimals, and `weight_coverage` is the share of the weights behind it (0 to 1)."""
+    """A query; the two ratios are the halves of its consistency."""
 
     executions: tuple[RecruitExecution, ...]
     latency_class: LatencyClass
-    weighted_total: float | None
-    weight_coverage: float | None
+    total: WeightedTotal
     ratio_a: Fraction | None
     ratio_b: Fraction | None
     manual_review_reasons: list[str]
     repeats: Repeats
+
+
+OWN_COLUMNS = (
+    field("intent_verdict", pa.string(), "의도 판정; 판정받지 못하면 NULL"),
+    field("intent_label", pa.string(), "의도 라벨; 판정받지 못하면 NULL"),
+    field("signature", pa.string(), "화면 구성의 핵심 키를 순서와 무관하게 적은 JSON, 없으면 EMPTY"),
+    field("pass_ratio", pa.float64(), "가중 체크 통과율; 실패했거나 체크가 없으면 NULL"),
+    field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 이유"),
+)
+QUERY_COLUMNS = (
+    QueryColumn("query_id", pa.string(), "Query ID"),
+    QueryColumn("query_text", pa.string(), "질의"),
+    QueryColumn("agent_type", pa.string(), "에이전트 유형: move, plan, applicant_management"),
+    ROUNDS,
+    *(score_column(one.name, f"{one.title}: 실행 점수의 평균") for one in METRICS if one.per_execution),
+    score_column("consistency", "일관성 점수(0~5); 판정받지 못하면 NULL"),
+    reason_column("consistency", "일관성 점수의 근거"),
+    QueryColumn("ratio_a", pa.float64(), "의도 라벨 최빈값의 비율"),
+    QueryColumn("ratio_b", pa.float64(), "화면 구성 최빈값의 비율"),
+    QueryColumn("latency_class", pa.string(), "SINGLE(단일 도구 호출) 또는 MULTI(다중)"),
+    total_column("종합 점수, 소수 둘째 자리까지; weighted_total=off면 NULL"),
+    COVERAGE,
+    flag_column("수기 확인 필요 여부"),
+    REVIEW_REASONS,
+    *pass_columns(t.PASS_MIN_POINTS),
+)
 
 
 def checks_of(execution: Execution) -> tuple[Item, ...]:
@@ -77,7 +116,6 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     )
     repeated = consistency(intents, signatures)
     scores = {**query_means(scored, EXECUTION_METRICS), "consistency": repeated.score}
-    total, coverage = total_values(weighted_total({name: score.points for name, score in scores.items()}, options))
     return RecruitQuery(
         query_id=ordered[0].query_id,
         query_text=next((execution.query_text for execution in ordered if execution.query_text), ""),
@@ -85,8 +123,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
         executions=scored,
         scores=scores,
         latency_class=latency_class,
-        weighted_total=total,
-        weight_coverage=coverage,
+        total=weighted_total({name: score.points for name, score in scores.items()}, options),
         ratio_a=repeated.ratio_a,
         ratio_b=repeated.ratio_b,
         manual_review_reasons=review_reasons(intents),
@@ -110,20 +147,13 @@ def weighted_total(points: Mapping[str, Exact | None], options: Options) -> Weig
     return t.WEIGHTS.total({**points, "speed": mean((points["speed_single"], points["speed_multi"]))})
 
 
-def total_values(total: WeightedTotal) -> tuple[float | None, float | None]:
-    """A total for tables and JSON: two decimals, and the share of the weights that was there (0 to 1)."""
-    if total.value is None:
-        return None, None
-    return float(rounded(total.value, t.TOTAL_DIGITS)), total.coverage_percent / 100
-
-
 def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
     """The weighted share of checks that pass, banded; 0 where a run failed or nothing can be checked.
 
     Source: seed 004, 정확성; SPEC 3.2.
     """
     if reading.failure:
-        return Score(t.FAILED_POINTS, f"{not_answered(reading)}: 산출물을 믿을 수 없어 {t.FAILED_POINTS}점")
+        return Score(t.FAILED_POINTS, f"{reading.not_answered}: 산출물을 믿을 수 없어 {t.FAILED_POINTS}점")
     ratio = pass_ratio(results)
     if ratio is None:
         return Score(
@@ -148,7 +178,7 @@ def stability_score(reading: Reading) -> Score:
     """5 for an answer without errors, else 0. Source: seed 004, 안정성."""
     if reading.answered:
         return Score(t.STABLE_POINTS, f"오류 없이 응답해 {t.STABLE_POINTS}점")
-    return Score(t.UNSTABLE_POINTS, not_answered(reading))
+    return Score(t.UNSTABLE_POINTS, reading.not_answered)
 
 
 def speed_scores(latency_s: float | None, latency_class: LatencyClass) -> dict[str, Score]:

@@ -136,7 +136,7 @@ def _lowest(queries: Sequence[RecruitQuery], options: Options) -> str:
         [
             query.query_id,
             query_name(query.query_text),
-            *([score_text(query.weighted_total)] if options["weighted_total"] == "on" else []),
+            *([score_text(query.total.points)] if options["weighted_total"] == "on" else []),
             *(score_text(_float(query, name)) for name in (*EXECUTION_METRICS, "consistency")),
             shortened(_worst_reason(query), _REASON_CHARACTERS),
         ]
@@ -147,7 +147,7 @@ def _lowest(queries: Sequence[RecruitQuery], options: Options) -> str:
 
 
 def _total(query: RecruitQuery) -> tuple[float, str]:
-    return query.weighted_total or 0.0, query.query_id
+    return query.total.points or 0.0, query.query_id
 
 
 def _accuracy(query: RecruitQuery) -> tuple[float, str]:

@@ -12,7 +12,6 @@ from scoring.rubrics.recruit_agent.formulas import (
     RecruitExecution,
     RecruitQuery,
     checks_of,
-    total_values,
     weighted_total,
 )
 from scoring.stats.exact import mean
@@ -72,12 +71,8 @@ def _set_total(queries: Sequence[RecruitQuery], options: Options) -> dict[str, A
     """The total from the set's means. Source: seed 004, 종합 점수."""
     if options["weighted_total"] == "off":
         return {}
-    points = {
-        **final_means(queries, EXECUTION_METRICS),
-        "consistency": mean(query.scores["consistency"].points for query in queries),
-    }
-    total, coverage = total_values(weighted_total(points, options))
-    return {"weighted_total": {"mean": total, "weight_coverage": coverage}}
+    total = weighted_total(final_means(queries, EXECUTION_METRICS), options)
+    return {"weighted_total": {"mean": total.points, "weight_coverage": total.coverage}}
 
 
 def _data_quality(

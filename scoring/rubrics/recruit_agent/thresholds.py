@@ -67,7 +67,6 @@ STABLE_POINTS, UNSTABLE_POINTS = 5, 0
 
 # --- Weighted total (seed 004, 종합 점수) --------------------------------------------------------------------------
 WEIGHTS = Weights({"intent": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20})
-TOTAL_DIGITS = 2
 
 # --- What the judge sees of a dataUIList (SPEC 7: material, kept short) --------------------------------------------
 DESCRIBED_ENTRIES = 20

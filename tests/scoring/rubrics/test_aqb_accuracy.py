@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scoring.rubrics.aqb.accuracy import accuracy_of, ground_truth_numbers, numbers_of
-from scoring.rubrics.aqb.grades import ToolVerdict
+from scoring.rubrics.aqb.answers import accuracy_of, ground_truth_numbers, numbers_of
+from scoring.rubrics.aqb.thresholds import ToolVerdict
 from scoring.rubrics.aqb.tool_use import tool_use
 from scoring.testruns.executions import AgentType, Execution, Round, reading_of
 from scoring.testruns.rubric import Score

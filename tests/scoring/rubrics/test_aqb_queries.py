@@ -14,6 +14,7 @@ from scoring.judging.requests import QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.tables import queries_schema
 
 OPTIONS = RUBRIC.chosen({})
 SEED_COLUMNS = (
@@ -82,7 +83,7 @@ def test_the_first_fifteen_columns_are_the_seeds() -> None:
 def test_a_row_fills_every_column_in_order() -> None:
     row = RUBRIC.query_row(scored(execution(), semantic=5))
     assert list(row) == [field.name for field in RUBRIC.query_columns]
-    assert pa.Table.from_pylist([row], schema=pa.schema(RUBRIC.query_columns)).num_rows == 1
+    assert pa.Table.from_pylist([row], schema=queries_schema(RUBRIC)).num_rows == 1
 
 
 def test_executions_carry_the_four_metrics_in_order_and_the_own_columns() -> None:

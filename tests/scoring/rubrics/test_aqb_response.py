@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.rubrics.aqb.response import failed_steps, speed_score, stability_score, ttft_pass
+from scoring.rubrics.aqb.answers import failed_steps, speed_score, stability_score, ttft_pass
 from scoring.stats.exact import mean, rounded
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, Round, reading_of
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from scoring.rubrics.aqb.review import Total, review_reasons, total_of
+from scoring.rubrics.aqb.review import review_reasons
+from scoring.rubrics.aqb.thresholds import WEIGHTS
+from scoring.stats.exact import WeightedTotal
 
 PERCENTS = {"semantic": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20}
 GOOD = dict.fromkeys(PERCENTS, 5)
@@ -16,12 +18,14 @@ GOOD = dict.fromkeys(PERCENTS, 5)
 def reasons(
     points: dict[str, Any], total: str = "5.00", unanswered: int = 0, missing: dict[str, set[str]] | None = None
 ) -> list[str]:
-    return [str(reason) for reason in review_reasons(points, Total(Decimal(total), 100), unanswered, missing or {})]
+    return [
+        str(reason) for reason in review_reasons(points, WeightedTotal(Decimal(total), 100), unanswered, missing or {})
+    ]
 
 
 def test_the_worked_example_of_the_seed_comes_to_4_7() -> None:
-    total = total_of({"semantic": 5, "consistency": 4, "accuracy": 5, "speed": 4, "stability": 5})
-    assert total == Total(Decimal("4.70"), 100)
+    total = WEIGHTS.total({"semantic": 5, "consistency": 4, "accuracy": 5, "speed": 4, "stability": 5})
+    assert total == WeightedTotal(Decimal("4.70"), 100)
 
 
 def test_every_combination_of_whole_scores_is_exact() -> None:
@@ -29,8 +33,8 @@ def test_every_combination_of_whole_scores_is_exact() -> None:
         points = dict(zip(PERCENTS, scores, strict=True))
         exact = sum(Fraction(PERCENTS[name], 100) * score for name, score in points.items())
         rounded = (Decimal(exact.numerator) / exact.denominator).quantize(Decimal("0.01"), ROUND_HALF_UP)
-        assert total_of(points).value == rounded
-        assert ("low_total" in review_reasons(points, total_of(points), 0, {})) == (exact <= Fraction(5, 2))
+        assert WEIGHTS.total(points).value == rounded
+        assert ("low_total" in review_reasons(points, WEIGHTS.total(points), 0, {})) == (exact <= Fraction(5, 2))
 
 
 @pytest.mark.parametrize("known", [kept for n in range(1, 6) for kept in combinations(PERCENTS, n)])
@@ -38,18 +42,18 @@ def test_weights_of_missing_metrics_are_spread_over_the_rest(known: tuple[str, .
     points = {name: place if name in known else None for place, name in enumerate(PERCENTS, start=1)}
     weight = sum(PERCENTS[name] for name in known)
     expected = sum(Fraction(PERCENTS[name], weight) * place for place, name in enumerate(PERCENTS, 1) if name in known)
-    total = total_of(points)
+    total = WEIGHTS.total(points)
     assert total.coverage_percent == weight
     assert total.value is not None
     assert abs(Fraction(total.value) - expected) <= Fraction(1, 200)
 
 
 def test_half_a_hundredth_is_rounded_up() -> None:
-    assert total_of({"accuracy": Fraction(2505, 1000)}).value == Decimal("2.51")
+    assert WEIGHTS.total({"accuracy": Fraction(2505, 1000)}).value == Decimal("2.51")
 
 
 def test_without_any_metric_there_is_no_total() -> None:
-    assert total_of(dict.fromkeys(PERCENTS, None)) == Total(None, 0)
+    assert WEIGHTS.total(dict.fromkeys(PERCENTS, None)) == WeightedTotal(None, 0)
 
 
 def test_a_good_query_needs_nobody() -> None:

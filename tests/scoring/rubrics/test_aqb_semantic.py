@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
-from scoring.rubrics.aqb.semantic import semantic_request, semantic_score
+from scoring.rubrics.aqb.answers import semantic_request, semantic_score
 from scoring.rubrics.aqb.tool_use import tool_use
 from scoring.stats.exact import mean, rounded
 from scoring.testruns.executions import AgentType, Execution, Reading, Round, reading_of

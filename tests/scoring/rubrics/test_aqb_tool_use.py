@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from scoring.rubrics.aqb.grades import MappingGrade, Missing
+from scoring.rubrics.aqb.thresholds import MappingGrade, Missing
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
 from scoring.testruns.executions import AgentType, Execution, Round, reading_of
 

@@ -10,7 +10,7 @@ from scoring.judging.prompts import JudgePrompt
 from scoring.rubrics.aqb import thresholds as aqb
 from scoring.rubrics.aqb.prompts import CONCLUSIONS, SEMANTIC
 from scoring.rubrics.recruit_agent import thresholds as recruit
-from scoring.rubrics.recruit_agent.prompts import INTENT
+from scoring.rubrics.recruit_agent.intent import INTENT
 from scoring.testruns.rubric import TestRunRubric
 
 PROMPTS = [prompt for rubric in rubrics().values() if isinstance(rubric, TestRunRubric) for prompt in rubric.prompts]

@@ -294,23 +294,23 @@ def test_the_total_is_the_seeds_weighted_mean() -> None:
     executions = [passing(3, 4, seconds=9), passing(3, 4, "2/1", seconds=9)]
     found = query(*executions, verdicts=judged(executions[:1], ("PARTIAL", "VIEW")))
     # 20 % of 3, 10 % of 5, 30 % of 4, 20 % of 3, 20 % of 5
-    assert (found.weighted_total, found.weight_coverage) == (3.9, 1.0)
+    assert (found.total.points, found.total.coverage) == (3.9, 1.0)
 
 
 def test_without_a_judge_the_total_covers_the_rest() -> None:
     found = query(passing(4, 4, seconds=5), passing(4, 4, "2/1", seconds=5))
-    assert (found.weighted_total, found.weight_coverage) == (5.0, 0.7)
+    assert (found.total.points, found.total.coverage) == (5.0, 0.7)
 
 
 def test_a_failed_execution_needs_no_judge_for_its_total() -> None:
     found = query(passing(4, 4, error="timeout", seconds=None))
-    assert (found.weighted_total, found.weight_coverage) == (0.0, 1.0)
+    assert (found.total.points, found.total.coverage) == (0.0, 1.0)
 
 
 def test_failures_beside_unjudged_answers_make_no_mean() -> None:
     found = query(run("1/1", error="timeout"), run("2/1"), run("3/1"))
     assert (found.scores["intent"].points, found.scores["intent"].missing) == (None, "no_judge")
-    assert found.weight_coverage == 0.7
+    assert found.total.coverage == 0.7
     summary = RUBRIC.summarise([found], OPTIONS)
     assert summary.set["intent"] == {"mean": None, "n": 0}
     assert summary.rounds["1/1"]["intent"] == {"mean": None, "n": 0}

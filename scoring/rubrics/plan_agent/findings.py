@@ -1,17 +1,20 @@
-"""The seed's operating check list, ticked from the scores. Source: seed 003, 6; SPEC 3.1."""
+"""What stands out in a run of the execution agent: the seed's operating check list, ticked from the scores, and insight
+lines, each of them a count and none an opinion. Source: seed 003, 4 and 6; SPEC 3.1."""
 
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from scoring.markdown import cell, example_ids, percent
+from scoring.markdown import cell, example_ids, percent, score_text, shortened
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, checks_of
-from scoring.rubrics.plan_agent.insights import slow_limit
+from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, both_pass, checks_of
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
-from scoring.testruns.patterns import check_patterns
+from scoring.testruns.patterns import CheckPattern, check_patterns
+from scoring.testruns.report_tables import query_name
 
 _SHOWN_PATTERNS = 3
+_SHOWN_QUERIES = 3
+_REASON_CHARACTERS = 160
 
 
 def checked_list(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
@@ -21,7 +24,7 @@ def checked_list(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
         (t.CHECK_ROUNDS, *_rounds(queries, summary)),
         (t.CHECK_RECORDED, *_recorded(len(executions), summary)),
         (t.CHECK_LOW_SCORES, *_low_scores(executions)),
-        (t.CHECK_SLOW, *_slow(executions)),
+        (t.CHECK_SLOW, *_slow_line(executions)),
         (t.CHECK_FAILURES, *_failures(executions, summary)),
     ]
     return "\n".join(f"- [{'x' if fine else ' '}] {text} — {figure}" for text, fine, figure in lines)
@@ -55,7 +58,7 @@ def _low_scores(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     )
 
 
-def _slow(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
+def _slow_line(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     late = slow(executions)
     timed = sum(scored.scores["speed"].points is not None for scored in executions)
     if not late:
@@ -76,3 +79,62 @@ def _failures(executions: Sequence[PlanExecution], summary: PlanSummary) -> tupl
         f"안정성 0점 {failures:,}건 / {len(executions):,}건({percent(float(rate))}, 기준 {limit} 미만): "
         f"실패·빈 응답 {unanswered:,}건, 통과한 체크가 없는 응답 {failures - unanswered:,}건"
     )
+
+
+def insights(queries: Sequence[PlanQuery], patterns: Sequence[CheckPattern]) -> list[str]:
+    """One markdown line per finding, most telling first; a single line where nothing stands out."""
+    lines = [
+        *(_check_line(pattern) for pattern in patterns[:_SHOWN_PATTERNS]),
+        *_failing_queries(queries),
+        *_mixed_queries(queries),
+        *_slow_queries(queries),
+    ]
+    return lines or ["모든 체크를 통과했고 느린 응답도 없습니다."]
+
+
+def slow_limit() -> str:
+    """The longest time that is not slow, as people say it (`8초`)."""
+    fast = [cut for cut, points in t.SPEED_POINTS.cuts if points > t.SLOW_MAX_POINTS]
+    return f"{fast[-1]:g}초"
+
+
+def _check_line(pattern: CheckPattern) -> str:
+    rate = percent(pattern.failed / pattern.asked)
+    return (
+        f"{cell(pattern.key)} 체크 {pattern.asked:,}개 중 {pattern.failed:,}개({rate}) 미통과, "
+        f"질의 {len(pattern.query_ids):,}개. 가장 흔한 이유({pattern.commonest_count:,}건): "
+        f"{cell(shortened(pattern.commonest, _REASON_CHARACTERS))}"
+    )
+
+
+def _failing_queries(queries: Sequence[PlanQuery]) -> list[str]:
+    consistent = [query for query in queries if query.scores["consistency"].points == t.CONSISTENT_POINTS]
+    failing = [query for query in consistent if not both_pass(query)]
+    if not failing:
+        return []
+    return [f"모든 라운드에서 {t.PASS_MIN_POINTS}점 미만인 질의 {len(failing):,}개: {_names(failing)}"]
+
+
+def _mixed_queries(queries: Sequence[PlanQuery]) -> list[str]:
+    mixed = [query for query in queries if query.scores["consistency"].points == t.INCONSISTENT_POINTS]
+    return [f"라운드 사이에 통과와 미통과가 갈린 질의 {len(mixed):,}개: {_names(mixed)}"] if mixed else []
+
+
+def _slow_queries(queries: Sequence[PlanQuery]) -> list[str]:
+    executions = [scored for query in queries for scored in query.executions]
+    timed = [scored for scored in executions if scored.scores["speed"].points is not None]
+    late = slow(executions)
+    if not late:
+        return []
+    slowest = max(queries, key=lambda query: query.latency_s or 0.0)
+    always = sum(len(slow(query.executions)) == len(query.executions) for query in queries)
+    return [
+        f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / len(timed))}), 그중 모든 라운드가 느린 질의 "
+        f"{always:,}개. 평균이 가장 느린 질의: {cell(query_name(slowest.query_text))} "
+        f"({score_text(slowest.latency_s)}초)"
+    ]
+
+
+def _names(queries: Sequence[PlanQuery]) -> str:
+    more = f" 외 {len(queries) - _SHOWN_QUERIES:,}개" if len(queries) > _SHOWN_QUERIES else ""
+    return ", ".join(cell(query_name(query.query_text) or query.query_id) for query in queries[:_SHOWN_QUERIES]) + more

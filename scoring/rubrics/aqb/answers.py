@@ -1,0 +1,199 @@
+"""The four scores of one answer: semantic quality, accuracy, speed, stability; and its time to first token.
+
+Source: seed 000, 2.1, 2.3 to 2.6, 3.1, 3.3 to 3.6; SPEC 3.3.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal
+
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.rubrics.aqb import thresholds as t
+from scoring.rubrics.aqb.thresholds import (
+    MAPPING_TITLES,
+    MISSING_TITLES,
+    MappingGrade,
+    Missing,
+    NumbersGrade,
+    ToolVerdict,
+)
+from scoring.rubrics.aqb.tool_use import ToolUse
+from scoring.testruns.band_texts import band_text
+from scoring.testruns.cells import given
+from scoring.testruns.executions import AgentType, LatencyClass, Reading
+from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
+from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.rubric import Score
+
+CLASS_TITLES = {LatencyClass.SINGLE: "단일 도구 호출", LatencyClass.MULTI: "복수 도구 호출"}
+_SHOWN_NUMBERS = 6
+
+
+def semantic_request(reading: Reading, use: ToolUse, rubric: str) -> JudgeRequest | None:
+    """The question on one answer, None where a rule decides: a move agent, or no answer.
+
+    The answer expected has `score` (a whole number from 0 to 5).
+    """
+    execution = reading.execution
+    if not reading.answered or execution.agent_type is AgentType.MOVE:
+        return None
+    material = {
+        "query": execution.query_text,
+        "agent_type": execution.agent_type,
+        "expected": given(execution.expected_text) or "",
+        "answer": reading.response.assistant_message,
+        "offered": [_offered(ui_value) for ui_value in reading.response.ui_values],
+        "mapping": {
+            "grade": use.grade,
+            "expected": list(use.expected),
+            "missing": list(use.missing),
+            "extra": list(use.extra),
+        },
+    }
+    return JudgeRequest(rubric, QuestionKind.SEMANTIC, material)
+
+
+def semantic_score(reading: Reading, use: ToolUse, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
+    """Points from 0 to 5. Failed or empty earns 0; NULL with the status where a verdict is not given."""
+    if not reading.answered:
+        return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure or reading.emptiness}")
+    if request is not None:
+        return _judged(use, request, verdicts)
+    if use.grade is MappingGrade.UNKNOWN:
+        return Score(None, use.text(), use.unknown_because)
+    return Score(t.MOVE_SEMANTIC_POINTS[use.grade], use.text())
+
+
+def _judged(use: ToolUse, request: JudgeRequest, verdicts: Verdicts) -> Score:
+    verdict = verdict_of(request, verdicts)
+    if not verdict.given:
+        return Score(None, f"{MISSING_TITLES[verdict.status]}; {use.text()}", verdict.status)
+    points = verdict.answer.get("score")
+    if type(points) is not int or not 0 <= points <= t.MAX_POINTS:
+        return Score(None, f"{MISSING_TITLES[VerdictStatus.INVALID]}; {use.text()}", VerdictStatus.INVALID)
+    cap = t.SEMANTIC_CAPS.get(use.grade, t.MAX_POINTS)
+    capped = f"조건 매핑 '{MAPPING_TITLES[use.grade]}'의 상한 {cap}점 적용(판정 {points}점); " if points > cap else ""
+    return Score(min(points, cap), "; ".join(filter(None, (f"{capped}{use.text()}", verdict.reason.strip()))))
+
+
+def _offered(ui_value: JsonObject) -> dict[str, Any]:
+    """What the user sees of one entry: its form, message, button, and the names of its options."""
+    texts = {key: ui_value[key] for key in ("formType", "message", "buttonName") if isinstance(ui_value.get(key), str)}
+    options = ui_value.get("selectOptionList")
+    listed = options if isinstance(options, list) else []
+    names = [option.get("optionName") for option in listed if isinstance(option, dict)]
+    return {**texts, "options": [name for name in names if isinstance(name, str)]}
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """How the numbers of an answer meet the ground truth; `text` names them (Korean)."""
+
+    grade: NumbersGrade
+    text: str
+
+
+def numbers_of(reading: Reading, tolerance: Fraction) -> Numbers | None:
+    """The numbers of an answer against its ground truth, None where there is none (or it states no number).
+
+    A failed or empty answer states no number. `tolerance` is relative: 1/100 for 1 %. Source: seed 000, 3.3.
+    """
+    execution = reading.execution
+    query = execution.query_text
+    expected = ground_truth_numbers(execution.ground_truth, query)
+    if not expected:
+        return None
+    message = reading.response.assistant_message if reading.answered else ""
+    stated = numbers_in(message, query=query)
+    if not stated and _repeats_query(execution.ground_truth, query):
+        stated = numbers_in(message)  # 맞아? 네, 3명입니다
+    compared = compare_numbers(expected, stated, tolerance)
+    grade = NumbersGrade(compared.grade)
+    if grade is NumbersGrade.EXACT:
+        return Numbers(grade, f"정답 수치 일치: {listed_numbers(expected)}")
+    found = f"정답 {listed_numbers(compared.missing)}, 답변 {listed_numbers(stated) or '숫자 없음'}"
+    allowed = f"±{number_text(tolerance * 100)}%"
+    if grade is NumbersGrade.WITHIN:
+        return Numbers(grade, f"수치가 허용 오차 {allowed} 이내: {found}")
+    return Numbers(grade, f"수치 불일치: {found}")
+
+
+@lru_cache(maxsize=1024)  # every execution of a query carries the same
+def ground_truth_numbers(ground_truth: str, query: str) -> tuple[Fraction, ...]:
+    """The numbers that must be answered. A number of the query counts only where the ground truth has no other."""
+    text = given(ground_truth) or ""
+    return numbers_in(text, query=query) or numbers_in(text)
+
+
+def _repeats_query(ground_truth: str, query: str) -> bool:
+    """Whether all numbers of the ground truth stand in the query: then those of an answer may stand there, too."""
+    return not numbers_in(given(ground_truth) or "", query=query)
+
+
+def accuracy_of(reading: Reading, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:
+    """Points from 0 to 5, and the verdict on the tools used; NULL where nobody can tell.
+
+    A failed or empty answer earns 0 wherever an answer could have earned points.
+    """
+    if use.unmapped:
+        return Score(None, use.text(), use.unknown_because), None
+    grade = numbers.grade if numbers else None
+    if reading.execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
+        row = t.FILTER_ACCURACY.get((use.grade, grade))
+        evidence = numbers.text if numbers else "정답 수치가 없어 필터만으로 채점"
+        reason = f"{use.text()}; {evidence}"
+    else:
+        row, reason = t.DATAKEY_ACCURACY.get(use.grade), use.text()
+    if row is None:
+        return Score(None, use.text(), use.unknown_because), None
+    if not reading.answered:
+        failed = ToolVerdict.FAIL if use.grade is not MappingGrade.UNKNOWN else None
+        return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure or reading.emptiness}"), failed
+    return Score(row.points, reason), row.tools
+
+
+def listed_numbers(numbers: Sequence[Fraction]) -> str:
+    """The first numbers as people write them."""
+    more = f" 외 {len(numbers) - _SHOWN_NUMBERS}개" if len(numbers) > _SHOWN_NUMBERS else ""
+    return ", ".join(map(number_text, numbers[:_SHOWN_NUMBERS])) + more
+
+
+def speed_score(reading: Reading, latency_class: LatencyClass, agent: AgentType) -> Score:
+    """Points of the seconds by class and agent; failed earns 0, NULL without a time.
+
+    Source: seed 000, 3.4 and 3.5.
+    """
+    if reading.failure:
+        return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure}")
+    if reading.latency_s is None:
+        return Score(None, MISSING_TITLES[Missing.NO_TIME], Missing.NO_TIME)
+    bands = t.SPEED_BANDS[latency_class, agent]
+    band = band_text(bands, reading.latency_s, "초")
+    return Score(
+        bands.points(reading.latency_s), f"응답 시간 {reading.latency_s:g}초 ({CLASS_TITLES[latency_class]}, {band})"
+    )
+
+
+def ttft_pass(ttft_s: float | None) -> Literal["PASS", "FAIL"] | None:
+    """Whether the first token came in time; None where it was not measured. Source: seed 000, 2.4 and 5.4."""
+    if ttft_s is None:
+        return None
+    return "PASS" if ttft_s <= t.TTFT_MAX_S else "FAIL"
+
+
+def stability_score(reading: Reading) -> Score:
+    """5 for an answer, 0 for a failed or empty one. Source: seed 000, 3.6."""
+    if reading.answered:
+        return Score(t.ANSWERED_POINTS, "정상 응답")
+    what = f"실패: {reading.failure}" if reading.failure else f"빈 응답: {reading.emptiness}"
+    return Score(t.UNANSWERED_POINTS, what)
+
+
+def failed_steps(reading: Reading) -> tuple[str, ...]:
+    """The steps at which an answer failed, each once; () for an answer. Source: seed 000, 2.6."""
+    if reading.answered:
+        return ()
+    steps = tuple(dict.fromkeys(error.step for error in reading.response.step_errors))
+    return steps or (("단계 기록 없음",) if reading.failure else ("빈 응답",))

@@ -1,0 +1,67 @@
+"""A column of `queries.parquet` says how a scored query fills it; here also those that rubrics share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class QueryColumn:
+    """A column; `value` gets it from a scored query, by default the attribute of its name."""
+
+    name: str
+    type: pa.DataType
+    what: str
+    value: Callable[[Any], Any] | None = None
+
+    def value_of(self, query: Any) -> Any:
+        """The value of a query; an exact number is the nearest float."""
+        value = self.value(query) if self.value else getattr(query, self.name)
+        return float(value) if value is not None and self.type == pa.float64() else value
+
+
+ROUNDS = QueryColumn("rounds", pa.int64(), "실행 수", lambda query: len(query.executions))
+REVIEW_REASONS = QueryColumn(
+    "manual_review_reasons",
+    pa.list_(pa.string()),
+    "수기 확인이 필요한 까닭의 코드",
+    lambda query: list(query.manual_review_reasons),
+)
+COVERAGE = QueryColumn(
+    "weight_coverage", pa.float64(), "종합 점수에 들어간 가중치의 합(0~1)", lambda query: query.total.coverage
+)
+
+
+def total_column(what: str) -> QueryColumn:
+    """`weighted_total` of a query with a `total`."""
+    return QueryColumn("weighted_total", pa.float64(), what, lambda query: query.total.value)
+
+
+def flag_column(what: str) -> QueryColumn:
+    """`flag_manual_review` of a query with `manual_review_reasons`."""
+    return QueryColumn("flag_manual_review", pa.bool_(), what, lambda query: bool(query.manual_review_reasons))
+
+
+def score_column(metric: str, what: str) -> QueryColumn:
+    """`<metric>_score`."""
+    return QueryColumn(f"{metric}_score", pa.float64(), what, lambda query: query.scores[metric].points)
+
+
+def reason_column(metric: str, what: str) -> QueryColumn:
+    """`<metric>_reason`."""
+    return QueryColumn(f"{metric}_reason", pa.string(), what, lambda query: query.scores[metric].reason)
+
+
+def pass_columns(pass_at: int) -> tuple[QueryColumn, QueryColumn]:
+    """`passed` and `passed_of` of a query with `repeats`, from which pass^k follows for every k."""
+    return (
+        QueryColumn("passed", pa.int64(), f"정확성이 {pass_at}점 이상인 실행 수", lambda query: query.repeats.passed),
+        QueryColumn("passed_of", pa.int64(), "정확성을 채점한 실행 수", lambda query: query.repeats.n),
+    )
+
+
+def mode_column(what: str) -> QueryColumn:
+    """`mode_ratio` of a query with `repeats`."""
+    return QueryColumn("mode_ratio", pa.float64(), what, lambda query: query.repeats.mode_ratio)
