@@ -32,15 +32,13 @@ def score(
     Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
     """
     from flows.cli.score_files import estimate_inputs, score_inputs
-    from flows.cli.score_text import failed, score_errors, score_text
+    from flows.cli.score_text import estimate_text, failed, score_errors, score_text
     from scoring.testrun_plan import TestRunChoices
     from tasks.config.settings import load_settings
 
     choices = TestRunChoices(rubric, agent_type, _options(option or []))
     settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))
     if dry_run:
-        from flows.cli.judge_progress import estimate_text
-
         estimates = estimate_inputs(inputs, choices, out, settings)
         if as_json:
             print_json({name: vars(found) for name, found in estimates.items()})

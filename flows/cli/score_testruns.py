@@ -5,16 +5,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from flows.cli.judge_progress import judged_testrun
+from flows.cli.progress import progress
 from flows.cli.score_text import ScoredFile
+from flows.runtime.telemetry import tell_judgements
 from scoring.errors import InputError, UsageError
 from scoring.testrun_plan import TestRunChoices, plan_of
-from scoring.testruns.scoring import score_testrun
+from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.folder_names import safe_name
 from tasks.judge.budget import Budget
-from tasks.judge.client import Estimate, Judge
+from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.database import StateDatabase
@@ -57,8 +58,21 @@ def _score_testrun(
     """Scores one run into a folder; with a budget, the judge is asked within it."""
     settings = context.settings
     plan = plan_of(read_testrun_file(path), choices, settings.rubric_options)
-    judged = judged_testrun(plan, settings.judge, VerdictStore(context.state), budget) if budget else None
+    judged = _judged(plan, context, budget) if budget else None
     return write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
+
+
+def _judged(plan: TestRunPlan, context: Context, budget: Budget) -> Judged:
+    """The verdicts on a test run, with a progress bar. Questions that were paid for before are not asked again."""
+    settings = context.settings.judge
+    with progress(f"judge {plan.run.name}", "questions") as show:
+
+        def show_judged(now: JudgeProgress) -> None:
+            show(now.done, now.total, "" if now.usd is None else f"{now.usd:.4f} USD")
+
+        judged = Judge(settings, VerdictStore(context.state), budget, show_judged).ask(questions_of(plan, settings))
+    tell_judgements(judged.judgements)
+    return judged
 
 
 def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:

@@ -1,11 +1,16 @@
 """What `aqb score` says: counts and figures of each input, and what went wrong."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scoring.errors import AqbError
+
+if TYPE_CHECKING:
+    from tasks.judge.client import Estimate
 
 
 @dataclass(frozen=True)
@@ -91,3 +96,14 @@ def failed(scored: Sequence[ScoredFile]) -> bool:
 def _mean_line(name: str, value: Mapping[str, Any]) -> str:
     mean = value.get("mean")
     return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} (n {value.get('n', '-')})"
+
+
+def estimate_text(name: str, found: Estimate) -> str:
+    """The estimate of one test run on one line."""
+    cached = f"{found.from_store / found.questions:.0%}" if found.questions else "-"
+    price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
+    duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"
+    return (
+        f"{name}: {found.questions:,} questions ({cached} already answered), about {found.tokens_in:,} tokens in and "
+        f"{found.tokens_out:,} out, price {price}, time {duration}"
+    )

@@ -5,7 +5,7 @@ Source: SPEC 2 (long and wide layout).
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,7 +143,7 @@ class RowReader:
                 raise UnreadableCell(name, "broken_encoding", reason)
         shared = dict(self._shared(cells))
         carried = {name: cells[place] for name, place in self._columns.carried.items() if cells[place].strip()}
-        repeat = shared.pop("repeat", "")
+        repeat = shared.pop("repeat", 1)
         return [Execution(**{**shared, "carried": carried, **of_round}) for of_round in self._rounds(cells, repeat)]
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
@@ -165,22 +165,29 @@ class RowReader:
             else:
                 yield field, self._value(field, place, text)
 
-    def _rounds(self, cells: list[str], repeat: str) -> Iterator[dict[str, Any]]:
+    def _rounds(self, cells: list[str], repeat: int) -> Iterator[dict[str, Any]]:
         """What holds for one round: nothing in the long layout, whose row is the round."""
         if not self._columns.rounds:
             yield {}
             return
-        nth = _ordinal(repeat) if repeat else 1
         for room, places in self._columns.rounds.items():
             texts = {field: text for field, place in places.items() if (text := given(cells[place]))}
             if texts:
                 # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
-                round_ = Round(room, nth) if len(self._columns.rounds) > 1 else Round(nth, 1)
+                round_ = Round(room, repeat) if len(self._columns.rounds) > 1 else Round(repeat, 1)
                 values = {field: self._value(field, places[field], text) for field, text in texts.items()}
                 yield {"round": round_, **values}
 
     def _value(self, field: str, place: int, text: str) -> Any:
-        return _NUMBERS[field](self._columns.names[place], text) if field in _NUMBERS else text
+        if field not in _NUMBERS:
+            return text
+        parse, expected = _NUMBERS[field]
+        value = parse(text)
+        if value is None:
+            column = self._columns.names[place]
+            shown = text if len(text) <= _CHARACTERS_SHOWN else text[:_CHARACTERS_SHOWN] + "…"
+            raise UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 '{shown}'입니다.")
+        return value
 
 
 def _round(column: str, text: str) -> Round:
@@ -193,53 +200,36 @@ def _round(column: str, text: str) -> Round:
     return found
 
 
-def _seconds(column: str, text: str) -> float:
-    found = seconds(text)
-    if found is None:
-        raise _no_number(column, text, "0 이상의 초")
-    return found
-
-
-def _milliseconds(column: str, text: str) -> float:
-    found = number(text)
-    if found is None or found < 0:
-        raise _no_number(column, text, "0 이상의 밀리초")
-    return float(found)
-
-
-def _count(column: str, text: str) -> int:
-    found = number(text)
-    if found is None or found < 0 or found != int(found):
-        raise _no_number(column, text, "0 이상의 정수")
-    return int(found)
-
-
-def _ordinal(text: str) -> int:
-    match = _ORDINAL.fullmatch(text)
-    if match is None:
-        raise _no_number("회차", text, "1 이상의 정수")
-    return int(match[1])
-
-
-def _no_number(column: str, text: str, expected: str) -> UnreadableCell:
-    shown = text if len(text) <= _CHARACTERS_SHOWN else text[:_CHARACTERS_SHOWN] + "…"
-    return UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 '{shown}'입니다.")
-
-
-def _recorded_score(text: str) -> float | None:
+def _float(text: str) -> float | None:
     found = number(text)
     return None if found is None else float(found)
 
 
-_NUMBERS = {
-    "latency_ms": _milliseconds,
-    "answer_time_s": _seconds,
-    "ttft_s": _seconds,
-    "tool_call_count": _count,
+def _at_least_zero(text: str) -> float | None:
+    found = _float(text)
+    return None if found is None or found < 0 else found
+
+
+def _count(text: str) -> int | None:
+    found = number(text)
+    return None if found is None or found < 0 or found != int(found) else int(found)
+
+
+def _ordinal(text: str) -> int | None:
+    match = _ORDINAL.fullmatch(text)
+    return int(match[1]) if match else None
+
+
+_NUMBERS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
+    "latency_ms": (_at_least_zero, "0 이상의 밀리초"),
+    "answer_time_s": (seconds, "0 이상의 초"),
+    "ttft_s": (seconds, "0 이상의 초"),
+    "tool_call_count": (_count, "0 이상의 정수"),
+    "repeat": (_ordinal, "1 이상의 정수"),
 }
 # Words of a closed list, of which another is as good as none. A recorded score is an earlier judge's opinion: a row is
 # not lost for it.
-_WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _recorded_score}
+_WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _float}
 
 
 def _carried(read: set[str], names: Sequence[str]) -> Iterator[tuple[str, int]]:

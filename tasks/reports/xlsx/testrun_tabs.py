@@ -14,7 +14,7 @@ from scoring.testruns.summaries import score_counts
 from scoring.testruns.tables import queries_schema, scores_schema
 from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.xlsx.workbook import write_workbook
-from tasks.testruns.files.reader import text_table
+from tasks.testruns.files import text_table
 
 _EXECUTIONS = "실행별 점수"
 _QUERIES = "문항별 점수"

@@ -20,7 +20,7 @@ from tasks.files.csv_reader import DelimitedText
 from tasks.files.discovery import identity_of
 
 if TYPE_CHECKING:
-    from tasks.testruns.files.workbooks import TestRunWorkbook
+    from tasks.testruns.workbooks import TestRunWorkbook
 
 _LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
@@ -64,7 +64,7 @@ def headers_of(path: Path) -> tuple[str, ...]:
 
 
 def _workbook(path: Path) -> TestRunWorkbook:
-    from tasks.testruns.files.workbooks import TestRunWorkbook  # openpyxl imports longer than a small CSV is scored
+    from tasks.testruns.workbooks import TestRunWorkbook  # openpyxl imports longer than a small CSV is scored
 
     return TestRunWorkbook(path)
 
