@@ -37,8 +37,7 @@ def given(value: object) -> str | None:
 
 
 def seconds(value: object) -> float | None:
-    """A duration in seconds; None unless `value` is a finite number from 0, or the text of one (`7.6`,
-    `7.6초`)."""
+    """A duration in seconds; None unless `value` is a finite number from 0, or the text of one (`7.6`, `7.6초`)."""
     if isinstance(value, str):
         match = _SECONDS.fullmatch(value.strip())
         return float(match.group(1)) if match else None
@@ -52,8 +51,7 @@ def seconds(value: object) -> float | None:
 
 
 def truth(value: object) -> bool | None:
-    """True for `true`, `"true"`, `Y` and 1, False for their opposites in any case, None for everything
-    else."""
+    """True for `true`, `"true"`, `Y` and 1, False for their opposites in any case, None for everything else."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float | str):

@@ -1,5 +1,4 @@
-"""The checks that an expected result asks for: values only, how they are written and judged stands
-elsewhere."""
+"""The checks that an expected result asks for: values only, how they are written and judged stands elsewhere."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ AGENT_TITLES = {AgentType.MOVE: "이동", AgentType.PLAN: "실행", AgentType.AP
 
 
 class LatencyClass(StrEnum):
-    """Whether a query needs one tool call or several. Source: seed 000, 2.4 and 2.5; seed 004,
-    응답 속도."""
+    """Whether a query needs one tool call or several. Source: seed 000, 2.4 and 2.5; seed 004, 응답 속도."""
 
     SINGLE = "SINGLE"
     MULTI = "MULTI"
@@ -42,8 +41,7 @@ class LatencyClass(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Round:
-    """`방/반복`: a room is an independent chat session, a repeat one of the executions in it. Both count
-    from 1."""
+    """`방/반복`: a room is an independent chat session, a repeat one of the executions in it. Both count from 1."""
 
     room: int
     repeat: int
@@ -100,8 +98,7 @@ class Execution:
 class Reading:
     """An execution with its Raw JSON read, once, and what every rubric asks first.
 
-    `failure` and `emptiness` are '' or the Korean reason. `latency_s` in seconds, None where nothing tells
-    it.
+    `failure` and `emptiness` are '' or the Korean reason. `latency_s` in seconds, None where nothing tells it.
     """
 
     execution: Execution

@@ -95,8 +95,7 @@ _LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number as it stands in a text: its exact value and the counter behind it (`명`, `%`, ...), ''
-    without one."""
+    """A number as it stands in a text: its exact value and the counter behind it (`명`, `%`, ...), else ''."""
 
     value: Fraction
     counter: str
@@ -104,8 +103,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class NumbersComparison:
-    """How an answer's numbers meet the expected ones. `missing`: expected numbers without an exact equal,
-    in order."""
+    """How an answer's numbers meet the expected ones. `missing`: those without an exact equal, in order."""
 
     grade: Literal["exact", "within", "wrong"]
     missing: tuple[Fraction, ...]
@@ -146,8 +144,7 @@ def compare_numbers(
 
 
 def spread_within(sets: Sequence[Collection[Fraction]], tolerance: Fraction = ONE_PERCENT) -> bool:
-    """Whether the sets, sorted and paired, differ in each number by `tolerance` of its smallest magnitude
-    at most.
+    """Whether the sets, sorted and paired, differ in each number by at most `tolerance` of its smallest magnitude.
 
     Sets of different sizes cannot be paired. Source: seed 000, 3.2 (허용 오차 범위).
     """
@@ -158,8 +155,7 @@ def spread_within(sets: Sequence[Collection[Fraction]], tolerance: Fraction = ON
 
 
 def number_text(number: Fraction) -> str:
-    """A number as people write it: `20,917`, `-12.5`. A fraction without a finite decimal is cut after 6
-    places."""
+    """A number as people write it: `20,917`, `-12.5`. A fraction without a finite decimal is cut after 6 places."""
     places = next((n for n in range(16) if 10**n % number.denominator == 0), 6)
     whole, fraction = divmod(abs(number.numerator) * 10**places // number.denominator, 10**places)
     decimals = f".{fraction:0{places}d}".rstrip("0") if fraction else ""
@@ -172,8 +168,7 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=1024)  # every execution of a query asks the same
 def _query_quantities(query: str) -> tuple[Quantity, ...]:
-    """The question's own numbers, its periods included: `90일` in an answer repeats `최근 90일` of the
-    question."""
+    """The question's own numbers, its periods included: `90일` in an answer repeats its `최근 90일`."""
     if not _DIGIT.search(query := query.translate(_ASCII)):
         return ()
     return tuple(_quantities(_without_times_and_labels(_plain(query))))
@@ -198,8 +193,7 @@ def _quantities(text: str) -> Iterator[Quantity]:
 
 
 def _is_negative(before: str) -> bool:
-    """Whether a number with `before` in front carries a minus. A hyphen behind a digit or a word makes a
-    range."""
+    """Whether a number with `before` in front carries a minus. A hyphen behind a digit or a word makes a range."""
     return "-" in before and bool(_MINUS.search(before)) and not _RANGE.search(before)
 
 
@@ -237,8 +231,7 @@ def _without_offers(text: str) -> str:
 
 
 def _without_periods(text: str) -> str:
-    """Without lengths of time after 최근 or 지난, or before 기준, 이내 or 동안, and parentheses that
-    restate them."""
+    """Without lengths of time after 최근 or 지난, or before 기준, 이내 or 동안, and parentheses that restate them."""
     return _PERIOD.sub(_blanked_period, text)
 
 

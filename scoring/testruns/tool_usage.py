@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qs, unquote
 
 from scoring.testruns.cells import given
 from scoring.testruns.executions import Reading
@@ -13,6 +13,7 @@ from scoring.testruns.filter_names import filter_code, split_names
 from scoring.testruns.raw_json import JsonObject
 
 PERIOD_FILTER = "RESUME_PERIOD"
+_NAMING_KEYS = ("dataKey", "filterType", "buttonUrl")
 
 _ORIGIN = re.compile(r"^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#]*")
 _PARAMETER_OF_PATH = re.compile(r"\{[^{}/]*\}|:[A-Za-z_][A-Za-z0-9_]*")
@@ -21,26 +22,16 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]+")
 
 @dataclass(frozen=True, slots=True)
 class ToolUsage:
-    """What an execution used, as codes. `filters` hold the period filter too; `url_paths` are
+    """What an execution, a `uiValue` or a URL used, as codes. `filters` hold the period filter too; `url_paths` are
     decoded, without host and parameters, in order of appearance.
 
     Source: seed 000, 2.3 (사용한 도구).
     """
 
-    datakeys: frozenset[str]
-    filters: frozenset[str]
-    columns: frozenset[str]
-    url_paths: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ButtonUrl:
-    """The parts of a `buttonUrl` that name tools; a part that is missing or broken is empty."""
-
-    path: str
-    datakeys: tuple[str, ...]
-    filters: tuple[str, ...]
-    columns: tuple[str, ...]
+    datakeys: frozenset[str] = frozenset()
+    filters: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+    url_paths: tuple[str, ...] = ()
 
 
 def tool_usage_of(reading: Reading) -> ToolUsage:
@@ -51,27 +42,30 @@ def tool_usage_of(reading: Reading) -> ToolUsage:
     `filters` and is left to the rubric to ignore. Source: seed 000, 2.4.
     """
     execution = reading.execution
-    datakeys, filters, urls = set(), set(), []
-    for ui_value in reading.response.ui_values:
-        for key, value in scalars(ui_value, "dataKey", "filterType", "buttonUrl"):
-            if key == "dataKey":
-                datakeys.add(value)
-            elif key == "filterType":
-                filters.add(value)
-            else:
-                urls.append(button_url(value))
+    named = [pair for ui_value in reading.response.ui_values for pair in scalars(ui_value, *_NAMING_KEYS)]
     if given(execution.button_url):
-        urls.append(button_url(execution.button_url))
-    for url in urls:
-        datakeys.update(url.datakeys)
-        filters.update(url.filters)
+        named.append(("buttonUrl", execution.button_url))
     detected = (name.strip("[]\"' ") for name in split_names(execution.detected_filters))
-    filters.update(filter_code(name) or name for name in detected if name)
+    named += [("filterType", filter_code(name) or name) for name in detected if name]
+    return _used(named)
+
+
+def filters_of(ui_value: JsonObject) -> frozenset[str]:
+    """The filters of one `uiValue`: every `filterType` in it, and those of its button's URL."""
+    return _used(scalars(ui_value, *_NAMING_KEYS)).filters
+
+
+def _used(named: Iterable[tuple[str, str]]) -> ToolUsage:
+    """What the values of `_NAMING_KEYS` name together."""
+    values: dict[str, list[str]] = {key: [] for key in _NAMING_KEYS}
+    for key, value in named:
+        values[key].append(value)
+    urls = list(map(button_url, values["buttonUrl"]))
     return ToolUsage(
-        datakeys=frozenset(datakeys),
-        filters=frozenset(filters),
-        columns=frozenset(column for url in urls for column in url.columns),
-        url_paths=tuple(dict.fromkeys(url.path for url in urls if url.path)),
+        datakeys=frozenset(values["dataKey"]).union(*(url.datakeys for url in urls)),
+        filters=frozenset(values["filterType"]).union(*(url.filters for url in urls)),
+        columns=frozenset[str]().union(*(url.columns for url in urls)),
+        url_paths=tuple(dict.fromkeys(path for url in urls for path in url.url_paths)),
     )
 
 
@@ -100,32 +94,20 @@ def scalars(value: object, *wanted: str) -> Iterator[tuple[str, str]]:
             stack.extend(reversed(inner))
 
 
-def filters_of(ui_value: JsonObject) -> frozenset[str]:
-    """The filters of one `uiValue`: every `filterType` in it, and those of its button's URL."""
-    found: set[str] = set()
-    for key, text in scalars(ui_value, "filterType", "buttonUrl"):
-        if key == "filterType":
-            found.add(text)
-        else:
-            found.update(button_url(text).filters)
-    return frozenset(found)
-
-
 @lru_cache(maxsize=1024)  # the rounds of a query lead to the same page
-def button_url(url: str) -> ButtonUrl:
+def button_url(url: str) -> ToolUsage:
     """The tools that a URL names: its path, `dataKey`s, the filters of `condition` and the
-    columns of `columnVisibility`, both URL-encoded JSON lists."""
-    parameters: dict[str, list[str]] = {}
-    for name, value in parse_qsl(url.partition("?")[2].partition("#")[0], keep_blank_values=True):
-        parameters.setdefault(name, []).append(value)
+    columns of `columnVisibility`, both URL-encoded JSON lists. A part that is missing or broken is empty."""
+    parameters = parse_qs(url.partition("?")[2].partition("#")[0])
     conditions = [item for text in parameters.get("condition", []) for item in _json_list(text)]
     filters = [item.get("filterType") for item in conditions if isinstance(item, dict)]
     columns = [item for text in parameters.get("columnVisibility", []) for item in _json_list(text)]
-    return ButtonUrl(
-        path=_path(url),
-        datakeys=tuple(filter(None, map(str.strip, parameters.get("dataKey", [])))),
-        filters=tuple(name.strip() for name in filters if isinstance(name, str) and name.strip()),
-        columns=tuple(column for column in columns if isinstance(column, str)),
+    path = _path(url)
+    return ToolUsage(
+        datakeys=frozenset(filter(None, map(str.strip, parameters.get("dataKey", [])))),
+        filters=frozenset(name.strip() for name in filters if isinstance(name, str) and name.strip()),
+        columns=frozenset(column for column in columns if isinstance(column, str)),
+        url_paths=(path,) if path else (),
     )
 
 

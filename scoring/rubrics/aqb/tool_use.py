@@ -15,7 +15,7 @@ from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES, expected_filters
 from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, expected_datakeys, same_page, tool_usage_of
 
-_NOTHING = ToolUsage(frozenset(), frozenset(), frozenset(), ())
+_NOTHING = ToolUsage()
 _NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items()))}  # the first name counts
 
 
