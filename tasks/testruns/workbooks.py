@@ -6,20 +6,18 @@ they span. Hidden sheets are left alone.
 
 from __future__ import annotations
 
-import re
 import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import Element, ParseError
 
 import openpyxl
-from openpyxl.utils import column_index_from_string
 from openpyxl.utils.exceptions import InvalidFileException
+from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
 from scoring.errors import InputError
 from scoring.inputs import TextRow
@@ -29,66 +27,81 @@ _LARGEST_UNPACKED = 1024 * 1024 * 1024
 _SMALL_UNPACKED = 64 * 1024 * 1024
 _LARGEST_RATIO = 100
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_CHUNK = 4 * 1024 * 1024
-_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)\"")
-# A formula that no program has calculated yet has no value beside it.
-_NOT_CALCULATED = re.compile(rb"</(?:\w+:)?f>\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>|</(?:\w+:)?c>)")
 # A workbook is XML that anybody may have written; openpyxl answers a broken one with any of these.
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, InvalidFileException, ParseError, OSError, EOFError, RuntimeError),
-    *(KeyError, ValueError, TypeError, IndexError, AttributeError, AssertionError, OverflowError),
+    *(LookupError, ValueError, TypeError, AttributeError, AssertionError, OverflowError),
 )
 
 
 class Sheet:
-    """One visible sheet: `columns` are the cells of its first row that holds anything."""
+    """One visible sheet: `columns` are the cells of its first row that holds anything.
+
+    `not_calculated` is how many formulas have no value saved with them, known when its rows were read.
+    """
 
     def __init__(self, path: Path, worksheet: Any) -> None:
         self.name = str(worksheet.title)
+        self.not_calculated = 0
         self._path = path
         self._worksheet = worksheet
-        first = next(self._filled_rows(), None)
+        with self._parser() as parser:
+            first = next(_filled_rows(parser), None)
         self.columns = first.cells if first else []
-        while self.columns and not self.columns[-1].strip():
-            self.columns.pop()  # blank cells behind the last name only have a format
+        while self.columns and not self.columns[-1].strip():  # blank cells after the last name, which have a format
+            self.columns.pop()
 
-    def rows(self) -> Iterator[TextRow]:
+    def rows(self) -> list[TextRow]:
         """The rows below the header; `line` is the row number that Excel shows."""
         width = len(self.columns)
-        merged = _MergedDown(self._part())
-        rows = self._filled_rows()
-        next(rows, None)
-        for row in rows:
-            cells = [*row.cells[:width], *[""] * (width - len(row.cells))]
-            yield TextRow(row.line, merged.filled(row.line, cells))
+        with self._parser() as parser:
+            _, *rows = _filled_rows(parser)
+            self.not_calculated = parser.not_calculated
+            merged = parser.merged_cells.mergeCell if parser.merged_cells else []
+            last_rows = {(cells.min_row, cells.min_col - 1): cells.max_row for cells in merged}
+        rows = [TextRow(row.line, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in rows]
+        return _merges_filled(rows, last_rows) if last_rows else rows
 
-    def not_calculated(self) -> int:
-        """How many formulas have no value saved with them."""
-        return sum(len(_NOT_CALCULATED.findall(chunk)) for chunk in self._part())
+    @contextmanager
+    def _parser(self) -> Iterator[_Parser]:
+        sheet, book = self._worksheet, self._worksheet.parent
+        dates = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
+        with _readable(self._path), sheet._get_source() as source:
+            yield _Parser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **dates)
 
-    def _filled_rows(self) -> Iterator[TextRow]:
-        # Some programs write a wrong size of the sheet; the rows themselves tell it.
-        self._worksheet.reset_dimensions()
-        with _readable(self._path):
-            for line, values in zip(count(1), self._worksheet.iter_rows(values_only=True), strict=False):
-                if any(value is not None for value in values):
-                    yield TextRow(line, [cell_text(value) for value in values])
 
-    def _part(self) -> Iterator[bytes]:
-        """The XML of the sheet in pieces, none of which cuts a cell or a merge in two."""
-        # openpyxl reads merged cells only together with the whole sheet in memory.
-        with (
-            _readable(self._path),
-            zipfile.ZipFile(self._path) as package,
-            package.open(self._worksheet._worksheet_path) as part,
-        ):
-            rest = b""
-            while chunk := part.read(_CHUNK):
-                rest += chunk
-                cut = max(rest.rfind(b"<c "), rest.rfind(b"<mergeCell "), 0)
-                yield rest[:cut]
-                rest = rest[cut:]
-            yield rest
+class _Parser(WorkSheetParser):  # type: ignore[misc]
+    """The parser below openpyxl's sheets, which alone tells rows with their numbers, merges and formulas."""
+
+    not_calculated = 0
+
+    def parse_cell(self, element: Element) -> dict[str, Any]:
+        cell: dict[str, Any] = super().parse_cell(element)
+        self.not_calculated += cell["value"] is None and element.find(FORMULA_TAG) is not None
+        return cell
+
+
+def _filled_rows(parser: _Parser) -> Iterator[TextRow]:
+    for line, found in parser.parse():
+        values = {cell["column"]: cell_text(cell["value"]) for cell in found if cell["value"] is not None}
+        if values:
+            yield TextRow(line, [values.get(column, "") for column in range(1, max(values) + 1)])
+
+
+def _merges_filled(rows: Iterable[TextRow], last_rows: dict[tuple[int, int], int]) -> list[TextRow]:
+    """The rows with the first row's text in all rows of merged cells, in the column that holds it.
+
+    `last_rows`: where merged cells begin (row and place in it) -> their last row.
+    """
+    held: dict[int, tuple[int, str]] = {}
+    for line, cells in rows:
+        for place, text in enumerate(cells):
+            last_row, above = held.get(place, (0, ""))
+            if (line, place) in last_rows:
+                held[place] = (last_rows[line, place], text)
+            elif line <= last_row and not text:
+                cells[place] = above
+    return list(rows)
 
 
 class TestRunWorkbook:
@@ -99,11 +112,11 @@ class TestRunWorkbook:
     """
 
     def __init__(self, path: Path) -> None:
-        _refuse_what_is_no_package(path)
+        _refuse_unsafe(path)
         with _readable(path), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl warns of what it will not keep; nothing is kept from reading
             self._book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        visible = (sheet for sheet in self._book.worksheets if sheet.sheet_state == "visible")
+            visible = [sheet for sheet in self._book.worksheets if sheet.sheet_state == "visible"]
         self.sheets = [Sheet(path, sheet) for sheet in visible]
 
     def close(self) -> None:
@@ -115,32 +128,9 @@ class TestRunWorkbook:
         counted = {
             "hidden_sheets": len(self._book.worksheets) - len(self.sheets),
             "other_sheets": len(self.sheets) - len(read),
-            "formulas_not_calculated": sum(sheet.not_calculated() for sheet in read),
+            "formulas_not_calculated": sum(sheet.not_calculated for sheet in read),
         }
         return {code: found for code, found in counted.items() if found}
-
-
-class _MergedDown:
-    """Fills the rows of merged cells with the value of their first row, in the column that holds it."""
-
-    def __init__(self, part: Iterable[bytes]) -> None:
-        self._last_row: dict[tuple[int, int], int] = {}
-        self._held: dict[int, tuple[int, str]] = {}
-        for chunk in part:
-            for left, top, _, bottom in _MERGED.findall(chunk):
-                if int(bottom) > int(top):
-                    self._last_row[int(top), column_index_from_string(left.decode()) - 1] = int(bottom)
-
-    def filled(self, line: int, cells: list[str]) -> list[str]:
-        if not self._last_row:
-            return cells
-        for place, text in enumerate(cells):
-            last_row, held = self._held.get(place, (0, ""))
-            if (line, place) in self._last_row:
-                self._held[place] = (self._last_row[line, place], text)
-            elif line <= last_row and not text:
-                cells[place] = held
-        return cells
 
 
 @contextmanager
@@ -155,7 +145,7 @@ def _readable(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _refuse_what_is_no_package(path: Path) -> None:
+def _refuse_unsafe(path: Path) -> None:
     with _readable(path), path.open("rb") as file:
         head = file.read(len(_OLE))
     if not head:
@@ -174,9 +164,8 @@ def _refuse_what_is_no_package(path: Path) -> None:
             where=str(path),
             fix="copy or export the file again; a text table is named .csv or .tsv",
         )
-    # Unpacking never exceeds the sizes that a package declares.
     with _readable(path), zipfile.ZipFile(path) as package:
-        unpacked = sum(entry.file_size for entry in package.infolist())
+        unpacked = sum(entry.file_size for entry in package.infolist())  # unpacking never exceeds what they declare
     ratio = unpacked / max(path.stat().st_size, 1)
     if unpacked > _LARGEST_UNPACKED or (unpacked > _SMALL_UNPACKED and ratio > _LARGEST_RATIO):
         raise InputError(
