@@ -7,75 +7,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, get_args
 
 import polars as pl
 import pyarrow as pa
 import sqlalchemy as sa
 
 from scoring.rules.arrow_types import TIMESTAMP, empty_frame
-from scoring.rules.arrow_types import field as column
+from scoring.rules.arrow_types import field as arrow_field
 from tasks.state.database import StateDatabase, UtcDateTime
 
-_metadata = sa.MetaData()
-_runs = sa.Table(
-    "runs",
-    _metadata,
-    sa.Column("run_id", sa.String, primary_key=True, doc="실행 id"),
-    sa.Column("kind", sa.String, nullable=False, doc="nightly | intraday | backfill | test_run"),
-    sa.Column("score_date", sa.Date, nullable=False, doc="채점한 날"),
-    sa.Column("rubric", sa.String, nullable=False, doc="루브릭 id. 정해지기 전에 끝났으면 빈칸"),
-    sa.Column("rubric_version", sa.String, nullable=False, doc="루브릭 버전"),
-    sa.Column("code_version", sa.String, nullable=False, doc="aqb 버전"),
-    sa.Column("started_at", UtcDateTime, nullable=False, doc="시작 시각(UTC)"),
-    sa.Column("finished_at", UtcDateTime, doc="끝난 시각(UTC). 끝나지 않았으면 NULL"),
-    sa.Column(
-        "outcome",
-        sa.String,
-        nullable=False,
-        doc="running | completed | failed | kept. 죽은 실행은 running으로 남고, kept는 그날을 그대로 둔 실행",
-    ),
-    sa.Column("inputs", sa.JSON, nullable=False, doc="입력 파일: 이름, sha256, 크기 (JSON)"),
-    sa.Column("rows_in", sa.Integer, doc="읽은 행 수 = scored + excluded + rejected"),
-    sa.Column("scored", sa.Integer, doc="채점한 행 수"),
-    sa.Column("excluded", sa.Integer, doc="제외한 행 수"),
-    sa.Column("rejected", sa.Integer, doc="거부한 행 수"),
-    sa.Column("message", sa.String, doc="실패했거나 알릴 것이 있을 때 그 내용"),
-    # Added after the first version: a ledger made by that one has NULLs here.
-    sa.Column("parameters", sa.JSON(none_as_null=True), doc="결과를 바꾸는 설정 (JSON)"),
-    sa.Column("content", sa.String, doc="그날 행들의 지문. 모르면 NULL"),
-    sa.Column("model", sa.String, doc="판정 모델. 판정하지 않았으면 NULL"),
-    sa.Column("prompt_versions", sa.String, doc="판정 프롬프트와 그 버전"),
-    sa.Column("cost_usd", sa.Float, doc="판정에 든 돈(USD). 모르거나 판정하지 않았으면 NULL"),
-    sa.Column("told_at", UtcDateTime),
-)
-sa.Index("runs_by_day", _runs.c.score_date)
-_steps = sa.Table(
-    "run_steps",
-    _metadata,
-    sa.Column("run_id", sa.String, primary_key=True),
-    sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("step", sa.String, nullable=False),
-    sa.Column("started_at", UtcDateTime, nullable=False),
-    sa.Column("finished_at", UtcDateTime),
-    sa.Column("outcome", sa.String, nullable=False),
-    sa.Column("counts", sa.JSON, nullable=False),
-)
-
 NIGHTLY, INTRADAY, BACKFILL, TEST_RUN = "nightly", "intraday", "backfill", "test_run"
-
-_ARROW_TYPES: dict[type[sa.types.TypeEngine[Any]], pa.DataType] = {
-    sa.String: pa.string(),
-    sa.Integer: pa.int64(),
-    sa.Float: pa.float64(),
-    sa.Date: pa.date32(),
-    sa.JSON: pa.string(),
-    UtcDateTime: TIMESTAMP,
-}
-RUNS_SCHEMA = pa.schema(
-    [column(one.name, _ARROW_TYPES[type(one.type)], one.doc) for one in _runs.c if one.doc is not None]
-)
-"""The table `runs` of the warehouse: the columns of the ledger that have a description."""
 
 
 @dataclass(frozen=True)
@@ -84,29 +27,32 @@ class Run:
 
     `inputs` are the fingerprints of its files, `content` that of the day's rows whatever files they stand in;
     `parameters` are the settings that change the result. `model`, `prompt_versions` and `cost_usd` are the judge's.
-    `told_at` is when the routes were told of what it found: None where nobody listens, or it died before.
+    `told_at` is when the routes were notified of what it found: None where there is no route, or it died before.
     """
 
-    run_id: str
-    kind: str
-    score_date: date
-    rubric: str
-    rubric_version: str
-    code_version: str
-    started_at: datetime
-    finished_at: datetime | None = None
-    outcome: str = "running"
-    inputs: list[dict[str, Any]] = field(default_factory=list)
-    rows_in: int | None = None
-    scored: int | None = None
-    excluded: int | None = None
-    rejected: int | None = None
-    message: str | None = None
-    parameters: Mapping[str, Any] | None = None
-    content: str | None = None
-    model: str | None = None
-    prompt_versions: str | None = None
-    cost_usd: float | None = None
+    run_id: Annotated[str, "실행 id"]
+    kind: Annotated[str, "nightly | intraday | backfill | test_run"]
+    score_date: Annotated[date, "채점한 날"]
+    rubric: Annotated[str, "루브릭 id. 정해지기 전에 끝났으면 빈칸"]
+    rubric_version: Annotated[str, "루브릭 버전"]
+    code_version: Annotated[str, "aqb 버전"]
+    started_at: Annotated[datetime, "시작 시각(UTC)"]
+    finished_at: Annotated[datetime | None, "끝난 시각(UTC). 끝나지 않았으면 NULL"] = None
+    outcome: Annotated[
+        str, "running | completed | failed | kept. 죽은 실행은 running으로 남고, kept는 그날을 그대로 둔 실행"
+    ] = "running"
+    inputs: Annotated[list[dict[str, Any]], "입력 파일: 이름, sha256, 크기 (JSON)"] = field(default_factory=list)
+    rows_in: Annotated[int | None, "읽은 행 수 = scored + excluded + rejected"] = None
+    scored: Annotated[int | None, "채점한 행 수"] = None
+    excluded: Annotated[int | None, "제외한 행 수"] = None
+    rejected: Annotated[int | None, "거부한 행 수"] = None
+    message: Annotated[str | None, "실패했거나 알릴 것이 있을 때 그 내용"] = None
+    # Added after the first version: a ledger made by that one has NULLs here.
+    parameters: Annotated[Mapping[str, Any] | None, "결과를 바꾸는 설정 (JSON)"] = None
+    content: Annotated[str | None, "그날 행들의 지문. 모르면 NULL"] = None
+    model: Annotated[str | None, "판정 모델. 판정하지 않았으면 NULL"] = None
+    prompt_versions: Annotated[str | None, "판정 프롬프트와 그 버전"] = None
+    cost_usd: Annotated[float | None, "판정에 든 돈(USD). 모르거나 판정하지 않았으면 NULL"] = None
     told_at: datetime | None = None
 
 
@@ -121,6 +67,36 @@ class RunStep:
     finished_at: datetime | None = None
     outcome: str = "running"
     counts: Mapping[str, int] = field(default_factory=dict)
+
+
+_TYPES: dict[Any, tuple[sa.types.TypeEngine[Any], pa.DataType]] = {
+    str: (sa.String(), pa.string()),
+    int: (sa.Integer(), pa.int64()),
+    float: (sa.Float(), pa.float64()),
+    date: (sa.Date(), pa.date32()),
+    datetime: (UtcDateTime(), TIMESTAMP),
+}
+_JSON = sa.JSON(none_as_null=True), pa.string()
+
+
+def _table(name: str, row: type[Run | RunStep], keys: int) -> tuple[sa.Table, pa.Schema]:
+    """The table of a dataclass whose first fields are keys, and its described columns as a table of the warehouse."""
+    columns, described = [], []
+    for place, (column, hint) in enumerate(row.__annotations__.items()):
+        doc = getattr(hint, "__metadata__", ())
+        plain = hint.__origin__ if doc else hint
+        kind, *optional = get_args(plain) if isinstance(plain, UnionType) else (plain,)
+        stored, published = _TYPES.get(kind, _JSON)
+        columns.append(sa.Column(column, stored, primary_key=place < keys, nullable=bool(optional)))
+        if doc:
+            described.append(arrow_field(column, published, *doc))
+    return sa.Table(name, _metadata, *columns), pa.schema(described)
+
+
+_metadata = sa.MetaData()
+_runs, RUNS_SCHEMA = _table("runs", Run, keys=1)
+_steps, _ = _table("run_steps", RunStep, keys=2)
+sa.Index("runs_by_day", _runs.c.score_date)
 
 
 class RunLedger:
@@ -205,12 +181,8 @@ class RunLedger:
         `ending` is a run of that day that is known better than the ledger knows it.
         """
         runs = [ending if ending and run.run_id == ending.run_id else run for run in self.of_day(day)]
-        rows = [
-            _published(run) | {"inputs": _json(run.inputs), "parameters": run.parameters and _json(run.parameters)}
-            for run in runs
-        ]
-        empty = empty_frame(RUNS_SCHEMA)
-        return pl.DataFrame(rows, schema=empty.schema)
+        rows = [{name: _published(getattr(run, name)) for name in RUNS_SCHEMA.names} for run in runs]
+        return pl.DataFrame(rows, schema=empty_frame(RUNS_SCHEMA).schema)
 
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
         with self._database.transaction() as connection:
@@ -223,9 +195,5 @@ class RunLedger:
             connection.execute(sa.insert(table).values(**row))
 
 
-def _published(run: Run) -> dict[str, Any]:
-    return {name: value for name, value in asdict(run).items() if name in RUNS_SCHEMA.names}
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _published(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
