@@ -20,16 +20,7 @@ from scoring.errors import UsageError
 from scoring.inputs import FileIdentity
 from scoring.rejects import Reject
 from tasks.config.addresses import table_of
-from tasks.warehouse.bigquery.client import (
-    REQUEST_TIMEOUT_S,
-    QueryParameter,
-    bytes_of_query,
-    job_id_prefix,
-    open_client,
-    result_pages,
-    retry_of,
-    run_query,
-)
+from tasks.warehouse.bigquery.client import JobClient, QueryParameter
 from tasks.warehouse.bigquery.errors import as_aqb_errors
 
 if TYPE_CHECKING:
@@ -54,11 +45,10 @@ class BigQueryChatRows:
         self.view = table_of(url)
         self.files = (str(self.view),)
         self._settings = settings
-        self._labels = dict(labels or {})
         self._job: tuple[Window | None, QueryJob] | None = None
-        self._client = open_client(settings, self.view.project)
+        self._client = JobClient(settings, self.view.project, labels)
         with as_aqb_errors(str(self.view)):
-            self._table = self._client.get_table(str(self.view), retry=retry_of(settings), timeout=REQUEST_TIMEOUT_S)
+            self._table = self._client.table(str(self.view))
         wanted = settings.bigquery.location
         if wanted and wanted.lower() != str(self._table.location).lower():
             raise UsageError(
@@ -73,7 +63,7 @@ class BigQueryChatRows:
         if self._job is None or self._job[0] != window:
             self._job = window, self._run(self.sql(window), window, "extract")
         yield RowBatch(str(self.view), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, 0, 0)
-        for page in result_pages(self._job[1], self._settings, str(self.view)):
+        for page in self._client.pages(self._job[1], str(self.view)):
             for start in range(0, page.num_rows, BATCH_ROWS):
                 yield self._batch(page.slice(start, BATCH_ROWS))
 
@@ -87,7 +77,7 @@ class BigQueryChatRows:
         sql = contents_query(self.sql(window), time_zone)
         job = self._run(sql, window, "contents")
         found: dict[date, DayContent] = {}
-        for row in (row for page in result_pages(job, self._settings, str(self.view)) for row in page.to_pylist()):
+        for row in self._client.rows(job, str(self.view)):
             before, count = found.get(row["day"], DayContent()), row["row_count"]
             found[row["day"]] = DayContent(
                 before.rows + count,
@@ -98,14 +88,7 @@ class BigQueryChatRows:
 
     def estimate(self, window: Window) -> str:
         """The bytes that reading a period would scan, by a dry run, which costs nothing."""
-        scanned = bytes_of_query(
-            self._client,
-            self.sql(window),
-            parameters=bounds(window),
-            settings=self._settings,
-            location=self._table.location,
-            where=str(self.view),
-        )
+        scanned = self._client.bytes_of(self.sql(window), bounds(window), str(self.view), self._table.location)
         return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan"
 
     def sql(self, window: Window | None) -> str:
@@ -120,16 +103,7 @@ class BigQueryChatRows:
         )
 
     def _run(self, sql: str, window: Window | None, step: str) -> QueryJob:
-        return run_query(
-            self._client,
-            sql,
-            parameters=bounds(window),
-            labels=self._labels | {"step": step},
-            job_id_prefix=job_id_prefix(self._labels, step),
-            settings=self._settings,
-            location=self._table.location,
-            where=str(self.view),
-        )
+        return self._client.query(sql, bounds(window), step, str(self.view), self._table.location)
 
     def _batch(self, page: pa.RecordBatch) -> RowBatch:
         """The rows of a page that can be read, and a reject for each of the others."""

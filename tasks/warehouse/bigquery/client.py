@@ -19,7 +19,7 @@ from google.api_core.exceptions import (
 from google.api_core.retry import Retry
 from google.auth.credentials import AnonymousCredentials
 from google.auth.exceptions import TransportError
-from google.cloud.bigquery import ArrayQueryParameter, Client, QueryJob, QueryJobConfig, ScalarQueryParameter
+from google.cloud.bigquery import ArrayQueryParameter, Client, QueryJob, QueryJobConfig, ScalarQueryParameter, Table
 from google.cloud.bigquery_storage_v1 import BigQueryReadClient
 from google.cloud.bigquery_storage_v1.services.big_query_read.transports import BigQueryReadGrpcTransport
 from grpc import insecure_channel  # type: ignore[import-untyped]
@@ -45,144 +45,118 @@ _STREAMS = _WAITING_PAGES = 4
 _PAGE_ROWS = 10_000
 
 
-def open_client(settings: Settings, project: str) -> Client:
-    """A client whose jobs are paid by `bigquery.billing_project`, or by `project` where that is empty. Close it.
+class JobClient:
+    """Runs the jobs of one run, paid by `bigquery.billing_project`, or by `project` where that is empty.
 
-    Raises:
-        UsageError: this machine has no Google credentials.
-    """
-    chosen = settings.bigquery
-    with as_aqb_errors(project):
-        return Client(
-            project=chosen.billing_project or project,
-            credentials=AnonymousCredentials() if chosen.anonymous else None,  # type: ignore[no-untyped-call]
-            location=chosen.location or None,
-            client_options=ClientOptions(api_endpoint=chosen.endpoint) if chosen.endpoint else None,
-        )
+    `labels` (`rubric`, `run_id`) mark its jobs. `where` is the thing that errors name. What fails for a passing reason
+    is repeated with growing pauses, for `bigquery.retry_s`.
 
-
-def run_query(
-    client: Client,
-    sql: str,
-    *,
-    parameters: Sequence[QueryParameter],
-    labels: Mapping[str, str],
-    job_id_prefix: str,
-    settings: Settings,
-    location: str | None = None,
-    where: str = "",
-) -> QueryJob:
-    """Runs one statement to its end. What fails for a passing reason is repeated, as a new job where it was one.
-
-    A call whose answer got lost is repeated with the same job id, so that no statement runs twice at once. `where` is
-    the thing that errors name.
-
-    Raises:
+    Raises (all methods):
         InputError: the view or a column of it is not there.
-        UsageError: no permission, the wrong location, more bytes than allowed.
-        StorageError: BigQuery was busy or out of reach for longer than `bigquery.retry_s`.
+        UsageError: no credentials or permission, the wrong location, more bytes than allowed.
+        StorageError: BigQuery was busy or out of reach for longer than that.
     """
-    retry = retry_of(settings)
-    with as_aqb_errors(where):
-        job = client.query(
-            sql,
-            job_config=_query_config(parameters, labels, settings),
-            job_id_prefix=job_id_prefix,
-            location=location,
-            retry=retry,
-            # Longer than a call, so that a job that failed is started anew after its polls were repeated in vain.
-            job_retry=retry.with_timeout(_JOB_PATIENCE * settings.bigquery.retry_s),
-            timeout=REQUEST_TIMEOUT_S,
-        )
-        # The answer itself is not wanted yet, only that there is one.
-        job.result(max_results=0, retry=retry)
-    return job
 
+    def __init__(self, settings: Settings, project: str, labels: Mapping[str, str] | None = None) -> None:
+        self._settings = chosen = settings.bigquery
+        self._labels = dict(labels or {})
+        self.retry = Retry(predicate=_will_pass, initial=0.25, maximum=32.0, multiplier=2.0, timeout=chosen.retry_s)
+        with as_aqb_errors(project):
+            self.api = Client(
+                project=chosen.billing_project or project,
+                credentials=AnonymousCredentials() if chosen.anonymous else None,  # type: ignore[no-untyped-call]
+                location=chosen.location or None,
+                client_options=ClientOptions(api_endpoint=chosen.endpoint) if chosen.endpoint else None,
+            )
 
-def bytes_of_query(
-    client: Client,
-    sql: str,
-    *,
-    parameters: Sequence[QueryParameter],
-    settings: Settings,
-    location: str | None = None,
-    where: str = "",
-) -> int:
-    """The bytes that a query would scan, by a dry run: it costs nothing.
+    def table(self, name: str) -> Table:
+        """What BigQuery knows of a table or view. A missing one is `NotFound`: what that means is the caller's."""
+        return self.api.get_table(name, retry=self.retry, timeout=REQUEST_TIMEOUT_S)
 
-    Raises:
-        InputError, UsageError, StorageError: as for `run_query`.
-    """
-    config = _query_config(parameters, {}, settings)
-    config.dry_run = True
-    config.use_query_cache = False
-    with as_aqb_errors(where):
-        job = client.query(sql, job_config=config, location=location, retry=retry_of(settings))
-    return int(job.total_bytes_processed or 0)
+    def query(
+        self, sql: str, parameters: Sequence[QueryParameter], step: str, where: str, location: str | None = None
+    ) -> QueryJob:
+        """Runs one statement to its end.
 
+        What failed for a passing reason is repeated as a new job. A call whose answer got lost is repeated with the
+        same job id, so that no statement runs twice at once.
+        """
+        with as_aqb_errors(where):
+            job = self.api.query(
+                sql,
+                job_config=self._config(parameters, self.labels(step)),
+                job_id_prefix=self.job_id_prefix(step),
+                location=location,
+                retry=self.retry,
+                # Longer than a call, so that a job that failed is started anew after its polls were repeated in vain.
+                job_retry=self.retry.with_timeout(_JOB_PATIENCE * self._settings.retry_s),
+                timeout=REQUEST_TIMEOUT_S,
+            )
+            # The answer itself is not wanted yet, only that there is one.
+            job.result(max_results=0, retry=self.retry)
+        return job
 
-def result_pages(job: QueryJob, settings: Settings, where: str) -> Iterator[RecordBatch]:
-    """The result of a query, page by page: through the Storage API, or over REST where that is not allowed.
+    def bytes_of(self, sql: str, parameters: Sequence[QueryParameter], where: str, location: str | None) -> int:
+        """The bytes that a query would scan, by a dry run: it costs nothing."""
+        config = self._config(parameters, APP_LABEL)
+        config.dry_run = True
+        config.use_query_cache = False
+        with as_aqb_errors(where):
+            job = self.api.query(sql, job_config=config, location=location, retry=self.retry)
+        return int(job.total_bytes_processed or 0)
 
-    Raises:
-        UsageError, StorageError: as for `run_query`.
-    """
-    retry = retry_of(settings)
-    with as_aqb_errors(where):
-        reader = _storage_reader(settings)
-        if reader is not None:
-            with closing(reader.transport):
-                pages = job.result(retry=retry).to_arrow_iterable(
-                    bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
-                )
-                try:
-                    first = next(pages, None)
-                except Forbidden:
-                    reader = None  # no permission to make read sessions
-                else:
-                    yield from () if first is None else (first,)
-                    yield from pages
-        if reader is None:
-            yield from job.result(page_size=_PAGE_ROWS, retry=retry).to_arrow_iterable()
+    def pages(self, job: QueryJob, where: str) -> Iterator[RecordBatch]:
+        """The result of a query, page by page: through the Storage API, or over REST where that is not allowed."""
+        with as_aqb_errors(where):
+            reader = self._storage_reader()
+            if reader is not None:
+                with closing(reader.transport):
+                    pages = job.result(retry=self.retry).to_arrow_iterable(
+                        bqstorage_client=reader, max_queue_size=_WAITING_PAGES, max_stream_count=_STREAMS
+                    )
+                    try:
+                        first = next(pages, None)
+                    except Forbidden:
+                        reader = None  # no permission to make read sessions
+                    else:
+                        yield from () if first is None else (first,)
+                        yield from pages
+            if reader is None:
+                yield from job.result(page_size=_PAGE_ROWS, retry=self.retry).to_arrow_iterable()
 
+    def rows(self, job: QueryJob, where: str) -> list[dict[str, Any]]:
+        """The result of a query that has few and small rows."""
+        return [row for page in self.pages(job, where) for row in page.to_pylist()]
 
-def retry_of(settings: Settings) -> Retry:
-    """Repeats a call with growing pauses while BigQuery is busy or cannot be reached."""
-    return Retry(predicate=_will_pass, initial=0.25, maximum=32.0, multiplier=2.0, timeout=settings.bigquery.retry_s)
+    def labels(self, step: str) -> dict[str, str]:
+        """The labels of a job as BigQuery takes them, and `app`: small letters, digits, `_` and `-`."""
+        return APP_LABEL | {
+            name: re.sub(r"[^a-z0-9_-]", "_", value.lower())[:_LABEL_LENGTH]
+            for name, value in {**self._labels, "step": step}.items()
+            if value
+        }
 
+    def job_id_prefix(self, step: str) -> str:
+        """What the ids of a run's jobs begin with, so that they are found in the console; the rest is random."""
+        return f"aqb-{self._labels.get('run_id', 'by-hand')}-{step}-"
 
-def job_id_prefix(labels: Mapping[str, str], step: str) -> str:
-    """What the ids of a run's jobs begin with, so that they are found in the console; the rest of an id is random."""
-    return f"aqb-{labels.get('run_id', 'by-hand')}-{step}-"
+    def _config(self, parameters: Sequence[QueryParameter], labels: Mapping[str, str]) -> QueryJobConfig:
+        config = QueryJobConfig(query_parameters=list(parameters), labels=dict(labels))
+        if self._settings.maximum_bytes_billed:
+            config.maximum_bytes_billed = self._settings.maximum_bytes_billed
+        return config
 
-
-def labels_of(labels: Mapping[str, str]) -> dict[str, str]:
-    """Labels as BigQuery takes them, and `app`: small letters, digits, `_` and `-`."""
-    return APP_LABEL | {
-        name: re.sub(r"[^a-z0-9_-]", "_", value.lower())[:_LABEL_LENGTH] for name, value in labels.items() if value
-    }
-
-
-def _storage_reader(settings: Settings) -> BigQueryReadClient | None:
-    """A client of the Storage API; None where rows are to be read over REST."""
-    chosen = settings.bigquery
-    if not chosen.use_storage_api or (chosen.endpoint and not chosen.storage_endpoint):
-        return None
-    given: dict[str, Any] = {}
-    if chosen.anonymous:
-        given["transport"] = BigQueryReadGrpcTransport(channel=insecure_channel(chosen.storage_endpoint))
-    elif chosen.storage_endpoint:
-        given["client_options"] = ClientOptions(api_endpoint=chosen.storage_endpoint)
-    return BigQueryReadClient(**given)  # type: ignore[no-untyped-call]
-
-
-def _query_config(
-    parameters: Sequence[QueryParameter], labels: Mapping[str, str], settings: Settings
-) -> QueryJobConfig:
-    config = QueryJobConfig(query_parameters=list(parameters), labels=labels_of(labels))
-    if settings.bigquery.maximum_bytes_billed:
-        config.maximum_bytes_billed = settings.bigquery.maximum_bytes_billed
-    return config
+    def _storage_reader(self) -> BigQueryReadClient | None:
+        """A client of the Storage API; None where rows are to be read over REST."""
+        chosen = self._settings
+        if not chosen.use_storage_api or (chosen.endpoint and not chosen.storage_endpoint):
+            return None
+        given: dict[str, Any] = {}
+        if chosen.anonymous:
+            given["transport"] = BigQueryReadGrpcTransport(channel=insecure_channel(chosen.storage_endpoint))
+        elif chosen.storage_endpoint:
+            given["client_options"] = ClientOptions(api_endpoint=chosen.storage_endpoint)
+        return BigQueryReadClient(**given)  # type: ignore[no-untyped-call]
 
 
 def _will_pass(error: BaseException) -> bool:

@@ -17,7 +17,6 @@ import pyarrow as pa
 from google.api_core.exceptions import NotFound, PreconditionFailed
 from google.cloud.bigquery import (
     ArrayQueryParameter,
-    Client,
     LoadJobConfig,
     ParquetOptions,
     QueryJob,
@@ -32,16 +31,7 @@ from tasks.config.addresses import DatasetName, TableName, dataset_of
 from tasks.files.atomic import parquet_into
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
-from tasks.warehouse.bigquery.client import (
-    REQUEST_TIMEOUT_S,
-    QueryParameter,
-    job_id_prefix,
-    labels_of,
-    open_client,
-    result_pages,
-    retry_of,
-    run_query,
-)
+from tasks.warehouse.bigquery.client import REQUEST_TIMEOUT_S, JobClient, QueryParameter
 from tasks.warehouse.bigquery.day_queries import BigQueryDayQueries
 from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.tables import DAY_COLUMN, extended_schema, new_table, polars_schema, small_enough
@@ -93,13 +83,8 @@ class BigQueryWarehouse:
             rows = parquet_into(file, schema, frames)
             with as_aqb_errors(str(target)):
                 self._prepare(target, schema)
-                if not rows:
-                    nothing = f"(SELECT * FROM {target.quoted} WHERE FALSE)"
-                    self._merge(target, nothing, day, schema.names, only or {}, most=most)
-                else:
-                    with self._staging_table(target) as staged:
-                        self._load(file, staged, rows)
-                        self._merge(target, staged.quoted, day, schema.names, only or {}, most=most)
+                with self._loaded(file, rows, target) as staged:
+                    self._merge(target, staged, day, schema.names, only or {}, most=most)
         return self._rows_of(target, day) if only else rows
 
     def replace_day_by(
@@ -123,19 +108,19 @@ class BigQueryWarehouse:
 
     def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
         """The rows of a query as a table that nobody else knows. `remove` it, or it expires within a day."""
-        kept = self.table(f"{table}_staging_{uuid.uuid4().hex}")
+        kept = self._staging_name(table)
         self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {_EXPIRING} AS\n{query}", parameters, "stage", self.dataset)
         return kept
 
     def remove(self, kept: TableName) -> None:
         """Drops a table that was kept; if that fails too, it expires."""
         with suppress(AqbError), as_aqb_errors():
-            self._client.delete_table(str(kept), not_found_ok=True, retry=retry_of(self._settings))
+            self._client.api.delete_table(str(kept), not_found_ok=True, retry=self._client.retry)
 
     def ask(self, query: str, day: date) -> list[dict[str, Any]]:
         """The few and small rows of a query over this dataset, which may use @day."""
         job = self._query(query, [ScalarQueryParameter("day", "DATE", day)], "ask", self.dataset)
-        return [row for page in result_pages(job, self._settings, self.url) for row in page.to_pylist()]
+        return self._client.rows(job, self.url)
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
@@ -159,7 +144,7 @@ class BigQueryWarehouse:
             end = f" LIMIT {limit}" if limit is not None else ""
             job = self._query(f"SELECT {_list(chosen)} FROM {source.quoted}{where}{end}", bound, "read", source)
             types = pl.Schema({name: present[name] for name in chosen})
-            for page in result_pages(job, self._settings, str(source)):
+            for page in self._client.pages(job, str(source)):
                 frame = pl.DataFrame(page).cast(types)
                 yield frame if predicate is None else frame.filter(predicate)
 
@@ -183,7 +168,7 @@ class BigQueryWarehouse:
             return []
         sql = f"SELECT DISTINCT {DAY_COLUMN} FROM {source.quoted} WHERE {DAY_COLUMN} IS NOT NULL ORDER BY 1"
         job = self._query(sql, [], "days", source)
-        return [day for page in result_pages(job, self._settings, str(source)) for day in page.column(0).to_pylist()]
+        return [row[DAY_COLUMN] for row in self._client.rows(job, str(source))]
 
     @contextmanager
     def staging(self, name: str) -> Iterator[Path]:
@@ -205,9 +190,12 @@ class BigQueryWarehouse:
         """The full name of one of our tables."""
         return TableName(self.dataset.project, self.dataset.dataset, name)
 
+    def _staging_name(self, table: str) -> TableName:
+        return self.table(f"{table}_staging_{uuid.uuid4().hex}")
+
     @cached_property
-    def _client(self) -> Client:
-        return open_client(self._settings, self.dataset.project)
+    def _client(self) -> JobClient:
+        return JobClient(self._settings, self.dataset.project, self._labels)
 
     @property
     def _scratch(self) -> Path:
@@ -230,7 +218,7 @@ class BigQueryWarehouse:
     def _found(self, name: TableName) -> Table | None:
         with as_aqb_errors(str(name)):
             try:
-                return self._client.get_table(str(name), retry=retry_of(self._settings), timeout=REQUEST_TIMEOUT_S)
+                return self._client.table(str(name))
             except NotFound as error:
                 if "Not found: Dataset" in error.message:
                     raise
@@ -238,45 +226,48 @@ class BigQueryWarehouse:
 
     def _prepare(self, name: TableName, schema: pa.Schema) -> None:
         """Makes the table, or adds what it lacks. Another writer may be doing the same."""
-        retry = retry_of(self._settings)
+        api = self._client.api
+        repeated: dict[str, Any] = {"retry": self._client.retry, "timeout": REQUEST_TIMEOUT_S}
         while True:
-            table = self._found(name) or self._client.create_table(
-                new_table(name, schema), exists_ok=True, retry=retry, timeout=REQUEST_TIMEOUT_S
-            )
+            table = self._found(name) or api.create_table(new_table(name, schema), exists_ok=True, **repeated)
             extended = extended_schema(table, schema)
             if extended is None:
                 return
             table.schema = extended
             with suppress(PreconditionFailed):  # somebody else has changed it meanwhile: look again
-                self._client.update_table(table, ["schema"], retry=retry, timeout=REQUEST_TIMEOUT_S)
+                api.update_table(table, ["schema"], **repeated)
 
     @contextmanager
-    def _staging_table(self, target: TableName) -> Iterator[TableName]:
-        """An empty table like `target` that nobody else knows, removed at the end; if that fails too, it expires."""
-        staged = self.table(f"{target.table}_staging_{uuid.uuid4().hex}")
+    def _loaded(self, file: IO[bytes], rows: int, target: TableName) -> Iterator[str]:
+        """A table like `target` with the rows of a file, removed at the end; if that fails too, it expires."""
+        if not rows:
+            yield f"(SELECT * FROM {target.quoted} WHERE FALSE)"
+            return
+        staged = self._staging_name(target.table)
         self._query(f"CREATE OR REPLACE TABLE {staged.quoted} LIKE {target.quoted} {_EXPIRING}", [], "stage", target)
         try:
-            yield staged
+            self._load(file, staged, rows)
+            yield staged.quoted
         finally:
             self.remove(staged)
 
     def _load(self, file: IO[bytes], staged: TableName, rows: int) -> None:
         parquet = ParquetOptions()  # type: ignore[no-untyped-call]
         parquet.enable_list_inference = True
-        job = self._client.load_table_from_file(
+        job = self._client.api.load_table_from_file(
             file,
             str(staged),
             rewind=True,
             num_retries=_UPLOAD_RETRIES,
-            job_id_prefix=job_id_prefix(self._labels, "load"),
+            job_id_prefix=self._client.job_id_prefix("load"),
             job_config=LoadJobConfig(
                 source_format="PARQUET",
                 parquet_options=parquet,
                 write_disposition="WRITE_EMPTY",
-                labels=labels_of(self._labels | {"step": "load"}),
+                labels=self._client.labels("load"),
             ),
         )
-        job.result(retry=retry_of(self._settings))
+        job.result(retry=self._client.retry)
         if job.output_rows != rows:
             raise StorageError(
                 f"of {rows} rows {job.output_rows} were loaded; the day is as it was",
@@ -325,22 +316,14 @@ class BigQueryWarehouse:
             )
 
     def _rows_of(self, name: TableName, day: date) -> int:
-        sql = f"SELECT COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} = @day"
+        sql = f"SELECT COUNT(*) AS row_count FROM {name.quoted} WHERE {DAY_COLUMN} = @day"
         job = self._query(sql, [ScalarQueryParameter("day", "DATE", day)], "count", name)
-        return int(next(result_pages(job, self._settings, str(name))).column(0)[0].as_py())
+        return int(self._client.rows(job, str(name))[0]["row_count"])
 
     def _query(
         self, sql: str, parameters: Sequence[QueryParameter], step: str, name: TableName | DatasetName
     ) -> QueryJob:
-        return run_query(
-            self._client,
-            sql,
-            parameters=parameters,
-            labels=self._labels | {"step": step},
-            job_id_prefix=job_id_prefix(self._labels, step),
-            settings=self._settings,
-            where=str(name),
-        )
+        return self._client.query(sql, parameters, step, str(name))
 
 
 def _list(columns: Iterable[str]) -> str:
