@@ -24,7 +24,7 @@ from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError
 from tasks.chat.day_plan import backfill_plan, portions
-from tasks.chat.multi_day_cache import MultiDayCache
+from tasks.chat.multi_day_cache import read_at_once
 from tasks.chat.sources import ChatRowFiles, open_source
 from tasks.context import Context
 from tasks.state.run_ledger import BACKFILL
@@ -151,14 +151,13 @@ def _scored(context: Context, days: Sequence[date], folder: Path, allow_shrink: 
     try:
         source = open_source(settings.monitoring.source, settings)
         # BigQuery reads a day alone; of files all would be read for each day.
-        spool = MultiDayCache(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else None
+        read_before = read_at_once(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else {}
     except AqbError as error:
         yield from (DayResult(day, None, error) for day in days)
         return
 
     def scored(day: date) -> DayResult:
-        rows = spool.of_day(day) if spool else None
-        return try_day(context, day, BACKFILL, rows, allow_shrink=allow_shrink)
+        return try_day(context, day, BACKFILL, read_before.get(day), allow_shrink=allow_shrink)
 
     if settings.monitoring.parallel_days == 1:  # in the main thread, where time-outs and cancelling interrupt a step
         yield from map(scored, days)

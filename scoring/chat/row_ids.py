@@ -45,15 +45,10 @@ def with_row_ids(rows: pl.DataFrame, in_tie_order: Callable[[pl.DataFrame], pl.D
     repeated = rows["row_key"].is_duplicated()
     if repeated.any():
         ordinal = pl.int_range(1, pl.len() + 1).over("row_key")
-        numbered = in_tie_order(rows.filter(repeated)).with_columns(row_id=numbered_keys(ordinal))
+        suffix = pl.when(ordinal > 1).then(pl.format("-{}", ordinal)).otherwise(pl.lit(""))
+        numbered = in_tie_order(rows.filter(repeated)).with_columns(row_id=pl.col("row_key") + suffix)
         rows = pl.concat([rows.filter(~repeated), numbered])
     return rows.sort("timestamp", "row_id")
-
-
-def numbered_keys(ordinal: pl.Expr) -> pl.Expr:
-    """`row_id` from `row_key` and its ordinal among equal keys (1 for the first, which keeps the bare key)."""
-    suffixed = pl.concat_str([pl.col("row_key"), pl.lit("-"), ordinal.cast(pl.String)])
-    return pl.when(ordinal == 1).then(pl.col("row_key")).otherwise(suffixed)
 
 
 def key_sql() -> str:

@@ -1,9 +1,8 @@
 """What every source of chat rows is read into: batches of one schema, rejects with their reasons, failed files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 import polars as pl
 
@@ -67,18 +66,6 @@ class FileFailure:
     error: InputError
 
 
-class Cells(NamedTuple):
-    """One row as found in a text file or a JSON object, before its cells are read."""
-
-    user_input: object
-    llm_response: object
-    input_tokens: object
-    output_tokens: object
-    timestamp: object
-    tenant_id: object
-    session_id: object
-
-
 class RowBuilder:
     """Batches from a file that comes a row at a time; a row is rejected for its first problem.
 
@@ -96,24 +83,29 @@ class RowBuilder:
         """Whether there is enough for a batch."""
         return self._rows_in >= BATCH_ROWS or self._bytes >= BATCH_BYTES
 
-    def add(self, line: int, row: Cells) -> None:
-        """A row of the window, or a reject of it; a row outside the window is only counted."""
+    def add(self, line: int, row: Mapping[str, object]) -> None:
+        """A row of the window, or a reject of it; a row outside the window is only counted.
+
+        `row` holds what was found by the names of `READ_COLUMNS`; a flat `session_id` stands above `request_metadata`.
+        """
         self._rows_in += 1
         try:
-            moment = cells.instant(row.timestamp)
+            moment = cells.instant(row.get("timestamp"))
             if moment and self._bounds and not self._bounds[0] <= moment.microseconds < self._bounds[1]:
                 self._outside += 1
                 return
-            user_input = cells.text("user_input", row.user_input)
-            llm_response = cells.text("llm_response", row.llm_response)
+            flat = "session_id" in row
+            session = row["session_id"] if flat else cells.session_in(row.get("request_metadata"))
+            user_input = cells.text("user_input", row.get("user_input"))
+            llm_response = cells.text("llm_response", row.get("llm_response"))
             values = (
                 user_input,
                 llm_response,
-                cells.number("input_tokens", row.input_tokens),
-                cells.number("output_tokens", row.output_tokens),
+                cells.number("input_tokens", row.get("input_tokens")),
+                cells.number("output_tokens", row.get("output_tokens")),
                 moment and moment.microseconds,
-                cells.label("tenant_id", row.tenant_id),
-                cells.label("session_id", row.session_id),
+                cells.label("tenant_id", row.get("tenant_id")),
+                cells.label("session_id", session),
                 line,
             )
         except UnreadableCell as problem:

@@ -38,7 +38,6 @@ from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.config.addresses import TableName
-from tasks.config.settings import Settings
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.tables import REJECTED
 
@@ -147,17 +146,6 @@ class PushdownEngine:
             self.warehouse,
             staged,
         )
-
-
-def open_bigquery_engine(settings: Settings, rubric: RowRubric, labels: Mapping[str, str]) -> PushdownEngine:
-    """The engine over the configured view and dataset; `labels` mark its jobs."""
-    return PushdownEngine(
-        BigQueryChatRows(settings.monitoring.source, settings, labels),
-        BigQueryWarehouse(settings.warehouse, settings, labels),
-        rubric,
-        settings.time_zone,
-        settings.monitoring.keep_text,
-    )
 
 
 def _outcome(rubric: RowRubric, fates: Sequence[Mapping[str, Any]], content: DayContent) -> ScoringOutcome:

@@ -46,15 +46,16 @@ def open_engine(
         UsageError: as `uses_pushdown`, or an address that is not supported.
         StorageError: BigQuery is busy or out of reach.
     """
+    monitoring, zone = settings.monitoring, settings.time_zone
     if uses_pushdown(settings):
-        from tasks.chat.bigquery_engine import open_bigquery_engine  # a second of imports that only BigQuery needs
+        # A second of imports that only BigQuery needs.
+        from tasks.chat.bigquery_engine import PushdownEngine
+        from tasks.chat.sources.bigquery import BigQueryChatRows
+        from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 
-        return open_bigquery_engine(settings, rubric, labels)
-    return LocalEngine(
-        read_before or open_source(settings.monitoring.source, settings, labels),
-        open_warehouse(settings.warehouse, settings, labels),
-        rubric,
-        settings.time_zone,
-        settings.monitoring.keep_text,
-        staging,
-    )
+        view = BigQueryChatRows(monitoring.source, settings, labels)
+        dataset = BigQueryWarehouse(settings.warehouse, settings, labels)
+        return PushdownEngine(view, dataset, rubric, zone, monitoring.keep_text)
+    source = read_before or open_source(monitoring.source, settings, labels)
+    warehouse = open_warehouse(settings.warehouse, settings, labels)
+    return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging)

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from scoring.chat.cells import session_in
 from scoring.chat.rows import (
     READ_COLUMNS,
     REQUIRED_COLUMNS,
-    Cells,
     RowBatch,
     RowBuilder,
     refuse_wrong_columns,
@@ -33,7 +31,7 @@ def read_json_lines(path: Path, window: Window | None) -> Iterator[RowBatch]:
     for line, text in _lines(path):
         found = _parsed(text)
         if isinstance(found, dict):
-            builder.add(line, _cells_of(found))
+            builder.add(line, found)
         elif isinstance(found, _NotJson):
             builder.reject(line, "not_json", f"JSON으로 읽을 수 없습니다: {found}")
         else:
@@ -88,15 +86,3 @@ def _refuse_missing_keys(path: Path) -> None:
             fix=f"write one JSON object a line, with the keys {', '.join(REQUIRED_COLUMNS)}",
         )
     refuse_wrong_columns(str(path), tuple(seen))
-
-
-def _cells_of(found: dict[str, object]) -> Cells:
-    return Cells(
-        found.get("user_input"),
-        found.get("llm_response"),
-        found.get("input_tokens"),
-        found.get("output_tokens"),
-        found.get("timestamp"),
-        found.get("tenant_id"),
-        found["session_id"] if "session_id" in found else session_in(found.get("request_metadata")),
-    )

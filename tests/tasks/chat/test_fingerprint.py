@@ -13,7 +13,7 @@ from scoring.chat.day_content import DayContent
 from scoring.days import day_window, days_between
 from tasks.chat.day_plan import SourceContents, source_contents
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
-from tasks.chat.multi_day_cache import MultiDayCache
+from tasks.chat.multi_day_cache import read_at_once
 from tasks.chat.sources import ChatRowFiles, ChatRowSource
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
 
@@ -134,15 +134,15 @@ def test_days_read_at_once_are_the_days_read_alone(tmp_path: Path, odd: list[dic
     pl.DataFrame([plain(6), best(A_DAY)]).write_parquet(source / "c.parquet")
     (source / "d.parquet").write_bytes(b"")
     files = ChatRowFiles([source])
-    spool = MultiDayCache(files, DAYS, ZONE, tmp_path / "spool")
-    assert spool.of_day(DAY).fingerprint() == files.fingerprint()
+    read_before = read_at_once(files, DAYS, ZONE, tmp_path / "spool")
+    assert read_before[DAY].fingerprint() == files.fingerprint()
     for day in DAYS:
-        at_once = scored_alone(spool.of_day(day), day, tmp_path / f"{day} at once")
+        at_once = scored_alone(read_before[day], day, tmp_path / f"{day} at once")
         assert what_came_of(at_once) == what_came_of(scored_alone(files, day, tmp_path / f"{day} alone"))
 
 
 def test_clean_files_are_read_once_whatever_happens_to_them_then(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.jsonl", rows_of_three_days())
-    spool = MultiDayCache(ChatRowFiles([path]), DAYS, ZONE, tmp_path / "spool")
+    read_before = read_at_once(ChatRowFiles([path]), DAYS, ZONE, tmp_path / "spool")
     path.unlink()
-    assert [scored_alone(spool.of_day(day), day, tmp_path / str(day)).counts.rows_in for day in DAYS] == [3, 2, 1]
+    assert [scored_alone(read_before[day], day, tmp_path / str(day)).counts.rows_in for day in DAYS] == [3, 2, 1]
