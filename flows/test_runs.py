@@ -31,12 +31,12 @@ from tasks.context import Context
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
+from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.inbox import look_into
-from tasks.testruns.judging import questions_of
 from tasks.testruns.trusted_metrics import untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 

@@ -16,11 +16,11 @@ from tasks.context import Context
 from tasks.files.folder_names import safe_name
 from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
+from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.database import StateDatabase
 from tasks.testruns.files import read_testrun_file
-from tasks.testruns.judging import questions_of
 
 
 def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:

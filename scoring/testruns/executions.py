@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from scoring.testruns.cells import given
@@ -63,7 +63,7 @@ class Execution:
     Texts that a file does not give are '', numbers None. `raw_json` is '' where the file has no raw cell:
     then `answer_text` stands for the assistant message. Times in seconds, `latency_ms` in milliseconds.
     `detected_filters` and `button_url` are the numbered columns of the wide layout, `latency_class` the
-    column's own word, `recorded_score` an earlier judge's opinion, `carried` the columns that no field has.
+    column's own word, `recorded_score` an earlier judge's opinion.
     """
 
     query_id: str
@@ -91,7 +91,6 @@ class Execution:
     expected_url: str = ""
     ground_truth: str = ""
     recorded_score: float | None = None
-    carried: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

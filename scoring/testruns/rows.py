@@ -5,7 +5,7 @@ Source: SPEC 2 (long and wide layout).
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,14 +70,13 @@ _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
 class Columns:
     """Places of cells in a row. `fields` hold for the whole row, `rounds` (wide) for one: number -> field -> place.
 
-    `carried` are the places of columns that no field has, by name. `names` are the headers.
+    `names` are the headers; what stands under another one is only kept in the file.
     """
 
     layout: Layout
     names: tuple[str, ...]
     fields: Mapping[str, tuple[int, ...]]
     rounds: Mapping[int, Mapping[str, int]]
-    carried: Mapping[str, int]
 
 
 def columns_of(names: tuple[str, ...], where: str) -> Columns:
@@ -118,7 +117,6 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             field: tuple(names.index(name) for name in headers if name in names) for field, headers in known.items()
         },
         rounds=dict(sorted(rounds.items())),
-        carried=dict(_carried(read, names)),
     )
 
 
@@ -142,9 +140,8 @@ class RowReader:
                 reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
                 raise UnreadableCell(name, "broken_encoding", reason)
         shared = dict(self._shared(cells))
-        carried = {name: cells[place] for name, place in self._columns.carried.items() if cells[place].strip()}
         repeat = shared.pop("repeat", 1)
-        return [Execution(**{**shared, "carried": carried, **of_round}) for of_round in self._rounds(cells, repeat)]
+        return [Execution(**{**shared, **of_round}) for of_round in self._rounds(cells, repeat)]
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
         """What holds for the whole row; fields without a value keep their default."""
@@ -230,14 +227,6 @@ _NUMBERS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
 # Words of a closed list, of which another is as good as none. A recorded score is an earlier judge's opinion: a row is
 # not lost for it.
 _WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _float}
-
-
-def _carried(read: set[str], names: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The other columns by a name of their own: blank and doubled ones get their number."""
-    for place, name in enumerate(names):
-        if name not in read:
-            alone = name and names.count(name) == 1
-            yield (name if alone else f"{name} (열 {place + 1})".lstrip()), place
 
 
 def _described(names: tuple[str, ...]) -> str:

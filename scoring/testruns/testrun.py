@@ -45,7 +45,6 @@ class TestRunFile:
     """
 
     identity: FileIdentity
-    layout: Layout
     facts: FileFacts
     queries: Mapping[str, tuple[Execution, ...]]
     counts: RowCounts
@@ -126,7 +125,6 @@ class TestRunReading:
         excluded, rejected = len(self._excluded), len(self._rejects)
         return TestRunFile(
             identity=identity,
-            layout=next(iter(self._layouts)),
             facts=FileFacts(
                 name,
                 tuple(self._headers),

@@ -8,6 +8,7 @@ from typing import Any
 
 from scoring.judging.prompts import JudgePrompt, fenced_payload, presented
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus, digest
+from scoring.testruns.scoring import TestRunPlan, judge_requests
 from tasks.config.judge import JudgeSettings
 from tasks.judge.replies import Reply, Usage
 from tasks.judge.verdict_store import Judgement
@@ -102,3 +103,9 @@ class Question:
             answer=dict(verdict.answer),
             reason=verdict.reason,
         )
+
+
+def questions_of(plan: TestRunPlan, settings: JudgeSettings) -> list[Question]:
+    """The questions of a test run with the prompts of its rubric, each question once."""
+    prompts = {prompt.kind: prompt for prompt in plan.rubric.prompts}
+    return [Question(request, prompts[request.kind], plan.rubric_version, settings) for request in judge_requests(plan)]

@@ -18,7 +18,7 @@ from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, wri
 from tasks.reports.templates import markdown
 from tasks.reports.titles import NOTE_TITLES
 from tasks.reports.xlsx.testrun_tabs import write_testrun_workbook
-from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
+from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame
 
 
 def write_testrun_folder(

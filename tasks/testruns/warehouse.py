@@ -7,7 +7,7 @@ Source: SPEC 6.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -21,7 +21,7 @@ from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.summaries import as_float
 from scoring.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
 from tasks.judge.client import Judged
-from tasks.testruns.judging import JUDGEMENTS_SCHEMA, judgement_frame
+from tasks.judge.verdict_store import Judgement
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
 
@@ -72,9 +72,28 @@ SUMMARIES_SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 
-
+JUDGEMENTS_SCHEMA = pa.schema(
+    [
+        field("kind", pa.string(), "질문의 종류: intent | semantic | conclusions"),
+        field("rubric", pa.string(), "루브릭 id"),
+        field("rubric_version", pa.string(), "루브릭 버전"),
+        field("prompt_version", pa.string(), "프롬프트 버전"),
+        field("model_asked", pa.string(), "물은 모델"),
+        field("model_answered", pa.string(), "답한 모델"),
+        field("key", pa.string(), "모델, 조건, 프롬프트, 자료로 정해지는 판정의 id"),
+        field("input_hash", pa.string(), "보낸 자료의 SHA-256"),
+        field("status", pa.string(), "ok | refused | invalid | failed | over_budget | no_judge"),
+        field("verdict", pa.string(), "판정(JSON)"),
+        field("reason", pa.string(), "판정의 근거"),
+        field("tokens_in", pa.int64(), "입력 토큰"),
+        field("tokens_out", pa.int64(), "출력 토큰"),
+        field("tokens_cached", pa.int64(), "입력 토큰 가운데 캐시된 것"),
+        field("cost_usd", pa.float64(), "비용(USD). 가격을 모르면 NULL"),
+        field("latency_s", pa.float64(), "답한 호출에 걸린 시간(초)"),
+        field("attempts", pa.int64(), "물은 횟수"),
+    ]
+)
 DAY_JUDGEMENTS_SCHEMA = pa.schema([*_RUN_FIELDS, *JUDGEMENTS_SCHEMA])
-RUBRIC_NAMES = ("rubric", "rubric_version")
 
 
 def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged: Judged | None = None) -> None:
@@ -97,13 +116,28 @@ def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged
     refused = {"rubric": rubric.id, "file": run.identity.name}
     warehouse.replace_day(REJECTED, day, REJECTED_SCHEMA, [rejected], only=refused)
     if judged:
-        asked = judgement_frame(judged.judgements).with_columns(
-            pl.lit(value).alias(name) for name, value in identity.items() if name not in RUBRIC_NAMES
-        )
+        of_run = {column.name: pl.lit(identity[column.name]) for column in _RUN_FIELDS}
+        asked = judgement_frame(judged.judgements).with_columns(**of_run)
         warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
     whole = testrun_summary(scored, judged.summary() if judged else None)
     summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(whole)}
     warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, [_frame(SUMMARIES_SCHEMA, [summary], identity)], only=mine)
+
+
+def judgement_frame(judgements: Sequence[Judgement]) -> pl.DataFrame:
+    """One row per question, in the columns of `JUDGEMENTS_SCHEMA`, in the order of kind and key."""
+    rows = [
+        {
+            **vars(one),
+            "model_answered": one.model_answered or None,
+            "status": one.status.value,
+            "verdict": json.dumps(dict(one.answer), ensure_ascii=False, sort_keys=True) if one.answer else None,
+            "reason": one.reason or None,
+            "cost_usd": one.usd,
+        }
+        for one in judgements
+    ]
+    return pl.DataFrame(rows, schema=empty_frame(JUDGEMENTS_SCHEMA).schema).sort("kind", "key")
 
 
 def _execution_rows(scored: ScoredTestRun) -> Iterator[dict[str, Any]]:

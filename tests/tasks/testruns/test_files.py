@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.testruns.detection import Layout
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
 from scoring.testruns.testrun import TestRunFile
 from tasks.testruns.files import read_testrun_file
@@ -34,7 +33,7 @@ def test_the_long_layout_is_read_in_every_encoding(tmp_path: Path, name: str, en
     rows = [LONG_HEADER, long_row(**{"Raw JSON": message, "LLM 점수": "4"}), long_row(round_=" 2 / 1 ")]
     run = read_testrun_file(write_csv(tmp_path / name, rows, encoding=encoding, delimiter=delimiter))
     first, second = executions(run)
-    assert (run.layout, run.counts.rows_in, run.counts.scored, run.counts.executions) == (Layout.LONG, 2, 2, 2)
+    assert (run.counts.rows_in, run.counts.scored, run.counts.executions) == (2, 2, 2)
     assert (first.raw_json, first.query_text, first.recorded_score) == (message, "평가기간 바꿔줘", 4.0)
     assert [str(first.round), str(second.round)] == ["1/1", "2/1"]
 
@@ -43,12 +42,11 @@ def test_a_wide_row_is_an_execution_per_room(tmp_path: Path) -> None:
     row = wide_row(**{"2차 답변": "13명", "2차 응답 상태": "에러", "비고": "느림", "기대 필터": "보훈"})
     run = read_testrun_file(write_csv(tmp_path / "resume_agent_1.csv", [WIDE_HEADER, row]))
     first, second = executions(run)
-    assert (run.layout, run.counts.rows_in, run.counts.executions) == (Layout.WIDE, 1, 2)
+    assert (run.counts.rows_in, run.counts.executions) == (1, 2)
     assert [(str(one.round), one.answer_text, one.answer_time_s, one.status) for one in (first, second)] == [
         ("1/1", "12명", 7.6, ""),
         ("2/1", "13명", None, "에러"),
     ]
-    assert first.carried == {"비고": "느림"}
     assert {first.agent_type, second.agent_type} == {AgentType.APPLICANT_MANAGEMENT}
     assert run.facts.has_expected_filters
 
@@ -97,10 +95,10 @@ def test_the_first_alias_with_a_value_counts(tmp_path: Path) -> None:
     assert one.agent_type is AgentType.APPLICANT_MANAGEMENT
 
 
-def test_an_unnumbered_opinion_is_carried_and_not_used(tmp_path: Path) -> None:
+def test_an_unnumbered_opinion_is_not_used(tmp_path: Path) -> None:
     header = [*WIDE_HEADER, "감지된 필터", "정확도 점수"]
     (one, _) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, [*wide_row(), "보훈", "5"]])))
-    assert (one.detected_filters, one.carried) == ("", {"감지된 필터": "보훈", "정확도 점수": "5"})
+    assert one.detected_filters == ""
 
 
 def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> None:
@@ -115,7 +113,6 @@ def test_the_columns_of_the_long_layout_find_their_fields(tmp_path: Path) -> Non
         "네",
     )
     assert run.facts.has_accuracy_checks
-    assert one.carried == {"Item ID 2": "덤"}
 
 
 @pytest.mark.parametrize("written", ["1", "a/b", "", "1/", "0/1", "2026-01-01 00:00:00", "01월 01일", "1-Jan"])
@@ -201,10 +198,10 @@ def test_a_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path,
     assert refused.value.where == str(path)
 
 
-def test_unknown_columns_of_one_name_are_carried_apart(tmp_path: Path) -> None:
+def test_unknown_columns_may_have_one_name_or_none(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "비고", "비고", ""]
-    (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, [*long_row(), "가", "나", "다"]])))
-    assert one.carried == {"비고 (열 11)": "가", "비고 (열 12)": "나", "(열 13)": "다"}
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", [header, [*long_row(), "가", "나", "다"]]))
+    assert run.counts.scored == 1
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.xlsx", "r.parquet", "r"])
