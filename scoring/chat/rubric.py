@@ -1,6 +1,7 @@
 """What a row rubric is: an identified, versioned set of rules, and the words in which people read its results."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -205,6 +206,13 @@ class RowRubric:
     def crosstab_title(self) -> str:
         """`질문 등급 × 답변 등급`."""
         return " × ".join(self.titles[scale.column] for scale in self.crosstab_scales)
+
+    def crosstab_counts(self, pairs: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str]]:
+        """How many rows have each pair of grades (row, column), out of rows of the cross table."""
+        counts = Counter[tuple[str, str]]()
+        for pair in pairs:
+            counts[pair[self.crosstab.row_grade], pair[self.crosstab.column_grade]] += pair["cnt"]
+        return counts
 
     @property
     def alert_levels(self) -> dict[str, str]:

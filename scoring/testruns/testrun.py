@@ -41,7 +41,7 @@ class TestRunFile:
 
     Executions have the agent type that their row or the file's name tells. `excluded_lines` are the rows of which no
     round was run. `notes` counts what was read with a reservation, by code
-    (`NOTE_TITLES` in `tasks.reports.titles` says them in Korean).
+    (`NOTE_TITLES` in `tasks.reports.wording` says them in Korean).
     """
 
     identity: FileIdentity

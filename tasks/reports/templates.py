@@ -10,8 +10,22 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened
+from scoring.testruns.page_parts import safe_text
+from tasks.reports.wording import cost_text, count_text, day_text, seconds_text, share_text, tenant_text
 
-NOTHING = "–"
+_FILTERS: dict[str, Callable[..., str]] = {
+    "cost": cost_text,
+    "count": count_text,
+    "day": day_text,
+    "kpi": kpi_text,
+    "masked": safe_text,
+    "percent": percent,
+    "score": score_text,
+    "seconds": seconds_text,
+    "share": share_text,
+    "shortened": shortened,
+    "tenant": tenant_text,
+}
 
 
 def html(template: str, **values: Any) -> str:
@@ -25,23 +39,6 @@ def markdown(template: str, **values: Any) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
-def count_text(count: int | None) -> str:
-    """A count with its thousands apart; None is a dash."""
-    return NOTHING if count is None else f"{count:,}"
-
-
-def share_text(count: int, total: int) -> str:
-    """A count as a share of a total; a dash where the total is 0."""
-    return percent(count / total if total else None)
-
-
-def cost_text(usd: float | None) -> str:
-    """What the judge cost; None where no price is known."""
-    if usd is None:
-        return "가격을 몰라 계산하지 못함"
-    return f"{usd:.4f} USD" if usd else "0 USD"
-
-
 @cache
 def _environment(folder: str, finalize: Callable[[Any], Any] | None) -> Environment:
     environment = Environment(
@@ -53,8 +50,7 @@ def _environment(folder: str, finalize: Callable[[Any], Any] | None) -> Environm
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters = {"count": count_text, "share": share_text, "percent": percent, "score": score_text, "kpi": kpi_text}
-    environment.filters |= filters | {"shortened": shortened, "cost": cost_text}
+    environment.filters |= _FILTERS
     return environment
 
 

@@ -14,7 +14,7 @@ ROUNDS = re.compile(r"\.(?:\d+|\{.*\})[eEfFgGn%]")
 ALLOWED = {
     "scoring/stats/comparison.py": "a signed difference in a build log, beside the limit that it broke",
     "scoring/rubrics/ola_monitoring/evidence.py": "a quantile that is a whole percent by its definition",
-    "tasks/reports/templates.py": "a price in dollars, an estimate",
+    "tasks/reports/wording.py": "a price in dollars, an estimate",
 }
 
 

@@ -10,7 +10,7 @@ from scoring.stats.agreement import ALL_AGENTS, Agreement
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, Kappa
 from tasks.reports.markdown.comparison import signed
-from tasks.reports.site.charts import Table
+from tasks.reports.site.pages import Table
 from tasks.reports.templates import markdown
 
 _NUMBERS = ("metric", "agent_type", "n", "clusters", "exact", "adjacent", "bias")

@@ -9,8 +9,7 @@ from scoring.markdown import shortened
 from scoring.stats.comparison import Comparison, MetricChange, QueryChange
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding
-from tasks.reports.site.charts import Table
-from tasks.reports.site.pages import page
+from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 
 _SHOWN_IDS = 30

@@ -1,6 +1,5 @@
 """The report of scored chat rows: what a QA lead reads first, in Korean markdown."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,10 +59,6 @@ class MonitoringReport:
     def markdown(self) -> str:
         """The whole report: KPIs (of the period, per day or tenant), grades, failures, worst rows, data quality."""
         rubric, kpis = self.outcome.rubric, self.tables.kpis.to_dicts()
-        rows, columns = rubric.crosstab_scales
-        crosstab = Counter[tuple[str, str]]()
-        for pair in self.tables.crosstab.iter_rows(named=True):
-            crosstab[pair[rows.column], pair[columns.column]] += pair["cnt"]
         return markdown(
             "monitoring.md",
             report=self,
@@ -73,7 +68,7 @@ class MonitoringReport:
             findings=self.findings,
             days=[row for row in kpis if row["tenant_id"] == ALL_TENANTS],
             tenants=[row for row in kpis if row["tenant_id"] != ALL_TENANTS],
-            crosstab=crosstab,
+            crosstab=rubric.crosstab_counts(self.tables.crosstab.iter_rows(named=True)),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
             exclusion_titles={rule.code: rule.title for rule in rubric.exclusions},
         )

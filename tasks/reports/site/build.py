@@ -15,9 +15,8 @@ from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
 from tasks.files.atomic import write_text
 from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths
-from tasks.reports.site.charts import Link
-from tasks.reports.site.day_page import alert_examples, day_page
-from tasks.reports.site.overview import overview
+from tasks.reports.site.day_pages import alert_examples, day_page, overview
+from tasks.reports.site.pages import Link
 from tasks.reports.site.scored_days import ScoredDay, scored_days
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
 from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns

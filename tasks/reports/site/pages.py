@@ -7,17 +7,16 @@ forgotten.
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from tasks.reports.site.charts import Chart
+from tasks.reports.templates import html
 
 FOLDER = Path(__file__).parent
 _CHART_SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js")
@@ -28,11 +27,48 @@ _UNSAFE_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u20
 
 
 @dataclass(frozen=True)
-class Inlined:
-    """A style sheet or a script as it stands in a page, and its hash for the policy."""
+class Link:
+    """A cell that leads somewhere."""
 
-    text: Markup
-    digest: str
+    text: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A cell with a verdict behind it: a sign, and the words for those who hear the page."""
+
+    text: str
+    code: str
+    sign: str
+    words: str
+
+
+Cell = str | Link | Mark
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of shown texts under their headings; the first column names the row."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: `kind` is the function of `charts.js` that draws `data`, `summary` a sentence that says what is seen.
+
+    `table` holds the same figures as text, `note` stands beside the title.
+    """
+
+    id: str
+    kind: Literal["trend", "shares", "bars", "interval", "rounds", "scores", "latency"]
+    title: str
+    summary: str
+    data: Mapping[str, Any]
+    table: Table
+    note: str = ""
 
 
 def page(template: str, charts: Sequence[Chart] = (), **values: Any) -> str:
@@ -40,20 +76,16 @@ def page(template: str, charts: Sequence[Chart] = (), **values: Any) -> str:
 
     A page without charts does without the charting library.
     """
-    style, scripts = _inlined(_STYLE), [_inlined(_FILTER_SCRIPT)]
-    if charts:
-        scripts += map(_inlined, _CHART_SCRIPTS)
-    return (
-        _environment()
-        .get_template(template)
-        .render(
-            **values,
-            style=style.text,
-            scripts=[script.text for script in scripts],
-            policy=_policy(style, scripts),
-            charts={chart.id: chart for chart in charts},
-            chart_data=embedded({chart.id: {"kind": chart.kind, **chart.data} for chart in charts}),
-        )
+    (style, style_hash), *scripts = map(_inlined, (_STYLE, _FILTER_SCRIPT, *(_CHART_SCRIPTS if charts else ())))
+    allowed = " ".join(digest for _, digest in scripts)
+    return html(
+        template,
+        **values,
+        style=style,
+        scripts=[script for script, _ in scripts],
+        policy=f"default-src 'none'; script-src {allowed}; style-src {style_hash}; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+        chart_data=embedded({chart.id: {"kind": chart.kind, **chart.data} for chart in charts}),
     )
 
 
@@ -63,30 +95,10 @@ def embedded(data: Any) -> Markup:
     return Markup(text.translate(_UNSAFE_IN_SCRIPT))  # noqa: S704  nothing left that HTML reads
 
 
-def _policy(style: Inlined, scripts: Sequence[Inlined]) -> str:
-    allowed = " ".join(f"'sha256-{script.digest}'" for script in scripts)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'sha256-{style.digest}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
 @cache
-def _inlined(name: str) -> Inlined:
-    """One of our own files, which end no element early."""
+def _inlined(name: str) -> tuple[Markup, str]:
+    """One of our own files, which end no element early, and its hash for the policy."""
     text = (FOLDER / name).read_text(encoding="utf-8")
     if "</script" in text or "</style" in text:
         raise AssertionError(f"{name} would end the element that holds it")
-    return Inlined(Markup(text), b64encode(sha256(text.encode()).digest()).decode())  # noqa: S704  our own file
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(FOLDER / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    return Markup(text), f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"  # noqa: S704  our own file

@@ -4,8 +4,7 @@ Source: SPEC 3 and 4.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from scoring.markdown import percent, score_text
 from scoring.rules.bands import Bands
@@ -13,10 +12,11 @@ from scoring.stats.intervals import Interval, cluster_bootstrap_mean
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
 from scoring.testruns.summaries import nearest_rank
-from tasks.reports.site.charts import Chart, Table
+from tasks.reports.site.pages import Chart, Table
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
-from tasks.reports.site.wording import CLASS_TITLES, NOTHING, count_text, seconds_text
+from tasks.reports.wording import NOTHING, count_text, seconds_text
 
+_CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
 _SCORES = ("5", "4", "3", "2", "1", "0", "null")
 _MAX_POINTS = 5
 
@@ -141,7 +141,7 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
     if bands is None:
         return None
     times = sorted(row["latency_s"] for row in rows)
-    title = f"응답 시간: {CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES[AgentType(agent)]}" if agent else "")
+    title = f"응답 시간: {_CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES[AgentType(agent)]}" if agent else "")
     counts = Counter(bands.points(seconds) for seconds in times)
     p50, p95 = (nearest_rank(times, share) for share in (50, 95))
     return Chart(
@@ -189,11 +189,3 @@ def interval_of(interval: Interval | None) -> str:
 
 def _end(interval: Interval | None, end: str) -> float | None:
     return None if interval is None else min(max(getattr(interval, end), 0), _MAX_POINTS)
-
-
-def counts_table(header: Sequence[str], counts: Mapping[str, Any], title: Any) -> Table:
-    """Codes with their titles and counts, zeros left out."""
-    shown: Iterable[tuple[str, Any]] = (
-        (code, count) for code, count in counts.items() if isinstance(count, int) and count
-    )
-    return Table(header, [[title(code), count_text(count)] for code, count in shown])

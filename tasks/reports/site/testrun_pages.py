@@ -1,6 +1,7 @@
 """The pages of test runs: the list, and one page a run. Source: SPEC 3 and 4."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -8,22 +9,17 @@ from scoring.figures import goal_figure
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent, score_text
 from scoring.testruns.page_parts import PageParts
-from tasks.reports.site.charts import Cell, Link, Table
-from tasks.reports.site.kpis import verdict_mark
-from tasks.reports.site.pages import page
+from tasks.reports.site.day_charts import verdict_mark
+from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.testrun_charts import (
-    counts_table,
     interval_of,
     latency_charts,
     metric_interval,
     rounds_chart,
     scores_chart,
 )
-from tasks.reports.site.testrun_queries import query_metrics, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
-from tasks.reports.site.wording import NOTHING, count_text
-from tasks.reports.templates import cost_text
-from tasks.reports.titles import NOTE_TITLES
+from tasks.reports.wording import NOTE_TITLES, cost_text, count_text
 
 _QUERIES_SHOWN = 500
 
@@ -58,8 +54,11 @@ def testrun_page(
         name: metric_interval(run, name, executions, queries) for name in run.titles if name in run.summary["set"]
     }
     rounds, scores, latencies = rounds_chart(run, intervals), scores_chart(run), latency_charts(run, executions)
-    shown = shown_queries(run, executions, queries)
-    summary, parts = run.summary, run.parts
+    executions_of: dict[str, list[Row]] = defaultdict(list)
+    for row in executions:
+        executions_of[row["query_id"]].append(row)
+    queries = sorted(queries, key=_review_order)
+    parts, quality = run.parts, run.summary["data_quality"]
     return page(
         "run.html",
         charts=[rounds, scores, *latencies],
@@ -67,56 +66,38 @@ def testrun_page(
         section="runs",
         title=run.name,
         run=run,
+        parts=parts,
         files=files,
-        cards=_cards(run, parts, intervals),
+        intervals={name: interval_of(interval) for name, interval in intervals.items()},
         rounds=rounds,
         scores=scores,
         latencies=latencies,
         targets=_targets(parts),
-        consistency=_consistency(summary["set"].get("consistency", {}), run.figure_titles),
+        consistency=_consistency(run.summary["set"].get("consistency", {}), run.figure_titles),
         sections=[each for each in parts.tables if each.rows and each.title],
         failures=[each for each in parts.tables if each.rows and not each.title],
-        metrics=list(run.titles.items()),
-        review=[query for query in shown if query.review],
         knows_review=any("manual_review_reasons" in query["columns"] for query in queries),
-        queries=shown[:_QUERIES_SHOWN],
-        query_count=len(shown),
-        metric_titles=[run.titles[name] for name in query_metrics(run, queries)],
-        judge=_judge(summary["judge"]),
-        quality=counts_table(["항목", "건수"], summary["data_quality"], run.code_title),
-        notes=counts_table(
-            ["항목", "건수"], summary["data_quality"].get("notes", {}), lambda code: NOTE_TITLES.get(code, code)
-        ),
-        notice=parts.notice,
+        review=[query for query in queries if query["columns"].get("manual_review_reasons")],
+        queries=queries[:_QUERIES_SHOWN],
+        query_count=len(queries),
+        executions_of=executions_of,
+        query_metrics=[name for name in run.titles if any(name in query["scores"] for query in queries)],
+        judge=_judge(run.summary["judge"]),
+        quality=_counts_table(quality, run.code_title),
+        notes=_counts_table(quality.get("notes", {}), lambda code: NOTE_TITLES.get(code, code)),
         untrusted=[run.titles[name] for name in run.untrusted if name in run.titles],
     )
+
+
+def _review_order(query: Row) -> tuple[bool, float]:
+    """Those for a person first, then by their mean score."""
+    known = [score["score"] for score in query["scores"].values() if score["score"] is not None]
+    return not query["columns"].get("manual_review_reasons"), sum(known) / len(known) if known else 0.0
 
 
 def _means(run: PublishedTestRun) -> str:
     figures = ((title, run.summary["set"].get(name, {}).get("mean")) for name, title in run.titles.items())
     return " · ".join(f"{title} {score_text(mean)}" for title, mean in figures if mean is not None)
-
-
-def _cards(run: PublishedTestRun, parts: PageParts, intervals: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The headline figure of every metric."""
-    cards = []
-    for name, title in run.titles.items():
-        figures = run.summary["set"].get(name)
-        if figures is None:
-            continue
-        coverage = figures.get("weight_coverage")
-        cards.append(
-            {
-                "title": title,
-                "value": score_text(figures["mean"]),
-                "interval": interval_of(intervals.get(name)),
-                "n": f"가중치 {percent(coverage, 0)}" if coverage is not None else f"n {count_text(figures.get('n'))}",
-            }
-        )
-    for each in parts.totals:
-        coverage = f"가중치 {percent(each.coverage, 0)}"
-        cards.append({"title": each.title, "value": score_text(each.total), "interval": NOTHING, "n": coverage})
-    return cards
 
 
 def _targets(parts: PageParts) -> Table:
@@ -164,3 +145,9 @@ def _judge(judge: Mapping[str, Any]) -> Table:
             *([STATUS_TITLES.get(status, status), count_text(count)] for status, count in judge["by_status"].items()),
         ],
     )
+
+
+def _counts_table(counts: Mapping[str, Any], title: Callable[[str], str]) -> Table:
+    """Codes with their titles and counts, zeros left out."""
+    known = ((code, count) for code, count in counts.items() if isinstance(count, int) and count)
+    return Table(["항목", "건수"], [[title(code), count_text(count)] for code, count in known])

@@ -15,11 +15,10 @@ from zoneinfo import ZoneInfo
 
 from scoring.chat.rubric import Grade, RowRubric
 from scoring.judging.masking import masked
-from scoring.markdown import score_text, shortened
+from scoring.markdown import shortened
 from scoring.rules.explain import Finding, explain
 from scoring.rules.expressions import Case, Column, Definition, Expression, Sum, Value
 from scoring.stats.intervals import Interval
-from tasks.reports.site.wording import NOTHING, tenant_text
 from tasks.warehouse import Warehouse
 
 _WORST = 30
@@ -29,46 +28,29 @@ _QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 300, 500
 
 @dataclass(frozen=True)
 class Component:
-    """The points of one component of a row: `given` are the rules that gave some, `missed` those that gave none."""
+    """The points of one component of a row, and its rules with theirs."""
 
     title: str
     points: int
     maximum: int
-    given: Sequence[Finding]
-    missed: Sequence[Finding]
-
-
-@dataclass(frozen=True)
-class Part:
-    """One of the scores that the total is made of, and its components."""
-
-    title: str
-    points: int
-    components: Sequence[Component]
+    findings: Sequence[Finding]
 
 
 @dataclass(frozen=True)
 class ShownRow:
-    """One row as people see it; texts are None where the score table does not keep them.
+    """One row of the score table (`scores`) as people see it.
 
-    `row_grade` and `column_grade` are its cell of the cross table; `scores` and `grades` are those of its parts.
+    `time` is local, texts are masked, or None where the table does not keep them. `parts` are the title, the points and
+    the components of the scores that the total is made of.
     """
 
-    row_id: str
+    scores: Mapping[str, Any]
     time: str
-    tenant: str
     question: str | None
     answer: str | None
-    row_grade: str
-    column_grade: str
     final: Grade
-    total: str
-    scores: str
-    grades: str
-    failure: str
-    cause: str
     alerts: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[tuple[str, int, Sequence[Component]]]
 
 
 @dataclass(frozen=True)
@@ -101,22 +83,11 @@ def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRo
     timestamp: datetime = row["timestamp"]
     titles = {rule.id: rule.title for rule in rubric.alert_rules}
     return ShownRow(
-        row_id=row["row_id"],
+        scores=row,
         time=f"{timestamp.astimezone(zone):%H:%M:%S}",
-        tenant=tenant_text(row["tenant_id"]),
         question=_shown_text(row["user_input"], _QUESTION_CHARACTERS),
         answer=_shown_text(row["llm_response"], _ANSWER_CHARACTERS),
-        row_grade=row[rubric.crosstab.row_grade],
-        column_grade=row[rubric.crosstab.column_grade],
         final=rubric.final_scale.grade(row[rubric.final_scale.column]),
-        total=score_text(row[rubric.total], 1),
-        scores=" · ".join(
-            f"{part.subject} {row[part.column]}" + (f"({row[part.grade_column]})" if part.grade_column else "")
-            for part in rubric.parts
-        ),
-        grades=" · ".join(f"{part.subject} {row[part.grade_column]}" for part in rubric.parts if part.grade_column),
-        failure=rubric.failure.titles.get(row[rubric.failure.column], NOTHING),
-        cause=rubric.titles.get(row[rubric.cause] if rubric.cause else "", NOTHING),
         alerts=[titles.get(rule, rule) for rule in row["alert_rules"] or ()],
         parts=_parts(rubric, row),
     )
@@ -127,7 +98,7 @@ def _shown_text(text: str | None, length: int) -> str | None:
     return None if text is None else shortened(masked(text).strip(), length)
 
 
-def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[Part]:
+def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[tuple[str, int, list[Component]]]:
     """The points as the table holds them; the rules behind them where both texts and the same rules are at hand.
 
     A component that the version of the row did not have is left out.
@@ -139,19 +110,10 @@ def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[Part]:
     part_of = {name: part.column for part in rubric.parts for name in _terms(rubric, part.column)}
     components = defaultdict(list)
     for definition, maximum in _scored_components(rubric.definitions):
-        if row[definition.name] is None or definition.name not in part_of:
-            continue
-        findings = found[definition.name]
-        components[part_of[definition.name]].append(
-            Component(
-                definition.title,
-                row[definition.name],
-                maximum,
-                [finding for finding in findings if finding.points],
-                [finding for finding in findings if not finding.points],
-            )
-        )
-    return [Part(rubric.titles[score], row[score], of_score) for score, of_score in components.items()]
+        name = definition.name
+        if row[name] is not None and name in part_of:
+            components[part_of[name]].append(Component(definition.title, row[name], maximum, found[name]))
+    return [(rubric.titles[score], row[score], of_score) for score, of_score in components.items()]
 
 
 def _terms(rubric: RowRubric, score: str) -> list[str]:

@@ -1,0 +1,242 @@
+"""What the pages of chat rows draw: KPIs against their targets and over the days, and shares of grades.
+
+Source: seed 002, 9 and 10.2.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from scoring.chat.kpis import Quotient, kpi_figures
+from scoring.chat.rubric import GradeScale, RowRubric
+from scoring.figures import Figure
+from scoring.markdown import percent
+from scoring.stats.intervals import Interval
+from tasks.reports.site.pages import Chart, Link, Mark, Table
+from tasks.reports.site.scored_days import ScoredDay
+from tasks.reports.wording import count_text, counted_share_text, day_text
+
+# Shapes, so that nobody depends on colours.
+SIGNS = {"met": "●", "undecided": "▲", "missed": "■"}
+
+
+@dataclass(frozen=True)
+class Kpi:
+    """A figure under the name of its KPI, and the median of earlier days."""
+
+    name: str
+    figure: Figure
+    usual: float | None = None
+
+    @property
+    def mark(self) -> Mark:
+        """The value with its verdict, as a cell of a table."""
+        return verdict_mark(self.figure, self.figure.value_text, self.figure.verdict_text)
+
+
+def verdict_mark(figure: Figure, text: str, words: str = "") -> Mark:
+    """A text under the sign of a figure's verdict."""
+    return Mark(text, figure.verdict, SIGNS[figure.verdict], words)
+
+
+def kpis_of(
+    quotients: Sequence[Quotient],
+    row: Mapping[str, Any],
+    mean_intervals: Mapping[str, Interval | None],
+    earlier: Sequence[Mapping[str, Any]] = (),
+) -> list[Kpi]:
+    """The KPIs with a target of one KPI row, with what was usual in `earlier` ones."""
+    kpis = []
+    for name, figure in kpi_figures(quotients, row, mean_intervals).items():
+        known = [past[name] for past in earlier if past[name] is not None]
+        kpis.append(Kpi(name, figure, median(known) if known else None))
+    return kpis
+
+
+def interval_chart(kpi: Kpi) -> Chart:
+    """The figure, its interval and its target on one line."""
+    figure = kpi.figure
+    value, interval, target = figure.value_text, figure.interval_text, figure.target_text
+    return Chart(
+        id=f"kpi-{kpi.name}",
+        kind="interval",
+        title=figure.title,
+        summary=f"{figure.title} {value}, 95% 구간 {interval}, 목표 {target}",
+        data={
+            "value": figure.value,
+            "low": figure.interval.low if figure.interval else None,
+            "high": figure.interval.high if figure.interval else None,
+            "target": figure.target.value,
+            "rate": figure.scale == 1,
+            "verdict": figure.verdict,
+        },
+        table=Table(
+            ["지표", "값", "95% 구간", "목표", "n"], [[figure.title, value, interval, target, count_text(figure.n)]]
+        ),
+    )
+
+
+def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
+    """One KPI over the days; a line never crosses a missing day or a change of the rubric."""
+    figures = list(zip(days, (kpi.figure for kpi in kpis), strict=True))
+    last = kpis[-1].figure
+    changes = version_changes(days)
+    return Chart(
+        id=f"trend-{kpis[-1].name}",
+        kind="trend",
+        title=last.title,
+        summary=_trend_summary(figures, changes),
+        data={
+            "points": [_point(day, figure) for day, figure in figures if figure.value is not None],
+            "target": last.target.value,
+            "rate": last.scale == 1,
+            "changes": changes,
+            "first": str(days[0].day),
+            "last": str(days[-1].day),
+        },
+        table=Table(
+            ["날짜", "값", "95% 구간", "n", "판정", "루브릭"],
+            [
+                [
+                    Link(str(day.day), day.page),
+                    figure.value_text,
+                    figure.interval_text,
+                    count_text(figure.n),
+                    figure.verdict_text,
+                    day.version,
+                ]
+                for day, figure in reversed(figures)
+            ],
+        ),
+        note=f"목표 {last.target_text}",
+    )
+
+
+def _point(day: ScoredDay, figure: Figure) -> dict[str, Any]:
+    return {
+        "day": str(day.day),
+        "value": figure.value,
+        "low": figure.interval.low if figure.interval else figure.value,
+        "high": figure.interval.high if figure.interval else figure.value,
+        "segment": day.segment,
+        "label": f"{day_text(day.day)}\n{figure.value_text} (95% 구간 {figure.interval_text})\n"
+        f"n {count_text(figure.n)} · {figure.verdict_text}",
+        "href": day.page,
+    }
+
+
+def _trend_summary(figures: Sequence[tuple[ScoredDay, Figure]], changes: Sequence[Mapping[str, str]]) -> str:
+    """What a person who cannot see the line should know of it."""
+    known = [(day, figure) for day, figure in figures if figure.value is not None]
+    title, target = figures[-1][1].title, figures[-1][1].target_text
+    if not known:
+        return f"{title}: 채점한 행이 있는 날이 없습니다"
+    met = sum(figure.verdict == "met" for _, figure in known)
+    last_day, last = known[-1]
+    marks = "".join(f", {change['day']}에 {change['label']}" for change in changes)
+    return (
+        f"{title}의 추이. 채점한 {len(known)}일 가운데 {met}일은 목표({target})를 확실히 달성. "
+        f"마지막 날 {day_text(last_day.day)} {last.value_text}{marks}"
+    )
+
+
+def version_changes(days: Sequence[ScoredDay]) -> list[dict[str, str]]:
+    """The first day of each new rubric version."""
+    return [
+        {"day": str(after.day), "label": f"루브릭 {before.version} → {after.version}"}
+        for before, after in pairwise(days)
+        if before.version != after.version
+    ]
+
+
+def shares_chart(rubric: RowRubric, days: Sequence[ScoredDay], scale: GradeScale) -> Chart:
+    """The grades of every day as shares of its rows."""
+    title, names = rubric.titles[scale.column], _names(scale)
+    counts = [_counts(scale, each.total) for each in days]
+    return Chart(
+        id=f"shares-{scale.column}",
+        kind="shares",
+        title=f"{title} 비율",
+        summary=f"{day_text(days[0].day)}부터 {day_text(days[-1].day)}까지 날짜별 {title}의 비율",
+        data=_stacked(days, title, names, counts) | {"normalize": True, "palette": scale.column},
+        table=Table(
+            ["날짜", *names.values()],
+            [
+                [Link(str(each.day), each.page), *(counted_share_text(n, each.total["rows"]) for n in of_day.values())]
+                for each, of_day in reversed(list(zip(days, counts, strict=True)))
+            ],
+        ),
+    )
+
+
+def alert_rows_chart(rubric: RowRubric, days: Sequence[ScoredDay]) -> Chart:
+    """How many rows had an alert of each level, day by day."""
+    levels = rubric.alert_levels
+    counts = [{level: each.total[f"{level}_rows"] for level in levels} for each in days]
+    return Chart(
+        id="alert-rows",
+        kind="shares",
+        title="알림이 있는 행",
+        summary=f"날짜별로 {' 또는 '.join(levels.values())} 알림이 하나라도 있는 행의 수",
+        data=_stacked(days, "알림", levels, counts) | {"normalize": False, "palette": "level"},
+        table=Table(
+            ["날짜", *levels.values(), "채점한 행"],
+            [
+                [Link(str(each.day), each.page), *map(count_text, of_day.values()), count_text(each.total["rows"])]
+                for each, of_day in reversed(list(zip(days, counts, strict=True)))
+            ],
+        ),
+    )
+
+
+def grade_bars(rubric: RowRubric, day: ScoredDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]]) -> Chart:
+    """The grades of one day, each beside its usual share: that of the last scored days together."""
+    title, counts, rows = rubric.titles[scale.column], _counts(scale, day.total), day.total["rows"]
+    usual_rows = sum(past["rows"] for past in earlier)
+    usual = {code: sum(_counts(scale, past)[code] or 0 for past in earlier) for code in counts}
+    bars: list[dict[str, Any]] = [
+        {
+            "key": code,
+            "label": name,
+            "share": (counts[code] or 0) / rows if rows else 0,
+            "shown": counted_share_text(counts[code], rows),
+            "usual": usual[code] / usual_rows if usual_rows else None,
+        }
+        for code, name in _names(scale).items()
+    ]
+    return Chart(
+        id=f"bars-{scale.column}",
+        kind="bars",
+        title=f"{title} 분포",
+        summary=f"{day_text(day.day)}의 {title} 분포. 세로 눈금은 최근 7일의 비율",
+        data={"bars": bars, "palette": scale.column},
+        table=Table([title, "행", "최근 7일"], [[bar["label"], bar["shown"], percent(bar["usual"])] for bar in bars]),
+    )
+
+
+def _names(scale: GradeScale) -> dict[str, str]:
+    """Code -> `★ 우수`."""
+    return {grade.code: f"{grade.sign} {grade.title}" for grade in scale.grades}
+
+
+def _counts(scale: GradeScale, row: Mapping[str, Any]) -> dict[str, int | None]:
+    """Grade -> rows; None where the version that scored the day did not count them."""
+    return {code: row[scale.count_column(code)] for code in scale.codes}
+
+
+def _stacked(
+    days: Sequence[ScoredDay], title: str, names: Mapping[str, str], counts: Sequence[Mapping[str, int | None]]
+) -> dict[str, Any]:
+    """The data of a chart that stacks counts by day."""
+    return {
+        "title": title,
+        "names": names,
+        "rows": [
+            {"day": str(each.day), "href": each.page, "counts": [count or 0 for count in of_day.values()]}
+            for each, of_day in zip(days, counts, strict=True)
+        ],
+        "first": str(days[0].day),
+        "last": str(days[-1].day),
+    }

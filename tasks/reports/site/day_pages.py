@@ -1,0 +1,230 @@
+"""The first page (where things stand, how they got there, where to look next) and the page of one day of chat rows."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from scoring.alerting.facts import is_unusual
+from scoring.alerting.figures import fact_figure
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.figures import VERDICT_TITLES, Figure
+from scoring.markdown import kpi_text, score_text
+from scoring.stats.intervals import Interval
+from tasks.files.report_paths import TESTRUNS
+from tasks.reports.site.day_charts import (
+    Kpi,
+    alert_rows_chart,
+    grade_bars,
+    interval_chart,
+    kpis_of,
+    shares_chart,
+    trend_chart,
+    version_changes,
+)
+from tasks.reports.site.pages import Cell, Link, Table, page
+from tasks.reports.site.scored_days import ScoredDay, earlier_rows
+from tasks.reports.site.testrun_pages import testrun_list
+from tasks.reports.site.testrun_tables import PublishedTestRun
+from tasks.reports.site.worst_rows import DayRows
+from tasks.reports.wording import NOTHING, count_text, day_text, share_text, tenant_text
+
+_EXAMPLES = 3
+_WORST_ROWS = 5
+_RUNS = 8
+_EVERYBODY = tenant_text(ALL_TENANTS)
+
+
+@dataclass(frozen=True)
+class ShownAlert:
+    """One alert fact as people read it; `examples` lead to rows of the day's page."""
+
+    level: str
+    title: str
+    tenant: str
+    shown: str
+    usual: str
+    unusual: bool
+    examples: Sequence[Link]
+
+
+def overview(
+    rubric: RowRubric,
+    days: Sequence[ScoredDay],
+    mean_intervals: Sequence[Mapping[str, Interval | None]],
+    last_rows: DayRows | None,
+    runs: Sequence[PublishedTestRun],
+) -> str:
+    """The first page; `mean_intervals` belong to `days`, `last_rows` to the last of them."""
+    listed = testrun_list(runs[:_RUNS], f"{TESTRUNS}/")
+    shown: dict[str, Any] = {"root": "", "section": "overview", "title": "품질 현황", "runs": listed}
+    if not days or last_rows is None:
+        return page("no_days.html", **shown)
+    by_day = [
+        kpis_of(rubric.quotients, each.total, intervals, earlier_rows(days, position))
+        for position, (each, intervals) in enumerate(zip(days, mean_intervals, strict=True))
+    ]
+    shown |= _parts_of_day(rubric, days, len(days) - 1, by_day[-1], last_rows, days[-1].page)
+    trends = [trend_chart(days, list(of_days)) for of_days in zip(*by_day, strict=True)]
+    shares = [shares_chart(rubric, days, scale) for scale in rubric.scales]
+    alert_rows = alert_rows_chart(rubric, days)
+    title_of_day, details = _headline(by_day[-1], shown["alerts"])
+    return page(
+        "overview.html",
+        charts=[*(chart for _, chart in shown["kpis"]), *trends, *shares, *shown["bars"], alert_rows],
+        **shown,
+        days=days,
+        run_count=len(runs),
+        title_of_day=title_of_day,
+        details=details,
+        trends=trends,
+        changes=version_changes(days),
+        shares=shares,
+        alert_rows=alert_rows,
+        worst=last_rows.rows[:_WORST_ROWS],
+        day_table=_day_table(rubric, days, by_day),
+    )
+
+
+def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: DayRows) -> str:
+    """The page of `days[position]`."""
+    day = days[position]
+    kpis = kpis_of(rubric.quotients, day.total, rows.mean_intervals, earlier_rows(days, position))
+    shown = _parts_of_day(rubric, days, position, kpis, rows, "")
+    return page(
+        "day.html",
+        charts=[*(chart for _, chart in shown["kpis"]), *shown["bars"]],
+        **shown,
+        root="../",
+        section="monitoring",
+        title=f"{day_text(day.day)} 대화 품질",
+        rows=rows.rows,
+        before=days[position - 1] if position else None,
+        after=days[position + 1] if position + 1 < len(days) else None,
+    )
+
+
+def _parts_of_day(
+    rubric: RowRubric, days: Sequence[ScoredDay], position: int, kpis: Sequence[Kpi], rows: DayRows, page_of_day: str
+) -> dict[str, Any]:
+    """What both pages show of `days[position]`."""
+    day = days[position]
+    alerts = _shown_alerts(rubric, day, kpis, {row.scores["row_id"] for row in rows.rows}, page_of_day)
+    failures = [[title, count_text(count), share_text(count, day.total["rows"])] for title, count in rows.failures]
+    return {
+        "rubric": rubric,
+        "day": day,
+        "kpis": [(kpi, interval_chart(kpi)) for kpi in kpis],
+        "bars": [grade_bars(rubric, day, scale, earlier_rows(days, position)) for scale in rubric.scales],
+        "crosstab": rubric.crosstab_counts(day.crosstab),
+        "failures": Table(["실패 유형", "행", "비율"], failures),
+        "alerts": [alert for alert in alerts if alert.tenant == _EVERYBODY],
+        "tenant_alerts": [alert for alert in alerts if alert.tenant != _EVERYBODY],
+        "tenants": _tenant_table(rubric, day),
+    }
+
+
+def alert_examples(day: ScoredDay) -> list[str]:
+    """The rows that the alerts of all tenants point to: these are on the day's page whatever their score."""
+    facts = (fact for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS)
+    return [row_id for fact in facts for row_id in (fact["row_ids"] or [])[:_EXAMPLES]]
+
+
+def _shown_alerts(
+    rubric: RowRubric, day: ScoredDay, kpis: Sequence[Kpi], row_ids: Collection[str], page_of_day: str
+) -> list[ShownAlert]:
+    """The alert facts of a day: all tenants first, critical before warning, as they were found.
+
+    Examples lead to those of the `row_ids` that the day's page shows.
+    """
+    facts = sorted(day.alerts, key=lambda fact: (fact["tenant_id"] != ALL_TENANTS, fact["level"] != "critical"))
+    of_all = {kpi.name: kpi.figure for kpi in kpis}
+    found = []
+    for fact in facts:
+        figure = fact_figure(rubric, fact["rule"], fact["tenant_id"], fact["value"], fact["rows"], of_all)
+        found.append(
+            ShownAlert(
+                level=fact["level"],
+                title=figure.goal_text if figure else fact["title"],
+                tenant=tenant_text(fact["tenant_id"]),
+                shown=_alert_figure(fact, figure),
+                usual=_usual(fact, figure),
+                unusual=fact["count"] is not None and is_unusual(fact["count"], fact["usual"] or []),
+                examples=[
+                    Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
+                    for number, row_id in enumerate((fact["row_ids"] or [])[:_EXAMPLES], start=1)
+                    if row_id in row_ids
+                ],
+            )
+        )
+    return found
+
+
+def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
+    """The median of the last scored days."""
+    if figure:
+        return kpi_text(median(fact["usual_values"]), figure.scale) if fact.get("usual_values") else NOTHING
+    return f"{median(fact['usual']):,g}행" if fact["usual"] else NOTHING
+
+
+def _alert_figure(fact: Mapping[str, Any], figure: Figure | None) -> str:
+    """Rows of rows, or the value of a KPI against its target."""
+    if figure:
+        return f"{figure.value_text} (목표 {figure.target_text})"
+    if fact["count"] is None:  # of a KPI that the rubric no longer has
+        return score_text(fact["value"], 3)
+    share = f" ({share_text(fact['count'], fact['rows'])})" if fact["rows"] else ""
+    return f"{count_text(fact['count'])}행{share}"
+
+
+def _headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> tuple[str, list[str]]:
+    """The day in a sentence, and what stands behind it: for people who read no further."""
+    by_verdict: dict[str, list[str]] = {title: [] for title in VERDICT_TITLES.values()}
+    for kpi in kpis:
+        by_verdict[kpi.figure.verdict_text].append(kpi.figure.title)
+    unusual = [f"{alert.title} {alert.shown}" for alert in alerts if alert.unusual]
+    counts = [f"{len(titles)}개 {verdict}" for verdict, titles in by_verdict.items() if titles]
+    title = f"목표 {len(kpis)}개 중 " + " · ".join(counts)
+    if unusual:
+        title += f", 알림 {len(unusual)}종이 평소의 2배 이상"
+    details = {
+        "목표 미달": by_verdict["미달"],
+        "판단 보류(표본 30건 미만이거나 오차 범위 안)": by_verdict["판단 보류"],
+        "크게 늘어난 알림": unusual,
+    }
+    return title, [f"{name}: {', '.join(what)}" for name, what in details.items() if what]
+
+
+def _tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
+    """The KPIs of each tenant with their verdicts."""
+    levels = rubric.alert_levels
+    rows: list[list[Cell]] = [
+        [
+            tenant_text(tenant["tenant_id"]),
+            count_text(tenant["rows"]),
+            count_text(tenant["excluded"]),
+            *(kpi.mark for kpi in kpis_of(rubric.quotients, tenant, {})),
+            *(count_text(tenant[f"{level}_rows"]) for level in levels),
+        ]
+        for tenant in sorted(day.tenants, key=lambda row: -row["rows"])
+    ]
+    titles = [quotient.title for quotient in rubric.quotients if quotient.target]
+    return Table(["테넌트", "채점", "제외", *titles, *levels.values()], rows)
+
+
+def _day_table(rubric: RowRubric, days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Table:
+    """A line a day, latest first."""
+    rows: list[list[Cell]] = [
+        [
+            Link(f"{each.day} {day_text(each.day)[-3:]}", each.page),
+            count_text(each.total["rows"]),
+            *(kpi.mark for kpi in kpis),
+            *(count_text(each.total[f"{level}_rows"]) for level in rubric.alert_levels),
+            count_text(each.total["excluded"]),
+            each.version,
+        ]
+        for each, kpis in reversed(list(zip(days, by_day, strict=True)))
+    ]
+    titles = [kpi.figure.title for kpi in by_day[-1]]
+    return Table(["날짜", "채점", *titles, *rubric.alert_levels.values(), "제외", "루브릭"], rows)

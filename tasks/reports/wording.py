@@ -1,0 +1,56 @@
+"""Words and numbers as reports and pages show them, in Korean. Numbers are rounded half away from zero."""
+
+from datetime import date
+
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.markdown import percent, score_text
+
+NOTHING = "–"
+_WEEKDAYS = "월화수목금토일"
+
+# Codes of `RunFile.notes`.
+NOTE_TITLES = {
+    "formulas_not_calculated": "계산된 값이 저장되지 않은 수식 칸(빈칸으로 읽음. Excel에서 열어 저장하면 값이 들어감)",
+    "hidden_sheets": "읽지 않은 숨긴 시트",
+    "other_sheets": "테스트 실행이 아니어서 읽지 않은 시트",
+    "unknown_agent_type": "알 수 없는 에이전트 유형(파일 이름이나 옵션을 따름)",
+    "unknown_latency_class": "SINGLE도 MULTI도 아닌 latencyClass(다른 근거로 정함)",
+    "unknown_recorded_score": "숫자가 아닌 LLM 점수(기록된 점수가 없는 것으로 봄)",
+}
+
+
+def count_text(count: int | None) -> str:
+    """A count with its thousands apart; None is a dash."""
+    return NOTHING if count is None else f"{count:,}"
+
+
+def share_text(count: int, total: int) -> str:
+    """A count as a share of a total; a dash where the total is 0."""
+    return percent(count / total if total else None)
+
+
+def counted_share_text(count: int | None, total: int) -> str:
+    """`45 (11.3%)`; a dash where the count is not known or the total is 0."""
+    return f"{count:,} ({share_text(count, total)})" if count is not None and total else NOTHING
+
+
+def day_text(day: date) -> str:
+    """`3월 13일(금)`."""
+    return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"
+
+
+def tenant_text(tenant: str | None) -> str:
+    """A tenant as people know it."""
+    return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Seconds with two decimals."""
+    return NOTHING if seconds is None else f"{score_text(seconds)}초"
+
+
+def cost_text(usd: float | None) -> str:
+    """What the judge cost; None where no price is known."""
+    if usd is None:
+        return "가격을 몰라 계산하지 못함"
+    return f"{usd:.4f} USD" if usd else "0 USD"
