@@ -126,7 +126,7 @@ def prefect_server(home: Path) -> Iterator[Server]:
     from flows.runtime.prefect_env import prepare_prefect
 
     os.environ["PREFECT_HOME"] = str(home)
-    prepare_prefect(home)
+    prepare_prefect(str(home))
     from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import PREFECT_API_URL
     from prefect.testing.utilities import prefect_test_harness

@@ -59,16 +59,6 @@ class BackfillOutcome:
         return (*(problem for one in self.days for problem in one.problems), *self.unpublished)
 
 
-@dataclass(frozen=True)
-class BackfillProgress:
-    """How far a backfill is: `days` of `total` are over, the last of them is `latest`."""
-
-    days: int
-    total: int
-    rows: int
-    latest: DayResult | None
-
-
 class IncompleteBackfillError(AqbError):
     """Some days could not be scored; `outcome` says what was done."""
 
@@ -83,12 +73,8 @@ class IncompleteBackfillError(AqbError):
         self.outcome = outcome
 
 
-def _nobody(_: BackfillProgress) -> None:
-    return
-
-
-watcher: ContextVar[Callable[[BackfillProgress], None]] = ContextVar("watcher", default=_nobody)
-"""Who is told how far the backfill is; not a parameter, because Prefect keeps those."""
+watcher: ContextVar[Callable[[int, int, int], None] | None] = ContextVar("watcher", default=None)
+"""Called with the days that are over, all days, and the rows read; not a parameter, because Prefect keeps those."""
 
 
 @flow(
@@ -132,7 +118,7 @@ def backfill(
             for planned in plan.days:
                 _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
             days = (one for some in portions(chosen) for one in _scored(context, some, folder, allow_shrink))
-            done = sorted(_told(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
+            done = sorted(_shown(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
         # Also where nothing was left to score: a run that died may have scored it, and neither built the site nor told.
         unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
         if alerts:
@@ -172,14 +158,14 @@ def _scored(context: Context, days: Sequence[date], folder: Path, allow_shrink: 
         workers.shutdown(cancel_futures=True)
 
 
-def _told(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:
-    """The same days; the watcher and Prefect's progress artifact are told of each."""
-    watch = watcher.get()
+def _shown(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:
+    """The same days; each moves the watcher and Prefect's progress artifact."""
+    watch = watcher.get() or (lambda *_: None)
     artifact = ProgressArtifact(f"백필: {title}, {total:,}일")
-    watch(BackfillProgress(0, total, 0, None))
+    watch(0, total, 0)
     rows = 0
     for count, one in enumerate(days, start=1):
         rows += one.outcome.counts.rows_in if one.outcome else 0
-        watch(BackfillProgress(count, total, rows, one))
+        watch(count, total, rows)
         artifact.show(count, total)
         yield one

@@ -18,9 +18,14 @@ def day_window(day: date, time_zone: str) -> Window:
 
     Source: SPEC 1.1, `score_date = DATE(timestamp, tz)`.
     """
+    return days_window(day, day, time_zone)
+
+
+def days_window(first: date, last: date, time_zone: str) -> Window:
+    """The UTC instants that belong to the days from `first` to `last` in `time_zone`."""
     zone = ZoneInfo(time_zone)
-    midnight = datetime.combine(day, time.min, zone)
-    next_midnight = datetime.combine(day + timedelta(days=1), time.min, zone)
+    midnight = datetime.combine(first, time.min, zone)
+    next_midnight = datetime.combine(last + timedelta(days=1), time.min, zone)
     return Window(midnight.astimezone(UTC), next_midnight.astimezone(UTC))
 
 

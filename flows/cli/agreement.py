@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.terminal import Json, print_json
+from flows.cli.terminal import Json, open_context, show
 from scoring.errors import UsageError
 
 review_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -32,33 +32,27 @@ def agreement(
     Example: aqb agreement labels.csv --run out/plan
     """
     from flows.runtime.clock import today
-    from scoring.catalog import row_rubric
     from scoring.stats.agreement import agreements
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
     from tasks.review.labels import read_labels
     from tasks.review.pairing import labelled_rows, labelled_testruns
     from tasks.testruns.read_folder import read_scored_folder
     from tasks.testruns.trusted_metrics import write_agreements
 
-    settings = load_settings()
-    warehouse = Context(settings).warehouse
+    context = open_context()
     given = read_labels(labels)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
     if run:
         labelled = labelled_testruns(given, [read_scored_folder(folder) for folder in run], labels)
     else:
-        labelled = labelled_rows(row_rubric(settings.monitoring.rubric), given, warehouse, labels)
+        labelled = labelled_rows(context.rubric, given, context.warehouse, labels)
     found = agreements(labelled.pairs)
-    least = settings.agreement.trusted_from
-    write_agreements(warehouse, today(settings.time_zone), labelled.rubric, labelled.rubric_version, found, least)
+    least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
+    write_agreements(context.warehouse, day, labelled.rubric, labelled.rubric_version, found, least)
     unpaired = len(given) - len(labelled.pairs)
-    if as_json:
-        print_json(agreement_dict(found, least, unpaired))
-    else:
-        typer.echo(agreement_markdown(labels.name, found, labelled.titles, least, unpaired), nl=False)
+    text = agreement_markdown(labels.name, found, labelled.titles, least, unpaired)
+    show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)
 
 
 @review_app.command("export")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from datetime import date, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
-from flows.cli.terminal import Json, day_option, print_json
+from flows.cli.terminal import Json, day_option, finish, open_context, show
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
+    from tasks.alerts.channel import OutboxMessage
     from tasks.context import Context
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
+_CONTENT = {"blocks", "keys", "thread_ts"}
 
 
 def alerts(
@@ -33,15 +37,12 @@ def alerts(
     Example: aqb alerts --date 2026-02-13 --dry-run
     """
     from flows.runtime.prefect_env import prepare_prefect
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
 
     if bool(preview) + pending + (bool(day) or dry_run) + requeue > 1:
         raise UsageError("--date, --preview, --pending and --revive exclude each other", fix="give one of them")
-    settings = load_settings()
-    prepare_prefect(Path(settings.reports).parent / ".prefect")
-    chosen = day.date() if day else None
-    with Context(settings) as context:
+    with open_context() as context:
+        prepare_prefect(context.settings.reports)
+        chosen = day.date() if day else None
         if preview:
             _preview(context, preview, as_json=as_json)
         elif pending:
@@ -49,59 +50,73 @@ def alerts(
         elif dry_run:
             _dry_run(context, chosen, as_json=as_json)
         else:
-            _send(context, chosen, revived=requeue, as_json=as_json)
+            _send(context, chosen, requeue=requeue, as_json=as_json)
 
 
 def _preview(context: Context, period: str, *, as_json: bool) -> None:
-    from flows.cli.alert_text import preview_dict, preview_text
+    """How many messages each route would have had, and every one with its reasons."""
     from flows.steps.alerts import preview
 
     if not (match := _DAYS.fullmatch(period)):
         raise UsageError(f"'{period}' is no number of days", where="--preview", fix="for example --preview 30d")
-    found = preview(context, int(match.group(1)))
-    if as_json:
-        print_json(preview_dict(found))
-    else:
-        typer.echo(preview_text(found))
+    first, last, found = preview(context, int(match.group(1)))
+    lines = [f"{first} to {last}, as if each day had been told in its own night"]
+    for route, messages in found.items():
+        kinds = Counter(message.kind for message in messages)
+        busiest = max(Counter(message.day for message in messages).values(), default=0)
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        lines.append(f"route {route}: {len(messages)} messages ({counted or 'none'}), at most {busiest} a day")
+        lines += [f"  {one.day}  {one.kind:<7} {'; '.join(one.reasons)}" for one in messages]
+    show({route: list(map(vars, messages)) for route, messages in found.items()}, "\n".join(lines), as_json=as_json)
 
 
 def _pending(context: Context, *, as_json: bool) -> None:
-    from flows.cli.alert_text import undelivered_dict, undelivered_text
-    from flows.steps.alerts import undelivered
+    """What waits, and what was given up; for programs without the content."""
+    from tasks.alerts.outbox import Outbox
 
-    waiting, given_up = undelivered(context)
-    if as_json:
-        print_json({"waiting": list(map(undelivered_dict, waiting)), "dead": list(map(undelivered_dict, given_up))})
-    else:
-        typer.echo(undelivered_text(waiting, given_up, context.settings.time_zone))
+    outbox, zone = Outbox(context.state), ZoneInfo(context.settings.time_zone)
+    waiting, given_up = outbox.waiting(), outbox.given_up()
+    lines = [f"{len(waiting)} messages wait, {len(given_up)} were given up"]
+    for state, one in [*(("waiting", one) for one in waiting), *(("given up", one) for one in given_up)]:
+        error = f" ({one.last_error})" if one.last_error else ""
+        lines.append(f"{state:<8}  {one.created_at.astimezone(zone):%Y-%m-%d %H:%M}  {one.route}: {one.text}{error}")
+    value = {
+        state: [{name: value for name, value in vars(one).items() if name not in _CONTENT} for one in messages]
+        for state, messages in (("waiting", waiting), ("dead", given_up))
+    }
+    show(value, "\n".join(lines), as_json=as_json)
 
 
 def _dry_run(context: Context, day: date | None, *, as_json: bool) -> None:
-    from flows.cli.alert_text import message_dict, message_text
     from flows.steps.alerts import preview_messages
 
     if day is None:
         raise UsageError("--dry-run needs a day", fix="give --date; `aqb alerts --pending` lists what waits")
     found = preview_messages(context, [day])
-    if as_json:
-        print_json([message_dict(message, payload) for message, payload in found])
-    else:
-        shown = [message_text(message, payload) for message, payload in found]
-        typer.echo("\n\n".join(shown) if shown else f"nothing new to tell of {day}")
+    texts = [f"{message_text(one)}\npayload: {json.dumps(payload, ensure_ascii=False)}" for one, payload in found]
+    show(
+        [{"route": one.route, "kind": one.kind, "level": one.level, "payload": payload} for one, payload in found],
+        "\n\n".join(texts) or f"nothing new to tell of {day}",
+        as_json=as_json,
+    )
 
 
-def _send(context: Context, day: date | None, *, revived: bool, as_json: bool) -> None:
-    from flows.cli.alert_text import report_text
-    from flows.steps.alerts import announce, announce_days, requeue
+def message_text(message: OutboxMessage) -> str:
+    """What the reader of a message would see."""
+    from scoring.alerting.readable import readable
 
-    if revived:
-        requeue(context)
+    lines = readable(message.blocks).splitlines()
+    return "\n".join([f"route {message.route}: {message.kind}, {message.level}", *(f"  {line}" for line in lines)])
+
+
+def _send(context: Context, day: date | None, *, requeue: bool, as_json: bool) -> None:
+    from flows.runtime.clock import now
+    from flows.steps.alerts import announce, announce_days
+    from tasks.alerts.outbox import Outbox
+
+    if requeue:
+        Outbox(context.state).requeue(now())
     report = announce_days(context, [day]) if day else announce(context, [])
-    if as_json:
-        print_json(vars(report))
-    else:
-        typer.echo(report_text(report))
-    for problem in report.problems:
-        typer.echo(f"warning: {problem}", err=True)
-    if report.problems:
-        raise typer.Exit(1)
+    counted = f"{len(report.sent)} messages sent, {report.waiting} waiting"
+    show(vars(report), "\n".join([*(f"sent: {text}" for text in report.sent), counted]), as_json=as_json)
+    finish(report.problems)

@@ -16,13 +16,13 @@ from flows.cli import (
     backfill,
     compare,
     doctor,
-    files,
     nightly,
     report,
     retention,
     rows,
     rules,
     runs,
+    score,
     serve,
     thresholds,
 )
@@ -38,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(files.score)
+app.command()(score.score)
 app.command()(nightly.nightly)
 app.command()(backfill.backfill)
 app.command()(nightly.test_runs)

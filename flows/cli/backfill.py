@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.progress import Show, progress
-from flows.cli.terminal import FirstDay, Json, LastDay, complain, print_json
+from flows.cli.terminal import FirstDay, Json, LastDay, complain, finish, progress, show
 
 if TYPE_CHECKING:
-    from flows.backfill import BackfillOutcome, BackfillProgress
+    from flows.backfill import BackfillOutcome
     from tasks.chat.day_plan import BackfillPlan, PlannedDay
     from tasks.config.settings import Settings
 
@@ -54,10 +52,10 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
 
     with Context(settings) as context:
         plan = backfill_plan(context, first, last, today(settings.time_zone))
-    if as_json:
-        print_json(_plan_dict(plan, force=force, allow_shrink=allow_shrink))
-    else:
-        typer.echo(_plan_text(plan, force=force, allow_shrink=allow_shrink))
+    chosen = plan.to_score(force=force)
+    kept = [] if allow_shrink else [planned for planned in chosen if planned.losses]
+    lines = [planned.text(force=force, allow_shrink=allow_shrink) for planned in plan.days]
+    show(_plan_dict(plan, chosen, kept), "\n".join(lines + _plan_sums(plan, chosen, kept)), as_json=as_json)
     for failure in plan.failures:
         complain(failure.error)
     if plan.failures:
@@ -67,13 +65,18 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
 def _run(settings: Settings, first: date, last: date, options: dict[str, bool], *, as_json: bool) -> None:
     from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
 
-    prepare_prefect(Path(settings.reports).parent / ".prefect")
+    prepare_prefect(settings.reports)
     from flows.backfill import IncompleteBackfillError, watcher
     from flows.backfill import backfill as backfill_flow
 
     incomplete = None
-    with progress("backfill", "days") as show:
-        token = watcher.set(_watched(show))
+    began_s = time.monotonic()
+    with progress("backfill", "days") as show_days:
+
+        def watch(days: int, total: int, rows: int) -> None:
+            show_days(days, total, f"{rows / (time.monotonic() - began_s):,.0f} rows/s" if rows else "")
+
+        token = watcher.set(watch)
         try:
             with reaching_prefect():
                 outcome = backfill_flow(first, last, settings=settings, **options)
@@ -81,47 +84,23 @@ def _run(settings: Settings, first: date, last: date, options: dict[str, bool], 
             outcome, incomplete = error.outcome, error
         finally:
             watcher.reset(token)
-    if as_json:
-        print_json(_outcome_dict(outcome))
-    else:
-        typer.echo(_outcome_text(outcome))
-    for problem in outcome.problems:
-        typer.echo(f"warning: {problem}", err=True)
-    if incomplete:
-        raise incomplete
-    if outcome.problems:
-        raise typer.Exit(1)
+    show(_outcome_dict(outcome), _outcome_text(outcome), as_json=as_json)
+    finish(outcome.problems, incomplete)
 
 
-def _watched(show: Show) -> Callable[[BackfillProgress], None]:
-    """Tells of each day that is over, and how fast rows are read."""
-    began_s = time.monotonic()
-
-    def tell(done: BackfillProgress) -> None:
-        seconds = time.monotonic() - began_s
-        show(done.days, done.total, f"{done.rows / seconds:,.0f} rows/s" if done.rows else "")
-
-    return tell
-
-
-def _plan_text(plan: BackfillPlan, *, force: bool, allow_shrink: bool) -> str:
-    """What would be done with each day and why, then the sums."""
-    chosen = plan.to_score(force=force)
-    kept = [] if allow_shrink else [planned for planned in chosen if planned.losses]
-    return "\n".join(
-        [
-            *(planned.text(force=force, allow_shrink=allow_shrink) for planned in plan.days),
-            f"{plan.days[0].day} to {plan.days[-1].day}: {_size(plan.days)}",
-            f"  up to date: {sum(planned.up_to_date for planned in plan.days)} days",
-            f"  to score:   {_size([planned for planned in chosen if planned not in kept])}",
-            *([f"  kept:       {len(kept)} days that would shrink; --allow-shrink replaces them"] if kept else []),
-            "  judge:      0 questions, 0 USD (chat rows are scored by rule alone)",
-        ]
-    )
+def _plan_sums(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[PlannedDay]) -> list[str]:
+    return [
+        f"{plan.days[0].day} to {plan.days[-1].day}: {_size(plan.days)}",
+        f"  up to date: {sum(planned.up_to_date for planned in plan.days)} days",
+        f"  to score:   {_size([planned for planned in chosen if planned not in kept])}",
+        *([f"  kept:       {len(kept)} days that would shrink; --allow-shrink replaces them"] if kept else []),
+        "  judge:      0 questions, 0 USD (chat rows are scored by rule alone)",
+    ]
 
 
-def _plan_dict(plan: BackfillPlan, *, force: bool, allow_shrink: bool) -> dict[str, Any]:
-    chosen = {planned.day for planned in plan.to_score(force=force)}
+def _plan_dict(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[PlannedDay]) -> dict[str, Any]:
+    """What would be done with each day, for programs."""
+    chosen_days, kept_days = ({planned.day for planned in days} for days in (chosen, kept))
     return {
         "days": [
             {
@@ -129,8 +108,8 @@ def _plan_dict(plan: BackfillPlan, *, force: bool, allow_shrink: bool) -> dict[s
                 "rows": planned.content.rows,
                 "bytes": planned.content.bytes,
                 "up_to_date": planned.up_to_date,
-                "reason": "would shrink" if planned.losses and planned.day in chosen else planned.reason,
-                "to_score": planned.day in chosen and (allow_shrink or not planned.losses),
+                "reason": "would shrink" if planned.losses and planned.day in chosen_days else planned.reason,
+                "to_score": planned.day in chosen_days - kept_days,
                 "losses": [asdict(one) for one in planned.losses],
             }
             for planned in plan.days
@@ -168,6 +147,6 @@ def _outcome_dict(outcome: BackfillOutcome) -> dict[str, Any]:
     }
 
 
-def _size(days: tuple[PlannedDay, ...] | list[PlannedDay]) -> str:
+def _size(days: Sequence[PlannedDay]) -> str:
     rows, size = sum(planned.content.rows for planned in days), sum(planned.content.bytes for planned in days)
     return f"{len(days)} days, {rows:,} rows, {size / _MEGABYTE:,.1f} MB of text"

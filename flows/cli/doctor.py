@@ -1,8 +1,27 @@
-"""`aqb doctor`: settings, reachability, versions."""
+"""`aqb doctor`: settings with their origins, what can be reached, versions."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from flows.cli.terminal import Json, print_json
+from flows.cli.terminal import Json, show
+from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
+from scoring.errors import AqbError
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+_PREFECT_PATIENCE_S = 10.0
+_LIBRARIES = ("prefect", "polars", "pyarrow", "pandas", "sqlalchemy")
 
 
 def doctor(as_json: Json = False) -> None:
@@ -10,13 +29,142 @@ def doctor(as_json: Json = False) -> None:
 
     Example: aqb doctor
     """
-    from flows.cli.diagnosis import diagnosis
-    from tasks.config.settings import load_settings
+    from tasks.config.settings import load_settings, setting_origins
 
-    found = diagnosis(load_settings())
-    if as_json:
-        print_json(found.as_dict())
-    else:
-        typer.echo(found.text())
-    if not found.healthy:
+    loaded = load_settings()
+    settings = [(name, str(value), origin) for name, value, origin in setting_origins(loaded)]
+    checks = list(_checks(loaded))
+    versions = {"aqb": version("aqb"), "python": platform.python_version()}
+    versions |= {name: version(name) for name in _LIBRARIES}
+    width = max(len(name) for name, _, _ in settings)
+    lines = [
+        "settings",
+        *(f"  {name:<{width}}  {value}   ({origin})" for name, value, origin in settings),
+        "checks",
+        *(f"  {'ok ' if check.ok else 'NOT'}  {check.name}: {check.seen}" for check in checks),
+        "versions",
+        "  " + ", ".join(f"{name} {number}" for name, number in versions.items()),
+    ]
+    value = {
+        "settings": [{"name": name, "value": value, "origin": origin} for name, value, origin in settings],
+        "checks": [vars(check) for check in checks],
+        "versions": versions,
+    }
+    show(value, "\n".join(lines), as_json=as_json)
+    if not all(check.ok for check in checks):
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a run needs: whether it is there, and what was seen."""
+
+    name: str
+    ok: bool
+    seen: str
+
+
+def _checks(settings: Settings) -> Iterator[Check]:
+    """Looks at everything that runs need, without sending, changing or creating anything but the state database.
+
+    What does not apply is left out. Prefect, where it has to be asked, makes its home folder.
+    """
+    from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
+
+    for name, look in (("source", _source), ("warehouse", _warehouse), ("state database", _state), ("inbox", _inbox)):
+        yield _check(name, look, settings)
+    if settings.judge.enabled or settings.judge.api_key or os.environ.get("OPENAI_API_KEY"):
+        yield _check("judge", _judge, settings)
+    if os.environ.get(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
+        yield from _routes(settings)
+    if os.environ.get("PREFECT_API_URL"):
+        yield _check("Prefect", _prefect, settings)
+
+
+def _check(name: str, look: Callable[[Settings], str], settings: Settings) -> Check:
+    try:
+        return Check(name, ok=True, seen=look(settings))
+    except (AqbError, OSError) as error:
+        return Check(name, ok=False, seen=str(error))
+
+
+def _source(settings: Settings) -> str:
+    """What a nightly run would read."""
+    from flows.runtime.clock import today
+    from scoring.days import day_window
+    from tasks.chat.sources import open_source
+
+    yesterday = today(settings.time_zone) - timedelta(days=1)
+    return open_source(settings.monitoring.source, settings).estimate(day_window(yesterday, settings.time_zone))
+
+
+def _warehouse(settings: Settings) -> str:
+    from tasks.chat.tables import KPIS
+    from tasks.context import Context
+
+    days = Context(settings).warehouse.days(KPIS)
+    if "://" not in settings.warehouse:
+        _refuse_locked(Path(settings.warehouse))
+    return f"{len(days)} scored days" + (f", {days[0]} to {days[-1]}" if days else "")
+
+
+def _refuse_locked(place: Path) -> None:
+    nearest = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise AqbError("cannot be written", where=str(nearest), fix="choose another folder or change its permissions")
+
+
+def _state(settings: Settings) -> str:
+    from tasks.state.database import StateDatabase
+    from tasks.state.run_ledger import RunLedger
+
+    with StateDatabase(settings.state_url) as state:
+        RunLedger(state)
+    return "reachable"
+
+
+def _inbox(settings: Settings) -> str:
+    from tasks.files.discovery import files_in
+    from tasks.testruns.files import RUN_FILE_ENDINGS
+
+    folder = Path(settings.test_runs.inbox)
+    if not os.path.lexists(folder):
+        return "not there, so there are no test runs to score"
+    if not folder.is_dir():
+        raise AqbError("is no folder", where=str(folder), fix="remove it, or set test_runs.inbox to a folder")
+    return f"{len(files_in(folder, RUN_FILE_ENDINGS))} files"
+
+
+def _judge(settings: Settings) -> str:
+    from tasks.judge.endpoint import check_endpoint  # two seconds of CPU for the openai package
+
+    return check_endpoint(settings.judge)
+
+
+def _routes(settings: Settings) -> Iterator[Check]:
+    """Whether there is what each route needs to be posted to; nothing is sent."""
+    try:
+        prepare_prefect(settings.reports)
+        from flows.steps.subscriptions import subscriptions  # imports Prefect
+
+        with reaching_prefect():
+            found = subscriptions(settings.alerts)
+    except AqbError as error:
+        yield Check("routes", ok=False, seen=str(error))
+        return
+    for one in found:
+        if one.is_wanted:
+            yield Check(f"route {one.name}", not one.problem, one.problem or "has its secret; nothing was sent")
+
+
+def _prefect(settings: Settings) -> str:
+    from tasks.config.secrets import shown_url
+
+    prepare_prefect(settings.reports)
+    from prefect.client.orchestration import get_client
+
+    with reaching_prefect(), get_client(sync_client=True, httpx_settings={"timeout": _PREFECT_PATIENCE_S}) as client:
+        if error := client.api_healthcheck():
+            raise error
+        client.raise_for_api_version_mismatch()
+    return f"{shown_url(os.environ['PREFECT_API_URL'])} answers"

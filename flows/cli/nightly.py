@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.terminal import Json, day_option, print_json
+from flows.cli.score import counts_text, kpi_line, no_judge_text
+from flows.cli.terminal import Json, day_option, finish, show
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
+    from flows.nightly import NightlyOutcome
+    from flows.steps.day import DayOutcome
+    from flows.test_runs import InboxOutcome
     from tasks.config.settings import Settings
 
 
@@ -48,10 +53,9 @@ def nightly(
     if dry_run:
         _show_plan(day.date() if day else None, intraday=intraday, as_json=as_json)
         return
-    kind: Literal["nightly", "intraday"] = "intraday" if intraday else "nightly"
     settings = _settings_of_night()
     chosen = require_started(day.date(), settings.time_zone) if day else None
-    _run_nightly(settings, [chosen], kind, allow_shrink=allow_shrink, as_json=as_json)
+    _run_nightly(settings, [chosen], "intraday" if intraday else "nightly", allow_shrink=allow_shrink, as_json=as_json)
 
 
 def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
@@ -63,28 +67,22 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
     from tasks.config.settings import load_settings
 
     settings = load_settings()
-    chosen = (
-        require_started(day, settings.time_zone)
-        if day
-        else today(settings.time_zone) - timedelta(days=0 if intraday else 1)
-    )
+    zone = settings.time_zone
+    chosen = require_started(day, zone) if day else today(zone) - timedelta(days=0 if intraday else 1)
     source = open_source(settings.monitoring.source, settings)
     plan = {
         "day": str(chosen),
-        "reads": source.estimate(day_window(chosen, settings.time_zone)),
+        "reads": source.estimate(day_window(chosen, zone)),
         "scores": "inside BigQuery" if uses_pushdown(settings) else "on this machine",
         "writes": settings.warehouse,
     }
-    if as_json:
-        print_json(plan)
-    else:
-        typer.echo("\n".join(f"{name:<8}{value}" for name, value in plan.items()))
+    show(plan, "\n".join(f"{name:<8}{value}" for name, value in plan.items()), as_json=as_json)
 
 
 def _settings_of_night() -> Settings:
-    """The settings; where nobody sits at a terminal, the default webhook hears that they are wrong."""
+    """The settings; where nobody sits at a terminal, the default webhook is notified that they are wrong."""
     from tasks.config.alerts import DEFAULT_WEBHOOK
-    from tasks.config.settings import load_settings
+    from tasks.config.settings import Settings, load_settings
 
     try:
         return load_settings()
@@ -92,7 +90,7 @@ def _settings_of_night() -> Settings:
         if DEFAULT_WEBHOOK in os.environ and not sys.stderr.isatty():
             from flows.runtime.prefect_env import prepare_prefect
 
-            prepare_prefect(Path("data/.prefect"))
+            prepare_prefect(Settings.model_fields["reports"].default)
             from flows.steps.failure_hooks import notify_without_flow
 
             notify_without_flow("nightly", error)
@@ -113,8 +111,7 @@ def test_runs(as_json: Json = False) -> None:
         raise UsageError(
             "there is no such inbox", where=settings.test_runs.inbox, fix="make it, or set test_runs.inbox"
         )
-    prepare_prefect(Path(settings.reports).parent / ".prefect")
-    from flows.cli.nightly_text import inbox_dict, inbox_text
+    prepare_prefect(settings.reports)
     from flows.test_runs import IncompleteInboxError, score_inbox
 
     try:
@@ -122,14 +119,8 @@ def test_runs(as_json: Json = False) -> None:
             inbox = score_inbox(settings, today(settings.time_zone))
     except IncompleteInboxError as error:
         inbox = error.outcome
-    if as_json:
-        print_json(inbox_dict(inbox))
-    else:
-        typer.echo(inbox_text(inbox, asked=settings.judge.enabled))
-    for problem in inbox.problems:
-        typer.echo(f"warning: {problem}", err=True)
-    if inbox.problems:
-        raise typer.Exit(1)
+    show(_inbox_dict(inbox), _inbox_text(inbox, asked=settings.judge.enabled), as_json=as_json)
+    finish(inbox.problems)
 
 
 def demo(
@@ -155,14 +146,14 @@ def demo(
     typer.echo("The samples are synthetic: invented companies, questions, answers and test runs.")
     last_day = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
     _run_nightly(settings, days_between(SAMPLE_FIRST_DAY, last_day), "nightly")
-    from flows.cli.alert_text import digest_text
+    from flows.cli.alerts import message_text
     from flows.steps.alerts import preview_messages
     from tasks.context import Context
 
     typer.echo(f"\nwhat Slack would have been told of {last_day}:")
     with Context(settings) as context:
         for message, _ in preview_messages(context, [last_day]):
-            typer.echo(digest_text(message))
+            typer.echo(message_text(message))
     typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
 
 
@@ -177,15 +168,12 @@ def _run_nightly(
     """Runs the nightly flow for each day and prints what the last one found."""
     from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect
 
-    prepare_prefect(Path(settings.reports).parent / ".prefect")
-    from flows.cli.nightly_text import inbox_text, outcome_dict, outcome_text
-    from flows.cli.score_text import counts_text
+    prepare_prefect(settings.reports)
     from flows.nightly import IncompleteRunError
     from flows.nightly import nightly as nightly_flow
     from flows.steps.failure_hooks import notify_without_flow
 
-    incomplete = None
-    outcome = None
+    incomplete = outcome = None
     for day in days:
         try:
             with reaching_prefect():
@@ -199,16 +187,102 @@ def _run_nightly(
         if not as_json and len(days) > 1 and outcome.own.outcome:
             typer.echo(f"{outcome.scored.day}: {counts_text(vars(outcome.scored.counts))}")
         if not as_json and outcome.test_runs and day == days[0]:
-            typer.echo(inbox_text(outcome.test_runs, asked=settings.judge.enabled))
-    if outcome is None:
-        return
-    if as_json:
-        print_json(outcome_dict(outcome))
+            typer.echo(_inbox_text(outcome.test_runs, asked=settings.judge.enabled))
+    assert outcome, "there is a day"
+    show(_outcome_dict(outcome), "\n".join(_outcome_lines(outcome, settings)), as_json=as_json)
+    finish(outcome.problems, incomplete)
+
+
+def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]:
+    """Counts, KPIs, alerts, and where tables and report are."""
+    yield ""
+    for one in outcome.earlier:
+        fate = "kept as it was" if one.kept else "scored" if one.complete else "not complete"
+        yield f"{one.day}: {one.why}, {fate}"
+    if outcome.own.kept:
+        yield f"{outcome.own.day}: {outcome.own.kept}"
     else:
-        typer.echo(outcome_text(outcome, settings))
-    for problem in outcome.problems:
-        typer.echo(f"warning: {problem}", err=True)
-    if incomplete:
-        raise incomplete
-    if outcome.problems:
-        raise typer.Exit(1)
+        yield from _day_lines(outcome.scored)
+    yield f"tables: {settings.warehouse}"
+    if not outcome.own.kept:
+        yield f"report: {outcome.scored.report}"
+        if outcome.site.path:
+            yield f"site: {outcome.site.path}"
+
+
+def _day_lines(scored: DayOutcome) -> Iterator[str]:
+    from scoring.alerting.facts import KPI_RULE
+    from scoring.chat.kpis import ALL_TENANTS
+
+    yield f"{scored.day}: {counts_text(vars(scored.counts))}"
+    yield from (kpi_line(name, figure.text) for name, figure in scored.figures.items())
+    facts = [fact for fact in scored.alerts if fact.tenant_id == ALL_TENANTS]
+    if facts:
+        yield "alerts:"
+    for fact in facts:
+        if fact.count is not None:
+            count = f"{fact.count:,} of {fact.rows:,}"
+        else:
+            kpi = scored.figures[fact.rule.removeprefix(KPI_RULE)]
+            count = f"{kpi.value_text} (target {kpi.target_text})"
+        usual = f", usually {', '.join(map(str, fact.usual))}" if fact.usual else ""
+        yield f"  {fact.level:<9} {fact.rule:<26} {count}{usual}"
+
+
+def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
+    """What `_outcome_lines` says, for programs."""
+    scored = outcome.own.outcome
+    return {
+        "run_id": scored and scored.run_id,
+        "day": str(outcome.own.day),
+        "kept": outcome.own.kept and str(outcome.own.kept),
+        "counts": scored and asdict(scored.counts),
+        "kpis": scored and scored.kpis,
+        "figures": scored and {name: figure.as_dict() for name, figure in scored.figures.items()},
+        "alerts": [asdict(fact) for fact in scored.alerts] if scored else [],
+        "report": scored and str(scored.report),
+        "site": str(outcome.site.path) if outcome.site.path else None,
+        "earlier": [
+            {
+                "day": str(one.day),
+                "why": one.why,
+                "kept": one.kept is not None,
+                "counts": one.outcome and asdict(one.outcome.counts),
+            }
+            for one in outcome.earlier
+        ],
+        "problems": list(outcome.problems),
+        "test_runs": outcome.test_runs and _inbox_dict(outcome.test_runs),
+    }
+
+
+def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
+    """The scored test runs with their means and reports, and how many files were left alone.
+
+    `asked` says whether the judge was to be asked: that there was none is then said.
+    """
+    lines = [f"test runs: {len(inbox.scored)} scored, {len(inbox.failures)} failed, {inbox.known} scored before"]
+    for run in inbox.scored:
+        means = (
+            f"{name} {value['mean']:.2f}"
+            for name, value in run.summary["set"].items()
+            if isinstance(value, Mapping) and value.get("mean") is not None
+        )
+        lines.append(
+            f"  {run.name} ({run.summary['rubric']}): {', '.join(means)}\n    report: {run.folder / 'report.md'}"
+        )
+    unanswered = sum(run.summary["judge"]["by_status"].get("no_judge", 0) for run in inbox.scored)
+    if unanswered and asked:
+        lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
+    if inbox.arriving:
+        lines.append(f"  still arriving, left for the next run: {', '.join(inbox.arriving)}")
+    return "\n".join(lines)
+
+
+def _inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
+    return {
+        "scored": [{"name": run.name, "folder": str(run.folder), "summary": run.summary} for run in inbox.scored],
+        "failures": list(inbox.failures),
+        "known": inbox.known,
+        "arriving": list(inbox.arriving),
+    }

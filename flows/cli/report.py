@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.terminal import Json, print_json
+from flows.cli.terminal import Json, open_context, show
 
 
 def report(
@@ -17,14 +17,10 @@ def report(
 
     Example: aqb report --out site --days 60
     """
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
     from tasks.reports.site.build import build_pages
 
-    settings = load_settings()
-    context = Context(settings)
+    context = open_context()
+    settings = context.settings
     built = build_pages(context.warehouse, context.rubric, out or Path(settings.reports), settings.time_zone, days)
-    if as_json:
-        print_json({"path": built.path, "pages": built.pages, "written": built.written})
-    else:
-        typer.echo(f"{built.pages} pages, {built.written} of them changed\nsite: {built.path}")
+    text = f"{built.pages} pages, {built.written} of them changed\nsite: {built.path}"
+    show({"path": built.path, "pages": built.pages, "written": built.written}, text, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.terminal import Json, print_json
+from flows.cli.terminal import Json, open_context, show
 from scoring.errors import UsageError
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be taken away.")]
@@ -29,14 +29,11 @@ def prune(
     """
     from flows.runtime.clock import now, today
     from tasks import retention
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
 
     if not (days := re.fullmatch("([1-9][0-9]{0,4})d", older_than)):
         raise UsageError(f"'{older_than}' is no age in days", where="--older-than", fix="for example 400d")
-    settings = load_settings()
-    before = today(settings.time_zone) - timedelta(days=int(days[1]))
-    with Context(settings) as context:
+    with open_context() as context:
+        before = today(context.settings.time_zone) - timedelta(days=int(days[1]))
         found = retention.prune(context, before, now(), dry_run=dry_run)
     _show(found, f"older than {before}", dry_run=dry_run, as_json=as_json)
 
@@ -52,12 +49,10 @@ def erase(
     """
     from flows.runtime.clock import now
     from tasks import retention
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
 
     if not session:
         raise UsageError("the session id is empty", where="--session", fix="give it as the source has it")
-    with Context(load_settings()) as context:
+    with open_context() as context:
         found = retention.erase(context, session, now(), dry_run=dry_run)
     _show(found, "of the session", dry_run=dry_run, as_json=as_json)
     if not as_json:
@@ -65,9 +60,6 @@ def erase(
 
 
 def _show(found: Mapping[str, int], what: str, *, dry_run: bool, as_json: bool) -> None:
-    if as_json:
-        print_json({"dry_run": dry_run, "counts": found})
-        return
-    typer.echo(f"{'would take away' if dry_run else 'taken away'}, {what}:")
-    for place, count in found.items():
-        typer.echo(f"  {place:<28} {count:,}")
+    lines = [f"{'would take away' if dry_run else 'taken away'}, {what}:"]
+    lines += [f"  {place:<28} {count:,}" for place, count in found.items()]
+    show({"dry_run": dry_run, "counts": found}, "\n".join(lines), as_json=as_json)

@@ -1,36 +1,47 @@
-"""`aqb rows`, `aqb golden`: rows read again from the source, with their texts."""
+"""`aqb rows`, `aqb golden`: rows read again from the source and scored again, with their texts."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.terminal import FirstDay, Json, LastDay, complain, print_json
-from scoring.errors import UsageError
+from flows.cli.terminal import FirstDay, Json, LastDay, complain, day_range, open_context, show
+from scoring.days import Window, days_window
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from scoring.chat.rows import FileFailure
+    from scoring.rules.explain import Explanation
+    from tasks.chat.local_engine import ScoredRows
+    from tasks.context import Context
+
+Source = Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")]
 
 
 def rows(
     row_ids: Annotated[list[str], typer.Argument(help="Row ids from a score table.", metavar="ROW_ID...")],
-    source: Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")] = None,
+    source: Source = None,
     as_json: Json = False,
 ) -> None:
     """Show chat rows with every rule's points, read again from the source.
 
     Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
     """
-    from flows.cli.row_lookup import explained_rows
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
     from tasks.reports.markdown.row_explanation import explanation_dict, explanation_text
 
-    context = Context(load_settings())
-    found, failures = explained_rows(row_ids, source, context)
-    if as_json:
-        print_json([explanation_dict(row_id, row) for row_id, row in found.items()])
-    elif found:
-        time_zone = context.settings.time_zone
-        texts = (explanation_text(context.rubric, row_id, row, time_zone) for row_id, row in found.items())
-        typer.echo("\n\n".join(texts))
+    context = open_context()
+    found, failures = _explained_rows(row_ids, source, context)
+    if found or as_json:
+        zone = context.settings.time_zone
+        texts = [explanation_text(context.rubric, row_id, row, zone) for row_id, row in found.items()]
+        show([explanation_dict(*row) for row in found.items()], "\n\n".join(texts), as_json=as_json)
     if missing := sorted(set(row_ids) - set(found)):
         typer.echo(f"not in the source: {', '.join(missing)}", err=True)
         for failure in failures:
@@ -42,7 +53,7 @@ def golden(
     first: FirstDay,
     last: LastDay,
     out: Annotated[Path | None, typer.Option(help="Write the candidates to this CSV file.")] = None,
-    source: Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")] = None,
+    source: Source = None,
     as_json: Json = False,
 ) -> None:
     """List Golden Set candidates (the best final grade) with their texts, read again from the source.
@@ -51,29 +62,103 @@ def golden(
     """
     from polars.selectors import datetime
 
-    from flows.cli.row_lookup import golden_candidates
-    from scoring.catalog import row_rubric
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
     from tasks.files.atomic import write_text
     from tasks.files.excel_csv import excel_csv
 
-    if last < first:
-        raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    settings = load_settings()
-    candidates, failures = golden_candidates(first.date(), last.date(), source, Context(settings))
+    days = day_range(first, last)
+    context = open_context()
+    candidates, failures = _golden_candidates(*days, source, context)
+    counted = f"{candidates.height} candidates"
     if out:
-        local = candidates.with_columns(datetime().dt.convert_time_zone(settings.time_zone))
+        local = candidates.with_columns(datetime().dt.convert_time_zone(context.settings.time_zone))
         write_text(out, excel_csv([local.columns, *local.iter_rows()]))
-        typer.echo(f"{candidates.height} candidates: {out}")
-    elif as_json:
-        print_json(candidates.to_dicts())
+        typer.echo(f"{counted}: {out}")
     else:
-        total = row_rubric(settings.monitoring.rubric).total
-        for row in candidates.iter_rows(named=True):
-            typer.echo(f"{row['row_id']}  {row[total]:5.1f}  {' '.join(row['user_input'].split())}")
-        typer.echo(f"{candidates.height} candidates")
+        lines = [
+            f"{row['row_id']}  {row[context.rubric.total]:5.1f}  {' '.join(row['user_input'].split())}"
+            for row in candidates.iter_rows(named=True)
+        ]
+        show(candidates.to_dicts(), "\n".join([*lines, counted]), as_json=as_json)
     for failure in failures:
         complain(failure.error)
     if failures:
         raise typer.Exit(1)
+
+
+def _explained_rows(
+    row_ids: Sequence[str], source: str | None, context: Context
+) -> tuple[dict[str, Explanation], list[FileFailure]]:
+    """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
+    import polars as pl
+
+    from scoring.rules.explain import explain
+
+    rubric = context.rubric
+    computed = {definition.name for definition in rubric.definitions}
+    inputs = [name for name in rubric.scores_schema.names if name not in computed]
+    found = {}
+    with _scored(source, _window_of(row_ids, context), context) as outcome:
+        for frame in outcome.score_frames():
+            for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
+                found[row["row_id"]] = explain(rubric.definitions, row)
+        return {row_id: found[row_id] for row_id in row_ids if row_id in found}, outcome.failures
+
+
+def _golden_candidates(
+    first: date, last: date, source: str | None, context: Context
+) -> tuple[pl.DataFrame, list[FileFailure]]:
+    """Rows of the best grade from `first` to `last`, best first: id, time, score, question, answer; and files not read.
+
+    Source: seed 002, 7.2.
+    """
+    import polars as pl
+
+    from scoring.chat.row_ids import TEXTS
+
+    rubric = context.rubric
+    best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
+    columns = ["row_id", "timestamp", "tenant_id", *filter(None, [rubric.category]), rubric.total, *TEXTS]
+    with _scored(source, days_window(first, last, context.settings.time_zone), context) as outcome:
+        found = [frame.filter(best).select(columns) for frame in outcome.score_frames()]
+        if not found:
+            return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), outcome.failures
+        best_first = pl.concat(found).sort([rubric.total, "timestamp", "row_id"], descending=[True, False, False])
+        return best_first, outcome.failures
+
+
+@contextmanager
+def _scored(source: str | None, window: Window | None, context: Context) -> Iterator[ScoredRows]:
+    """The rows of the window scored with their texts, as long as the block lasts."""
+    from tasks.chat.local_engine import score_chat_rows
+    from tasks.chat.sources import open_source
+
+    settings = context.settings
+    with TemporaryDirectory(prefix="aqb-") as folder:
+        yield score_chat_rows(
+            open_source(source or settings.monitoring.source, settings),
+            context.rubric,
+            time_zone=settings.time_zone,
+            window=window,
+            staging=Path(folder) / "staging",
+            keep_text="all",
+        )
+
+
+def _window_of(row_ids: Sequence[str], context: Context) -> Window | None:
+    """The days on which the warehouse has these rows; None (look everywhere) when it does not have them all."""
+    import polars as pl
+
+    from scoring.chat.row_ids import KEY_HEX_DIGITS
+    from tasks.warehouse.tables import SCORES
+
+    keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
+    scores = context.warehouse.read(SCORES)
+    if scores is None:
+        return None
+    known = (
+        scores.filter(pl.col("row_id").str.head(KEY_HEX_DIGITS).is_in(keys)).select("row_id", "score_date").collect()
+    )
+    if not set(row_ids) <= set(known["row_id"]):
+        return None
+    days = known["score_date"].unique().sort().to_list()
+    return days_window(days[0], days[-1], context.settings.time_zone)

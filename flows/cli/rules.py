@@ -1,13 +1,21 @@
 """`aqb rubrics`, `aqb sql`: what is scored, and the rules as a query."""
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.cli.terminal import Json, day_option, print_json
+from flows.cli.terminal import Json, day_option, show
 from scoring.errors import UsageError
 
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+# project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_:-]+(\.[A-Za-z0-9_-]+){1,2}")
 rubrics_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
@@ -32,13 +40,11 @@ def rubrics(context: typer.Context, as_json: Json = False) -> None:
         }
         for one in all_rubrics().values()
     ]
-    if as_json:
-        print_json(listed)
-        return
+    lines = []
     for one in listed:
-        typer.echo(f"{one['id']} (version {one['version']}): {one['title']}\n  {one['summary']}")
-        for option in one["options"]:
-            typer.echo(f"  --option {option['name']}={option['default']}: {option['reason']}")
+        lines.append(f"{one['id']} (version {one['version']}): {one['title']}\n  {one['summary']}")
+        lines += [f"  --option {option['name']}={option['default']}: {option['reason']}" for option in one["options"]]
+    show(listed, "\n".join(lines), as_json=as_json)
 
 
 @rubrics_app.command()
@@ -67,7 +73,36 @@ def sql(
 
     Example: aqb sql --date 2026-02-13
     """
-    from flows.cli.sql_text import bigquery_scoring_query
     from tasks.config.settings import load_settings
 
     typer.echo(bigquery_scoring_query(source, day.date() if day else None, load_settings()))
+
+
+def bigquery_scoring_query(source: str, day: date | None, settings: Settings) -> str:
+    """The query over `source` for one day of the configured zone, or for all rows.
+
+    Its columns are those of the production view, under the names of `[bigquery]` `prefix` and `columns`.
+
+    Raises:
+        UsageError: `source` is no `project.dataset.table`.
+    """
+    from scoring.catalog import row_rubric
+    from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
+    from scoring.chat.sql_scores import scoring_query
+    from scoring.days import day_window
+    from scoring.rules.googlesql_backend import literal
+
+    if not _TABLE_NAME.fullmatch(source):
+        raise UsageError(f"'{source}' is no table name", fix="write project.dataset.table or dataset.table")
+    period = None
+    if day:
+        window = day_window(day, settings.time_zone)
+        start, end = (literal(f"{instant:%Y-%m-%d %H:%M:%S}+00") for instant in (window.start, window.end))
+        period = f"TIMESTAMP {start}", f"TIMESTAMP {end}"
+    names = {str(name): path for name, path in settings.bigquery.columns.items()}
+    return scoring_query(
+        rejecting_unreadable(row_rubric(settings.monitoring.rubric)),
+        chat_rows=chat_rows_query(source, prefix=settings.bigquery.prefix, names=names, period=period),
+        time_zone=settings.time_zone,
+        keep_text=settings.monitoring.keep_text,
+    )

@@ -1,11 +1,27 @@
-"""`aqb runs`, `aqb runs show`: what ran, and with which outcome."""
+"""`aqb runs`, `aqb runs show`: what ran, and with which outcome.
 
-from typing import Annotated
+The ledger says `running` of a run that has not ended. A run holds its id while it lives: without that it has died, and
+is called `crashed`. Of a run that was killed this is known when its lease has run out, a minute later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
-from flows.cli.terminal import Json, print_json
+from flows.cli.terminal import Json, open_context, show
+from scoring.errors import UsageError
 
+if TYPE_CHECKING:
+    from tasks.state.database import StateDatabase
+    from tasks.state.run_ledger import Run, RunStep
+
+_COUNTS = ("rows_in", "scored", "excluded", "rejected")
 runs_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
@@ -19,37 +35,110 @@ def runs(
 
     Example: aqb runs --last 50
     """
+    from tasks.state.run_ledger import RunLedger
+
     if context.invoked_subcommand:
         return
-    from flows.cli.ledger_text import last_runs, run_dict, runs_text
-    from tasks.config.settings import load_settings
-    from tasks.state.database import StateDatabase
-
-    settings = load_settings()
-    with StateDatabase(settings.state_url) as state:
-        found = last_runs(state, last)
-    if as_json:
-        print_json([run_dict(run) for run in found])
-    else:
-        typer.echo(runs_text(found, settings.time_zone) if found else "no runs yet")
+    with open_context() as places:
+        found = _as_they_are(places.state, RunLedger(places.state).last(last))
+        zone = ZoneInfo(places.settings.time_zone)
+    value = [asdict(run) | {"seconds": _seconds(run)} for run in found]
+    show(value, _runs_text(found, zone) if found else "no runs yet", as_json=as_json)
 
 
-@runs_app.command()
-def show(
+@runs_app.command("show")
+def show_run(
     run_id: Annotated[str, typer.Argument(help="The run's id, or how it begins.", metavar="ID")], as_json: Json = False
 ) -> None:
     """Explain one run: versions, settings, inputs, counts, every step with its time.
 
     Example: aqb runs show 3f9c2a1b
     """
-    from flows.cli.ledger_text import entry_dict, entry_text, ledger_entry
-    from tasks.config.settings import load_settings
-    from tasks.state.database import StateDatabase
+    from tasks.state.run_ledger import RunLedger
 
-    settings = load_settings()
-    with StateDatabase(settings.state_url) as state:
-        entry = ledger_entry(state, run_id)
-    if as_json:
-        print_json(entry_dict(entry))
-    else:
-        typer.echo(entry_text(entry, settings.time_zone))
+    with open_context() as places:
+        ledger = RunLedger(places.state)
+        run = _only_run(places.state, ledger.starting_with(run_id), run_id)
+        steps = ledger.steps(run.run_id)
+    if run.outcome == "crashed":
+        steps = [replace(step, outcome="crashed") if step.outcome == "running" else step for step in steps]
+    value = asdict(run) | {
+        "seconds": _seconds(run),
+        "steps": [asdict(step) | {"seconds": _seconds(step)} for step in steps],
+    }
+    show(value, _run_text(run, steps, ZoneInfo(places.settings.time_zone)), as_json=as_json)
+
+
+def _only_run(state: StateDatabase, found: list[Run], run_id: str) -> Run:
+    """The run whose id begins like this.
+
+    Raises:
+        UsageError: there is none, or more than one.
+    """
+    if len(found) != 1:
+        ids = ", ".join(run.run_id for run in found[:5])
+        raise UsageError(
+            f"{len(found) or 'no'} runs have an id that begins with '{run_id}'" + (f": {ids}" if ids else ""),
+            fix="`aqb runs` lists them",
+        )
+    return _as_they_are(state, found)[0]
+
+
+def _as_they_are(state: StateDatabase, runs: list[Run]) -> list[Run]:
+    """The same runs; those that died are `crashed`."""
+    from tasks.state.leases import Leases
+
+    running = [run.run_id for run in runs if run.outcome == "running"]
+    alive = Leases(state).alive(running)
+    return [replace(run, outcome="crashed") if run.run_id in set(running) - alive else run for run in runs]
+
+
+def _runs_text(runs: Sequence[Run], zone: ZoneInfo) -> str:
+    """A line a run."""
+    lines = [f"{'id':<8}  {'kind':<8}  {'day':<10}  {'started':<16}  {'took':>8}  {'outcome':<9}  rows in / scored"]
+    for run in runs:
+        counts = "" if run.rows_in is None else f"{run.rows_in:,} / {run.scored:,}"
+        lines.append(
+            f"{run.run_id[:8]}  {run.kind:<8}  {run.score_date}  {run.started_at.astimezone(zone):%Y-%m-%d %H:%M}"
+            f"  {_took(run):>8}  {run.outcome:<9}  {counts}"
+        )
+        if run.message:
+            lines.append(f"          {run.message.splitlines()[0]}")
+    return "\n".join(lines)
+
+
+def _run_text(run: Run, steps: Sequence[RunStep], zone: ZoneInfo) -> str:
+    """Everything that is known of a run."""
+    counts = {name: count for name in _COUNTS if (count := getattr(run, name)) is not None}
+    cost = "cost not known" if run.cost_usd is None else f"{run.cost_usd:.4f} USD"
+    facts = {
+        "run": run.run_id,
+        "outcome": run.outcome,
+        "kind": f"{run.kind} of {run.score_date}",
+        "started": f"{run.started_at.astimezone(zone):%Y-%m-%d %H:%M:%S %Z}, took {_took(run)}",
+        "versions": f"aqb {run.code_version}, rubric {run.rubric or '?'} {run.rubric_version}".rstrip(),
+        "judge": f"{run.model}; {run.prompt_versions}; {cost}" if run.model else "nobody was asked",
+        "parameters": json.dumps(run.parameters, ensure_ascii=False) if run.parameters else "not kept",
+        "rows": _counts(counts) or "not counted",
+        "content": run.content or "not known",
+    }
+    lines = [f"{name:<10}  {value}" for name, value in facts.items()]
+    lines += [f"input       {file['name']}, {file['bytes']:,} bytes, sha256 {file['sha256']}" for file in run.inputs]
+    lines += [
+        f"step        {step.step:<10}  {step.outcome:<9}  {_took(step):>8}  {_counts(step.counts)}".rstrip()
+        for step in steps
+    ]
+    return "\n".join(lines + (["", run.message] if run.message else []))
+
+
+def _seconds(part: Run | RunStep) -> float | None:
+    return (part.finished_at - part.started_at).total_seconds() if part.finished_at else None
+
+
+def _took(part: Run | RunStep) -> str:
+    seconds = _seconds(part)
+    return "-" if seconds is None else f"{seconds:,.1f} s"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flows.cli.progress import Show, progress, show_nobody
-from flows.cli.score_text import ScoredFile
+from flows.cli.score import ScoredFile
+from flows.cli.terminal import progress
 from scoring.catalog import row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError, StorageError, UsageError
@@ -39,9 +39,9 @@ def score_inputs(inputs: Sequence[str], choices: TestRunChoices, out: Path, sett
     """
     files = _files(inputs, choices, out)
     if _are_chat_rows(files, choices.rubric):
-        with progress("score", "rows") as show:
-            summary = score_to_folder(inputs, choices.rubric or settings.monitoring.rubric, out, settings, show)
-        return [ScoredFile("", out, summary)]
+        return [
+            ScoredFile("", out, score_to_folder(inputs, choices.rubric or settings.monitoring.rubric, out, settings))
+        ]
     from flows.cli.score_testruns import score_testruns  # with the judge and its database: a second that chat rows save
 
     return score_testruns(files, choices, out, settings)
@@ -66,12 +66,8 @@ def estimate_inputs(
     return estimate_testruns(files, choices, settings)
 
 
-def score_to_folder(
-    inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings, show: Show = show_nobody
-) -> dict[str, Any]:
+def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
     """Scores all chat rows of the inputs and writes tables, summary and report to `out`; returns the summary.
-
-    `show` is told how many rows were read.
 
     Raises:
         UsageError: no such rubric.
@@ -83,15 +79,16 @@ def score_to_folder(
     staging = out / ".staging"
     try:
         shutil.rmtree(staging, ignore_errors=True)
-        outcome = score_chat_rows(
-            source,
-            rubric,
-            time_zone=settings.time_zone,
-            window=None,
-            staging=staging,
-            keep_text=settings.monitoring.keep_text,
-            on_progress=lambda rows: show(rows, None, ""),
-        )
+        with progress("score", "rows") as show:
+            outcome = score_chat_rows(
+                source,
+                rubric,
+                time_zone=settings.time_zone,
+                window=None,
+                staging=staging,
+                keep_text=settings.monitoring.keep_text,
+                on_progress=lambda rows: show(rows, None, ""),
+            )
         return write_score_folder(out, outcome, source.fingerprint())
     except OSError as error:
         raise StorageError(

@@ -1,14 +1,27 @@
-"""What every verb shares: options of one meaning, and how results and errors are printed."""
+"""What every command shares: options of one meaning, settings, and how results, progress and errors are printed."""
+
+from __future__ import annotations
 
 import json
-from datetime import datetime
-from typing import Annotated, Any
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scoring.errors import AqbError
+from scoring.errors import AqbError, UsageError
+
+if TYPE_CHECKING:
+    from tasks.context import Context
 
 _FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1), datetime(9998, 12, 31)  # noqa: DTZ001  (calendar days have no zone)
+_SECONDS_BETWEEN_LINES = 10.0
+
+Show = Callable[[int, int | None, str], None]
+"""Takes how much is done, of how much (None where nobody knows), and what else there is to say."""
 
 
 def day_option(name: str, explained: str) -> Any:
@@ -28,11 +41,84 @@ FirstDay = Annotated[datetime, day_option("--from", "First day.")]
 LastDay = Annotated[datetime, day_option("--to", "Last day.")]
 
 
-def print_json(value: Any) -> None:
-    """One document, Korean as it is."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+def day_range(first: datetime, last: datetime) -> tuple[date, date]:
+    """The days of `--from` and `--to`.
+
+    Raises:
+        UsageError: they are swapped.
+    """
+    if last < first:
+        raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
+    return first.date(), last.date()
+
+
+def open_context() -> Context:
+    """The places that the settings name, for the block of a `with` statement.
+
+    Raises:
+        UsageError: a wrong setting.
+    """
+    from tasks.config.settings import load_settings
+    from tasks.context import Context
+
+    return Context(load_settings())
+
+
+def show(value: Any, text: str, *, as_json: bool) -> None:
+    """Prints a result: for programs one JSON document, Korean as it is; else the text."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str) if as_json else text)
 
 
 def complain(error: AqbError) -> None:
     """An error as a line or two: what happened, where, what to do."""
     typer.echo(f"error: {error}", err=True)
+
+
+def finish(problems: Sequence[str], incomplete: AqbError | None = None) -> None:
+    """Prints what a person should look at; if there is any, the command ends with exit code 1.
+
+    Raises:
+        AqbError: `incomplete`, why not everything was done.
+    """
+    for problem in problems:
+        typer.echo(f"warning: {problem}", err=True)
+    if incomplete:
+        raise incomplete
+    if problems:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def progress(title: str, unit: str) -> Iterator[Show]:
+    """Shows on standard error how many of the `unit` are done: a bar on a terminal, else a line every ten seconds."""
+    if not sys.stderr.isatty():
+        yield _lines(title, unit)
+        return
+    # Only a terminal needs it, and it is slow to import.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    said = TextColumn("{task.fields[said]}")
+    times = (TextColumn("left"), TimeRemainingColumn(), TextColumn("of"), TimeElapsedColumn())
+    with Progress(TextColumn("{task.description}"), BarColumn(), said, *times, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=None, said="")
+        yield lambda done, total, note: bar.update(
+            task, completed=done, total=total, said=_said(done, total, unit, note)
+        )
+
+
+def _lines(title: str, unit: str) -> Show:
+    last_s = time.monotonic()
+
+    def show_line(done: int, total: int | None, note: str) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s >= _SECONDS_BETWEEN_LINES:
+            last_s = time.monotonic()
+            sys.stderr.write(f"{title}: {_said(done, total, unit, note)}\n")
+
+    return show_line
+
+
+def _said(done: int, total: int | None, unit: str, note: str) -> str:
+    counted = f"{done:,} {unit}" if total is None else f"{done:,} of {total:,} {unit}"
+    return f"{counted}, {note}" if note else counted

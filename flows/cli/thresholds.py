@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.terminal import FirstDay, Json, LastDay, print_json
+from flows.cli.terminal import FirstDay, Json, LastDay, day_range, open_context, show
 from scoring.errors import UsageError
 
 
@@ -20,21 +20,18 @@ def thresholds(
     Example: aqb thresholds --from 2026-02-01 --to 2026-02-19
     """
     from scoring.days import days_between
-    from tasks.config.settings import load_settings
-    from tasks.context import Context
     from tasks.files.atomic import write_text
     from tasks.warehouse.tables import SCORES
 
-    if last < first:
-        raise UsageError(f"--from {first:%Y-%m-%d} is after --to {last:%Y-%m-%d}", fix="swap the two days")
-    context = Context(load_settings())
+    days = days_between(*day_range(first, last))
+    context = open_context()
     warehouse, rubric = context.warehouse, context.rubric
     if rubric.evidence is None:
         raise UsageError(
             f"rubric '{rubric.id}' does not say what its thresholds were drawn from",
             fix="choose a rubric that does with monitoring.rubric, such as ola-monitoring",
         )
-    rows = warehouse.read(SCORES, days_between(first.date(), last.date()), rubric.evidence.schema)
+    rows = warehouse.read(SCORES, days, rubric.evidence.schema)
     if rows is None:
         raise UsageError(
             f"no scored rows from {first:%Y-%m-%d} to {last:%Y-%m-%d}",
@@ -45,7 +42,5 @@ def thresholds(
     if out:
         write_text(out, evidence.markdown)
         typer.echo(f"{evidence.rows} rows: {out}", err=as_json)
-    if as_json:
-        print_json(evidence.values)
-    elif not out:
-        typer.echo(evidence.markdown, nl=False)
+    if as_json or not out:
+        show(evidence.values, evidence.markdown.removesuffix("\n"), as_json=as_json)

@@ -15,15 +15,17 @@ from scoring.errors import StorageError
 from tasks.config.secrets import shown_url
 
 
-def prepare_prefect(home: Path) -> None:
+def prepare_prefect(reports: str) -> None:
     """Prefect, ready to run: settings that a user has not made, and nothing on the terminal but what we say.
+
+    Its home folder stands beside the reports.
 
     Raises:
         StorageError: the home folder cannot be made.
     """
     defaults = {
         # A missing home folder makes the temporary server fail as a time-out.
-        "PREFECT_HOME": str(home.resolve()),
+        "PREFECT_HOME": str((Path(reports).parent / ".prefect").resolve()),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
         # The first start in a new home folder migrates its database, which can take longer than the usual 20 s.

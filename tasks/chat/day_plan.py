@@ -17,7 +17,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.shrinkage import NOT_SCORED, Loss, TenantRows
-from scoring.days import Window, day_window, days_between
+from scoring.days import days_between, days_window
 from scoring.errors import AqbError, UsageError
 from tasks.chat.day_guard import day_guards, losses_text
 from tasks.chat.sources import ChatRowSource, open_source
@@ -134,7 +134,7 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
 
 def source_contents(source: ChatRowSource, first: date, last: date, time_zone: str) -> SourceContents:
     """The contents of these days in a source; where it cannot tell them, by one pass over its rows."""
-    window = Window(day_window(first, time_zone).start, day_window(last, time_zone).end)
+    window = days_window(first, last, time_zone)
     known = source.contents(window, time_zone)
     if known is not None:
         return SourceContents(known, [])

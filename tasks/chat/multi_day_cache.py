@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from scoring.chat.rows import FileFailure, RowBatch
-from scoring.days import Window, day_window
+from scoring.days import Window, days_window
 from scoring.errors import StorageError
 from scoring.inputs import FileIdentity
 from tasks.chat.sources import ChatRowFiles, ChatRowSource
@@ -34,7 +34,7 @@ def read_at_once(
     identities = source.fingerprint()
     kept: dict[str, Parts] = {str(file): {day: [] for day in days} for file in source.files}
     local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
-    window = Window(day_window(days[0], time_zone).start, day_window(days[-1], time_zone).end)
+    window = days_window(days[0], days[-1], time_zone)
     try:
         folder.mkdir(parents=True)
         for number, batch in enumerate(source.batches(window)):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import progress as shown
-from flows.cli.progress import progress
+from flows.cli import terminal
+from flows.cli.terminal import progress
 from tasks.samples import SAMPLE_PATH
 
 AQB = Path(sys.executable).with_name("aqb")
@@ -39,6 +39,6 @@ def _read(terminal: int) -> bytes:
 def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with progress("backfill", "days") as show:
         show(1, 30, "")
-        monkeypatch.setattr(shown, "_SECONDS_BETWEEN_LINES", 0.0)
+        monkeypatch.setattr(terminal, "_SECONDS_BETWEEN_LINES", 0.0)
         show(2, 30, "1,070 rows/s")
     assert capsys.readouterr().err == "backfill: 2 of 30 days, 1,070 rows/s\n"

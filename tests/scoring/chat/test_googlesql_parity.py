@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flows.cli.sql_text import bigquery_scoring_query
+from flows.cli.rules import bigquery_scoring_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows
 from tasks.config.bigquery import BigQuerySettings, SourceColumn

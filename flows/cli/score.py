@@ -1,0 +1,159 @@
+"""`aqb score`: files into a folder, and what it says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.terminal import Json, show
+from scoring.errors import AqbError, UsageError
+
+if TYPE_CHECKING:
+    from tasks.judge.client import Estimate
+
+
+@dataclass(frozen=True)
+class ScoredFile:
+    """The result of one input: the folder with its summary, or the error."""
+
+    name: str
+    folder: Path
+    summary: dict[str, Any] | None = None
+    error: AqbError | None = None
+
+
+def score(
+    inputs: Annotated[
+        list[str], typer.Argument(help="Files, folders or globs: chat rows, or test runs.", metavar="INPUT...")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder for tables, summary.json and report.md.")],
+    rubric: Annotated[str, typer.Option(help="The rubric's id (see `aqb rubrics`). Default: the file tells.")] = "",
+    agent_type: Annotated[str, typer.Option(help="Test runs: move, plan or applicant_management.")] = "",
+    option: Annotated[
+        list[str] | None, typer.Option(help="Test runs: an option of the rubric.", metavar="NAME=VALUE")
+    ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Ask the judge what rules cannot tell. This costs money.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what judging would take: questions, tokens, price, time.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Score files into a folder; several test runs go into a sub-folder each. Needs no server, no account and no key.
+
+    Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
+    """
+    from flows.cli.score_files import estimate_inputs, score_inputs
+    from scoring.testrun_plan import TestRunChoices
+    from tasks.config.settings import load_settings
+
+    choices = TestRunChoices(rubric, agent_type, _options(option or []))
+    settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))
+    if dry_run:
+        estimates = estimate_inputs(inputs, choices, out, settings)
+        lines = [_estimate_line(name, found) for name, found in estimates.items()]
+        show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
+        return
+    scored = score_inputs(inputs, choices, out, settings)
+    several = [{"name": one.name, "summary": one.summary, "error": one.error} for one in scored]
+    texts = [_score_text(one, asked=settings.judge.enabled) for one in scored]
+    show(scored[0].summary if len(scored) == 1 else several, "\n".join(texts), as_json=as_json)
+    if errors := _errors(scored):
+        typer.echo("\n".join(errors), err=True)
+        raise typer.Exit(1)
+
+
+def _options(given: list[str]) -> dict[str, str]:
+    """`NAME=VALUE`s as a mapping."""
+    pairs = [one.partition("=") for one in given]
+    if wrong := [name for name, equals, _ in pairs if not equals or not name]:
+        raise UsageError(
+            f"'{wrong[0]}' is no NAME=VALUE", where="--option", fix="for example --option value_lookup=direct"
+        )
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _estimate_line(name: str, found: Estimate) -> str:
+    """The estimate of one test run on one line."""
+    cached = f"{found.from_store / found.questions:.0%}" if found.questions else "-"
+    price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
+    duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"
+    return (
+        f"{name}: {found.questions:,} questions ({cached} already answered), about {found.tokens_in:,} tokens in and "
+        f"{found.tokens_out:,} out, price {price}, time {duration}"
+    )
+
+
+def _score_text(scored: ScoredFile, *, asked: bool) -> str:
+    """Counts, KPIs or means, and where the files are; one line for an input that could not be scored.
+
+    `asked` says whether the judge was to be asked: without an endpoint it was not.
+    """
+    if scored.summary is None:
+        return f"{scored.name}: not scored"
+    counts = scored.summary["counts"]
+    lines = [
+        f"{scored.name + ': ' if scored.name else ''}{scored.summary['rubric']} {scored.summary['rubric_version']}, "
+        f"{counts_text(counts)}"
+    ]
+    if "kpis" in scored.summary:
+        lines += [kpi_line(name, kpi["text"]) for name, kpi in scored.summary["kpis"].items()]
+    else:
+        lines += [
+            _mean_line(name, value) for name, value in scored.summary["set"].items() if isinstance(value, Mapping)
+        ]
+        if unanswered := scored.summary["judge"]["by_status"].get("no_judge"):
+            lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
+    lines.append(f"  report: {scored.folder / 'report.md'}")
+    return "\n".join(lines)
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Where the rows of an input or a day went."""
+    return (
+        f"rows in {counts['rows_in']:,} = scored {counts['scored']:,} + excluded {counts['excluded']:,}"
+        f" + rejected {counts['rejected']:,}"
+    )
+
+
+def kpi_line(name: str, text: str) -> str:
+    """The line of one KPI."""
+    return f"  {name:<22} {text}"
+
+
+def no_judge_text(unanswered: int, *, asked: bool) -> str:
+    """That nobody was asked, and what it takes to ask; `asked` says whether somebody wanted to."""
+    ask = (
+        "there is nobody to ask: set OPENAI_API_KEY or judge.base_url"
+        if asked
+        else "--judge asks one (OPENAI_API_KEY or judge.base_url)"
+    )
+    return f"no judge: what {unanswered:,} questions would tell is NULL; {ask}"
+
+
+def _errors(scored: Sequence[ScoredFile]) -> list[str]:
+    """A line for each thing that went wrong."""
+    lines = []
+    for one in scored:
+        if one.error:
+            lines.append(f"error: {one.error}")
+        if one.summary is None:
+            continue
+        lines += [f"error: {failure['error']}" for failure in one.summary["data_quality"].get("failed_files", [])]
+        statuses = one.summary["judge"]["by_status"]
+        if unanswered := {name: count for name, count in statuses.items() if name not in ("ok", "no_judge")}:
+            counts = ", ".join(f"{count:,} {name}" for name, count in unanswered.items())
+            lines.append(f"questions without a verdict: {counts}; their queries are marked for manual review")
+        if rejected := one.summary["counts"]["rejected"]:
+            lines.append(f"{rejected} rows rejected: {one.folder / 'rejected.parquet'} says which and why")
+    return lines
+
+
+def _mean_line(name: str, value: Mapping[str, Any]) -> str:
+    mean = value.get("mean")
+    return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} (n {value.get('n', '-')})"
