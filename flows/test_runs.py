@@ -28,7 +28,6 @@ from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.context import Context
-from tasks.files.report_paths import ReportPaths
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
 from tasks.judge.questions import questions_of
@@ -105,7 +104,7 @@ def score_file(name: str, identity: FileIdentity, context: Context, day: date, j
     """Scores one file into its report folder and the warehouse."""
     path = Path(identity.name)
     scored = score_testrun(_plan(identity, context.settings.rubric_options), judged.verdicts if judged else {})
-    folder = ReportPaths(Path(context.settings.reports)).testrun_folder(identity.name, identity.sha256)
+    folder = context.reports.testrun_folder(identity.name, identity.sha256)
     untrusted = untrusted_metrics(context.warehouse, scored.plan.rubric.id)
     summary = write_testrun_folder(folder, scored, path, judged, untrusted)
     write_testrun(context.warehouse, day, scored, judged)
@@ -177,7 +176,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
 
 def _tell(context: Context, run: Run) -> tuple[str, ...]:
     (read,) = run.inputs
-    folder = ReportPaths(Path(context.settings.reports)).testrun_folder(read["name"], read["sha256"])
+    folder = context.reports.testrun_folder(read["name"], read["sha256"])
     return notify_testrun(context, folder, run.run_id) if folder.is_dir() else ()
 
 

@@ -1,11 +1,13 @@
 """What flows and commands work with."""
 
 from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 from scoring.catalog import row_rubric
 from scoring.chat.rubric import RowRubric
 from tasks.config.settings import Settings
+from tasks.files.report_paths import ReportPaths
 from tasks.state.database import StateDatabase
 from tasks.warehouse import Warehouse, open_warehouse
 
@@ -23,6 +25,11 @@ class Context:
     def rubric(self) -> RowRubric:
         """The rubric of chat rows."""
         return row_rubric(self.settings.monitoring.rubric)
+
+    @cached_property
+    def reports(self) -> ReportPaths:
+        """The folder of the reports, and the address where people open them."""
+        return ReportPaths(Path(self.settings.reports), self.settings.alerts.reports_url)
 
     @cached_property
     def warehouse(self) -> Warehouse:

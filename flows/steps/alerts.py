@@ -36,9 +36,7 @@ from tasks.alerts.outbox import NEVER_TRIED, Outbox
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_alerts
 from tasks.config.alerts import AlertsSettings
-from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.files.report_paths import ReportPaths
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 
@@ -60,15 +58,6 @@ class DeliveryReport:
     problems: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Preview:
-    """What past days would have sent, by route, each in its own night."""
-
-    first: date
-    last: date
-    messages: dict[str, list[ReplayedMessage]]
-
-
 NOTHING_DELIVERED = DeliveryReport((), 0, ())
 
 STILL_NEWS = timedelta(days=3)
@@ -77,9 +66,15 @@ STILL_NEWS = timedelta(days=3)
 
 def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
     """Notifies every route of what is new on scored days, as a step of a flow; returns problems and raises none."""
-    if not (days and _has_wanted_route(context.settings.alerts)):
-        return ()
-    return _problems(lambda: _notify_days(context, days))
+
+    def announce_and_mark() -> DeliveryReport:
+        ledger = RunLedger(context.state)
+        runs = [run.run_id for day in days for run in ledger.of_day(day) if run.kind != TEST_RUN]
+        report = announce_days(context, days)
+        ledger.mark_reported(runs, now())
+        return report
+
+    return _notified(context, str(days), announce_and_mark) if days else ()
 
 
 def notify_unreported(context: Context, kind: str, first: date, last: date) -> tuple[str, ...]:
@@ -94,35 +89,40 @@ def notify_kept(context: Context, days: Sequence[DayKeptError]) -> tuple[str, ..
 
     A day is reported once for each state of its source.
     """
-    if not (days and _has_wanted_route(context.settings.alerts)):
-        return ()
     kept = [KeptDay(one.day, one.losses, one.content) for one in days]
-    return _problems(lambda: _notify_kept(context, kept))
+    messages = to_pipeline(lambda known: kept_message([one for one in kept if one.key not in known]))
+    return _notified(context, "of kept days", lambda: announce(context, [("", messages)])) if kept else ()
 
 
 def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ...]:
     """Notifies of the queries of a scored test run that people should look at, as a step of a flow."""
-    if not _has_wanted_route(context.settings.alerts):
-        return ()
-    return _problems(lambda: _notify_testrun(context, folder, run_id))
+
+    def announce_and_mark() -> DeliveryReport:
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        run = reviewed_testrun(folder, summary, run_id, context.reports.address(folder / "report.md"))
+        report = announce(context, [("", lambda route, _: review_message(route, run))] if run else [])
+        RunLedger(context.state).mark_reported([run_id], now())
+        return report
+
+    return _notified(context, f"of {folder.name}", announce_and_mark)
 
 
 def deliver_waiting(context: Context) -> tuple[str, ...]:
     """Sends what waits, such as Warnings after quiet hours, as a step of a flow where there is any."""
-    if not _has_wanted_route(context.settings.alerts):
-        return ()
-    waits = bool(Outbox(context.state).waiting())
-    return _problems(lambda: _deliver_waiting(context)) if waits else ()
+    waits = _has_wanted_route(context.settings.alerts) and Outbox(context.state).waiting()
+    return _notified(context, "what waits", lambda: announce(context, [])) if waits else ()
 
 
 def _has_wanted_route(alerts: AlertsSettings) -> bool:
     return any(one.is_wanted for one in subscriptions(alerts))
 
 
-def _problems(deliver: Callable[[], DeliveryReport]) -> tuple[str, ...]:
+def _notified(context: Context, what: str, deliver: Callable[[], DeliveryReport]) -> tuple[str, ...]:
     """What a person should look at after a delivery; a step that fails is one more problem and fails no run."""
+    if not _has_wanted_route(context.settings.alerts):
+        return ()
     try:
-        return deliver().problems
+        return _tell(what, deliver).problems
     except AqbError as error:
         return (f"alerts: {error}",)
     except Exception as error:
@@ -131,34 +131,9 @@ def _problems(deliver: Callable[[], DeliveryReport]) -> tuple[str, ...]:
         return (f"alerts: {type(error).__name__}",)
 
 
-@step("tell", run_name="tell {days}", timeout_s=1800)
-def _notify_days(context: Context, days: Sequence[date]) -> DeliveryReport:
-    ledger = RunLedger(context.state)
-    runs = [run.run_id for day in days for run in ledger.of_day(day) if run.kind != TEST_RUN]
-    report = announce_days(context, days)
-    ledger.mark_reported(runs, now())
-    return report
-
-
-@step("tell", run_name="tell of {folder.name}", timeout_s=1800)
-def _notify_testrun(context: Context, folder: Path, run_id: str) -> DeliveryReport:
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    run = reviewed_testrun(folder, summary, run_id, reports_of(context.settings).address(folder / "report.md"))
-    report = announce(context, [("", lambda route, _: review_message(route, run))] if run else [])
-    RunLedger(context.state).mark_reported([run_id], now())
-    return report
-
-
-@step("tell", run_name="tell of kept days", timeout_s=1800)
-def _notify_kept(context: Context, days: Sequence[KeptDay]) -> DeliveryReport:
-    return announce(
-        context, [("", to_pipeline(lambda known: kept_message([one for one in days if one.key not in known])))]
-    )
-
-
-@step("tell", run_name="tell what waits", timeout_s=1800)
-def _deliver_waiting(context: Context) -> DeliveryReport:
-    return announce(context, [])
+@step("tell", run_name="tell {what}", timeout_s=1800)
+def _tell(what: str, deliver: Callable[[], DeliveryReport]) -> DeliveryReport:
+    return deliver()
 
 
 def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
@@ -193,8 +168,8 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
     return found
 
 
-def preview(context: Context, days: int) -> Preview:
-    """The messages that each route would have had in the last `days` that end with the latest scored one.
+def preview(context: Context, days: int) -> tuple[date, date, dict[str, list[ReplayedMessage]]]:
+    """The last `days` that end with the latest scored one, and the messages that each route would have had in them.
 
     Raises:
         InputError: no day has been scored.
@@ -207,29 +182,12 @@ def preview(context: Context, days: int) -> Preview:
     first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
     facts = read_alerts(warehouse, last, days + INCIDENT_DAYS)
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
-    return Preview(first, last, replay(facts, days_between(first, last), routes, context.rubric))
-
-
-def undelivered(context: Context) -> tuple[list[OutboxMessage], list[OutboxMessage]]:
-    """The messages that wait, and those that were given up."""
-    outbox = Outbox(context.state)
-    return outbox.waiting(), outbox.given_up()
-
-
-def requeue(context: Context) -> int:
-    """Lets the messages that were given up wait again; returns how many."""
-    return Outbox(context.state).requeue(now())
+    return first, last, replay(facts, days_between(first, last), routes, context.rubric)
 
 
 def digest_of(context: Context, day: date) -> DayDigest:
     """The incidents of a scored day, and what their messages need."""
-    runs = RunLedger(context.state).of_day(day)
-    return day_digest(context.warehouse, context.rubric, day, runs, reports_of(context.settings))
-
-
-def reports_of(settings: Settings) -> ReportPaths:
-    """The folder of the reports, and the address where people open them."""
-    return ReportPaths(Path(settings.reports), settings.alerts.reports_url)
+    return day_digest(context.warehouse, context.rubric, day, RunLedger(context.state).of_day(day), context.reports)
 
 
 def to_pipeline(messages: Callable[[Collection[str]], list[Message]]) -> MessagesFor:

@@ -8,9 +8,7 @@ from prefect.artifacts import create_link_artifact
 from flows.runtime.artifacts import show
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.task_policy import step
-from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.files.report_paths import ReportPaths
 from tasks.reports.site.build import build_pages
 
 _LONGEST_BUILD_S = 900.0
@@ -31,13 +29,12 @@ def build_site(context: Context) -> Path:
     Raises:
         StorageError: the folder cannot be written.
     """
-    settings = context.settings
     # A build that reads the tables later must write the pages later.
     with context.warehouse.lock("site", _LONGEST_BUILD_S):
-        built = build_pages(context.warehouse, context.rubric, Path(settings.reports), settings.time_zone)
-    _link(settings, built.path, "report-site", "품질 현황")
+        built = build_pages(context.warehouse, context.rubric, context.reports.folder, context.settings.time_zone)
+    _link(context, built.path, "report-site", "품질 현황")
     if built.last_day_page:
-        _link(settings, built.last_day_page, "report-last-day", "마지막으로 채점한 날")
+        _link(context, built.last_day_page, "report-last-day", "마지막으로 채점한 날")
     return built.path
 
 
@@ -51,7 +48,6 @@ def site_after(context: Context) -> SiteOutcome:
         return SiteOutcome(None, (f"the report site could not be built: {type(error).__name__}: {error}",))
 
 
-def _link(settings: Settings, page: Path, key: str, text: str) -> None:
+def _link(context: Context, page: Path, key: str, text: str) -> None:
     """Where people find a page: at the served address, else on this machine."""
-    served = ReportPaths(Path(settings.reports), settings.alerts.reports_url).address(page)
-    show(create_link_artifact, key=key, link=served or page.resolve().as_uri(), link_text=text)
+    show(create_link_artifact, key=key, link=context.reports.address(page) or page.resolve().as_uri(), link_text=text)
