@@ -14,12 +14,11 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.artifacts import ProgressArtifact
 from flows.runtime.clock import today
+from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow
 from flows.runtime.logs import warn
-from flows.runtime.run_parameters import GivenSettings, settings_of_flow
 from flows.steps.alerts import notify_kept, notify_unreported
-from flows.steps.day_result import DayResult, failure_text, try_day
+from flows.steps.day import DayResult, failure_text, try_day
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError

@@ -5,7 +5,7 @@ or waited for a worker, still scores the day that it was meant for.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal
@@ -16,11 +16,10 @@ from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
 from flows.runtime.clock import require_started, today
+from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
-from flows.runtime.run_parameters import GivenSettings, settings_of_flow
 from flows.steps.alerts import STILL_NEWS, notify_days, notify_kept, notify_unreported
-from flows.steps.day import DayOutcome
-from flows.steps.day_result import DayResult, failure_text, try_day
+from flows.steps.day import DayOutcome, DayResult, failure_text, try_day
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import SiteOutcome, site_after
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
@@ -53,28 +52,22 @@ class NightlyOutcome:
         return self.own.result()
 
     @property
+    def problems_before(self) -> tuple[str, ...]:
+        """What a person should look at in the days before its own."""
+        found = [problem for one in self.earlier for problem in one.problems]
+        if self.unfilled:
+            first, last = self.unfilled
+            found.append(f"no run has scored {first} to {last}; `aqb backfill --from {first} --to {last}` does")
+        if self.unread:
+            found.append(f"late rows could not be looked for: {self.unread}")
+        return tuple(found)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        return (
-            *(problem for one in self.earlier for problem in one.problems),
-            *_gap(self.unfilled),
-            *_not_looked(self.unread),
-            *(self.own.outcome or self.own).problems,
-            *(self.test_runs.problems if self.test_runs else ()),
-            *self.unreported,
-            *self.site.problems,
-        )
-
-
-def _gap(unfilled: tuple[date, date] | None) -> tuple[str, ...]:
-    if unfilled is None:
-        return ()
-    first, last = unfilled
-    return (f"no run has scored {first} to {last}; `aqb backfill --from {first} --to {last}` does",)
-
-
-def _not_looked(unread: AqbError | None) -> tuple[str, ...]:
-    return () if unread is None else (f"late rows could not be looked for: {unread}",)
+        of_testruns = self.test_runs.problems if self.test_runs else ()
+        own = (self.own.outcome or self.own).problems
+        return (*self.problems_before, *own, *of_testruns, *self.unreported, *self.site.problems)
 
 
 class IncompleteRunError(AqbError):
@@ -139,8 +132,7 @@ def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> Nightly
     so_far = try_day(context, day, INTRADAY, allow_shrink=allow_shrink)
     site = site_after(context)
     unreported = notify_days(context, [so_far.day]) if so_far.outcome else _notify_kept(context, [so_far])
-    warn((*so_far.problems, *unreported, *site.problems))
-    return NightlyOutcome(so_far, None, site, unreported=unreported)
+    return _warned(NightlyOutcome(so_far, None, site, unreported=unreported))
 
 
 def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> NightlyOutcome:
@@ -157,10 +149,13 @@ def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> N
     own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
     site = site_after(context)  # before people are told: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
-    inbox = _score_inbox(context.settings)
-    problems = (problem for one in (*earlier, own) for problem in one.problems)
-    warn((*problems, *_gap(before.out_of_reach), *_not_looked(before.unread), *unreported, *site.problems))
-    return NightlyOutcome(own, inbox, site, earlier, before.out_of_reach, unreported, before.unread)
+    outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread)
+    return replace(_warned(outcome), test_runs=_score_inbox(context.settings))
+
+
+def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
+    warn((*outcome.problems_before, *outcome.own.problems, *outcome.unreported, *outcome.site.problems))
+    return outcome
 
 
 def _scheduled_day(time_zone: str) -> date:

@@ -12,12 +12,10 @@ from typing import Any
 
 from prefect import flow
 
-from flows.runtime.artifacts import ProgressArtifact
 from flows.runtime.clock import now, today
+from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow, step
 from flows.runtime.logs import warn
-from flows.runtime.run_parameters import GivenSettings, settings_of_flow
 from flows.runtime.run_recorder import publish_runs, reason_of, recorded_run
-from flows.runtime.task_policy import step
 from flows.runtime.telemetry import tell_judgements
 from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_testrun
 from flows.steps.failure_hooks import notify_flow_end

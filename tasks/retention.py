@@ -38,10 +38,10 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric, reports = context.warehouse, context.rubric, ReportPaths(Path(context.settings.reports))
+    warehouse, rubric, reports = context.warehouse, context.rubric, context.reports
     places = ("reports that quote", f"{SCORES}: texts", f"{JUDGEMENTS}: rows", "verdicts", "alert messages")
     found = dict.fromkeys(places, 0)
-    for day in _days(warehouse, SCORES, before):
+    for day in (day for day in warehouse.days(SCORES) if day < before):
         texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
         if not texts:
             continue
@@ -54,7 +54,7 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
             for page in pages:
                 page.unlink(missing_ok=True)
             _clear(warehouse, day, SCORES, rubric.scores_schema, pl.lit(value=True), TEXTS)
-    for day in _days(warehouse, JUDGEMENTS, before):
+    for day in (day for day in warehouse.days(JUDGEMENTS) if day < before):
         judgements = _count(warehouse, day, JUDGEMENTS, pl.lit(value=True))
         found[f"{JUDGEMENTS}: rows"] += judgements
         if not dry_run and judgements:
@@ -76,7 +76,7 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric, reports = context.warehouse, context.rubric, ReportPaths(Path(context.settings.reports))
+    warehouse, rubric, reports = context.warehouse, context.rubric, context.reports
     if not dry_run:
         remember_erased(context.state, session_id, now)
     mine = pl.col("session_id") == session_id
@@ -85,7 +85,8 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
     for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
         # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
         with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
-            row_ids = _row_ids(warehouse, day, mine)
+            rows = warehouse.read(SCORES, [day])
+            row_ids = [] if rows is None else rows.filter(mine).select("row_id").collect()["row_id"].to_list()
             found[f"{SCORES}: rows"] += len(row_ids)
             found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))
             if row_ids:
@@ -98,18 +99,9 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
     return found
 
 
-def _days(warehouse: Warehouse, table: str, before: date) -> list[date]:
-    return [day for day in warehouse.days(table) if day < before]
-
-
 def _count(warehouse: Warehouse, day: date, table: str, where: pl.Expr) -> int:
     rows = warehouse.read(table, [day])
     return 0 if rows is None else int(rows.filter(where).select(pl.len()).collect().item())
-
-
-def _row_ids(warehouse: Warehouse, day: date, where: pl.Expr) -> list[str]:
-    rows = warehouse.read(SCORES, [day])
-    return [] if rows is None else rows.filter(where).select("row_id").collect()["row_id"].to_list()
 
 
 def _clear(

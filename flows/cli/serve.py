@@ -1,11 +1,17 @@
-"""`aqb serve`: the schedules without a work pool."""
+"""`aqb serve`: the schedules of `prefect.yaml` without a work pool: what its deployments say stands there once."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scoring.errors import UsageError
+
+if TYPE_CHECKING:
+    from prefect.deployments.runner import RunnerDeployment
+    from prefect.flows import Flow
 
 
 def serve(
@@ -23,7 +29,6 @@ def serve(
     from prefect.settings import PREFECT_API_URL
 
     from flows.runtime.prefect_env import reaching_prefect
-    from flows.runtime.schedules import served_deployments
 
     deployments = served_deployments(prefect_file)
     if not PREFECT_API_URL.value():
@@ -34,3 +39,47 @@ def serve(
     # Schedules go on while this process is away: a run that came due meanwhile starts when it is back.
     with reaching_prefect():
         prefect.serve(*deployments, pause_on_shutdown=False)
+
+
+def served_deployments(file: Path) -> list[RunnerDeployment]:
+    """The deployments of a `prefect.yaml`, to be served by one process: all but their work pool.
+
+    Raises:
+        UsageError: the file is not there, holds no deployments, or one that cannot be: no such flow, no such time.
+    """
+    import yaml
+    from prefect.exceptions import PrefectException
+
+    try:
+        deployments = yaml.safe_load(file.read_text(encoding="utf-8"))["deployments"]
+        return [_served(deployment) for deployment in deployments]
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, ImportError, PrefectException) as error:
+        raise UsageError(
+            f"no schedules can be read: {type(error).__name__}: {error}",
+            where=str(file),
+            fix="correct it, or name another with --prefect-file: deployments/prefect.yaml is one to start from",
+        ) from error
+
+
+def _served(deployment: dict[str, Any]) -> RunnerDeployment:
+    from prefect.client.schemas.objects import ConcurrencyLimitConfig
+    from prefect.deployments.runner import RunnerDeployment
+    from prefect.flows import load_flow_from_entrypoint
+    from prefect.schedules import Cron
+    from prefect.types.entrypoint import EntrypointType
+
+    flow: Flow[Any, Any] = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
+    served = flow.to_deployment(
+        name=deployment["name"],
+        description=deployment["description"],
+        tags=deployment["tags"],
+        parameters=deployment.get("parameters"),
+        schedules=[
+            Cron(one["cron"], timezone=one["timezone"], active=one.get("active", True))
+            for one in deployment["schedules"]
+        ],
+        concurrency_limit=ConcurrencyLimitConfig(**deployment["concurrency_limit"]),
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    assert isinstance(served, RunnerDeployment)
+    return served

@@ -38,7 +38,8 @@ def configure_logs(log_format: Literal["plain", "json"]) -> None:
     """Sends our lines where they belong; to be called when a flow starts. The last call counts."""
     handlers: list[logging.Handler] = [_ToPrefect()]
     if log_format == "json" or deployment.id:
-        handlers.append(_ToStandardError(_PLAIN if log_format == "plain" else _JsonLine()))
+        handlers.append(_ToStandardError())
+        handlers[-1].setFormatter(_PLAIN if log_format == "plain" else _JsonLine())
     for name in _OURS:
         logger = logging.getLogger(name)
         logger.handlers = handlers
@@ -60,10 +61,6 @@ class _ToPrefect(APILogHandler):
 
 class _ToStandardError(logging.Handler):
     """Writes to what is standard error at that moment."""
-
-    def __init__(self, formatter: logging.Formatter) -> None:
-        super().__init__()
-        self.setFormatter(formatter)
 
     def emit(self, record: logging.LogRecord) -> None:
         record.run_id = _run_id.get()

@@ -38,21 +38,20 @@ class RunRecorder:
         counts: dict[str, int] = {}
         going = RunStep(self.run.run_id, self._steps, name, now(), counts=counts)
         self._ledger.save_step(going)
+        outcome = "failed"
         try:
             with span(name) as attributes:
                 yield counts
                 attributes.update({f"aqb.{part}": count for part, count in counts.items()})
+            outcome = "completed"
         except BaseException as error:
             error.add_note(f"step {name}")
-            self._end_step(going, "failed")
             raise
-        self._end_step(going, "completed")
-
-    def _end_step(self, step: RunStep, outcome: str) -> None:
-        ended = now()
-        self._ledger.save_step(replace(step, finished_at=ended, outcome=outcome))
-        seconds = (ended - step.started_at).total_seconds()
-        _LOG.info("%s %s: %s in %.2f s", step.step, self.run.score_date, outcome, seconds)
+        finally:
+            ended = now()
+            self._ledger.save_step(replace(going, finished_at=ended, outcome=outcome))
+            seconds = (ended - going.started_at).total_seconds()
+            _LOG.info("%s %s: %s in %.2f s", name, self.run.score_date, outcome, seconds)
 
     def note(self, **found: Any) -> None:
         """What has become known of the run; it is kept when the run ends."""
@@ -60,7 +59,7 @@ class RunRecorder:
 
     def ends(self, outcome: str, **found: Any) -> Run:
         """The run as the ledger will keep it when its block ends."""
-        self.run = replace(self.run, finished_at=now(), outcome=outcome, **found)
+        self.note(finished_at=now(), outcome=outcome, **found)
         return self.run
 
     def keep(self) -> None:

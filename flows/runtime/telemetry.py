@@ -1,25 +1,22 @@
 """OpenTelemetry of runs: spans, metrics and judgements, sent where OTEL_EXPORTER_OTLP_ENDPOINT says (OTLP over HTTP).
 
-Without that variable nothing is sent, collected or even imported. Nothing that people wrote is among it: names, counts,
-durations, costs and verdicts only.
+Without that variable nothing is sent or collected, nor is the SDK imported. Nothing that people wrote is among it:
+names, counts, durations, costs and verdicts only.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from opentelemetry._logs import Logger, NoOpLogger
+from opentelemetry.metrics import Meter, NoOpMeter
+from opentelemetry.trace import NoOpTracer, StatusCode, Tracer
 
 from tasks.judge.verdict_store import Judgement
 from tasks.state.run_ledger import Run
-
-if TYPE_CHECKING:
-    from opentelemetry._logs import Logger
-    from opentelemetry.metrics import Meter
-    from opentelemetry.trace import Tracer
 
 _SERVICE = "aqb"
 
@@ -33,10 +30,10 @@ class _Telemetry:
     logger: Logger
 
 
-def _telemetry() -> _Telemetry | None:
+def _telemetry() -> _Telemetry:
     endpoint = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
     if not endpoint or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return None
+        return _Telemetry(NoOpTracer(), NoOpMeter(_SERVICE), NoOpLogger(_SERVICE))
     return _sending_to(endpoint)
 
 
@@ -69,12 +66,8 @@ def span(name: str) -> Iterator[dict[str, Any]]:
     An error ends it as failed, with the kind of the error and without its message, which may quote an input.
     """
     attributes: dict[str, Any] = {}
-    if (telemetry := _telemetry()) is None:
-        yield attributes
-        return
-    from opentelemetry.trace import StatusCode
-
-    with telemetry.tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False) as sent:
+    tracer = _telemetry().tracer
+    with tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False) as sent:
         try:
             yield attributes
         except BaseException as error:
@@ -101,27 +94,27 @@ def run_attributes(run: Run) -> dict[str, Any]:
 
 def measure_run(run: Run) -> None:
     """Adds an ended run to the metrics `aqb.rows`, `aqb.run.duration` (seconds) and `aqb.judge.cost` (USD)."""
-    if (telemetry := _telemetry()) is None or run.finished_at is None:
+    if run.finished_at is None:
         return
+    meter = _telemetry().meter
     about = {"aqb.kind": run.kind, "aqb.rubric": run.rubric}
-    rows = telemetry.meter.create_counter("aqb.rows", unit="{row}", description="Rows read, by what became of them")
+    rows = meter.create_counter("aqb.rows", unit="{row}", description="Rows read, by what became of them")
     for fate in ("scored", "excluded", "rejected"):
         if count := getattr(run, fate):
             rows.add(count, about | {"aqb.fate": fate})
     seconds = (run.finished_at - run.started_at).total_seconds()
-    durations = telemetry.meter.create_histogram("aqb.run.duration", unit="s", description="How long a run took")
+    durations = meter.create_histogram("aqb.run.duration", unit="s", description="How long a run took")
     durations.record(seconds, about | {"aqb.outcome": run.outcome})
     if run.cost_usd:
-        telemetry.meter.create_counter("aqb.judge.cost", unit="USD", description="Paid").add(run.cost_usd, about)
+        meter.create_counter("aqb.judge.cost", unit="USD", description="Paid").add(run.cost_usd, about)
 
 
 def tell_judgements(judgements: Sequence[Judgement]) -> None:
     """An event `gen_ai.evaluation.result` for each judgement that was asked for now, without its reason."""
-    if (telemetry := _telemetry()) is None:
-        return
+    logger = _telemetry().logger
     for judgement in judgements:
         if not judgement.from_store:
-            telemetry.logger.emit(event_name="gen_ai.evaluation.result", attributes=_known(_evaluation(judgement)))
+            logger.emit(event_name="gen_ai.evaluation.result", attributes=_known(_evaluation(judgement)))
 
 
 def _evaluation(judgement: Judgement) -> dict[str, Any]:

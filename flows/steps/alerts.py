@@ -17,8 +17,8 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from flows.runtime.clock import now
+from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
-from flows.runtime.task_policy import step
 from flows.steps.subscriptions import Subscription, subscriptions
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.failure_messages import ExpiredMessage, KeptDay, expired_message, kept_message, quiet_message

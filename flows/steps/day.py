@@ -1,9 +1,10 @@
 """One day of chat rows: extracted, scored, written and summarised. Nightly runs and backfills are made of it.
 
 Each step is one task run per day, never one per row. The steps are plain functions of `tasks`; Prefect adds retries,
-time-outs, states and artifacts.
+time-outs, states and artifacts. A day must not stop the others: a `DayResult` says what kept or stopped it.
 """
 
+import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,12 +14,12 @@ from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from flows.runtime.artifacts import show
+from flows.runtime.flow_run import show, step
+from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
-from flows.runtime.task_policy import step
 from scoring.alerting.facts import AlertFact
 from scoring.chat.shrinkage import NOT_SCORED
-from scoring.errors import InputError
+from scoring.errors import AqbError, InputError
 from scoring.figures import Figure
 from scoring.inputs import FileIdentity
 from tasks.chat.choose_engine import open_engine, uses_pushdown
@@ -32,6 +33,8 @@ from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.warehouse import Warehouse
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,63 @@ class DayOutcome:
     unread_files: int
 
 
+class UnexpectedError(AqbError):
+    """A defect of ours that stopped one day: the class of the error and the step in which it was raised.
+
+    Its own text may quote an input, so that only the log has it.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        steps = getattr(error, "__notes__", [])
+        super().__init__(
+            f"{type(error).__name__}{f' in {steps[0]}' if steps else ''}",
+            fix="this is a defect of AQB: report it with the log of this run; the day's tables may be half new, "
+            "and scoring it again makes them whole",
+        )
+
+
+@dataclass(frozen=True)
+class DayResult:
+    """A day, what came of it, and why it was done at all where that needs saying (`late rows`).
+
+    Exactly one is there: `outcome`, `kept` (its tables are as they were: the source holds too few rows), `error`.
+    """
+
+    day: date
+    outcome: DayOutcome | None
+    error: AqbError | None = None
+    why: str = ""
+    kept: DayKeptError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole day was read and scored."""
+        return self.outcome is not None and not self.outcome.unread_files
+
+    @property
+    def failed(self) -> bool:
+        """Whether something went wrong: a day that was kept did what it should."""
+        return not self.complete and self.kept is None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a person should look at."""
+        found = self.outcome.problems if self.outcome else (str(self.kept or self.error),)
+        title = f"{self.day} ({self.why})" if self.why else str(self.day)
+        return tuple(f"{title}: {problem}" for problem in found)
+
+    def result(self) -> DayOutcome:
+        """What came of the day; raises what kept or stopped it."""
+        if self.outcome is None:
+            raise self.kept or self.error or AssertionError("a day without an outcome was kept or has an error")
+        return self.outcome
+
+
+def failure_text(one: DayResult) -> str:
+    """The day, and the class and step of an error that nobody expected."""
+    return f"{one.day} ({one.error.what})" if isinstance(one.error, UnexpectedError) else str(one.day)
+
+
 @step("extract", run_name="extract {day}", timeout_s=3600)
 def extract(
     context: Context, day: date, staging: Path, read_before: ChatRowSource | None, run_id: str
@@ -71,13 +131,13 @@ def score(engine: ChatEngine, day: date) -> ScoredDay:
 
 @step("write", run_name="write {day}", timeout_s=3600)
 def write(
-    warehouse: Warehouse, day: date, scored: ScoredDay, state: StateDatabase, most: Mapping[str | None, int] | None
+    context: Context, warehouse: Warehouse, day: date, scored: ScoredDay, most: Mapping[str | None, int] | None
 ) -> tuple[KpiTables, list[AlertFact]]:
     """Replaces the day in every monitoring table, the alert facts last: its own and those of the days after it.
 
     `most` are the scored rows by tenant that the day may have then; None where it may shrink.
     """
-    tables, outcome = scored.write(erased_sessions(state), most), scored.outcome
+    tables, outcome = scored.write(erased_sessions(context.state), most), scored.outcome
     with warehouse.lock("monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
         recompute_later_alerts(warehouse, day, outcome.rubric)
@@ -146,7 +206,7 @@ def score_day(
             _refuse_nothing_read(outcome, files)
         most = None if allow_shrink else _most_replaceable(warehouse, day, scored, run, context.state)
         with run.step("write"):
-            tables, alerts = write(warehouse, day, scored, context.state, most)
+            tables, alerts = write(context, warehouse, day, scored, most)
         with run.step("summarise"):
             report = summarise(warehouse, day, outcome, tables, Path(settings.reports), _title(day, kind))
         problems = _problems(outcome)
@@ -170,6 +230,35 @@ def score_day(
         files,
         len(outcome.failures),
     )
+
+
+def try_day(
+    context: Context,
+    day: date,
+    kind: str,
+    read_before: ChatRowSource | None = None,
+    why: str = "",
+    *,
+    allow_shrink: bool = False,
+) -> DayResult:
+    """Scores a day as `score_day` does; whatever stops it becomes its error, so that other days go on.
+
+    Raises:
+        httpx.HTTPError, RuntimeError: Prefect's server is gone, which stops every day.
+    """
+    if why:
+        _log.info("%s: %s", day, why)
+    try:
+        return DayResult(day, score_day(context, day, kind, read_before, allow_shrink=allow_shrink), why=why)
+    except DayKeptError as kept:
+        return DayResult(day, None, why=why, kept=kept)
+    except AqbError as error:
+        return DayResult(day, None, error, why)
+    except Exception as error:
+        if is_prefect_gone(error):
+            raise
+        _log.exception("%s: unexpected error", day)
+        return DayResult(day, None, UnexpectedError(error), why)
 
 
 def _refuse_nothing_read(outcome: ScoringOutcome, files: int) -> None:

@@ -26,20 +26,13 @@ from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 from flows.runtime.clock import now
 from flows.steps.alerts import announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
-from scoring.alerting.failure_messages import FlowFailure, FlowState, failure_message
+from scoring.alerting.failure_messages import FlowFailure, failure_message
 from scoring.alerting.messages import with_mention
 from scoring.errors import AqbError, StorageError, UsageError
 from tasks.alerts.channel import OutboxMessage
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
-
-_STATES: dict[StateType, FlowState] = {
-    StateType.FAILED: "failed",
-    StateType.CRASHED: "crashed",
-    StateType.CANCELLING: "cancelled",
-    StateType.CANCELLED: "cancelled",
-}
 
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
@@ -53,7 +46,7 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
             flow=flow.name,
             run_name=flow_run.name,
             run_id=str(flow_run.id),
-            state=_STATES[state.type],
+            state="failed" if state.is_failed() else "crashed" if state.is_crashed() else "cancelled",
             error=error,
             reason=reason,
             step=_failed_step(flow_run),

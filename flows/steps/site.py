@@ -5,9 +5,8 @@ from pathlib import Path
 
 from prefect.artifacts import create_link_artifact
 
-from flows.runtime.artifacts import show
+from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
-from flows.runtime.task_policy import step
 from tasks.context import Context
 from tasks.reports.site.build import build_pages
 

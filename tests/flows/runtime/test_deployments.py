@@ -23,7 +23,7 @@ from prefect.client.schemas.responses import DeploymentResponse, FlowRunResponse
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 
-from flows.runtime.schedules import served_deployments
+from flows.cli.serve import served_deployments
 from scoring.errors import UsageError
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse

@@ -1,0 +1,94 @@
+"""What a flow run has from Prefect: its settings, its steps, and what it shows of itself.
+
+A deployed flow asks people for its parameters: Prefect makes a form of them, with the `Args` of the docstring. Outside
+of a flow run steps are plain functions, and there is nobody to show anything to.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, cast
+from uuid import UUID
+
+from prefect import Task, task
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.context import FlowRunContext
+from pydantic.json_schema import SkipJsonSchema
+
+from flows.runtime.logs import configure_logs
+from scoring.errors import AqbError, StorageError
+from tasks.config.settings import Settings, load_settings, refuse_masked
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+GivenSettings = Annotated[Settings | None, SkipJsonSchema()]
+"""Settings given by a caller in Python; no form shows them. None: the flow reads `aqb.toml` and the environment."""
+
+
+def settings_of_flow(given: Settings | None) -> Settings:
+    """The settings of a flow that starts; its log lines go where these say.
+
+    Raises:
+        UsageError: settings are wrong, or were kept by Prefect and this folder lacks their passwords and keys.
+    """
+    settings = given or load_settings()
+    refuse_masked(settings)
+    configure_logs(settings.log_format)
+    return settings
+
+
+@dataclass(frozen=True)
+class Step(Generic[P, R]):
+    """A function that is a Prefect task where it is called within a flow run; elsewhere it stays what it is."""
+
+    function: Callable[P, R]
+    task: Task[P, R]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        call = self.task if FlowRunContext.get() else self.function
+        return call(*args, **kwargs)
+
+
+def step(name: str, *, run_name: str, timeout_s: int) -> Callable[[Callable[P, R]], Step[P, R]]:
+    """Makes a function a step. Nothing is cached: the tables themselves are the result."""
+    as_task = task(
+        name=name,
+        task_run_name=run_name,
+        timeout_seconds=timeout_s,
+        retries=2,
+        retry_delay_seconds=[5, 30],
+        retry_condition_fn=_worth_retrying,
+        cache_policy=NO_CACHE,
+        persist_result=False,
+    )
+    return lambda function: Step(function, as_task(function))
+
+
+def _worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
+    """A wrong setting or a missing file stays wrong; a full disk or a broken connection may pass."""
+    error = state.result(raise_on_failure=False)
+    return not isinstance(error, AqbError) or isinstance(error, StorageError)
+
+
+def show(create: Callable[..., Any], **content: Any) -> None:
+    """Creates an artifact of the flow run by one of Prefect's functions, such as `create_markdown_artifact`."""
+    if FlowRunContext.get():
+        create(**content)
+
+
+class ProgressArtifact:
+    """A bar from 0 to 100 percent; it is updated for whole percents only, each of which is a request."""
+
+    def __init__(self, description: str) -> None:
+        self._id: UUID | None = None
+        self._shown = 0
+        if FlowRunContext.get():
+            self._id = cast(UUID, create_progress_artifact(progress=0.0, description=description))
+
+    def show(self, done: int, total: int) -> None:
+        """Shows how much of the work is done."""
+        percent = 100 * done // total
+        if self._id and percent > self._shown:
+            self._shown = percent
+            update_progress_artifact(self._id, progress=float(percent))
