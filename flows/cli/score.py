@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli.terminal import Json, show
-from scoring.errors import AqbError, UsageError
+from scoring.errors import UsageError
 
 if TYPE_CHECKING:
+    from flows.cli.score_files import ScoredFile
+    from scoring.testrun_plan import TestRunChoices
+    from tasks.config.settings import Settings
     from tasks.judge.client import Estimate
-
-
-@dataclass(frozen=True)
-class ScoredFile:
-    """The result of one input: the folder with its summary, or the error."""
-
-    name: str
-    folder: Path
-    summary: dict[str, Any] | None = None
-    error: AqbError | None = None
 
 
 def score(
@@ -48,7 +40,6 @@ def score(
 
     Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
     """
-    from flows.cli.score_files import estimate_inputs, score_inputs
     from scoring.testrun_plan import TestRunChoices
     from tasks.config.settings import load_settings
 
@@ -76,6 +67,49 @@ def _options(given: list[str]) -> dict[str, str]:
             f"'{wrong[0]}' is no NAME=VALUE", where="--option", fix="for example --option value_lookup=direct"
         )
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def score_inputs(inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
+    """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
+
+    A run that cannot be scored does not stop the others; the error of a single one is raised.
+
+    Raises:
+        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options for chat rows.
+        InputError: an input matches nothing.
+        StorageError: `out` cannot be written.
+    """
+    from flows.cli.score_files import ScoredFile, are_chat_rows, files_to_score, score_to_folder
+
+    files = files_to_score(inputs, choices, out)
+    if are_chat_rows(files, choices.rubric):
+        return [
+            ScoredFile("", out, score_to_folder(inputs, choices.rubric or settings.monitoring.rubric, out, settings))
+        ]
+    from flows.cli.score_testruns import score_testruns  # with the judge and its database: a second that chat rows save
+
+    return score_testruns(files, choices, out, settings)
+
+
+def estimate_inputs(
+    inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings
+) -> dict[str, Estimate]:
+    """What judging each test run would take, by the file's name; chat rows are never judged. Nothing is written.
+
+    Raises:
+        UsageError: a wrong choice, or a budget without a price.
+        InputError: an input matches nothing, or a file cannot be read.
+    """
+    from flows.cli.score_files import are_chat_rows, files_to_score
+
+    files = files_to_score(inputs, choices, out)
+    if are_chat_rows(files, choices.rubric):
+        raise UsageError(
+            "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
+        )
+    from flows.cli.score_testruns import estimate_testruns
+
+    return estimate_testruns(files, choices, settings)
 
 
 def _estimate_line(name: str, found: Estimate) -> str:

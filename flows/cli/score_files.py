@@ -1,17 +1,15 @@
 """`aqb score`: files into a folder, without Prefect, a server or a database."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flows.cli.score import ScoredFile
 from flows.cli.terminal import progress
 from scoring.catalog import row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
-from scoring.errors import InputError, StorageError, UsageError
+from scoring.errors import AqbError, InputError, StorageError, UsageError
 from scoring.testrun_plan import TestRunChoices
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
@@ -21,49 +19,17 @@ from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
 
-if TYPE_CHECKING:
-    from tasks.judge.client import Estimate
-
 _CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
 
 
-def score_inputs(inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
-    """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
+@dataclass(frozen=True)
+class ScoredFile:
+    """The result of one input: the folder with its summary, or the error."""
 
-    A run that cannot be scored does not stop the others; the error of a single one is raised.
-
-    Raises:
-        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options for chat rows.
-        InputError: an input matches nothing.
-        StorageError: `out` cannot be written.
-    """
-    files = _files(inputs, choices, out)
-    if _are_chat_rows(files, choices.rubric):
-        return [
-            ScoredFile("", out, score_to_folder(inputs, choices.rubric or settings.monitoring.rubric, out, settings))
-        ]
-    from flows.cli.score_testruns import score_testruns  # with the judge and its database: a second that chat rows save
-
-    return score_testruns(files, choices, out, settings)
-
-
-def estimate_inputs(
-    inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings
-) -> dict[str, Estimate]:
-    """What judging each test run would take, by the file's name; chat rows are never judged. Nothing is written.
-
-    Raises:
-        UsageError: a wrong choice, or a budget without a price.
-        InputError: an input matches nothing, or a file cannot be read.
-    """
-    files = _files(inputs, choices, out)
-    if _are_chat_rows(files, choices.rubric):
-        raise UsageError(
-            "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
-        )
-    from flows.cli.score_testruns import estimate_testruns
-
-    return estimate_testruns(files, choices, settings)
+    name: str
+    folder: Path
+    summary: dict[str, Any] | None = None
+    error: AqbError | None = None
 
 
 def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
@@ -98,7 +64,7 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _files(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[Path, ...]:
+def files_to_score(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[Path, ...]:
     """The files to score, when the choices fit them; what an earlier call wrote to `out` is none of them."""
     agent_type_of(FileFacts(""), choices.agent_type)
     files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS), out)
@@ -108,12 +74,12 @@ def _files(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[P
             where=str(out),
             fix=f"choose another --out folder, such as {out / 'scores'}",
         )
-    if (choices.options or choices.agent_type) and _are_chat_rows(files, choices.rubric):
+    if (choices.options or choices.agent_type) and are_chat_rows(files, choices.rubric):
         raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
     return files
 
 
-def _are_chat_rows(files: Sequence[Path], rubric_id: str) -> bool:
+def are_chat_rows(files: Sequence[Path], rubric_id: str) -> bool:
     if rubric_id:
         return isinstance(rubric_of(rubric_id), RowRubric)
     chat = [path for path in files if _is_chat_file(path)]

@@ -5,8 +5,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from flows.cli.score_files import ScoredFile
 from flows.cli.terminal import progress
-from flows.cli.score import ScoredFile
 from flows.runtime.telemetry import tell_judgements
 from scoring.errors import InputError, UsageError
 from scoring.testrun_plan import TestRunChoices, plan_of

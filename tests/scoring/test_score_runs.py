@@ -13,7 +13,7 @@ import polars.testing
 import pyarrow as pa
 import pytest
 
-from flows.cli.score_files import score_inputs
+from flows.cli.score import score_inputs
 from scoring import score_runs
 from scoring.errors import InputError, UsageError
 from scoring.testrun_plan import TestRunChoices
