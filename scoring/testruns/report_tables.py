@@ -1,7 +1,7 @@
 """Markdown that rubrics of test runs share: tables of their reports (Korean), and their READMEs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import example_ids, percent, shortened, table
@@ -65,6 +65,20 @@ def query_name(text: str) -> str:
 def quality_table(data_quality: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     """Every counted gap with its title, zeros included: nothing is lost in silence."""
     return table(["항목", "건수"], ([titles[code], f"{count:,}"] for code, count in data_quality.items()))
+
+
+REPORT_TABLES: dict[str, Callable[..., str]] = {
+    each.__name__: each
+    for each in (
+        distribution_table,
+        check_pattern_table,
+        outage_table,
+        problem_table,
+        query_name,
+        quality_table,
+    )
+}
+"""What every template of a report may call."""
 
 
 def testrun_rubric_readme(rubric: AnyTestRunRubric, sections: Iterable[tuple[str, str]]) -> str:

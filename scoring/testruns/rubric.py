@@ -116,11 +116,12 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     """A rubric that scores test runs into its own kinds of query and summary.
 
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
-    verdicts)` scores one query; `summarise(queries, options)` sums up; `report(name, queries, summary, options)` is the
-    Korean markdown. All are pure. `own_columns` follow the metrics in `scores.parquet`; `query_columns` are those of
-    `queries.parquet`, all of them, in order. `prompts` are what the judge is told, one per kind of question that
-    `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a rubric offers one;
-    `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
+    verdicts)` scores one query; `summarise(queries, options)` sums up; `report.md` in the rubric's `package` is the
+    Jinja template of the Korean report, and `report_values(queries, summary, options)` are what it shows beside these
+    three, the file's `name` and `REPORT_TABLES`. All are pure. `own_columns` follow the metrics in `scores.parquet`;
+    `query_columns` are those of `queries.parquet`, all of them, in order. `prompts` are what the judge is told, one
+    per kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
+    rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
     `recognition` is how a file shows that the rubric scores it.
     `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
     say in Korean what the codes of the data quality and of `manual_review_reasons` mean, `figure_titles` those of what
@@ -138,7 +139,8 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     requests: Callable[[Sequence[Execution], Options], list[JudgeRequest]]
     score_query: Callable[[Sequence[Execution], Options, Verdicts], QueryT]
     summarise: Callable[[Sequence[QueryT], Options], SummaryT]
-    report: Callable[[str, Sequence[QueryT], SummaryT, Options], str]
+    report_values: Callable[[Sequence[QueryT], SummaryT, Options], Mapping[str, Any]]
+    package: str
     readme: Callable[[], str]
     recognition: Recognition = field(default_factory=Recognition)
     options: tuple[Option, ...] = ()

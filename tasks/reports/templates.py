@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import cache
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,16 @@ def html(template: str, **values: Any) -> str:
     return _environment("site", None).get_template(template).render(values)
 
 
-def markdown(template: str, **values: Any) -> str:
-    """The text that a template of `markdown/templates` makes of `values`, with one empty line between its parts."""
-    text = _environment("markdown", _escaped).get_template(template).render(values)
+def markdown(template: str | Traversable, **values: Any) -> str:
+    """The text that a template of `markdown/templates`, or the file of one, makes of `values`.
+
+    There is one empty line between its parts.
+    """
+    templates = _environment("markdown", _escaped)
+    if isinstance(template, str):
+        text = templates.get_template(template).render(values)
+    else:
+        text = templates.from_string(template.read_text(encoding="utf-8")).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 

@@ -5,11 +5,14 @@ Source: SPEC 4.
 
 import json
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from scoring.judging.requests import STATUS_TITLES
 from scoring.rejects import REJECTED_SCHEMA
+from scoring.testruns.report_tables import REPORT_TABLES
+from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from tasks.files.atomic import write_parquet, write_text
@@ -48,7 +51,7 @@ def write_testrun_folder(
     summary = testrun_summary(scored, judged.summary() if judged else None)
     report = markdown(
         "testrun.md",
-        report=plan.rubric.report(plan.run.name, scored.queries, scored.summary, plan.options),
+        report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
         untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
         judge=judged and summary["judge"],
         run=plan.run,
@@ -58,6 +61,15 @@ def write_testrun_folder(
     write_text(folder / "report.md", report)
     write_text(folder / "summary.json", _json(summary))
     return summary
+
+
+def testrun_report(
+    rubric: AnyTestRunRubric, name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options
+) -> str:
+    """The rubric's own part of `report.md`, of the file `name`."""
+    values = rubric.report_values(queries, summary, options)
+    shown = {"name": name, "queries": queries, "summary": summary, "options": options, **REPORT_TABLES}
+    return markdown(files(rubric.package) / "report.md", **shown, **values)
 
 
 def _json(value: Any) -> str:

@@ -102,7 +102,8 @@ RUBRIC = TestRunRubric(
     page_parts=page_parts,
     query_json=lambda query: {"query_id": query.query_id},
     summarise=summarise,
-    report=lambda name, queries, summary, options: f"# {name}\\n",
+    report_values=lambda queries, summary, options: {},
+    package=__name__,
     readme=lambda: "",
     options=(Option("long", "5", "[0-9]+", "how long a long answer is"),),
 )
@@ -115,6 +116,7 @@ def toy_rubric(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     package = folder / "toy_rubric"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(TOY, encoding="utf-8")
+    (package / "report.md").write_text("# {{ name }}\n", encoding="utf-8")
     monkeypatch.setattr(scoring.rubrics, "__path__", [*scoring.rubrics.__path__, str(folder)])
     catalog.rubrics.cache_clear()
     try:

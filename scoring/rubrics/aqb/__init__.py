@@ -6,7 +6,7 @@ from scoring.markdown import percent, table
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.prompts import PROMPTS
 from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, AqbQuery, requests, score_query
-from scoring.rubrics.aqb.report import page_parts, report
+from scoring.rubrics.aqb.report import page_parts, report_values
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import METRIC_TITLES, OWN_COLUMNS, QUERY_COLUMNS, query_json
@@ -112,7 +112,8 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     score_query=score_query,
     query_json=query_json,
     summarise=summarise,
-    report=report,
+    report_values=report_values,
+    package=__name__,
     readme=lambda: testrun_rubric_readme(RUBRIC, _sections()),
     options=(
         Option(

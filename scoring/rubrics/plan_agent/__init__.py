@@ -4,7 +4,7 @@ from scoring.markdown import table
 from scoring.rubrics.plan_agent import formulas
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.prompt import prompt
-from scoring.rubrics.plan_agent.report import QUALITY_TITLES, report
+from scoring.rubrics.plan_agent.report import QUALITY_TITLES, report_values
 from scoring.rubrics.plan_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.detection import Recognition
@@ -67,7 +67,8 @@ RUBRIC = TestRunRubric(
     requests=formulas.requests,
     score_query=formulas.score_query,
     summarise=summarise,
-    report=report,
+    report_values=report_values,
+    package=__name__,
     readme=_readme,
     recognition=Recognition(file_prefixes=("plan_agent_",)),
     options=(

@@ -7,7 +7,7 @@ from scoring.markdown import table
 from scoring.rubrics.recruit_agent import formulas
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.intent import PROMPTS, RUBRIC_ID, requests
-from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report
+from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report_values
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.detection import Recognition
@@ -83,7 +83,8 @@ RUBRIC = TestRunRubric(
     requests=requests,
     score_query=formulas.score_query,
     summarise=summarise,
-    report=report,
+    report_values=report_values,
+    package=__name__,
     readme=_readme,
     recognition=Recognition(accuracy_checks=True),
     prompts=PROMPTS,

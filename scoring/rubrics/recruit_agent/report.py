@@ -1,25 +1,20 @@
 """The markdown report of a recruiting agent: what a QA lead reads first. Source: seed 004; SPEC 3.2 and 4."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from scoring.markdown import cell, percent, score_text, shortened, table
+from scoring.markdown import score_text
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.repeats import repeat_line
 from scoring.testruns.report_tables import (
-    check_pattern_table,
-    distribution_table,
-    outage_table,
     problem_table,
-    quality_table,
-    query_name,
 )
 from scoring.testruns.rubric import Metric, Options
 
-_SHOWN_QUERIES = 20
-_SHOWN_LOWEST = 10
+_SHOWN_PROBLEMS = 20
 _REASON_CHARACTERS = 240
 
 QUALITY_TITLES = {
@@ -53,105 +48,40 @@ _MEANINGS = {
 }
 
 
-def report(name: str, queries: Sequence[RecruitQuery], summary: RecruitSummary, options: Options) -> str:
-    """The whole report of the file `name`."""
-    executions = [scored for query in queries for scored in query.executions]
-    patterns, causes = summary.check_patterns, summary.outages
-    unchecked = problem_table(queries, ["Query ID", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_QUERIES)
-    parts = [
-        f"# 채용 에이전트 스코어링 리포트\n- 데이터: {cell(name)}\n"
-        f"- 질의 {len(queries):,}개, 실행 {len(executions):,}건 ({', '.join(summary.rounds)})\n"
-        f"- 루브릭 `recruit-agent` 버전 {t.VERSION}, 옵션 `weighted_total={options['weighted_total']}`",
-        f"> {summary.notice}" if summary.notice else "",
-        "## 지표별 점수",
-        _metric_table(summary),
-        _total_note(summary),
-        "## 분포",
-        *(part for metric in METRICS if metric.name in _MEANINGS for part in _distribution(summary, metric)),
-        *_verdicts(summary),
-        "## 실패와 빈 응답",
-        outage_table(causes) if causes else "실패하거나 빈 응답이 없습니다.",
-        "## 통과하지 못한 체크",
-        check_pattern_table(patterns) if patterns else "통과하지 못한 체크가 없습니다.",
-        "## 종합 점수가 낮은 질의" if options["weighted_total"] == "on" else "## 정확성이 낮은 질의",
-        _lowest(queries, options),
-        *_manual_review(queries),
-        "## 데이터 상태",
-        quality_table(summary.data_quality, QUALITY_TITLES),
-        *(["### 체크로 읽지 못한 기대결과", unchecked] if unchecked else []),
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, options: Options) -> dict[str, Any]:
+    """What `report.md` shows beside the summary."""
+    by_total = options["weighted_total"] == "on"
+    return {
+        "t": t,
+        "metrics": METRICS,
+        "executions": [scored for query in queries for scored in query.executions],
+        "means_by_round": lambda metric: _means_by_round(summary, metric),
+        "repeat_line": repeat_line(summary.set["consistency"]),
+        "weights": ", ".join(f"{_WEIGHT_TITLES[name]} {share}%" for name, share in t.WEIGHTS.percents.items()),
+        "distributions": [
+            (metric, _MEANINGS[metric.name])
+            for metric in METRICS
+            if metric.name in _MEANINGS
+            and any(set(figures[metric.name]) - {"null"} for figures in summary.distributions.values())
+        ],
+        "verdicts": ", ".join(f"{word} {count:,}건" for word, count in summary.intent_verdicts.items() if count),
+        "labels": ", ".join(f"{label} {count:,}건" for label, count in summary.intent_labels.items() if count),
+        "lowest": sorted(
+            queries, key=lambda one: ((one.total.points if by_total else _float(one, "accuracy")) or 0.0, one.query_id)
+        ),
+        "points": lambda query: [score_text(_float(query, name)) for name in (*EXECUTION_METRICS, "consistency")],
+        "worst_reason": _worst_reason,
+        "flagged": [query for query in queries if query.manual_review_reasons],
+        "review_reasons": lambda query: ", ".join(QUALITY_TITLES[code] for code in query.manual_review_reasons),
+        "quality_titles": QUALITY_TITLES,
+        "unchecked": problem_table(queries, ["Query ID", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_PROBLEMS),
+    }
 
 
-def _metric_table(summary: RecruitSummary) -> str:
-    rows = [
-        [
-            metric.title,
-            *(score_text(figures[metric.name]["mean"]) for figures in summary.rounds.values()),
-            score_text(summary.set[metric.name]["mean"]),
-            f"{summary.set[metric.name]['n']:,}건",
-        ]
-        if metric.per_execution
-        else [
-            metric.title,
-            *("" for _ in summary.rounds),
-            score_text(summary.set[metric.name]["mean"]),
-            f"질의 {summary.set[metric.name]['n']:,}개",
-        ]
-        for metric in METRICS
-    ]
-    return table(["지표", *summary.rounds, "세트", "n"], rows)
-
-
-def _total_note(summary: RecruitSummary) -> str:
-    pairs = summary.set["consistency"]
-    halves = " / ".join("–" if pairs[half] is None else percent(pairs[half]) for half in ("ratio_a", "ratio_b"))
-    lines = [f"- 일관성의 두 축: 의도 일치율 / 화면 구성 일치율 {halves}", *filter(None, [repeat_line(pairs)])]
-    if "weighted_total" in summary.set:
-        total = summary.set["weighted_total"]
-        weights = ", ".join(f"{_WEIGHT_TITLES[name]} {share}%" for name, share in t.WEIGHTS.percents.items())
-        lines.append(
-            f"- 종합 점수 {score_text(total['mean'])} (가중치의 {percent(total['weight_coverage'], 0)}를 채점함). "
-            f"가중치: {weights}. 채점하지 못한 지표의 가중치는 나머지에 나누었습니다."
-        )
-    return "\n".join(lines)
-
-
-def _distribution(summary: RecruitSummary, metric: Metric) -> list[str]:
-    scored = any(set(figures[metric.name]) - {"null"} for figures in summary.distributions.values())
-    return [f"### {metric.title}", distribution_table(summary, metric.name, _MEANINGS[metric.name])] if scored else []
-
-
-def _verdicts(summary: RecruitSummary) -> list[str]:
-    if not any(summary.intent_verdicts.values()):
-        return []
-    verdicts = ", ".join(f"{word} {count:,}건" for word, count in summary.intent_verdicts.items() if count)
-    labels = ", ".join(f"{label} {count:,}건" for label, count in summary.intent_labels.items() if count)
-    return [f"- 의도 판정: {cell(verdicts)}\n- 의도 라벨: {cell(labels)}"]
-
-
-def _lowest(queries: Sequence[RecruitQuery], options: Options) -> str:
-    key = _total if options["weighted_total"] == "on" else _accuracy
-    rows = (
-        [
-            query.query_id,
-            query_name(query.query_text),
-            *([score_text(query.total.points)] if options["weighted_total"] == "on" else []),
-            *(score_text(_float(query, name)) for name in (*EXECUTION_METRICS, "consistency")),
-            shortened(_worst_reason(query), _REASON_CHARACTERS),
-        ]
-        for query in sorted(queries, key=key)[:_SHOWN_LOWEST]
-    )
-    total = ["종합"] if options["weighted_total"] == "on" else []
-    return table(["Query ID", "질의", *total, *(metric.title for metric in METRICS), "정확성이 가장 낮은 실행"], rows)
-
-
-def _total(query: RecruitQuery) -> tuple[float, str]:
-    return query.total.points or 0.0, query.query_id
-
-
-def _accuracy(query: RecruitQuery) -> tuple[float, str]:
-    return _float(query, "accuracy") or 0.0, query.query_id
+def _means_by_round(summary: RecruitSummary, metric: Metric) -> list[str]:
+    if not metric.per_execution:
+        return [""] * len(summary.rounds)
+    return [score_text(figures[metric.name]["mean"]) for figures in summary.rounds.values()]
 
 
 def _float(query: RecruitQuery, metric: str) -> float | None:
@@ -162,18 +92,3 @@ def _float(query: RecruitQuery, metric: str) -> float | None:
 def _worst_reason(query: RecruitQuery) -> str:
     scored = min(query.executions, key=lambda scored: scored.scores["accuracy"].points or 0)
     return f"{scored.execution.round} {scored.scores['accuracy'].reason}"
-
-
-def _manual_review(queries: Sequence[RecruitQuery]) -> list[str]:
-    flagged = [query for query in queries if query.manual_review_reasons]
-    if not flagged:
-        return []
-    rows = (
-        [
-            query.query_id,
-            query_name(query.query_text),
-            ", ".join(QUALITY_TITLES[code] for code in query.manual_review_reasons),
-        ]
-        for query in flagged[:_SHOWN_QUERIES]
-    )
-    return [f"## 수기 확인 대상 ({len(flagged):,}개)", table(["Query ID", "질의", "까닭"], rows)]

@@ -11,6 +11,7 @@ from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.summary import AgentFigures, AqbSummary
 from scoring.testruns.executions import AgentType, Execution, Round
 from scoring.testruns.summaries import nearest_rank
+from tasks.reports.testrun_folder import testrun_report
 
 OPTIONS = RUBRIC.chosen({})
 
@@ -221,7 +222,7 @@ def test_a_summary_is_json() -> None:
 
 def report(*executions: Execution) -> str:
     queries, found = run(*executions)
-    return RUBRIC.report("시험.csv", queries, found, OPTIONS)
+    return testrun_report(RUBRIC, "시험.csv", queries, found, OPTIONS)
 
 
 def test_the_report_says_once_that_there_was_no_judge() -> None:

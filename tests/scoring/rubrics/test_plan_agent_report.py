@@ -11,6 +11,7 @@ from scoring.rubrics.plan_agent import RUBRIC
 from scoring.rubrics.plan_agent.formulas import PlanQuery
 from scoring.rubrics.plan_agent.summary import PlanSummary
 from scoring.testruns.executions import Execution, Round
+from tasks.reports.testrun_folder import testrun_report
 
 OPTIONS = RUBRIC.chosen({})
 EXPECTED = 'assistantMessage에 "기간"이 언급되어 있는가\ndataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가'
@@ -38,7 +39,7 @@ def query(query_id: str, *raws: Any, **fields: Any) -> PlanQuery:
 
 
 def reported(*queries: PlanQuery, name: str = "plan_agent_sample.csv") -> str:
-    return RUBRIC.report(name, queries, summary_of(queries), OPTIONS)
+    return testrun_report(RUBRIC, name, queries, summary_of(queries), OPTIONS)
 
 
 def summary_of(queries: Sequence[PlanQuery]) -> PlanSummary:

@@ -10,6 +10,7 @@ from scoring.rubrics.recruit_agent import RUBRIC
 from scoring.rubrics.recruit_agent.formulas import RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.testruns.executions import Execution, Round
+from tasks.reports.testrun_folder import testrun_report
 
 OPTIONS = RUBRIC.chosen({})
 SILENT = [status for status in VerdictStatus if status is not VerdictStatus.OK]
@@ -107,7 +108,7 @@ def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:
     summary = summary_of(*queries)
     assert not any(RUBRIC.query_row(found)["flag_manual_review"] for found in queries)
     assert "2건 중 2건" in summary.notice
-    assert RUBRIC.report("a.csv", queries, summary, OPTIONS).count("no_judge") == 1
+    assert testrun_report(RUBRIC, "a.csv", queries, summary, OPTIONS).count("no_judge") == 1
 
 
 def test_a_fully_judged_run_has_no_notice() -> None:

@@ -8,6 +8,7 @@ from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
 from scoring.rubrics.recruit_agent.formulas import RecruitQuery
 from scoring.testruns.executions import Execution, Round
+from tasks.reports.testrun_folder import testrun_report
 
 OPTIONS = RUBRIC.chosen({})
 EXPECTED = "@check assistantMessageContains=조회; formType=LINK"
@@ -29,7 +30,7 @@ def query(*executions: Execution, status: VerdictStatus = VerdictStatus.OK, **op
 
 def reported(*queries: RecruitQuery, name: str = "plan_agent_sample.csv", **options: str) -> str:
     chosen = RUBRIC.chosen(options)
-    return RUBRIC.report(name, queries, RUBRIC.summarise(queries, chosen), chosen)
+    return testrun_report(RUBRIC, name, queries, RUBRIC.summarise(queries, chosen), chosen)
 
 
 def test_the_headings_stand_in_order() -> None:
