@@ -6,25 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from http.client import HTTPException
 from typing import Any, Protocol
-from urllib.error import URLError
-from urllib.parse import urlsplit
 
 from scoring.alerting.blocks import Block
 from scoring.alerting.messages import Message
-
-TIMEOUT_S = 10
-"""How long a channel waits for an answer."""
-
-RETRIES = 2
-"""How often a channel tries again, within one run, what has certainly not arrived."""
-
-PATIENCE_S = 30
-"""The longest wait that a receiver may ask for; the next run tries again what has to wait longer."""
-
-FAILURES = (OSError, HTTPException)
-"""What the network raises."""
 
 
 class DeliveryStatus(Enum):
@@ -103,20 +88,3 @@ class Channel(Protocol):
     def send(self, message: OutboxMessage) -> Delivery:
         """Sends a message. Raises nothing that the receiver or the network can cause."""
         ...
-
-
-def address_problem(url: str) -> str:
-    """Why a secret is no address of a webhook; empty if it is one."""
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isascii()
-    except ValueError:
-        valid = False
-    return "" if valid else "holds no address of a webhook"
-
-
-def failed_delivery(error: Exception, receiver: str) -> Delivery:
-    """What a failure of the network means."""
-    if isinstance(error, URLError):
-        return Delivery(DeliveryStatus.DEFERRED, f"{receiver} cannot be reached")
-    return Delivery(DeliveryStatus.UNCONFIRMED, f"no answer ({type(error).__name__}): it may have arrived")

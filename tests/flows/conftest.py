@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -91,8 +90,6 @@ def slack(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSlack]:
     """A Slack whose secrets are in the environment, but for the default webhook."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "SLACK_WEBHOOK_URL"):
         monkeypatch.delenv(name, raising=False)
-    for module in ("handler", "builtin_handlers"):
-        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time", SimpleNamespace(sleep=lambda seconds: None))
     with FakeSlack() as server:
         monkeypatch.setenv(QA, server.webhook())
         monkeypatch.setenv(BOT, TOKEN)

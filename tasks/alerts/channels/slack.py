@@ -4,37 +4,23 @@ Only what is known not to have arrived is tried again here: a 429, a 500 or 503,
 a time-out or a cut connection Slack may have posted the message all the same.
 """
 
-import logging
+import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from urllib.error import URLError
-
-from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError
-from slack_sdk.http_retry import HttpRequest, HttpResponse, RetryHandler, RetryState
-from slack_sdk.http_retry.builtin_handlers import (
-    ConnectionErrorRetryHandler,
-    RateLimitErrorRetryHandler,
-    ServerErrorRetryHandler,
-)
-from slack_sdk.webhook import WebhookClient
+from urllib.parse import urljoin
 
 from tasks.alerts.block_kit import block_kit, fallback_text
-from tasks.alerts.channel import (
-    FAILURES,
-    PATIENCE_S,
-    RETRIES,
-    TIMEOUT_S,
-    Delivery,
-    DeliveryStatus,
-    OutboxMessage,
-    address_problem,
-    failed_delivery,
-)
+from tasks.alerts.channel import Delivery, DeliveryStatus, OutboxMessage
+from tasks.alerts.http import HttpPost, NotSentError, address_problem, unconfirmed
 from tasks.config.alerts import AlertsSettings, Destination
 
+_POST = HttpPost("Slack", frozenset({500, 503}))
+_LONGEST_ANSWER = 64_000
+_LONGEST_PAGE = 1_000_000  # of what others have written in the channel
+_PAGES = 50
 _SKEW = timedelta(minutes=5)  # between Slack's clock and ours
 _REPEATED = "다시 보냄: 앞선 전송이 끊겨 도착했는지 알 수 없습니다. 이미 받으셨다면 같은 내용입니다."
 _CODE = re.compile(r"[a-z_]{2,60}")
@@ -60,7 +46,7 @@ class SlackWebhook:
     """An incoming webhook. It cannot be asked what it has posted, so a message that may have arrived says so."""
 
     address: str = field(repr=False)
-    timeout_s: int = TIMEOUT_S
+    post: HttpPost = _POST
 
     @property
     def problem(self) -> str:
@@ -73,15 +59,14 @@ class SlackWebhook:
 
     def send(self, message: OutboxMessage) -> Delivery:
         """Posts a message; webhooks have no threads."""
-        client = WebhookClient(self.address, timeout=self.timeout_s, logger=_silence(), retry_handlers=_handlers())
-        content = _content(message, repeated=message.unsure_since is not None)
+        content = {**_content(message, repeated=message.unsure_since is not None), "unfurl_links": False}
         try:
-            response = client.send_dict({**content, "unfurl_links": False})
-        except (*FAILURES, UnicodeDecodeError) as error:
-            return failed_delivery(error, "Slack")
-        if response.status_code == 200 and response.body == "ok":
+            answer = self.post(self.address, longest_body=_LONGEST_ANSWER, json=content)
+        except NotSentError as failure:
+            return failure.delivery
+        if (answer.status, answer.body) == (200, b"ok"):
             return Delivery(DeliveryStatus.SENT)
-        return _refusal(response.status_code, response.body)
+        return _refusal(answer.status, answer.body.decode(errors="replace"))
 
 
 @dataclass(frozen=True)
@@ -91,7 +76,7 @@ class SlackBot:
     token: str = field(repr=False)
     channel: str
     api_url: str
-    timeout_s: int = TIMEOUT_S
+    post: HttpPost = _POST
 
     @property
     def address(self) -> str:
@@ -110,73 +95,65 @@ class SlackBot:
 
     def send(self, message: OutboxMessage) -> Delivery:
         """Posts a message, below the first one of its thread; Critical ones show in the channel as well."""
-        client = WebClient(self.token, self.api_url, self.timeout_s, logger=_silence(), retry_handlers=_handlers())
         try:
-            arrived = self._arrived(client, message) if message.unsure_since else ""
+            arrived = self._arrived(message) if message.unsure_since else ""
             if arrived:
                 return Delivery(DeliveryStatus.SENT, ts=arrived)
-            response = client.chat_postMessage(
-                channel=self.channel,
+            content = {
+                "channel": self.channel,
                 **_content(message, repeated=arrived is None),
-                thread_ts=message.thread_ts,
-                reply_broadcast=message.level == "critical" if message.thread_ts else None,
-                unfurl_links=False,
-                metadata={"event_type": "aqb_alert", "event_payload": {"id": message.identity}},
-            )
-        except SlackApiError as error:
-            return _refusal(error.response.status_code, str(error.response.get("error", "")))
-        except (*FAILURES, ValueError) as error:
-            return failed_delivery(error, "Slack")
-        return Delivery(DeliveryStatus.SENT, ts=str(response["ts"]))
+                "unfurl_links": False,
+                "metadata": {"event_type": "aqb_alert", "event_payload": {"id": message.identity}},
+            }
+            if message.thread_ts:
+                content |= {"thread_ts": message.thread_ts, "reply_broadcast": message.level == "critical"}
+            posted = self._call("chat.postMessage", _LONGEST_ANSWER, json=content)
+        except NotSentError as failure:
+            return failure.delivery
+        return Delivery(DeliveryStatus.SENT, ts=str(posted.get("ts", "")))
 
-    def _arrived(self, client: WebClient, message: OutboxMessage) -> str | None:
-        """Slack's id of the message where it is in the channel, "" where it is not, None if the bot may not look."""
+    def _arrived(self, message: OutboxMessage) -> str | None:
+        """Slack's id of the message where it is in the channel, "" where it is not, None if the bot cannot tell."""
         assert message.unsure_since
         since = str((message.unsure_since - _SKEW).timestamp())
-        where: dict[str, Any] = {"channel": self.channel, "oldest": since, "limit": 200, "include_all_metadata": True}
+        where = {"channel": self.channel, "oldest": since, "limit": "50", "include_all_metadata": "1"}
+        places = {"conversations.history": where}
+        if message.thread_ts:
+            places["conversations.replies"] = {**where, "ts": message.thread_ts}
         try:
-            places = [client.conversations_history(**where)]
-            if message.thread_ts:
-                places.append(client.conversations_replies(ts=message.thread_ts, **where))
-            for posted in (one for place in places for page in place for one in page["messages"]):
+            for posted in (one for method, place in places.items() for one in self._messages(method, place)):
                 if posted.get("metadata", {}).get("event_payload", {}).get("id") == message.identity:
                     return str(posted["ts"])
-        except SlackApiError as error:
-            if error.response.get("error") in _MAY_NOT_LOOK:
-                return None
-            raise
+        except NotSentError as failure:
+            if failure.delivery.error not in _MAY_NOT_LOOK:
+                raise
+            return None
+        except (KeyError, TypeError, AttributeError):  # pages of another shape, or without an end
+            return None
         return ""
 
+    def _messages(self, method: str, place: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        cursor = ""
+        for _ in range(_PAGES):
+            page = self._call(method, _LONGEST_PAGE, data={**place, "cursor": cursor})
+            yield from page["messages"]
+            if not (cursor := page.get("response_metadata", {}).get("next_cursor")):
+                return
+        raise KeyError("the last page")
 
-class _RateLimitPatience(RateLimitErrorRetryHandler):
-    """Waits as Slack asks, but not longer than a run should stand still; then the next run tries again."""
-
-    def _can_retry(
-        self,
-        *,
-        state: RetryState,
-        request: HttpRequest,
-        response: HttpResponse | None = None,
-        error: Exception | None = None,
-    ) -> bool:
-        if response is None or response.status_code != 429:
-            return False
-        asked = next((value[0] for name, value in response.headers.items() if name.lower() == "retry-after"), "1")
-        return asked.isdecimal() and int(asked) <= PATIENCE_S
-
-
-def _handlers() -> list[RetryHandler]:
-    return [
-        _RateLimitPatience(RETRIES),
-        ServerErrorRetryHandler(RETRIES),
-        # Only connections that were never made (URLError): after a cut one Slack may have the message.
-        ConnectionErrorRetryHandler(RETRIES, error_types=[URLError]),
-    ]
-
-
-def _silence() -> logging.Logger:
-    """A logger without handlers: slack_sdk logs the address, which is the secret of a webhook."""
-    return logging.Logger("slack", logging.CRITICAL + 1)
+    def _call(self, method: str, longest_body: int, **content: Any) -> dict[str, Any]:
+        """What a method of Slack's API answers; raises NotSentError where it refuses."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        answer = self.post(urljoin(self.api_url, method), longest_body=longest_body, headers=headers, **content)
+        try:
+            found = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise NotSentError(_refusal(answer.status, "") if answer.status != 200 else unconfirmed("it is no JSON"))
+        if found.get("ok") is not True:
+            raise NotSentError(_refusal(answer.status, str(found.get("error", ""))))
+        return found
 
 
 def _content(message: OutboxMessage, *, repeated: bool = False) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from flows.steps.alerts import announce, announce_days, digest_of
 from flows.steps.day import score_day
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.failure_messages import quiet_message
-from scoring.alerting.routing import RouteFilter
+from scoring.alerting.messages import RouteFilter
 from scoring.days import day_window
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox
@@ -97,9 +97,9 @@ def test_nothing_personal_leaves_the_machine(settings: Settings, slack: FakeSlac
 def test_a_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
     settings: Settings, slack: FakeSlack
 ) -> None:
-    slack.down = "server_error"
+    slack.down = "slow_rate_limit"
     outcome = run(settings)
-    assert outcome.problems == ("alerts: route qa: HTTP 500 server_error; 1 messages wait for the next run",)
+    assert outcome.problems == ("alerts: route qa: HTTP 429; 1 messages wait for the next run",)
     slack.down = None
     run(settings, NEXT_DAY)
     assert [text.partition(" ")[0] for text in slack.texts()] == ["🔴", "🔴"]
@@ -299,9 +299,9 @@ def test_the_command_shows_exactly_what_it_then_sends(
     readable = aqb("alerts", "--date", DAY, "--dry-run").out
     assert "route default: digest, critical" in readable
     assert "답변 실패" in readable
-    slack.down = "server_error"
+    slack.down = "slow_rate_limit"
     down = aqb("alerts", "--date", DAY)
-    assert (down.exit_code, "HTTP 500" in down.err) == (1, True)
+    assert (down.exit_code, "HTTP 429" in down.err) == (1, True)
     assert "1 messages wait, 0 were given up" in aqb("alerts", "--pending").out
     slack.down = None
     assert "1 messages sent, 0 waiting" in aqb("alerts").out

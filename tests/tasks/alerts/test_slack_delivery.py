@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from types import SimpleNamespace
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,17 +18,11 @@ Send = Callable[..., Deliveries]
 REPEATED = "다시 보냄"
 
 
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """slack_sdk waits before it tries again, and its waits cannot be given from outside."""
-    for module in ("handler", "builtin_handlers"):
-        monkeypatch.setattr(f"slack_sdk.http_retry.{module}.time", SimpleNamespace(sleep=lambda seconds: None))
-
-
 @pytest.fixture
 def channels(slack: FakeSlack) -> dict[str, Channel]:
-    bot = SlackBot(TOKEN, CHANNEL, slack.api_url, timeout_s=1)
-    return {"qa": SlackWebhook(slack.webhook(), timeout_s=1), "bot": bot}
+    webhook, bot = SlackWebhook(slack.webhook()), SlackBot(TOKEN, CHANNEL, slack.api_url)
+    impatient = replace(webhook.post, timeout_s=1, sleep=lambda seconds: None)
+    return {"qa": replace(webhook, post=impatient), "bot": replace(bot, post=impatient)}
 
 
 @pytest.fixture

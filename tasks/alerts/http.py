@@ -1,0 +1,112 @@
+"""One POST for every channel: bounded in time and in size, never redirected, tried again where nothing has arrived."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from tasks.alerts.channel import Delivery, DeliveryStatus
+
+_PAUSES_S = (1.0, 2.0)
+"""Before each further attempt, within one run, at what has certainly not arrived."""
+_PATIENCE_S = 30
+"""The longest wait that a receiver may ask for; the next run tries again what has to wait longer."""
+
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs the address, which is the secret of a webhook
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A receiver's answer; of a longer body only the beginning."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class NotSentError(Exception):
+    """A message was not sent, or nobody knows; `delivery` says which."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        super().__init__(delivery.error)
+        self.delivery = delivery
+
+
+@dataclass(frozen=True)
+class HttpPost:
+    """Posts to a `receiver`, as errors name it; tries again after a 429 and after the statuses in `retried`."""
+
+    receiver: str
+    retried: frozenset[int]
+    timeout_s: float = 10.0
+    """How long one attempt may take from the connection to the end of the answer."""
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def __call__(self, address: str, *, longest_body: int, **content: Any) -> Answer:
+        """The answer to a POST; `content` are the arguments of `httpx2.AsyncClient.stream`.
+
+        Raises:
+            NotSentError: no connection, or no answer in time.
+        """
+        answer = self._attempt(address, longest_body, content)
+        for pause_s in _PAUSES_S:
+            wait_s = pause_s if answer is None or answer.status in self.retried else None
+            if answer and answer.status == 429:
+                wait_s = _asked_wait_s(answer.headers)
+            if wait_s is None:
+                break
+            self.sleep(wait_s)
+            answer = self._attempt(address, longest_body, content)
+        if answer is None:
+            raise NotSentError(Delivery(DeliveryStatus.DEFERRED, f"{self.receiver} cannot be reached"))
+        return answer
+
+    def _attempt(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer | None:
+        """None where there is no connection."""
+        try:
+            with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop of its own
+                return thread.submit(asyncio.run, self._post(address, longest_body, content)).result()
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL):
+            return None
+        except (httpx2.HTTPError, OSError) as error:
+            raise NotSentError(unconfirmed(type(error).__name__)) from None
+
+    async def _post(self, address: str, longest_body: int, content: Mapping[str, Any]) -> Answer:
+        headers = {**content.get("headers", {}), "Accept-Encoding": "identity"}  # what is packed has no known size
+        async with (
+            asyncio.timeout(self.timeout_s),
+            httpx2.AsyncClient(timeout=self.timeout_s) as client,
+            client.stream("POST", address, **{**content, "headers": headers}) as response,
+        ):
+            body = b""
+            chunks = response.aiter_raw()
+            while len(body) < longest_body and (chunk := await anext(chunks, b"")):
+                body += chunk
+            return Answer(response.status_code, response.headers, body[:longest_body])
+
+
+def unconfirmed(reason: str) -> Delivery:
+    """The outcome of a request without an answer that can be understood."""
+    return Delivery(DeliveryStatus.UNCONFIRMED, f"no answer ({reason}): it may have arrived")
+
+
+def address_problem(url: str) -> str:
+    """Why a secret is no address of a webhook; empty if it is one."""
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isascii()
+    except ValueError:
+        valid = False
+    return "" if valid else "holds no address of a webhook"
+
+
+def _asked_wait_s(headers: Mapping[str, str]) -> float | None:
+    """The wait that a 429 asks for; None where it is longer than a run should stand still."""
+    asked = headers.get("Retry-After", "1")
+    return float(asked) if asked.isdecimal() and len(asked) < 9 and int(asked) <= _PATIENCE_S else None
