@@ -16,7 +16,6 @@ from tasks.judge.questions import Question
 from tasks.judge.replies import Usage
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import Judgement, VerdictStore
-from tasks.judge.verdict_writer import VerdictWriter
 
 _STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 _TOKENS_PER_BYTE = 0.3  # of Korean text and JSON
@@ -159,15 +158,22 @@ class Judge:
             async with aclosing(JudgeEndpoint(endpoint, self.settings, self.timing)) as judge:
                 if self.settings.mode == "batch":
                     return await BatchRun(judge, self.store, worker, budget, record).ask(questions)
-                writer = VerdictWriter(self.store, worker)
+                loop, unsaved = asyncio.get_running_loop(), list[Judgement]()
+
+                def commit() -> None:
+                    """Stores what came since the last commit; what the database refuses stays for the next."""
+                    while saved := unsaved[:]:
+                        self.store.save(saved)
+                        del unsaved[: len(saved)]
 
                 async def save(judgement: Judgement) -> None:
                     if judgement.status in _STORED:
-                        await writer.write(judgement)
+                        unsaved.append(judgement)
+                        await loop.run_in_executor(worker, commit)
                     record(judgement)
 
                 limiter = Limiter(self.store, worker, judge.name, self.settings.rpm, self.settings.tpm)
                 try:
                     return await LiveRun(judge, limiter, budget, save).ask(questions)
-                finally:
-                    await writer.finish()
+                finally:  # a cancelled task leaves a verdict that is paid for
+                    await loop.run_in_executor(worker, commit)
