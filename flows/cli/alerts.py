@@ -103,7 +103,7 @@ def _dry_run(context: Context, day: date | None, *, as_json: bool) -> None:
 
 def message_text(message: OutboxMessage) -> str:
     """What the reader of a message would see."""
-    from scoring.alerting.readable import readable
+    from scoring.alerting.blocks import readable
 
     lines = readable(message.blocks).splitlines()
     return "\n".join([f"route {message.route}: {message.kind}, {message.level}", *(f"  {line}" for line in lines)])

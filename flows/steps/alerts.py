@@ -20,12 +20,10 @@ from flows.runtime.clock import now
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.subscriptions import Subscription, subscriptions
-from scoring.alerting.day_messages import day_messages
+from scoring.alerting.day_messages import ReplayedMessage, day_messages, replay
 from scoring.alerting.failure_messages import ExpiredMessage, KeptDay, expired_message, kept_message, quiet_message
-from scoring.alerting.messages import DayDigest, Message, with_mention
-from scoring.alerting.replay import ReplayedMessage, replay
+from scoring.alerting.messages import DayDigest, Message, RouteFilter, with_mention
 from scoring.alerting.review_messages import review_message
-from scoring.alerting.routing import RouteFilter
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError

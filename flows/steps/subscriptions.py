@@ -6,7 +6,7 @@ from typing import cast
 
 from prefect.blocks.system import Secret
 
-from scoring.alerting.routing import RouteFilter
+from scoring.alerting.messages import RouteFilter
 from tasks.alerts.channel import Channel
 from tasks.alerts.channels import open_channel
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings, Destination

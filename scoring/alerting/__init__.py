@@ -1,5 +1,5 @@
-"""From facts to messages that people act on: incidents, who hears of them, and what they read. Korean for readers.
+"""From facts to messages that people act on: incidents, who gets them, and what they read. Korean for readers.
 
 facts -> incidents -> day_messages, review_messages, failure_messages -> messages
-routing says who hears a message, block_kit how it looks
+messages says which of them a route gets, blocks how a terminal shows them
 """

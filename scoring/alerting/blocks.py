@@ -204,3 +204,34 @@ def _span_size(span: Span) -> int:
 
 def _json_size(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False).encode()) - len('""')
+
+
+def readable(blocks: Sequence[Block]) -> str:
+    """The blocks as lines of text, an empty line between blocks. People who are called stand as `@U123`."""
+    return "\n\n".join(map(_readable_block, blocks))
+
+
+def _readable_block(block: Block) -> str:
+    match block["type"]:
+        case "header":
+            return block["text"]
+        case "context":
+            return f"({block['text']})"
+        case "paragraph":
+            return "\n".join(map(_readable_line, block["lines"]))
+        case "bullets":
+            return "\n".join("- " + _readable_line(item).replace("\n", "\n  ") for item in block["items"])
+
+
+def _readable_line(line: Line) -> str:
+    return "".join(map(_readable_span, line))
+
+
+def _readable_span(span: Span) -> str:
+    match span["type"]:
+        case "code":
+            return f"`{span['text']}`"
+        case "link":
+            return f"{span['text']} <{span['url']}>"
+        case _:
+            return span["text"]

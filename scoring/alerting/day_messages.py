@@ -1,45 +1,45 @@
-"""Messages about a scored day: pages that interrupt, and one digest of what else is new.
+"""Messages about a scored day: pages that interrupt, and one digest of what else is new; also for days that are past.
 
 Each reads in this order: level and what; how many of how many, and usual; since when; what to do and where to look; up
 to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 
-from scoring.alerting.blocks import (
-    Block,
-    Line,
-    bold,
-    bullets,
-    code,
-    context,
-    fallback,
-    header,
-    link,
-    paragraph,
-    plain,
-)
-from scoring.alerting.facts import EXAMPLES, NO_ROWS, ROWS_REJECTED
-from scoring.alerting.figures import fact_figures, kpi_line, with_verdicts
-from scoring.alerting.incidents import Incident
-from scoring.alerting.messages import DayDigest, Message, MessageLevel, fact_key, messages, without_part
-from scoring.alerting.routing import RouteFilter
-from scoring.alerting.wording import (
+from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
+from scoring.alerting.facts import EXAMPLES, NO_ROWS, ROWS_REJECTED, AlertFact
+from scoring.alerting.incidents import Incident, incidents
+from scoring.alerting.messages import (
     LEVEL_SIGNS,
+    DayDigest,
+    Message,
+    MessageKind,
+    MessageLevel,
+    RouteFilter,
+    fact_key,
+    level_mark,
+    messages,
+    without_part,
+)
+from scoring.alerting.wording import (
     RESOLVED_SIGN,
     action,
     brief,
     day_name,
     example_lines,
+    fact_figures,
     headline,
-    level_mark,
+    kpi_line,
     resolved_line,
     since,
     tenant_name,
+    with_verdicts,
 )
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
 
 _TENANTS_SHOWN = 5
 _OWN_PAGES = 2
@@ -64,13 +64,13 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     return found
 
 
-def visible_to(route: RouteFilter, incidents: Sequence[Incident]) -> list[Incident]:
+def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]:
     """The incidents that a route accepts.
 
     A route that names no tenant gets those of all tenants together, and those of one tenant only where that one pages
     and all together do not. A route that names tenants also gets those of the whole day.
     """
-    paged = {one.fact.rule for one in incidents if one.pages and one.fact.tenant_id == ALL_TENANTS}
+    paged = {one.fact.rule for one in of_day if one.pages and one.fact.tenant_id == ALL_TENANTS}
 
     def matches(one: Incident) -> bool:
         tenant = one.fact.tenant_id
@@ -81,7 +81,7 @@ def visible_to(route: RouteFilter, incidents: Sequence[Incident]) -> list[Incide
             return any(route.matches_rows(one.fact.level, one.rubric, named) for named in route.tenants)
         return route.matches_rows(one.fact.level, one.rubric, tenant)
 
-    return [one for one in incidents if matches(one)]
+    return [one for one in of_day if matches(one)]
 
 
 def incident_key(one: Incident) -> str:
@@ -111,15 +111,14 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Messag
     alone = len(event) == 1
     what = _rule_name(event[0]) if alone else f"{found[0].fact.title} 외 {len(event) - 1}가지가 한꺼번에 평소를 벗어남"
     blocks = [
-        header(f"{level_mark(level)} · {what}"),
         *paragraph(_subject(digest)),
         *(block for rule in event for block in paragraph(*_rule_lines(rule, alone, digest))),
         *paragraph(_where(digest)),
         *_examples(found, digest),
         _footer(digest),
     ]
-    text = fallback(level_mark(level), what, day_name(digest.day), digest.rubric.title)
-    return messages("page", level, [incident_key(one) for one in found], text, blocks)
+    details = (day_name(digest.day), digest.rubric.title)
+    return messages("page", level, list(map(incident_key, found)), (level_mark(level), what), blocks, details)
 
 
 def _rule_name(rule: Sequence[Incident]) -> str:
@@ -150,7 +149,6 @@ def _digest(news: Sequence[Incident], others: Sequence[Incident], digest: DayDig
     sign = LEVEL_SIGNS[level] if started else RESOLVED_SIGN
     count = " · ".join(f"{what} {len(of)}건" for what, of in (("새로 볼 것", started), ("해소", ended)) if of)
     blocks = [
-        header(f"{sign} {day_name(digest.day)} 요약 · {count}"),
         *paragraph(_subject(digest), _counts(digest)),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
         *(paragraph(*map(resolved_line, ended)) if ended else []),
@@ -161,8 +159,8 @@ def _digest(news: Sequence[Incident], others: Sequence[Incident], digest: DayDig
         *_examples(started, digest),
         _footer(digest),
     ]
-    text = fallback(f"{sign} {day_name(digest.day)} 요약", count, *(headline(one) for one in (*started, *ended)))
-    return messages("digest", level, [incident_key(one) for one in news], text, blocks)
+    title = (f"{sign} {day_name(digest.day)} 요약", count)
+    return messages("digest", level, list(map(incident_key, news)), title, blocks, map(headline, (*started, *ended)))
 
 
 def _subject(digest: DayDigest) -> Line:
@@ -227,3 +225,43 @@ def _examples(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
 
 def _footer(digest: DayDigest) -> Block:
     return context(f"{digest.rubric.id} {digest.rubric.version}", digest.run_id)
+
+
+@dataclass(frozen=True)
+class ReplayedMessage:
+    """A message that a past day would have sent, and the incidents in it (Korean)."""
+
+    day: date
+    kind: MessageKind
+    reasons: tuple[str, ...]
+
+
+def replay(
+    facts: Mapping[date, Sequence[AlertFact]],
+    days: Sequence[date],
+    routes: Mapping[str, RouteFilter],
+    rubric: RowRubric,
+) -> dict[str, list[ReplayedMessage]]:
+    """The messages that `days` would have sent, each in its own night, by route: for setting thresholds.
+
+    `facts` hold every scored day, those before `days` as their history.
+    """
+    found: dict[str, list[ReplayedMessage]] = {name: [] for name in routes}
+    for day in sorted(set(days) & facts.keys()):
+        of_day = with_verdicts(incidents(day, facts[day], facts, rubric), rubric, {})
+        for name, route in routes.items():
+            found[name] += _of_day(route, day, of_day, rubric)
+    return found
+
+
+def _of_day(route: RouteFilter, day: date, of_day: Sequence[Incident], rubric: RowRubric) -> list[ReplayedMessage]:
+    by_key = {incident_key(one): _reason(one) for one in visible_to(route, of_day)}
+    return [
+        ReplayedMessage(day, message.kind, tuple(by_key[fact] for fact in map(without_part, message.keys)))
+        for message in day_messages(DayDigest(day, of_day, rubric, "", 0, 0, 0, {}, ""), route)
+    ]
+
+
+def _reason(one: Incident) -> str:
+    tenant = "" if one.fact.tenant_id == ALL_TENANTS else f" ({tenant_name(one.fact.tenant_id)})"
+    return headline(one) + tenant

@@ -5,20 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.blocks import (
-    bold,
-    bullets,
-    code,
-    context,
-    fallback,
-    header,
-    inert,
-    masked_text,
-    paragraph,
-    plain,
-)
-from scoring.alerting.messages import Message, MessageLevel, messages
-from scoring.alerting.wording import day_name, level_mark, tenant_name
+from scoring.alerting.blocks import bold, bullets, code, context, inert, masked_text, paragraph, plain
+from scoring.alerting.messages import Message, MessageLevel, level_mark, messages
+from scoring.alerting.wording import day_name, tenant_name
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import Loss
 
@@ -60,7 +49,6 @@ def failure_message(ended: FlowFailure) -> list[Message]:
     what = f"{inert(ended.run_name, 60)} {_STATES[ended.state]}"
     left = "더 시도하지 않습니다" if ended.tries >= ended.max_tries else "다시 시도합니다"
     blocks = [
-        header(f"{level_mark(level)} · {what}"),
         *paragraph(
             [bold("오류  "), code(inert(ended.error, 100)), plain(f" {masked_text(ended.reason, _ERROR_CHARACTERS)}")],
             [bold("단계  "), plain(inert(ended.step, 100) if ended.step else "단계에 들어가기 전이나 그 사이")],
@@ -70,18 +58,15 @@ def failure_message(ended: FlowFailure) -> list[Message]:
         ),
         context(inert(ended.flow, 100), ended.run_id),
     ]
-    text = fallback(level_mark(level), what, ended.error)
-    return messages("failure", level, [f"flow|{ended.run_id}|{ended.state}"], text, blocks)
+    keys, title = [f"flow|{ended.run_id}|{ended.state}"], (level_mark(level), what)
+    return messages("failure", level, keys, title, blocks, [ended.error])
 
 
 def quiet_message(first: date, last: date, days: int, rows: int) -> list[Message]:
     """The weekly line of a route without other messages: `days` scored days between two dates with `rows` rows."""
     what = f"{day_name(first)}~{day_name(last)} 새로 알릴 일 없음"
-    blocks = [
-        header(f"{level_mark('info')} · {what}"),
-        *paragraph([plain(f"채점한 날 {days:,}일, 행 {rows:,}건. 알림은 정상으로 동작하고 있습니다.")]),
-    ]
-    return messages("quiet", "info", [f"quiet|{last}"], fallback(level_mark("info"), what), blocks)
+    blocks = paragraph([plain(f"채점한 날 {days:,}일, 행 {rows:,}건. 알림은 정상으로 동작하고 있습니다.")])
+    return messages("quiet", "info", [f"quiet|{last}"], (level_mark("info"), what), blocks)
 
 
 @dataclass(frozen=True)
@@ -107,7 +92,6 @@ def kept_message(days: Sequence[KeptDay]) -> list[Message]:
     what = f"원천에서 행이 사라져 그대로 둔 날 {len(days):,}일"
     shown = [[plain(f"{day_name(one.day)} · {_losses(one.losses)}")] for one in ordered]
     blocks = [
-        header(f"{level_mark('warning')} · {what}"),
         *paragraph(
             [plain("이미 채점한 결과는 그대로 있습니다. 원천의 보관 기간, 옮겨진 파일, 원천 주소를 확인하세요.")],
             [
@@ -118,8 +102,7 @@ def kept_message(days: Sequence[KeptDay]) -> list[Message]:
         ),
         *bullets(shown),
     ]
-    text = fallback(level_mark("warning"), what)
-    return messages("failure", "warning", [one.key for one in ordered], text, blocks)
+    return messages("failure", "warning", [one.key for one in ordered], (level_mark("warning"), what), blocks)
 
 
 def _losses(lost: Sequence[Loss]) -> str:
@@ -161,7 +144,6 @@ def expired_message(expired: Sequence[ExpiredMessage]) -> list[Message]:
         for one in expired
     ]
     blocks = [
-        header(f"{level_mark('warning')} · {what}"),
         *paragraph(
             [
                 bold("할 일  "),
@@ -171,5 +153,4 @@ def expired_message(expired: Sequence[ExpiredMessage]) -> list[Message]:
         ),
         *bullets(shown),
     ]
-    text = fallback(level_mark("warning"), what)
-    return messages("dead_letters", "warning", [one.key for one in expired], text, blocks)
+    return messages("dead_letters", "warning", [one.key for one in expired], (level_mark("warning"), what), blocks)

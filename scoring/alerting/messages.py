@@ -1,16 +1,19 @@
-"""Messages to a route, and what a message about a day is made of.
+"""Messages, what a message about a day is made of, and which of them a route gets (SPEC 8).
 
 Keys name facts, never wordings, and no route. A message in several parts has keys that end with its part (`#1/2`).
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.blocks import Block, Span, paragraph, plain, split
+from scoring.alerting.blocks import Block, Span, fallback, header, paragraph, plain, split
 from scoring.alerting.incidents import Incident
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 
@@ -18,6 +21,8 @@ MessageKind = Literal["page", "digest", "review", "failure", "quiet", "dead_lett
 MessageLevel = Literal["critical", "warning", "info"]
 RunKind = Literal["nightly", "intraday"]
 
+LEVEL_SIGNS: dict[MessageLevel, str] = {"critical": "🔴", "warning": "🟡", "info": "⚪"}
+_LEVEL_NAMES: dict[MessageLevel, str] = {"critical": "Critical", "warning": "Warning", "info": "안내"}
 _PART = re.compile(r"#[0-9]+/[0-9]+$")
 _LATER_PART = re.compile(r"#(?!1/)[0-9]+/")
 
@@ -79,11 +84,24 @@ def without_part(key: str) -> str:
     return _PART.sub("", key)
 
 
+def level_mark(level: MessageLevel) -> str:
+    """`🔴 Critical`."""
+    return f"{LEVEL_SIGNS[level]} {_LEVEL_NAMES[level]}"
+
+
 def messages(
-    kind: MessageKind, level: MessageLevel, keys: Collection[str], text: str, blocks: list[Block]
+    kind: MessageKind,
+    level: MessageLevel,
+    keys: Collection[str],
+    title: Sequence[str],
+    blocks: Iterable[Block],
+    details: Iterable[str] = (),
 ) -> list[Message]:
-    """A message, or its parts where it is larger than Slack takes. Nothing is left out."""
-    parts = split(blocks)
+    """A message, or its parts where it is larger than Slack takes. Nothing is left out.
+
+    `title` is the header in its parts; a notification shows the `details` behind it.
+    """
+    text, parts = fallback(*title, *details), split([header(" · ".join(title)), *blocks])
     if len(parts) == 1:
         return [Message(kind, level, tuple(keys), text, parts[0])]
     return [
@@ -109,3 +127,42 @@ def with_mention(message: Message, mention: str) -> Message:
 def _tenant(tenant: str | None) -> str:
     """A name that no other tenant has, missing and all of them included."""
     return {None: "-", "*": "*"}.get(tenant) or repr(tenant)
+
+
+NO_TENANT = ""
+"""How a filter names the turns without a tenant."""
+
+
+@dataclass(frozen=True)
+class RouteFilter:
+    """What a route accepts; an empty part lets everything through, but never what one of the `others` accepts.
+
+    Naming tenants asks for these chat rows, and not for test runs, which have none; naming agent types asks for their
+    test runs, and not for chat rows.
+    """
+
+    levels: frozenset[str] = frozenset()
+    rubrics: frozenset[str] = frozenset()
+    tenants: frozenset[str] = frozenset()
+    agent_types: frozenset[str] = frozenset()
+    others: tuple[RouteFilter, ...] = ()
+
+    def matches_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
+        """Whether the route accepts chat rows of a tenant, or of all of them (`*`)."""
+        named = NO_TENANT if tenant is None else tenant
+        matches = self._matches(level, rubric) and not self.agent_types and (not self.tenants or named in self.tenants)
+        return matches and not any(other.matches_rows(level, rubric, tenant) for other in self.others)
+
+    def matches_testrun(self, level: str, rubric: str, agent_types: Collection[str]) -> bool:
+        """Whether the route accepts a test run of these agents; a test run may not name its agents."""
+        of_agents = not self.agent_types or not self.agent_types.isdisjoint(agent_types)
+        matches = self._matches(level, rubric) and not self.tenants and of_agents
+        return matches and not any(other.matches_testrun(level, rubric, agent_types) for other in self.others)
+
+    def matches_pipeline(self, level: str) -> bool:
+        """Whether the route accepts what is not about a rubric: a failed flow, a quiet week, undelivered messages."""
+        matches = not self.levels or level in self.levels
+        return matches and not any(other.matches_pipeline(level) for other in self.others)
+
+    def _matches(self, level: str, rubric: str) -> bool:
+        return (not self.levels or level in self.levels) and (not self.rubrics or rubric in self.rubrics)

@@ -14,17 +14,13 @@ from scoring.alerting.blocks import (
     bullets,
     code,
     context,
-    fallback,
-    header,
     inert,
     link,
     masked_text,
     paragraph,
     plain,
 )
-from scoring.alerting.messages import Message, MessageLevel, messages
-from scoring.alerting.routing import RouteFilter
-from scoring.alerting.wording import level_mark
+from scoring.alerting.messages import Message, MessageLevel, RouteFilter, level_mark, messages
 from scoring.markdown import score_text
 
 _WORST = 5
@@ -76,7 +72,6 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
     if not what or not route.matches_testrun(level, run.rubric, run.agent_types):
         return []
     blocks = [
-        header(f"{level_mark(level)} · {what}"),
         *paragraph(
             [plain(f"{run.rubric_title} · "), code(inert(run.name, _NAME_CHARACTERS))],
             *_what_happened(run),
@@ -89,8 +84,8 @@ def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
         *_worst(run.worst[:_WORST]),
         context(f"{run.rubric} {run.rubric_version}", run.run_id),
     ]
-    text = fallback(level_mark(level), what, run.name)
-    return messages("review", level, [f"{run.rubric}|{run.input_sha256}"], text, blocks)
+    keys, title = [f"{run.rubric}|{run.input_sha256}"], (level_mark(level), what)
+    return messages("review", level, keys, title, blocks, [run.name])
 
 
 def _headline(run: ReviewedTestRun) -> str:

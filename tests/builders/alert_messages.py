@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.messages import Example, Message
-from scoring.alerting.routing import RouteFilter
+from scoring.alerting.messages import Example, Message, RouteFilter
 from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row
 
 _DAYS = 12

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.facts import is_unusual
-from scoring.alerting.figures import fact_figure
+from scoring.alerting.wording import fact_figure
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_TITLES, Figure

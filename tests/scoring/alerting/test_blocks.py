@@ -18,10 +18,10 @@ from scoring.alerting.blocks import (
     masked_text,
     paragraph,
     plain,
+    readable,
     split,
 )
 from scoring.alerting.messages import messages
-from scoring.alerting.readable import readable
 from scoring.judging.masking import is_invisible
 from tasks.alerts.block_kit import fallback_text
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines, slack_blocks, types
@@ -89,12 +89,11 @@ def test_a_name_with_underscores_stays_readable_in_the_fallback() -> None:
 @given(HOSTILE, HOSTILE)
 def test_nothing_in_a_message_is_mrkdwn_or_a_mention(first: str, second: str) -> None:
     blocks: list[Block] = [
-        header(f"제목 {inert(first)}"),
         *paragraph([bold("무엇  "), plain(masked_text(first))], [code(masked_text(second))]),
         *bullets([[plain(masked_text(second))], [plain(masked_text(first)), plain("\n"), plain(masked_text(second))]]),
         context(masked_text(first), "0f3a"),
     ]
-    for message in messages("digest", "warning", ["key"], fallback(first, second) or "-", blocks):
+    for message in messages("digest", "warning", ["key"], ["제목", inert(first)], blocks, [second]):
         assert_taken_by_slack(message)
         allowed = {"header", "plain_text", "rich_text", "rich_text_section", "rich_text_list", "text", "context"}
         assert set(types(slack_blocks(message))) <= allowed
@@ -107,10 +106,9 @@ def test_nothing_in_a_message_is_mrkdwn_or_a_mention(first: str, second: str) ->
     st.lists(st.integers(1, MAX_TEXT), min_size=0, max_size=120),
 )
 def test_a_large_message_is_split_without_losing_a_sign(lines: list[int], items: list[int]) -> None:
-    blocks: list[Block] = [header("제목")]
-    blocks += paragraph(*([plain(f"{number}" + "가" * length)] for number, length in enumerate(lines)))
+    blocks = paragraph(*([plain(f"{number}" + "가" * length)] for number, length in enumerate(lines)))
     blocks += bullets([[plain(f"{number}" + "나" * length), plain("다")] for number, length in enumerate(items)])
-    parts = messages("digest", "warning", ["a", "b"], "제목", blocks)
+    parts = messages("digest", "warning", ["a", "b"], ["제목"], blocks)
     told = "".join(inline["text"] for part in parts for inline in inlines(part)).replace("\n", "")
     wanted = "".join(f"{number}" + "가" * length for number, length in enumerate(lines))
     wanted += "".join(f"{number}" + "나" * length + "다" for number, length in enumerate(items))
@@ -130,10 +128,10 @@ def test_fifty_blocks_are_one_message_and_fifty_one_are_two() -> None:
 
 
 def test_parts_say_which_they_are_and_have_keys_of_their_own() -> None:
-    first, second = messages("digest", "critical", ["a|b", "c"], "알림", many_blocks(60))
+    first, second = messages("digest", "critical", ["a|b", "c"], ["알림"], many_blocks(60)[1:], ["까닭"])
     assert (first.keys, second.keys) == (("a|b#1/2", "c#1/2"), ("a|b#2/2", "c#2/2"))
-    assert [readable(part.blocks[:1]) for part in (first, second)] == ["제목 (1/2)", "제목 (2/2)"]
-    assert [part.text for part in (first, second)] == ["알림 (1/2)", "알림 (2/2)"]
+    assert [readable(part.blocks[:1]) for part in (first, second)] == ["알림 (1/2)", "알림 (2/2)"]
+    assert [part.text for part in (first, second)] == ["알림 · 까닭 (1/2)", "알림 · 까닭 (2/2)"]
 
 
 def test_a_long_header_is_cut_with_room_for_its_number() -> None:

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.facts import ROWS_REJECTED, AlertFact
 from scoring.alerting.incidents import incidents
-from scoring.alerting.messages import Example, Message, fact_key
-from scoring.alerting.readable import readable
-from scoring.alerting.routing import RouteFilter
+from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row, met

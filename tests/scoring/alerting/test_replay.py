@@ -5,9 +5,9 @@ from datetime import date, timedelta
 
 import pytest
 
+from scoring.alerting.day_messages import ReplayedMessage, replay
 from scoring.alerting.facts import AlertFact
-from scoring.alerting.replay import ReplayedMessage, replay
-from scoring.alerting.routing import RouteFilter
+from scoring.alerting.messages import RouteFilter
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
     FIRST_DAY,

@@ -3,6 +3,7 @@ from datetime import date
 
 import pytest
 
+from scoring.alerting.blocks import readable
 from scoring.alerting.failure_messages import (
     ExpiredMessage,
     FlowFailure,
@@ -11,10 +12,8 @@ from scoring.alerting.failure_messages import (
     failure_message,
     quiet_message,
 )
-from scoring.alerting.messages import Message
-from scoring.alerting.readable import readable
+from scoring.alerting.messages import Message, RouteFilter
 from scoring.alerting.review_messages import ReviewedQuery, ReviewedTestRun, review_message
-from scoring.alerting.routing import RouteFilter
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
 QUERIES = tuple(

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring.alerting.blocks import header, paragraph, plain
+from scoring.alerting.blocks import header, paragraph, plain, readable
 from scoring.alerting.messages import Message, with_mention
-from scoring.alerting.readable import readable
 from scoring.errors import UsageError
 from tasks.alerts.block_kit import block_kit
 from tasks.config.alerts import DEFAULT_ROUTE, Destination
