@@ -63,7 +63,7 @@ def golden(
     from polars.selectors import datetime
 
     from tasks.files.atomic import write_text
-    from tasks.files.excel_csv import excel_csv
+    from tasks.files.excel import excel_csv
 
     days = day_range(first, last)
     context = open_context()

@@ -13,7 +13,7 @@ from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.settings import Settings
 from tasks.context import Context
-from tasks.files.folder_names import safe_name
+from tasks.files.report_paths import safe_name
 from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
 from tasks.judge.questions import questions_of

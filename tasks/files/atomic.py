@@ -1,6 +1,5 @@
 """Files that are whole or not there at all; Parquet with the same bytes for the same rows."""
 
-import base64
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
@@ -12,7 +11,6 @@ from typing import IO
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import types
 
 from scoring.errors import StorageError
 from scoring.rules.arrow_types import no_rows
@@ -30,8 +28,11 @@ def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame])
     Raises:
         StorageError: the folder cannot be written or the disk is full; the old file is still there.
     """
-    with replacing(path) as unfinished:
-        return _write(unfinished, schema, frames)
+    with replacing(path) as unfinished, unfinished.open("wb") as file:
+        rows = parquet_into(file, schema, frames)
+        file.flush()
+        os.fsync(file.fileno())
+    return rows
 
 
 def write_text(path: Path, text: str | Iterator[str]) -> None:
@@ -94,13 +95,8 @@ def _is_at(path: Path, file: IO[bytes]) -> bool:
 def parquet_into(file: IO[bytes], schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
     """Writes the rows of `frames` in the columns of `schema` into an open file; returns how many."""
     rows = 0
-    # Written from Polars' own layout of texts, the bytes are the same and copying every text is saved. What the file
-    # says about its columns is then ours to add.
-    arranged = pa.schema([column.with_type(_viewed(column.type)) for column in schema])
-    described = {"ARROW:schema": base64.b64encode(schema.serialize().to_pybytes()).decode()}
-    with pq.ParquetWriter(file, arranged, compression="zstd", store_schema=False) as writer:
-        writer.add_key_value_metadata(described)
-        for table in _regrouped(arranged, frames):
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for table in _regrouped(schema, frames):
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
             rows += table.num_rows
     return rows
@@ -118,14 +114,6 @@ def remove_unfinished(folder: Path, before: datetime, *, dry_run: bool) -> int:
     return len(files)
 
 
-def _write(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
-    with path.open("wb") as file:
-        rows = parquet_into(file, schema, frames)
-        file.flush()
-        os.fsync(file.fileno())
-    return rows
-
-
 def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa.Table]:
     """The same rows in tables of exactly `ROWS_PER_GROUP` rows, the last one with the rest."""
     waiting = no_rows(schema)
@@ -138,12 +126,6 @@ def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa
         waiting = waiting.slice(whole)
     if waiting.num_rows:
         yield waiting
-
-
-def _viewed(kind: pa.DataType) -> pa.DataType:
-    if types.is_list(kind):
-        return pa.list_(_viewed(kind.value_type))
-    return pa.string_view() if types.is_string(kind) else kind
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,11 +6,10 @@ from datetime import date
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
-from tasks.files.folder_names import safe_name
-
 FIRST_PAGE = "index.html"
 TESTRUNS = "test-runs"
 _HASH_DIGITS = 8
+_NOT_IN_FOLDER_NAMES = re.compile(r"[^\w.()-]+")
 _NOT_IN_PAGE_NAMES = re.compile(r"[^0-9A-Za-z가-힣_-]+")
 
 
@@ -57,3 +56,8 @@ def testrun_page_name(input_name: str, sha256: str, rubric: str) -> str:
     """
     stem = _NOT_IN_PAGE_NAMES.sub("_", PurePath(input_name).stem).strip("_")[:60]
     return f"{stem or 'run'}-{sha256[:_HASH_DIGITS]}-{rubric}.html"
+
+
+def safe_name(name: str) -> str:
+    """A file's name as a folder's name that every system allows."""
+    return _NOT_IN_FOLDER_NAMES.sub("_", name).strip("._ ")[:80] or "run"

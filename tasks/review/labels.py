@@ -13,7 +13,7 @@ from pathlib import Path
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow
 from tasks.files.atomic import write_text
-from tasks.files.excel_csv import no_formula
+from tasks.files.excel import no_formula
 from tasks.testruns.files import text_table
 
 COLUMNS = ("file", "query_id", "round", "row_id", "metric", "label", "reviewer", "note")

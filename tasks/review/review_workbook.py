@@ -12,7 +12,7 @@ import xlsxwriter
 from scoring.errors import InputError, UsageError
 from tasks.files.atomic import replacing
 from tasks.files.discovery import readable
-from tasks.files.excel_text import display_width, shown_text
+from tasks.files.excel import display_width, shown_text
 from tasks.review.labels import Label
 from tasks.review.queue import ReviewItem, reviewed_metrics
 from tasks.testruns.read_folder import ScoredFolder

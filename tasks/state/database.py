@@ -80,7 +80,10 @@ class StateDatabase:
             if metadata in self._created:
                 return
             if self._folder:
-                self._make_folder(self._folder)
+                try:
+                    self._folder.mkdir(parents=True, exist_ok=True)
+                except OSError as error:
+                    raise self._refused(error) from error
             with self.transaction() as connection:
                 if not self.is_sqlite:
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
@@ -100,12 +103,6 @@ class StateDatabase:
     def close(self) -> None:
         """Closes the connections; the database connects again when it is used again."""
         self._engine.dispose()
-
-    def _make_folder(self, folder: Path) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._refused(error) from error
 
     def _refused(self, reason: BaseException | None) -> StorageError:
         return StorageError(

@@ -9,7 +9,7 @@ Times are those of the database, so that the clocks of the machines need not agr
 import threading
 import uuid
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,15 +60,26 @@ class Leases:
             StorageError: the holder is alive and still works; or, at the end, the name was lost on the way.
         """
         owner, ended = uuid.uuid4().hex, threading.Event()
-        self._take(name, owner, self._lease_s + _LONGEST_NAP_S if wait_s is None else wait_s)
-        renewing = threading.Thread(target=self._renew, args=(name, owner, ended), daemon=True)
+        waited_s, nap_s = 0.0, 0.01
+        while not self._taken(name, owner):
+            if waited_s >= (self._lease_s + _LONGEST_NAP_S if wait_s is None else wait_s):
+                raise StorageError(
+                    f"another run is working on '{name}'",
+                    where="state database",
+                    fix="wait for it to end, then run again",
+                )
+            ended.wait(nap_s)
+            waited_s, nap_s = waited_s + nap_s, min(2 * nap_s, _LONGEST_NAP_S)
+        mine = (_leases.c.name == name) & (_leases.c.owner == owner)
+        renewing = threading.Thread(target=self._renew, args=(mine, ended), daemon=True)
         renewing.start()
         try:
             yield
         finally:
             ended.set()
             renewing.join()
-            kept = self._give_back(name, owner)
+            with self._database.transaction() as connection:
+                kept = connection.execute(sa.delete(_leases).where(mine)).rowcount
         if not kept:
             raise StorageError(
                 f"somebody else took over '{name}' while this run could not renew its lease",
@@ -82,18 +93,6 @@ class Leases:
         with self._database.transaction() as connection:
             return set(connection.execute(query).scalars())
 
-    def _take(self, name: str, owner: str, wait_s: float) -> None:
-        waited, nap_s = 0.0, 0.01
-        while not self._taken(name, owner):
-            if waited >= wait_s:
-                raise StorageError(
-                    f"another run is working on '{name}'",
-                    where="state database",
-                    fix="wait for it to end, then run again",
-                )
-            threading.Event().wait(nap_s)
-            waited, nap_s = waited + nap_s, min(2 * nap_s, _LONGEST_NAP_S)
-
     def _taken(self, name: str, owner: str) -> bool:
         values = {"owner": owner, "ends_at": self._now + self._lease_s}
         take = self._insert.values(name=name, **values).on_conflict_do_update(
@@ -104,17 +103,8 @@ class Leases:
             holder = connection.execute(sa.select(_leases.c.owner).where(_leases.c.name == name)).scalar_one()
         return bool(holder == owner)
 
-    def _renew(self, name: str, owner: str, ended: threading.Event) -> None:
-        mine = (_leases.c.name == name) & (_leases.c.owner == owner)
+    def _renew(self, mine: sa.ColumnElement[bool], ended: threading.Event) -> None:
         renew = sa.update(_leases).where(mine).values(ends_at=self._now + self._lease_s)
         while not ended.wait(self._lease_s / _RENEWALS_PER_LEASE):
-            try:
-                with self._database.transaction() as connection:
-                    connection.execute(renew)
-            except StorageError:
-                continue  # a database that is away for a moment; the lease outlives some missed renewals
-
-    def _give_back(self, name: str, owner: str) -> bool:
-        mine = (_leases.c.name == name) & (_leases.c.owner == owner)
-        with self._database.transaction() as connection:
-            return bool(connection.execute(sa.delete(_leases).where(mine)).rowcount)
+            with suppress(StorageError), self._database.transaction() as connection:  # the lease outlives some failures
+                connection.execute(renew)

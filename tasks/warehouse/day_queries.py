@@ -76,20 +76,11 @@ class FrameQueries:
 
     def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
         """Collects the first ids of each rule, worst rows first."""
-        fired = (
-            self._scores.select(*self._worst_first, "tenant_id", pl.col("alert_rules").alias("rule"))
-            .explode("rule")
-            .drop_nulls("rule")
-            .sort(self._worst_first)
-            .collect()
-        )
-        worst: dict[tuple[str, str | None], list[str]] = {}
-        for row_id, tenant, rule in fired.select("row_id", "tenant_id", "rule").iter_rows():
-            for key in ((rule, tenant), (rule, ALL_TENANTS)):
-                ids = worst.setdefault(key, [])
-                if len(ids) < EXAMPLES:
-                    ids.append(row_id)
-        return worst
+        fired = self._scores.select(*self._worst_first, "tenant_id", rule="alert_rules").explode("rule")
+        of_all = fired.with_columns(tenant_id=pl.lit(ALL_TENANTS))
+        by_rule = pl.concat([fired, of_all]).drop_nulls("rule").sort(self._worst_first).group_by("rule", "tenant_id")
+        worst = by_rule.agg(pl.col("row_id").head(EXAMPLES)).collect()
+        return {(rule, tenant): row_ids for rule, tenant, row_ids in worst.iter_rows()}
 
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Filters the rows by their ids."""

@@ -4,10 +4,11 @@ import fcntl
 import fnmatch
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import date, datetime
 from itertools import chain
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 import pyarrow as pa
@@ -17,8 +18,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
 from tasks.files.atomic import remove_unfinished, write_parquet
 from tasks.warehouse.day_queries import FrameQueries
-from tasks.warehouse.shape import shaped
-from tasks.warehouse.tables import SCORES
+from tasks.warehouse.tables import SCORES, shaped
 
 _STAGING = ".staging"
 
@@ -106,16 +106,9 @@ class FolderWarehouse:
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
         """Holds the kernel's lock on a file; others wait for its owner, who cannot outlive it, however long."""
-        lock_path = self.folder / _STAGING / f"{name}.lock"
-        try:
-            lock_path.parent.mkdir(parents=True, exist_ok=True)
-            with lock_path.open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                yield
-        except OSError as error:
-            raise StorageError(
-                f"cannot write: {error.strerror}", where=str(self.folder), fix="check the permissions of this folder"
-            ) from error
+        with self._lock_file(name) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     @contextmanager
     def staging(self, name: str) -> Iterator[Path]:
@@ -125,14 +118,7 @@ class FolderWarehouse:
             StorageError: another run of that name is still working, or the folder cannot be written.
         """
         folder = self.folder / _STAGING / name
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            lock = folder.with_suffix(".lock").open("w")
-        except OSError as error:
-            raise StorageError(
-                f"cannot write: {error.strerror}", where=str(self.folder), fix="check the permissions of this folder"
-            ) from error
-        with lock:
+        with self._lock_file(name) as lock:
             try:
                 # The kernel gives the lock back when its owner dies, however it dies.
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -148,20 +134,29 @@ class FolderWarehouse:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
+    @contextmanager
+    def _lock_file(self, name: str) -> Iterator[IO[str]]:
+        path = self.folder / _STAGING / f"{name}.lock"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = path.open("w")
+        except OSError as error:
+            raise StorageError(
+                f"cannot write: {error.strerror}", where=str(self.folder), fix="check the permissions of this folder"
+            ) from error
+        with lock:
+            yield lock
+
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
         """Removes unfinished files and staging folders of killed runs; a run that works keeps its own."""
         staged = (path for path in (self.folder / _STAGING).glob("*/") if path.is_dir())
         folders = [path.name for path in staged if path.stat().st_mtime < before.timestamp()]
-        removed = sum(dry_run or self._remove_staged(name) for name in folders)
-        return remove_unfinished(self.folder, before, dry_run=dry_run) + removed
-
-    def _remove_staged(self, name: str) -> bool:
-        """Entering a staging folder removes what a killed run has left there."""
-        try:
-            with self.staging(name):
-                return True
-        except StorageError:
-            return False
+        removed = remove_unfinished(self.folder, before, dry_run=dry_run)
+        for name in folders:
+            # Entering a staging folder removes what a killed run has left there.
+            with suppress(StorageError), nullcontext() if dry_run else self.staging(name):
+                removed += 1
+        return removed
 
 
 def _refuse_damaged(path: Path, day: date) -> None:

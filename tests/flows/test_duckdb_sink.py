@@ -17,8 +17,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.shape import shaped
-from tasks.warehouse.tables import SCORES
+from tasks.warehouse.tables import SCORES, shaped
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import nightly
 

@@ -17,7 +17,7 @@ from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 from tasks.files.atomic import write_text
-from tasks.files.excel_csv import excel_csv
+from tasks.files.excel import excel_csv
 
 REVIEW_LIST = "review.csv"
 _WORST = 5

@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from scoring.stats.exact import exact, rounded
-from tasks.files.excel_text import display_width, shown_text
+from tasks.files.excel import display_width, shown_text
 
 MOST_ROWS = 1_048_576
 _WIDEST = 60

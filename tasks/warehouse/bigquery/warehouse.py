@@ -36,8 +36,7 @@ from tasks.warehouse.bigquery.day_queries import BigQueryDayQueries
 from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.tables import DAY_COLUMN, extended_schema, new_table, polars_schema, small_enough
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.shape import shaped
-from tasks.warehouse.tables import SCORES
+from tasks.warehouse.tables import SCORES, shaped
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 import xlsxwriter
 
 from scoring.errors import InputError
-from tasks.files.excel_text import LONGEST_CELL, shown_text
+from tasks.files.excel import LONGEST_CELL, shown_text
 from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.xlsx.workbook import write_workbook
 
