@@ -5,6 +5,7 @@ from pathlib import Path
 from docs.generators.architecture import architecture_page
 from docs.generators.reference import commands_page, settings_page, tables_page
 from docs.generators.row_rubric_readme import row_rubric_readme
+from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.catalog import folders, rubrics
 from scoring.chat.rubric import RowRubric
 from tasks.files.atomic import write_text
@@ -17,7 +18,7 @@ def documents() -> dict[Path, str]:
     reference = ROOT / "docs" / "reference"
     readmes = {
         ROOT / "scoring" / "rubrics" / folders()[rubric_id] / "README.md": (
-            row_rubric_readme(rubric) if isinstance(rubric, RowRubric) else rubric.readme()
+            row_rubric_readme(rubric) if isinstance(rubric, RowRubric) else testrun_rubric_readme(rubric)
         )
         for rubric_id, rubric in rubrics().items()
     }

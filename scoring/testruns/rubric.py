@@ -141,7 +141,6 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     summarise: Callable[[Sequence[QueryT], Options], SummaryT]
     report_values: Callable[[Sequence[QueryT], SummaryT, Options], Mapping[str, Any]]
     package: str
-    readme: Callable[[], str]
     recognition: Recognition = field(default_factory=Recognition)
     options: tuple[Option, ...] = ()
     needs_agent_type: bool = False

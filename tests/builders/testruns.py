@@ -104,7 +104,6 @@ RUBRIC = TestRunRubric(
     summarise=summarise,
     report_values=lambda queries, summary, options: {},
     package=__name__,
-    readme=lambda: "",
     options=(Option("long", "5", "[0-9]+", "how long a long answer is"),),
 )
 """

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.summary import AgentFigures, AqbSummary
@@ -288,7 +289,7 @@ def test_markup_in_a_query_cannot_break_the_report() -> None:
 
 
 def test_the_readme_shows_every_number_of_the_tables() -> None:
-    text = RUBRIC.readme()
+    text = testrun_rubric_readme(RUBRIC)
     for shown in (
         "| 정확성 | 30 % |",
         "60초 초과",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.rubrics.plan_agent import RUBRIC
 from scoring.rubrics.plan_agent.formulas import PlanQuery
 from scoring.rubrics.plan_agent.summary import PlanSummary
@@ -212,7 +213,7 @@ def test_the_prompt_is_built_from_the_constants() -> None:
 
 
 def test_the_readme_shows_every_band_and_column() -> None:
-    readme = RUBRIC.readme()
+    readme = testrun_rubric_readme(RUBRIC)
     assert readme.startswith("# plan-agent: ")
     for row in (
         "| 0.5 이상 0.75 미만 | 3 |",

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
 from scoring.rubrics.recruit_agent.formulas import RecruitQuery
@@ -100,7 +101,7 @@ def test_texts_cannot_break_the_markdown() -> None:
 
 
 def test_the_readme_shows_every_table_and_column() -> None:
-    readme = RUBRIC.readme()
+    readme = testrun_rubric_readme(RUBRIC)
     for row in (
         "| PERFECT | 5 |",
         "| CLARIFY | 되묻기 |",
