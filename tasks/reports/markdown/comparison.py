@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.markdown import shortened
+from scoring.markdown import score_text, shortened
 from scoring.stats.comparison import Comparison, MetricChange, QueryChange
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding
@@ -111,8 +111,8 @@ def _metric_row(change: MetricChange) -> list[str]:
         return [change.title, "–", "–", "–", "–", "0", "채점한 짝이 없음"]
     return [
         change.title,
-        _points(change.base),
-        _points(change.candidate),
+        score_text(change.base),
+        score_text(change.candidate),
         signed(difference.mean),
         _interval(difference),
         f"{difference.n:,}",
@@ -134,17 +134,13 @@ def _interval(difference: Difference) -> str:
     return f"{signed(difference.interval.low)} … {signed(difference.interval.high)}"
 
 
-def _points(value: float | None) -> str:
-    return "–" if value is None else str(rounded(exact(value), 2))
-
-
 def _change_row(change: QueryChange, comparison: Comparison) -> list[str]:
     scores = (_scores(change.base.get(one.metric), change.candidate.get(one.metric)) for one in comparison.metrics)
     return [change.query_id, shortened(change.text, _QUERY_CHARACTERS), signed(change.change), *scores]
 
 
 def _scores(before: float | None, after: float | None) -> str:
-    return _points(before) if before == after else f"{_points(before)} → {_points(after)}"
+    return score_text(before) if before == after else f"{score_text(before)} → {score_text(after)}"
 
 
 def _metric_dict(change: MetricChange) -> dict[str, Any]:
