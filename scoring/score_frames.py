@@ -5,12 +5,13 @@ Nothing is read or written, and no judge is asked.
 Source: SPEC 13.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
+import pyarrow as pa
 from pyarrow import types
 
 from scoring.catalog import row_rubric
@@ -20,7 +21,6 @@ from scoring.chat.row_ids import TIE_BREAK, with_row_ids
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, READ_COLUMNS, RowBatch, refuse_wrong_columns
 from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
 from scoring.errors import InputError, UsageError
-from scoring.frames import FRAME, arrow_table, columns_of, maker_like
 from scoring.inputs import FileIdentity, TextRow
 from scoring.rejects import REJECTED_SCHEMA
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
@@ -30,6 +30,11 @@ from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import score_testrun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from scoring.testruns.testrun import TestRunReading
+
+FRAME = "frame"
+"""What rejected rows and errors name in place of a file."""
+
+_UNLIKE_ARROW = (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError)
 
 Frame = TypeVar("Frame")
 """pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table."""
@@ -81,7 +86,7 @@ def score(
     scored = with_row_ids(scored, lambda repeated: repeated.sort("row_key", *TIE_BREAK))
     scored = with_kept_texts(chosen, scored, keep_text)
 
-    made = maker_like(frame)
+    made = _maker_like(frame)
     named = {"rubric": pl.lit(chosen.id), "rubric_version": pl.lit(chosen.version)}
     return ScoredChat(
         scored=made(scored.with_columns(**named), chosen.scores_schema),
@@ -127,7 +132,7 @@ def score_runs(
     run = reading.run_file(FRAME, FileIdentity(FRAME, "", 0))
     scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}), {})
     chosen = scored.plan.rubric
-    made = maker_like(frame)
+    made = _maker_like(frame)
     return ScoredRuns(
         scores=made(scores_frame(scored), scores_schema(chosen)),
         queries=made(queries_frame(scored), queries_schema(chosen)),
@@ -140,12 +145,12 @@ class _TextTable:
     """A table whose cells are read as text; `line` is the row number from 1."""
 
     def __init__(self, frame: object) -> None:
-        self.columns = columns_of(frame)
+        self.columns = _columns_of(frame)
         self._frame = frame
 
     def rows(self) -> Iterator[TextRow]:
         """The rows in order."""
-        table = arrow_table(self._frame, self.columns)
+        table = _arrow_table(self._frame, self.columns)
         wrong = [field for field in table.schema if types.is_nested(field.type) or types.is_binary(field.type)]
         if wrong:
             raise InputError(
@@ -159,8 +164,8 @@ class _TextTable:
 
 def _batches(frame: object) -> Iterator[RowBatch]:
     """The chat rows of a table; at least one batch, perhaps empty."""
-    refuse_wrong_columns(FRAME, columns_of(frame))
-    table = arrow_table(frame, READ_COLUMNS)
+    refuse_wrong_columns(FRAME, _columns_of(frame))
+    table = _arrow_table(frame, READ_COLUMNS)
     refuse_wrong_types(FRAME, table.schema)
     table = table.select([leaf.partition(".")[0] for leaf in leaves_to_read(table.schema)])
     if not table.num_rows:
@@ -177,3 +182,82 @@ def _refuse_unknown(time_zone: str, keep_text: str) -> None:
         raise UsageError(f"{time_zone[:80]!r} is no time zone", fix="use a name such as Asia/Seoul or UTC") from None
     if keep_text not in get_args(KeepText):
         raise UsageError(f"keep_text cannot be {keep_text!r}", fix=f"use one of: {', '.join(get_args(KeepText))}")
+
+
+def _columns_of(frame: object) -> list[str]:
+    """The names of the columns of a table, in order.
+
+    Raises:
+        UsageError: no table of a known kind.
+    """
+    match frame:
+        case pa.Table():
+            return [str(name) for name in frame.column_names]
+        case pl.DataFrame():
+            return frame.columns
+        case pl.LazyFrame():
+            return frame.collect_schema().names()
+        case _ if _is_pandas(frame):
+            return [str(name) for name in frame.columns]  # type: ignore[attr-defined]
+    raise UsageError(
+        f"expected a table of pandas, Polars or Arrow, found {type(frame).__name__}",
+        fix="give a pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table",
+    )
+
+
+def _arrow_table(frame: Any, names: Collection[str]) -> pa.Table:
+    """The columns of a table that are among `names`, in its order.
+
+    Raises:
+        InputError: a column that Arrow cannot hold, such as one with values of several types.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.select(name for name in _columns_of(frame) if name in names).collect()
+    arrays, found = [], []
+    for place, name in enumerate(_columns_of(frame)):
+        if name not in names:
+            continue
+        try:
+            arrays.append(_arrow_column(frame, place))
+            found.append(name)
+        except _UNLIKE_ARROW as error:
+            raise InputError(
+                f"the column {name} cannot be read: {str(error).partition(chr(10))[0]}",
+                where=FRAME,
+                fix="give its values one type",
+            ) from error
+    return pa.Table.from_arrays(arrays, names=found)
+
+
+def _maker_like(frame: object) -> Callable[[pl.DataFrame, pa.Schema], Any]:
+    """What makes rows in the columns of a schema into a table of the same kind as `frame`."""
+
+    def made(rows: pl.DataFrame, schema: pa.Schema) -> Any:
+        table = rows.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
+        match frame:
+            case pa.Table():
+                return table
+            case pl.LazyFrame():
+                return pl.DataFrame(table).lazy()
+            case pl.DataFrame():
+                return pl.DataFrame(table)
+            case _:
+                return table.to_pandas()
+
+    return made
+
+
+def _is_pandas(frame: object) -> bool:
+    """Whether it is a table of pandas, which is not imported to tell."""
+    kinds = type(frame).__mro__
+    return any(kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas" for kind in kinds)
+
+
+def _arrow_column(frame: Any, place: int) -> Any:
+    match frame:
+        case pa.Table():
+            return frame.column(place)
+        case pl.DataFrame():
+            return frame.to_series(place).to_arrow(compat_level=pl.CompatLevel.oldest())
+        case _:
+            return pa.Array.from_pandas(frame.iloc[:, place])

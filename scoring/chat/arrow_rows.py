@@ -1,52 +1,67 @@
 """Chat rows that come as Arrow columns: which columns and types they need, and what each row says.
 
-Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is cut.
+_Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is cut.
 Without a zone they are UTC. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
+
+Parquet says what type a column has, not that its values are sound: text may be no UTF-8, numbers and timestamps may
+come as text. Columns are read in bulk wherever their type allows. The arithmetic is Polars', because the first value
+that pyarrow takes from Python makes it import pandas, which costs more than reading 50 MB.
 
 Source: SPEC 1.1.
 """
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import types
 
-from scoring.chat.arrow_columns import (
-    ParsedColumn,
-    Timestamps,
-    holds_labels,
-    holds_numbers,
-    holds_text,
-    holds_timestamps,
-    label_column,
-    number_column,
-    session_column,
-    text_column,
-    timestamp_column,
-)
+from scoring.chat import cells
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds, refuse_wrong_columns
 from scoring.days import Window
 from scoring.errors import InputError
-from scoring.rejects import Reject
+from scoring.rejects import Reject, UnreadableCell
+
+_FIRST_SECOND, _SECOND_AFTER_LAST = -62_135_596_800, 253_402_300_800  # the years 0001 to 9999
+_TICKS_IN_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}  # nanoseconds end in 2262: nothing to check
+_TEXT_TYPES = (
+    *(pa.string(), pa.large_string(), pa.string_view()),
+    *(pa.binary(), pa.large_binary(), pa.binary_view(), pa.null()),
+)
+
+
+class _ParsedColumn(NamedTuple):
+    """Values of the schema's type, and for each row that is NULL because it cannot be read its problem."""
+
+    values: pl.Series
+    problems: dict[int, UnreadableCell]
+
+
+class _Timestamps(NamedTuple):
+    """Microseconds since 1970 in UTC (Int64), problems as in a _ParsedColumn, and which values named no zone."""
+
+    microseconds: pl.Series
+    problems: dict[int, UnreadableCell]
+    naive: pl.Series
 
 
 def refuse_wrong_types(where: str, schema: pa.Schema) -> None:
     """Raises InputError unless the required columns are there, each once, of types that can hold chat rows."""
     refuse_wrong_columns(where, schema.names)
-    kinds = {
-        "user_input": (holds_text, "text"),
-        "llm_response": (holds_text, "text"),
-        "timestamp": (holds_timestamps, "a timestamp, a date or text"),
-        "input_tokens": (holds_numbers, "a number"),
-        "output_tokens": (holds_numbers, "a number"),
-        "tenant_id": (holds_labels, "text"),
-        "session_id": (holds_labels, "text"),
+    expected = {
+        **dict.fromkeys(TEXTS, (_holds_text, "text")),
+        **dict.fromkeys(("input_tokens", "output_tokens"), (_holds_numbers, "a number")),
+        **dict.fromkeys(("tenant_id", "session_id"), (_holds_labels, "text")),
+        "timestamp": (_holds_timestamps, "a timestamp, a date or text"),
         "request_metadata": (_holds_metadata, "a struct with a session_id of text, or JSON text"),
     }
     wrong = [
-        f"{field.name} is {field.type}, expected {kinds[field.name][1]}"
+        f"{field.name} is {field.type}, expected {expected[field.name][1]}"
         for field in schema
-        if field.name in kinds and not kinds[field.name][0](field.type)
+        if field.name in expected and not expected[field.name][0](field.type)
     ]
     if wrong:
         raise InputError(
@@ -56,11 +71,29 @@ def refuse_wrong_types(where: str, schema: pa.Schema) -> None:
         )
 
 
+def _holds_text(kind: pa.DataType) -> bool:
+    """Text of any layout, the bytes that old writers call text, and a column that is NULL throughout."""
+    return (kind.value_type if types.is_dictionary(kind) else kind) in _TEXT_TYPES
+
+
+def _holds_labels(kind: pa.DataType) -> bool:
+    """Text, or the integers that some exports write instead."""
+    return _holds_text(kind) or bool(types.is_integer(kind))
+
+
+def _holds_numbers(kind: pa.DataType) -> bool:
+    return _holds_labels(kind) or bool(types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _holds_timestamps(kind: pa.DataType) -> bool:
+    return _holds_text(kind) or bool(types.is_timestamp(kind) or types.is_date(kind))
+
+
 def _holds_metadata(kind: pa.DataType) -> bool:
     if not types.is_struct(kind):
-        return holds_text(kind)
+        return _holds_text(kind)
     position = kind.get_field_index("session_id")
-    return position < 0 or holds_labels(kind.field(position).type)
+    return position < 0 or _holds_labels(kind.field(position).type)
 
 
 def leaves_to_read(schema: pa.Schema) -> list[str]:
@@ -87,7 +120,7 @@ def read_batch(
 
     `batch` has the columns of `leaves_to_read`; the two texts may be apart, when they are known to be UTF-8.
     """
-    timestamps = timestamp_column(batch.column("timestamp"))
+    timestamps = _timestamp_column(batch.column("timestamp"))
     moments = timestamps.microseconds
     lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
     columns = _columns(batch, texts, timestamps, lines)
@@ -116,25 +149,114 @@ def read_batch(
 
 
 def _columns(
-    batch: pa.RecordBatch, texts: pl.DataFrame | None, timestamps: Timestamps, lines: pl.Series
-) -> list[ParsedColumn]:
+    batch: pa.RecordBatch, texts: pl.DataFrame | None, timestamps: _Timestamps, lines: pl.Series
+) -> list[_ParsedColumn]:
     """The columns of the batch in the order of the schema."""
     if "request_metadata" in batch.schema.names:
-        sessions = session_column(batch.column("request_metadata"))
+        sessions = _session_column(batch.column("request_metadata"))
     else:
         sessions = _optional_labels("session_id", batch)
     return [
-        *(text_column(name, batch.column(name)) if texts is None else ParsedColumn(texts[name], {}) for name in TEXTS),
-        number_column("input_tokens", batch.column("input_tokens")),
-        number_column("output_tokens", batch.column("output_tokens")),
-        ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
+        *(
+            _text_column(name, batch.column(name)) if texts is None else _ParsedColumn(texts[name], {})
+            for name in TEXTS
+        ),
+        _number_column("input_tokens", batch.column("input_tokens")),
+        _number_column("output_tokens", batch.column("output_tokens")),
+        _ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
         _optional_labels("tenant_id", batch),
         sessions,
-        ParsedColumn(lines, {}),
+        _ParsedColumn(lines, {}),
     ]
 
 
-def _optional_labels(name: str, batch: pa.RecordBatch) -> ParsedColumn:
+def _optional_labels(name: str, batch: pa.RecordBatch) -> _ParsedColumn:
     if name not in batch.schema.names:
-        return ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
-    return label_column(name, batch.column(name))
+        return _ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
+    return _label_column(name, batch.column(name))
+
+
+def _text_column(name: str, array: pa.Array) -> _ParsedColumn:
+    """Text as it stands once it is known to be UTF-8."""
+    raw = _decoded(array).cast(pa.binary())
+    try:
+        # As bytes, because Polars takes Arrow's text on trust; it checks twenty times faster than Arrow.
+        return _ParsedColumn(pl.Series(raw).cast(pl.String), {})
+    except pl.exceptions.ComputeError:
+        found, problems = _read(_texts(raw), lambda value: cells.text(name, value))
+        return _ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
+
+
+def _label_column(name: str, array: pa.Array) -> _ParsedColumn:
+    """Tenants or sessions: text, or integers in decimal."""
+    return (
+        _ParsedColumn(pl.Series(array.cast(pa.string())), {})
+        if types.is_integer(array.type)
+        else _text_column(name, array)
+    )
+
+
+def _session_column(array: pa.Array) -> _ParsedColumn:
+    """Sessions from `request_metadata`: its struct (NULL where the struct is) or its JSON text."""
+    if types.is_struct(array.type):
+        return _label_column("session_id", pc.struct_field(array, "session_id"))
+    found, problems = _read(_texts(array), lambda value: cells.label("session_id", cells.session_in(value)))
+    return _ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
+
+
+def _number_column(name: str, array: pa.Array) -> _ParsedColumn:
+    """Numbers of any type as FLOAT64, NaN as NULL."""
+    array = _decoded(array)
+    if _holds_text(array.type):
+        found, problems = _read(_texts(array), lambda value: cells.number(name, value))
+        return _ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
+    return _ParsedColumn(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
+
+
+def _timestamp_column(array: pa.Array) -> _Timestamps:
+    """_Timestamps of any unit, dates (their midnight) or text as UTC instants, cut to microseconds."""
+    array = _decoded(array)
+    if _holds_text(array.type):
+        found, problems = _read(_texts(array), cells.instant)
+        microseconds = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
+        naive = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
+        return _Timestamps(microseconds, problems, naive)
+    if types.is_date(array.type):
+        array = array.cast(pa.date32()).cast(pa.timestamp("s"))
+    ticks, problems = _within_years(pl.Series(array.view(pa.int64())), array.type.unit)
+    microseconds = (
+        ticks // 1000 if array.type.unit == "ns" else ticks * (1_000_000 // _TICKS_IN_SECOND[array.type.unit])
+    )
+    return _Timestamps(microseconds, problems, pl.repeat(array.type.tz is None, len(array), eager=True))
+
+
+def _within_years(ticks: pl.Series, unit: str) -> tuple[pl.Series, dict[int, UnreadableCell]]:
+    """The timestamps, NULL where they stand outside the years that BigQuery and Python know."""
+    if unit not in _TICKS_IN_SECOND:
+        return ticks, {}
+    first, after_last = (second * _TICKS_IN_SECOND[unit] for second in (_FIRST_SECOND, _SECOND_AFTER_LAST))
+    outside = ((ticks < first) | (ticks >= after_last)).fill_null(False)
+    problems = {row: cells.timestamp_out_of_range(f"{ticks[row]} {unit}") for row in outside.arg_true()}
+    return ticks.set(outside, None) if problems else ticks, problems
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if types.is_dictionary(array.type) else array
+
+
+def _texts(array: pa.Array) -> list[str | None]:
+    """The texts of a column; bytes that are no UTF-8 become lone surrogates, as in text files."""
+    raw = _decoded(array).cast(pa.binary()).to_pylist()
+    return [value if value is None else value.decode("utf-8", "surrogateescape") for value in raw]
+
+
+def _read(values: list[str | None], read: Callable[[str | None], Any]) -> tuple[list[Any], dict[int, UnreadableCell]]:
+    found: list[Any] = []
+    problems: dict[int, UnreadableCell] = {}
+    for row, value in enumerate(values):
+        try:
+            found.append(read(value))
+        except UnreadableCell as problem:
+            found.append(None)
+            problems[row] = problem
+    return found, problems

@@ -6,20 +6,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.errors import RuleError
-from scoring.rules.expressions import (
-    Case,
-    Count,
-    Definition,
-    Expression,
-    Fired,
-    Length,
-    Matches,
-    MostLost,
-    Ratio,
-    Sum,
-    Value,
-    WeightedScore,
-)
+from scoring.rules import expressions as ex
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 
@@ -29,7 +16,7 @@ def field(name: str, data_type: pa.DataType, description: str) -> pa.Field:
     return pa.field(name, data_type, metadata={"description": description})
 
 
-def definition_fields(definitions: Sequence[Definition]) -> list[pa.Field]:
+def definition_fields(definitions: Sequence[ex.Definition]) -> list[pa.Field]:
     """A column per definition."""
     return [
         field(definition.name, arrow_type(definition.expression), f"{definition.title} ({definition.source})")
@@ -37,26 +24,26 @@ def definition_fields(definitions: Sequence[Definition]) -> list[pa.Field]:
     ]
 
 
-def arrow_type(expression: Expression) -> pa.DataType:
+def arrow_type(expression: ex.Expression) -> pa.DataType:
     """The type of the column that an expression fills.
 
     Raises:
         RuleError: the expression is of a kind that is no column of its own.
     """
     match expression:
-        case Length() | Count() | Sum():
+        case ex.Length() | ex.Count() | ex.Sum():
             return pa.int64()
-        case Matches():
+        case ex.Matches():
             return pa.bool_()
-        case Ratio() | WeightedScore():
+        case ex.Ratio() | ex.WeightedScore():
             return pa.float64()
-        case Fired():
+        case ex.Fired():
             return pa.list_(pa.string())
-        case MostLost():
+        case ex.MostLost():
             return pa.string()
-        case Case(branches):
+        case ex.Case(branches):
             first = branches[0].value
-            if not isinstance(first, Value):
+            if not isinstance(first, ex.Value):
                 return arrow_type(first)
             return pa.string() if isinstance(first.value, str) else pa.int64()
         case _:

@@ -7,29 +7,7 @@ from math import isfinite
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from scoring.rules.expressions import (
-    AllOf,
-    AnyOf,
-    Case,
-    Column,
-    Compare,
-    ContainsAny,
-    Count,
-    Definition,
-    Expression,
-    Fired,
-    IsIn,
-    IsNull,
-    Length,
-    Matches,
-    MostLost,
-    Not,
-    Ratio,
-    Sum,
-    Tenths,
-    Value,
-    WeightedScore,
-)
+from scoring.rules import expressions as ex
 
 _OPERATORS = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 Row = Mapping[str, Any]
@@ -52,7 +30,7 @@ class Explanation:
     findings: tuple[Finding, ...]
 
 
-def explain(definitions: Sequence[Definition], row: Row) -> Explanation:
+def explain(definitions: Sequence[ex.Definition], row: Row) -> Explanation:
     """Every column of one scored row and the rules behind it. `row` holds the input columns; None is NULL."""
     values = dict(row)
     findings: list[Finding] = []
@@ -62,52 +40,52 @@ def explain(definitions: Sequence[Definition], row: Row) -> Explanation:
     return Explanation(values, tuple(findings))
 
 
-def evaluate(expression: Expression, row: Row) -> Any:
+def evaluate(expression: ex.Expression, row: Row) -> Any:
     """The value of an expression for one row; None is NULL."""
     match expression:
-        case Column(name):
+        case ex.Column(name):
             return row[name]
-        case Value(value):
+        case ex.Value(value):
             return value
-        case Length(text):
+        case ex.Length(text):
             return len(evaluate(text, row))
-        case Count(text, pattern):
+        case ex.Count(text, pattern):
             return sum(1 for _ in re.finditer(pattern.regex, evaluate(text, row)))
-        case Matches(text, pattern):
+        case ex.Matches(text, pattern):
             return re.search(pattern.regex, evaluate(text, row)) is not None
-        case ContainsAny(text, words):
+        case ex.ContainsAny(text, words):
             return any(word in evaluate(text, row) for word in words)
-        case Ratio(numerator, denominator):
+        case ex.Ratio(numerator, denominator):
             return _ratio(evaluate(numerator, row), evaluate(denominator, row))
-        case Compare(left, operator, right):
+        case ex.Compare(left, operator, right):
             pair = evaluate(left, row), evaluate(right, row)
             return None if None in pair else _OPERATORS[operator](*pair)
-        case IsIn(value, options):
+        case ex.IsIn(value, options):
             found = evaluate(value, row)
             return None if found is None else found in options
-        case IsNull(value):
+        case ex.IsNull(value):
             return evaluate(value, row) is None
-        case AllOf(terms):
+        case ex.AllOf(terms):
             truths = [evaluate(term, row) for term in terms]
             return False if False in truths else None if None in truths else True
-        case AnyOf(terms):
+        case ex.AnyOf(terms):
             truths = [evaluate(term, row) for term in terms]
             return True if True in truths else None if None in truths else False
-        case Not(term):
+        case ex.Not(term):
             truth = evaluate(term, row)
             return None if truth is None else not truth
-        case Sum(terms):
+        case ex.Sum(terms):
             return sum(evaluate(term, row) for term in terms)
-        case Case(_, otherwise):
+        case ex.Case(_, otherwise):
             taken = _taken(expression, row)
             return evaluate(expression.branches[taken].value if taken is not None else otherwise, row)
-        case WeightedScore(weighted):
+        case ex.WeightedScore(weighted):
             return (sum(weight * row[score.name] for weight, score in weighted) + 5) // 10 / 10
-        case Tenths(score):
+        case ex.Tenths(score):
             return round(row[score.name] * 10)
-        case MostLost(components):
+        case ex.MostLost(components):
             return max(components, key=lambda component: component[1] - row[component[0]])[0]
-        case Fired(rules):
+        case ex.Fired(rules):
             return [rule for rule, condition in rules if evaluate(condition, row) is True]
 
 
@@ -121,7 +99,7 @@ def _ratio(numerator: float | None, denominator: float | None) -> float | None:
     return quotient if isfinite(quotient) else None
 
 
-def _taken(case: Case, row: Row) -> int | None:
+def _taken(case: ex.Case, row: Row) -> int | None:
     """The position of the branch that is taken, None for the ELSE."""
     for position, branch in enumerate(case.branches):
         if evaluate(branch.condition, row) is True:
@@ -129,11 +107,11 @@ def _taken(case: Case, row: Row) -> int | None:
     return None
 
 
-def _findings(column: str, expression: Expression, row: Row) -> list[Finding]:
+def _findings(column: str, expression: ex.Expression, row: Row) -> list[Finding]:
     """The labelled rules of a column: each term of a sum, the branch taken of a case."""
-    if isinstance(expression, Sum):
+    if isinstance(expression, ex.Sum):
         return [finding for term in expression.terms for finding in _findings(column, term, row)]
-    if not isinstance(expression, Case):
+    if not isinstance(expression, ex.Case):
         return []
     taken = _taken(expression, row)
     if taken is not None:

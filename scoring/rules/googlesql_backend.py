@@ -6,89 +6,65 @@ Nothing here is quoted by hand from data: constants come from rubrics.
 import math
 from collections.abc import Iterable
 
-from scoring.rules.expressions import (
-    AllOf,
-    AnyOf,
-    Case,
-    Column,
-    Compare,
-    ContainsAny,
-    Count,
-    Expression,
-    Fired,
-    IsIn,
-    IsNull,
-    Length,
-    LiteralValue,
-    Matches,
-    MostLost,
-    Not,
-    Pattern,
-    Ratio,
-    Sum,
-    Tenths,
-    Value,
-    WeightedScore,
-    alternation,
-)
+from scoring.rules import expressions as ex
 
 
-def to_sql(expression: Expression) -> str:
+def to_sql(expression: ex.Expression) -> str:
     """The GoogleSQL text of an expression."""
     match expression:
-        case Column(name):
+        case ex.Column(name):
             return name
-        case Value(value):
+        case ex.Value(value):
             return literal(value)
-        case Length(text):
+        case ex.Length(text):
             return f"LENGTH({to_sql(text)})"
-        case Count(text, pattern):
+        case ex.Count(text, pattern):
             return f"ARRAY_LENGTH(REGEXP_EXTRACT_ALL({to_sql(text)}, {_regex(pattern.regex)}))"
-        case Matches(text, pattern):
+        case ex.Matches(text, pattern):
             return f"REGEXP_CONTAINS({to_sql(text)}, {_regex(pattern.regex)})"
-        case ContainsAny(text, words):
-            return f"REGEXP_CONTAINS({to_sql(text)}, {_regex(alternation(words))})"
-        case Ratio(numerator, denominator):
+        case ex.ContainsAny(text, words):
+            return f"REGEXP_CONTAINS({to_sql(text)}, {_regex(ex.alternation(words))})"
+        case ex.Ratio(numerator, denominator):
             return f"SAFE_DIVIDE({to_sql(numerator)}, {to_sql(denominator)})"
-        case Compare(left, operator, right):
+        case ex.Compare(left, operator, right):
             return f"{to_sql(left)} {operator} {to_sql(right)}"
-        case IsIn(value, options):
+        case ex.IsIn(value, options):
             if len(options) == 1:
                 return f"{to_sql(value)} = {literal(options[0])}"
             return f"{to_sql(value)} IN ({', '.join(map(literal, options))})"
-        case IsNull(value):
+        case ex.IsNull(value):
             return f"{to_sql(value)} IS NULL"
-        case AllOf(terms):
+        case ex.AllOf(terms):
             return " AND ".join(_operands(terms))
-        case AnyOf(terms):
+        case ex.AnyOf(terms):
             return " OR ".join(_operands(terms))
-        case Not(term):
+        case ex.Not(term):
             return f"NOT ({to_sql(term)})"
-        case Sum(terms):
-            plain = all(isinstance(term, (Column, Value, Count)) for term in terms)
+        case ex.Sum(terms):
+            plain = all(isinstance(term, (ex.Column, ex.Value, ex.Count)) for term in terms)
             return (" + " if plain else "\n  + ").join(map(to_sql, terms))
-        case Case(branches, otherwise):
+        case ex.Case(branches, otherwise):
             whens = [f"WHEN {to_sql(branch.condition)} THEN {to_sql(branch.value)}" for branch in branches]
             if len(whens) == 1:
                 return f"CASE {whens[0]} ELSE {to_sql(otherwise)} END"
             return "CASE\n    " + "\n    ".join(whens) + f"\n    ELSE {to_sql(otherwise)} END"
-        case WeightedScore(weighted):
+        case ex.WeightedScore(weighted):
             hundredths = " + ".join(f"{weight} * {score.name}" for weight, score in weighted)
             # Twice in brackets: local emulators of BigQuery forget them when they write DIV as an operator.
             return f"DIV(({hundredths} + 5), 10) / 10"
-        case Tenths(score):
+        case ex.Tenths(score):
             return f"CAST(ROUND({to_sql(score)} * 10) AS INT64)"
-        case MostLost(components):
+        case ex.MostLost(components):
             lost = [(name, f"{maximum} - {name}") for name, maximum in components]
             worst = f"GREATEST({', '.join(points for _, points in lost)})"
             whens = [f"WHEN {points} = {worst} THEN {literal(name)}" for name, points in lost]
             return "CASE\n    " + "\n    ".join(whens) + " END"
-        case Fired(rules):
+        case ex.Fired(rules):
             ids = [f"IF({to_sql(condition)}, [{literal(rule)}], [])" for rule, condition in rules]
             return "ARRAY_CONCAT(\n    " + ",\n    ".join(ids) + ")"
 
 
-def literal(value: LiteralValue) -> str:
+def literal(value: ex.LiteralValue) -> str:
     """A constant in GoogleSQL."""
     if value is None:
         return "NULL"
@@ -101,11 +77,11 @@ def literal(value: LiteralValue) -> str:
 
 def _regex(regex: str) -> str:
     """A raw string, as the seed writes them; a Pattern refuses what RE2 would read differently."""
-    Pattern(regex)
+    ex.Pattern(regex)
     if "'" in regex:
         return literal(regex)
     return f"r'{regex}'"
 
 
-def _operands(terms: Iterable[Expression]) -> list[str]:
-    return [f"({to_sql(term)})" if isinstance(term, (AllOf, AnyOf)) else to_sql(term) for term in terms]
+def _operands(terms: Iterable[ex.Expression]) -> list[str]:
+    return [f"({to_sql(term)})" if isinstance(term, (ex.AllOf, ex.AnyOf)) else to_sql(term) for term in terms]

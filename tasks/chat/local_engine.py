@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -61,23 +60,17 @@ class ScoredRows(ScoringOutcome):
     _kpi_parts: list[pl.DataFrame] = field(default_factory=list)
     _crosstab_parts: list[pl.DataFrame] = field(default_factory=list)
 
-    def kpis(self, days: Sequence[date] = ()) -> pl.DataFrame:
-        """KPIs per day and tenant, and per day for all (`tenant_id` = '*'), also for `days` without rows."""
-        return self._identified(kpi_table(self._kpi_parts, self.rubric.measures, self.rubric.quotients, days))
-
-    def period_kpis(self) -> dict[str, Any]:
-        """The KPIs of all rows together, whatever their day and tenant."""
-        pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in self._kpi_parts]
-        table = kpi_table(pooled, self.rubric.measures, self.rubric.quotients, days=[None])
-        return table.filter(pl.col("tenant_id") == ALL_TENANTS).to_dicts()[0]
-
-    def crosstab(self) -> pl.DataFrame:
-        """The tier x grade table, per day."""
-        return self._identified(crosstab_table(self._crosstab_parts, self.rubric.crosstab))
-
     def kpi_tables(self, days: Sequence[date] = ()) -> KpiTables:
         """KPIs and cross table, also for `days` without rows."""
-        return KpiTables(self.kpis(days), self.crosstab(), self.period_kpis())
+        rubric, parts = self.rubric, self._kpi_parts
+        kpis = kpi_table(parts, rubric.measures, rubric.quotients, days)
+        pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in parts]
+        period = kpi_table(pooled, rubric.measures, rubric.quotients, days=[None])
+        return KpiTables(
+            self._identified(kpis),
+            self._identified(crosstab_table(self._crosstab_parts, rubric.crosstab)),
+            period.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True),
+        )
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`)."""
@@ -288,4 +281,6 @@ class LocalEngine:
                 where=str(self.staging),
                 fix="check free space and permissions, then run again",
             ) from error
-        return LocalDay(rows, rows_by_tenant(rows.kpis().iter_rows(named=True)), day, self.warehouse, self.staging)
+        return LocalDay(
+            rows, rows_by_tenant(rows.kpi_tables().kpis.iter_rows(named=True)), day, self.warehouse, self.staging
+        )

@@ -8,12 +8,12 @@ from scoring.chat.rubric import AlertRule
 from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rubrics.ola_monitoring import titles
-from scoring.rubrics.ola_monitoring.answer import A_GRADE
 from scoring.rubrics.ola_monitoring.outcome import (
     ALERT_RULES,
     EXCLUDED_ROW_RULES,
     GOOD_QUESTION_BAD_ANSWER,
 )
+from scoring.rubrics.ola_monitoring.scores import A_GRADE
 from scoring.rules.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
 
 

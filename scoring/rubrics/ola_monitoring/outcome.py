@@ -1,14 +1,21 @@
 """What the scores of a turn come to: final score and grade, failure type, alerts, cause.
 
-One row per scored turn, after the columns of `metrics`, `question`, `answer` and `interaction`, in this order.
+One row per scored turn, after the columns of `metrics` and `scores`, in this order.
 """
 
 from scoring.chat.rubric import AlertRule
 from scoring.rubrics.ola_monitoring import thresholds as t
-from scoring.rubrics.ola_monitoring.answer import A_GRADE, A_SCORE, ANSWER_SCORE
-from scoring.rubrics.ola_monitoring.interaction import I_SCORE, INTERACTION_SCORE
 from scoring.rubrics.ola_monitoring.metrics import ANSWER, ANSWER_LENGTH, METRICS, OUTPUT_TOKENS, first_true
-from scoring.rubrics.ola_monitoring.question import Q_SCORE, Q_TIER, QUESTION_SCORE
+from scoring.rubrics.ola_monitoring.scores import (
+    A_GRADE,
+    A_SCORE,
+    ANSWER_SCORE,
+    I_SCORE,
+    INTERACTION_SCORE,
+    Q_SCORE,
+    Q_TIER,
+    QUESTION_SCORE,
+)
 from scoring.rules.expressions import (
     AllOf,
     AnyOf,

@@ -6,7 +6,7 @@ files        inputs -> files -> batches, one file after the other; a failed file
 delimited, json_lines, parquet      one kind of file each: bytes -> cells or columns
 bigquery     a view, a period at a time
 
-What a cell or a column says, and which rows are rejected, is pure: `rows`, `cells`, `arrow_columns` and `sql_rows` of
+What a cell or a column says, and which rows are rejected, is pure: `rows`, `cells`, `arrow_rows` and `sql_rows` of
 `scoring.chat`.
 """
 

@@ -157,7 +157,7 @@ def test_rejected_rows_are_the_same_without_a_line(local_outcome: ScoredRows, st
 def test_kpis_of_a_day_are_the_same_to_the_last_digit(
     days: list[date], local_outcome: ScoredRows, local_scores: list[Row], local_excluded: list[Row]
 ) -> None:
-    here = local_outcome.kpis([EMPTY_DAY])
+    here = local_outcome.kpi_tables([EMPTY_DAY]).kpis
     for day in (*days, EMPTY_DAY):
         there = asked(
             kpis_query(RUBRIC, "scores", "excluded"),
@@ -172,7 +172,7 @@ def test_kpis_of_a_day_are_the_same_to_the_last_digit(
 def test_the_cross_table_of_a_day_is_the_same_to_the_last_digit(
     days: list[date], local_outcome: ScoredRows, local_scores: list[Row]
 ) -> None:
-    here = local_outcome.crosstab()
+    here = local_outcome.kpi_tables().crosstab
     for day in (*days, EMPTY_DAY):
         there = asked(crosstab_query(RUBRIC, "scores"), day, scores=(RUBRIC.scores_schema, local_scores))
         assert counted(there) == counted(here.filter(pl.col("score_date") == day).to_dicts())

@@ -7,7 +7,7 @@ from importlib import reload
 import pytest
 
 from scoring.rubrics.aqb import thresholds as aqb
-from scoring.rubrics.ola_monitoring import question
+from scoring.rubrics.ola_monitoring import scores
 from scoring.rubrics.ola_monitoring import thresholds as ola
 from scoring.rubrics.plan_agent import formulas as plan
 from scoring.rubrics.plan_agent import thresholds as plan_thresholds
@@ -24,12 +24,12 @@ def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """Changes thresholds; afterwards the rules are built from the true ones again."""
     yield monkeypatch
     monkeypatch.undo()
-    reload(question)
+    reload(scores)
 
 
 def labels(column: str, text: str) -> list[str]:
     """What the rules of one column find in a question."""
-    rule = next(one for one in question.QUESTION_SCORE if one.name == column)
+    rule = next(one for one in scores.QUESTION_SCORE if one.name == column)
     length = Definition("question_length", Length(Column("user_input")), "", "")
     found = explain([length, rule], {"user_input": text}).findings
     return [finding.label for finding in found if finding.column == column]
@@ -46,14 +46,14 @@ def answered() -> Reading:
 def test_name_only_reason_names_the_length_of_the_threshold(restored: pytest.MonkeyPatch) -> None:
     assert "10자 이하 단순 입력" in labels("q_intent", "하늘전자")
     restored.setattr(ola, "NAME_ONLY_MAX_LENGTH", 7)
-    reload(question)
+    reload(scores)
     assert "7자 이하 단순 입력" in labels("q_intent", "하늘전자")
 
 
 def test_hangul_reason_names_the_share_of_the_threshold(restored: pytest.MonkeyPatch) -> None:
     assert "한글이 절반 이상" in labels("q_formality", "하늘전자")
     restored.setattr(ola, "HANGUL_MIN_SHARE", 0.7)
-    reload(question)
+    reload(scores)
     assert "한글이 70% 이상" in labels("q_formality", "하늘전자")
     assert "한글이 70% 미만" in labels("q_formality", "stock price")
 

@@ -106,7 +106,7 @@ def test_only_rows_of_the_day_are_counted(tmp_path: Path) -> None:
         keep_text="none",
     )
     assert outcome.counts.rows_in == outcome.counts.scored == 2
-    assert outcome.kpis()["score_date"].to_list() == [DAY, DAY]
+    assert outcome.kpi_tables().kpis["score_date"].to_list() == [DAY, DAY]
 
 
 def test_no_rows_at_all_have_kpis_of_nothing(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_no_rows_at_all_have_kpis_of_nothing(tmp_path: Path) -> None:
     outcome = scored(tmp_path / "broken.parquet", tmp_path / "staging")
     assert outcome.counts.rows_in == 0
     assert list(outcome.score_frames()) == []
-    period = outcome.period_kpis()
+    period = outcome.kpi_tables().period
     assert (period["rows"], period["excluded"]) == (0, 0)
     assert (period["failure_rate"], period["failure_rate_met"]) == (None, None)
 
@@ -127,8 +127,8 @@ def test_excluded_rows_still_raise_the_alert_of_a_blocked_call(tmp_path: Path) -
         ("llm_response_null", "critical", ["llm_blocked"]),
         ("llm_response_null", None, []),
     ]
-    assert outcome.period_kpis()["alert_llm_blocked"] == 1
-    assert outcome.period_kpis()["critical_rows"] == 1
+    assert outcome.kpi_tables().period["alert_llm_blocked"] == 1
+    assert outcome.kpi_tables().period["critical_rows"] == 1
 
 
 # --- The two texts -------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_kpis_stand_per_day_and_tenant_and_for_all(tmp_path: Path) -> None:
     ]
     outcome = scored(write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "staging")
     next_day = DAY + timedelta(days=1)
-    kpis = outcome.kpis()
+    kpis = outcome.kpi_tables().kpis
     assert kpis.select("score_date", "tenant_id", "rows", "excluded", "failure_rate").rows() == [
         (DAY, "*", 4, 1, 0.5),
         (DAY, "t1", 2, 0, 0.5),
@@ -267,7 +267,7 @@ def test_kpis_stand_per_day_and_tenant_and_for_all(tmp_path: Path) -> None:
     assert kpis["excluded_rate"].to_list()[:4] == [0.2, 0.0, 0.5, 0.0]
     assert kpis["failure_rate_met"].to_list() == [False, False, True, False, True, True]
     assert set(kpis["failure_rate_target"]) == {0.03}
-    period = outcome.period_kpis()
+    period = outcome.kpi_tables().period
     assert (period["rows"], period["excluded"], period["failure_rate"]) == (5, 1, 0.4)
 
 
@@ -275,13 +275,15 @@ def test_the_mean_final_score_is_exact(tmp_path: Path) -> None:
     outcome = scored(write_rows(tmp_path / "rows.jsonl", [best(0), plain(1), refused(2)]), tmp_path / "staging")
     scores = pl.concat(outcome.score_frames())["final_score"]
     tenths = sum(round(score * 10) for score in scores)
-    assert outcome.period_kpis()["mean_final_score"] == tenths / 30
+    assert outcome.kpi_tables().period["mean_final_score"] == tenths / 30
 
 
 def test_the_cross_table_counts_each_pair_of_grades_per_day(tmp_path: Path) -> None:
     rows = [best(0), best(1), refused(2), best(24 * 60)]
     outcome = scored(write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "staging")
-    crosstab = outcome.crosstab().select("score_date", "q_tier", "a_grade", "cnt", "pct", "avg_q", "avg_a").rows()
+    crosstab = (
+        outcome.kpi_tables().crosstab.select("score_date", "q_tier", "a_grade", "cnt", "pct", "avg_q", "avg_a").rows()
+    )
     assert crosstab == [
         (DAY, "D", "F", 1, 33.33, 17.0, 0.0),
         (DAY, "S", "A", 2, 66.67, 100.0, 100.0),
@@ -296,9 +298,9 @@ def test_sums_do_not_depend_on_the_number_of_batches(tmp_path: Path, monkeypatch
     at_once = scored(source, tmp_path / "staging1")
     monkeypatch.setattr("scoring.chat.rows.BATCH_ROWS", 1)
     one_by_one = scored(source, tmp_path / "staging2")
-    assert one_by_one.kpis().equals(at_once.kpis())
-    assert one_by_one.crosstab().equals(at_once.crosstab())
-    assert one_by_one.period_kpis() == at_once.period_kpis()
+    assert one_by_one.kpi_tables().kpis.equals(at_once.kpi_tables().kpis)
+    assert one_by_one.kpi_tables().crosstab.equals(at_once.kpi_tables().crosstab)
+    assert one_by_one.kpi_tables().period == at_once.kpi_tables().period
     assert one_by_one.counts == at_once.counts
 
 

@@ -107,7 +107,7 @@ def test_texts_of_small_row_groups_are_all_decoded_the_fast_way(
 ) -> None:
     path = parquet(tmp_path, rows=100, row_group_size=7)
     monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_BYTES_AT_ONCE", 1_000)  # several groups at once, not all
-    monkeypatch.delattr("scoring.chat.arrow_rows.text_column")  # the slow way, which would hide a failure of the other
+    monkeypatch.delattr("scoring.chat.arrow_rows._text_column")  # the slow way, which would hide a failure of the other
     assert len(rows(path)) == 100
 
 
