@@ -15,7 +15,7 @@ from flows.cli.terminal import Json, day_option, finish, open_context, show
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
-    from tasks.alerts.channel import OutboxMessage
+    from scoring.alerting.messages import OutboxMessage
     from tasks.context import Context
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")

@@ -21,16 +21,14 @@ from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.subscriptions import Subscription, subscriptions
 from scoring.alerting.day_messages import ReplayedMessage, day_messages, replay
-from scoring.alerting.failure_messages import ExpiredMessage, KeptDay, expired_message, kept_message, quiet_message
-from scoring.alerting.messages import DayDigest, Message, RouteFilter, with_mention
-from scoring.alerting.review_messages import review_message
+from scoring.alerting.messages import DayDigest, Message, OutboxMessage, RouteFilter, with_mention
+from scoring.alerting.run_messages import KeptDay, expired_message, kept_message, quiet_message, review_message
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.channel import OutboxMessage
 from tasks.alerts.day_digest import INCIDENT_DAYS, day_digest
 from tasks.alerts.delivery import Clock, deliver
-from tasks.alerts.outbox import NEVER_TRIED, Outbox
+from tasks.alerts.outbox import Outbox
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_alerts
 from tasks.config.alerts import AlertsSettings
@@ -237,8 +235,10 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str)
 
     channels = {name: one.channel for name, one in wanted.items() if not one.problem}
     first = deliver(outbox, channels, is_held, Clock(now))
-    lost = _given_up(outbox, time_zone)
-    unknown = to_pipeline(lambda known: expired_message([one for one in lost if one.key not in known]))
+    lost = [  # in the last week, without those about such messages
+        one for one in outbox.given_up() if one.kind != "dead_letters" and one.dead_at and one.dead_at > now() - _WEEK
+    ]
+    unknown = to_pipeline(lambda known: expired_message(lost, known, ZoneInfo(time_zone)))
     _write(outbox, wanted.values(), [("", unknown)])
     reachable = {name: channel for name, channel in channels.items() if name not in first.stopped}
     second = deliver(outbox, reachable, is_held, Clock(now))
@@ -257,22 +257,6 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str)
         ),
     ]
     return DeliveryReport(tuple(one.text for one in first.sent + second.sent), waiting.total(), tuple(problems))
-
-
-def _given_up(outbox: Outbox, time_zone: str) -> list[ExpiredMessage]:
-    """The messages that were given up in the last week, without those about such messages."""
-    zone = ZoneInfo(time_zone)
-    return [
-        ExpiredMessage(
-            one.id,
-            one.route,
-            one.text,
-            one.created_at.astimezone(zone).date(),
-            "" if one.last_error == NEVER_TRIED else one.last_error or "",
-        )
-        for one in outbox.given_up()
-        if one.kind != "dead_letters" and one.dead_at and one.dead_at > now() - _WEEK
-    ]
 
 
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:

@@ -26,10 +26,9 @@ from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 from flows.runtime.clock import now
 from flows.steps.alerts import announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
-from scoring.alerting.failure_messages import FlowFailure, failure_message
-from scoring.alerting.messages import with_mention
+from scoring.alerting.messages import OutboxMessage, with_mention
+from scoring.alerting.run_messages import FlowFailure, failure_message
 from scoring.errors import AqbError, StorageError, UsageError
-from tasks.alerts.channel import OutboxMessage
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Literal
 
 from scoring.alerting.blocks import Block, Span, fallback, header, paragraph, plain, split
@@ -36,6 +36,48 @@ class Message:
     keys: tuple[str, ...]
     text: str
     blocks: list[Block]
+
+
+NEVER_TRIED = "it was never tried"
+"""The error of a message that waited behind another one until it expired."""
+
+
+@dataclass(frozen=True)
+class OutboxMessage:
+    """A message on its way to one route.
+
+    `thread` is the day that it is about, '' without one. `unsure_since` is when an attempt began whose outcome is not
+    known: the message may have arrived. `keys` name its facts and `thread_ts` is Slack's id of the first message of
+    its thread; both are read when it is sent.
+    """
+
+    id: int
+    route: str
+    kind: str
+    level: str
+    thread: str
+    text: str
+    blocks: Sequence[Block]
+    created_at: datetime
+    attempts: int = 0
+    lease_until: datetime | None = None
+    unsure_since: datetime | None = None
+    last_error: str | None = None
+    sent_at: datetime | None = None
+    ts: str | None = None
+    dead_at: datetime | None = None
+    keys: tuple[str, ...] = ()
+    thread_ts: str | None = None
+
+    @property
+    def identity(self) -> str:
+        """What no other message of this or another state database has."""
+        return f"{self.id}-{self.created_at.isoformat()}"
+
+    @classmethod
+    def unsaved(cls, route: str, message: Message, now: datetime, thread: str = "") -> OutboxMessage:
+        """A message that no outbox holds."""
+        return cls(0, route, message.kind, message.level, thread, message.text, message.blocks, now, keys=message.keys)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tasks.alerts.channel import Channel, DeliveryStatus, OutboxMessage
+from scoring.alerting.messages import OutboxMessage
+from tasks.alerts.channel import Channel, DeliveryStatus
 from tasks.alerts.outbox import Outbox
 
 _PACE_S = 1.0

@@ -12,9 +12,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from scoring.alerting.blocks import Block
-from scoring.alerting.messages import Message
+from scoring.alerting.messages import NEVER_TRIED, Message, OutboxMessage
 from tasks.alerts.block_kit import neutral_blocks
-from tasks.alerts.channel import Delivery, DeliveryStatus, OutboxMessage
+from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.state.database import StateDatabase, UtcDateTime
 
 LEASE = timedelta(minutes=5)
@@ -22,9 +22,6 @@ LEASE = timedelta(minutes=5)
 
 LIFETIME = timedelta(days=3)
 """How long a message is tried before it expires."""
-
-NEVER_TRIED = "it was never tried"
-"""The error of a message that waited behind another one until it expired."""
 
 _metadata = sa.MetaData()
 _messages = sa.Table(

@@ -8,7 +8,8 @@ into a GET.
 from dataclasses import dataclass, field
 from typing import Any
 
-from tasks.alerts.channel import Delivery, DeliveryStatus, OutboxMessage
+from scoring.alerting.messages import OutboxMessage
+from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.http import HttpPost, NotSentError, address_problem
 from tasks.config.alerts import AlertsSettings, Destination
 

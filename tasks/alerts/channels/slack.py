@@ -12,8 +12,9 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urljoin
 
+from scoring.alerting.messages import OutboxMessage
 from tasks.alerts.block_kit import block_kit, fallback_text
-from tasks.alerts.channel import Delivery, DeliveryStatus, OutboxMessage
+from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.http import HttpPost, NotSentError, address_problem, unconfirmed
 from tasks.config.alerts import AlertsSettings, Destination
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from scoring.alerting.review_messages import ReviewedQuery, ReviewedTestRun
+from scoring.alerting.run_messages import ReviewedQuery, ReviewedTestRun
 from scoring.catalog import rubric_of
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text

@@ -16,8 +16,8 @@ from flows.nightly import NightlyOutcome, nightly
 from flows.steps.alerts import announce, announce_days, digest_of
 from flows.steps.day import score_day
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.failure_messages import quiet_message
 from scoring.alerting.messages import RouteFilter
+from scoring.alerting.run_messages import quiet_message
 from scoring.days import day_window
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.outbox import Outbox

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.alerting.messages import with_mention
-from tasks.alerts.channel import OutboxMessage
+from scoring.alerting.messages import OutboxMessage, with_mention
 from tasks.alerts.channels.json import JsonWebhook
 from tasks.alerts.delivery import Deliveries, deliver
 from tasks.alerts.outbox import Outbox

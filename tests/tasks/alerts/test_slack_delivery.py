@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tasks.alerts.channel import Channel, OutboxMessage
+from scoring.alerting.messages import OutboxMessage
+from tasks.alerts.channel import Channel
 from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import Deliveries, deliver
 from tasks.alerts.outbox import LEASE, Outbox

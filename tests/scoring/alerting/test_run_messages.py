@@ -1,21 +1,24 @@
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from scoring.alerting.blocks import readable
-from scoring.alerting.failure_messages import (
-    ExpiredMessage,
+from scoring.alerting.messages import Message, OutboxMessage, RouteFilter
+from scoring.alerting.run_messages import (
     FlowFailure,
     FlowState,
+    ReviewedQuery,
+    ReviewedTestRun,
     expired_message,
     failure_message,
     quiet_message,
+    review_message,
 )
-from scoring.alerting.messages import Message, RouteFilter
-from scoring.alerting.review_messages import ReviewedQuery, ReviewedTestRun, review_message
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
+SEOUL = ZoneInfo("Asia/Seoul")
 QUERIES = tuple(
     ReviewedQuery(f"Q-{number}", f"질의 {number} 010-1234-5678", number / 10, ("정확성 2점 이하",))
     for number in range(8)
@@ -164,15 +167,17 @@ def test_a_quiet_week_is_one_line_with_its_last_day_as_key() -> None:
 
 
 def test_dead_letters_are_listed_all() -> None:
-    letters = [ExpiredMessage(n, "ops", f"알림 {n}", date(2026, 3, 2), "invalid_payload") for n in range(300)]
-    parts = expired_message(letters)
+    written = datetime(2026, 3, 1, 23, tzinfo=UTC)
+    messages = [OutboxMessage(n, "ops", "page", "critical", "", f"알림 {n}", [], written) for n in range(301)]
+    parts = expired_message(messages, ["dead|300"], SEOUL)
     for part in parts:
         assert_taken_by_slack(part)
     text = "\n".join(readable(part.blocks) for part in parts)
     assert all(f"알림 {n}\n" in text for n in range(300))
     assert "포기한 알림 300건" in text
+    assert "3월 2일(월)" in text
     assert "`aqb alerts --revive`" in text
 
 
 def test_without_dead_letters_there_is_nothing_to_say() -> None:
-    assert expired_message([]) == []
+    assert expired_message([], (), SEOUL) == []
