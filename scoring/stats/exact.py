@@ -3,12 +3,10 @@
 Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import lcm
 
 from scoring.errors import RuleError
 
@@ -67,12 +65,8 @@ def mean(values: Iterable[Exact | None]) -> Fraction | None:
 
 
 def exact_sum(values: Iterable[Exact]) -> Fraction:
-    """The sum of exact numbers, 0 of none. Many numbers have few denominators, and integers add up quickly."""
-    numerators: dict[int, int] = defaultdict(int)
-    for value in values:
-        numerators[value.denominator] += value.numerator
-    common = lcm(*numerators)
-    return Fraction(sum(numerator * (common // own) for own, numerator in numerators.items()), common)
+    """The sum of exact numbers, 0 of none."""
+    return Fraction(sum(values))
 
 
 def exact(value: float) -> Fraction:

@@ -25,7 +25,6 @@ from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from tasks.config.alerts import AlertsSettings
 from tasks.config.bigquery import BigQuerySettings
 from tasks.config.judge import JudgeSettings
-from tasks.config.review import AgreementSettings
 from tasks.config.secrets import Url, is_masked, part_of
 from tasks.config.section import Section
 
@@ -81,6 +80,13 @@ class InboxSettings(Section):
 
     quiet_s: float = Field(default=5.0, ge=0, le=86_400)
     """Seconds that a file must have rested: a younger one may still be on its way and is left for the next run."""
+
+
+class AgreementSettings(Section):
+    """When a metric may be believed without a look."""
+
+    trusted_from: float = Field(default=0.6, ge=-1, le=1)
+    """A metric is trusted when the lower bound of its linear weighted kappa with people reaches this."""
 
 
 class Settings(BaseSettings):
