@@ -1,9 +1,12 @@
-"""Markdown that data cannot break: tables and texts, escaped."""
+"""Texts of data as people may read them: on one line, and escaped for Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence
 
 from scoring.stats.exact import exact, rounded
+
+# Control characters (a terminal obeys them), marks that turn the reading direction, halves of a character.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -17,10 +20,14 @@ def cell(value: object) -> str:
     """One value on one line, without any meaning to markdown or HTML."""
     if value is None:
         return "–"
-    one_line = " ".join(str(value).split())
-    escaped = re.sub(r"([\\`*\[\]<>|#~&])", r"\\\1", one_line)
+    escaped = re.sub(r"([\\`*\[\]<>|#~&])", r"\\\1", one_line(str(value)))
     # Inside a word an underscore means nothing to markdown, and codes read better without the backslash.
     return re.sub(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\_", escaped)
+
+
+def one_line(text: str) -> str:
+    """A text with blanks for all white space, and without characters that are obeyed instead of seen."""
+    return _UNSEEN.sub("", " ".join(text.split()))
 
 
 def shortened(text: str, length: int) -> str:

@@ -62,6 +62,7 @@ def golden(
     """
     from polars.selectors import datetime
 
+    from scoring.markdown import one_line
     from tasks.files.atomic import write_text
     from tasks.files.excel import excel_csv
 
@@ -75,7 +76,7 @@ def golden(
         typer.echo(f"{counted}: {out}")
     else:
         lines = [
-            f"{row['row_id']}  {row[context.rubric.total]:5.1f}  {' '.join(row['user_input'].split())}"
+            f"{row['row_id']}  {row[context.rubric.total]:5.1f}  {one_line(row['user_input'])}"
             for row in candidates.iter_rows(named=True)
         ]
         show(candidates.to_dicts(), "\n".join([*lines, counted]), as_json=as_json)

@@ -4,9 +4,9 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from unicodedata import normalize
 
 LONGEST_CELL = 32_767
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # XML has no such characters, and Excel refuses the whole workbook for one of them.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -21,8 +21,22 @@ def excel_csv(rows: Iterable[Sequence[object]]) -> Iterator[str]:
 
 
 def no_formula(cell: str) -> str:
-    """A text that Excel would take for a formula, with an apostrophe in front; any other as it is."""
-    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) or cell.lstrip().startswith(_FORMULA_STARTS[:4]) else cell
+    """A text that a spreadsheet would take for a formula, with an apostrophe in front; any other as it is."""
+    return f"'{cell}" if cell[:1] in ("\t", "\r") or formula_like(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """The text that `no_formula` has put an apostrophe in front of; any other as it is."""
+    return cell[1:] if no_formula(cell[1:]) == cell else cell
+
+
+def formula_like(text: str) -> bool:
+    """Whether a spreadsheet may calculate a text: behind what nobody sees, it begins with a sign of a formula.
+
+    Full-width signs (`＝`) are signs too: Excel in East Asian languages takes them for the plain ones.
+    """
+    first = next((sign for sign in text if sign.isprintable() and not sign.isspace()), "")
+    return normalize("NFKC", first) in ("=", "+", "-", "@")
 
 
 def shown_text(text: str) -> str:

@@ -4,16 +4,15 @@ An item of a test run is a file, a query, a round ('' for a metric of the whole 
 a `row_id` and a grade. Several people may label one item, each once.
 """
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow
 from tasks.files.atomic import write_text
-from tasks.files.excel import no_formula
+from tasks.files.excel import excel_csv, unguarded
 from tasks.testruns.files import text_table
 
 COLUMNS = ("file", "query_id", "round", "row_id", "metric", "label", "reviewer", "note")
@@ -61,7 +60,8 @@ def read_labels(path: Path) -> list[Label]:
         if isinstance(row, BrokenRow):
             problems.append((row.line, row.reason))
             continue
-        cells = {name: cell.strip() for name, cell in zip(table.columns, row.cells, strict=True) if name in COLUMNS}
+        named = zip(table.columns, row.cells, strict=True)
+        cells = {name: unguarded(cell.strip()) for name, cell in named if name in COLUMNS}
         if not cells["label"]:
             continue
         label = Label(**cells, line=row.line)
@@ -90,13 +90,4 @@ def write_labels(path: Path, labels: Iterable[Label]) -> None:
     Raises:
         StorageError: the file cannot be written.
     """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(_row(label) for label in labels)
-    write_text(path, "\ufeff" + text.getvalue())
-
-
-def _row(label: Label) -> Mapping[str, str]:
-    """A note is free text, which a spreadsheet must not take for a formula."""
-    return vars(label) | {"note": no_formula(label.note)}
+    write_text(path, excel_csv([COLUMNS, *(attrgetter(*COLUMNS)(label) for label in labels)]))

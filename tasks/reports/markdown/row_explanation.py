@@ -6,7 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.chat.rubric import RowRubric
-from scoring.markdown import score_text, shortened
+from scoring.markdown import one_line, score_text, shortened
 from scoring.rules.explain import Explanation, Finding
 
 _ANSWER_CHARACTERS = 400
@@ -21,9 +21,9 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
     grade = final.grade(values[final.column])
     alert_titles = {rule.id: rule.title for rule in rubric.alert_rules}
     lines = [
-        f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {values['tenant_id'] or '(없음)'}",
-        f"질문: {_one_line(values['user_input'])}",
-        f"답변({len(values['llm_response']):,}자): {shortened(_one_line(values['llm_response']), _ANSWER_CHARACTERS)}",
+        f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {one_line(values['tenant_id'] or '(없음)')}",
+        f"질문: {one_line(values['user_input'])}",
+        f"답변({len(values['llm_response']):,}자): {shortened(one_line(values['llm_response']), _ANSWER_CHARACTERS)}",
         f"토큰: 입력 {_tokens(values['input_tokens'])}, 출력 {_tokens(values['output_tokens'])}",
         f"{final.subject} {score_text(values[rubric.total], 1)}점 = 등급 {grade.sign} ({grade.title} · {grade.action})",
         " · ".join(
@@ -47,10 +47,6 @@ def _finding_line(finding: Finding) -> str:
 
 def _titled(code: str | None, titles: Mapping[str, str]) -> str:
     return f"{code}({titles[code]})" if code else "없음"
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _tokens(count: float | None) -> str:

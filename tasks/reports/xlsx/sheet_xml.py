@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from scoring.stats.exact import exact, rounded
-from tasks.files.excel import display_width, shown_text
+from tasks.files.excel import display_width, formula_like, shown_text
 
 MOST_ROWS = 1_048_576
 _WIDEST = 60
@@ -23,7 +23,6 @@ _MOST_LINES = 8
 _SHORT = 500
 # Excel reads `_x0041_` in a text as an A.
 _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
-_FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 class Style(IntEnum):
@@ -118,7 +117,7 @@ def _content(value: Any, style: Style, first_style: int) -> str:
 def _text(text: str, style: Style, first_style: int) -> str:
     if not text:
         return ""
-    if text.startswith(_FORMULA_STARTS):
+    if formula_like(text):
         style = Style.LITERAL  # a text even after somebody has edited it
     shown = _ESCAPE_LIKE.sub("_x005F_", escape(shown_text(text)))
     return f' s="{first_style + style}" t="inlineStr"><is><t xml:space="preserve">{shown}</t></is></c>'

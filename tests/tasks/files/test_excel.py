@@ -8,12 +8,33 @@ from hypothesis import strategies as st
 from tasks.files.excel import excel_csv, no_formula
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "\n =1"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        " =1",
+        "\n =1",
+        "\0=1",
+        "\ufeff =1",
+        "\x1b=1",
+        "\u200b+1",
+        "＝1+1",
+        "＋1",
+        "－1",
+        "＠SUM(A1)",
+        "﹦1",
+    ],
+)
 def test_what_excel_would_calculate_becomes_a_text(cell: str) -> None:
     assert no_formula(cell) == f"'{cell}"
 
 
-@pytest.mark.parametrize("cell", ["", "가", "1=1", "a-b", "'=1"])
+@pytest.mark.parametrize("cell", ["", "가", "1=1", "a-b", "'=1", "\0", "·=1", "−1점", "\0가"])
 def test_other_texts_stay_as_they_are(cell: str) -> None:
     assert no_formula(cell) == cell
 

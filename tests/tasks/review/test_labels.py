@@ -1,5 +1,6 @@
 """Files of labels: what is read, and what is refused with its line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,8 @@ def test_written_labels_are_read_again(tmp_path: Path) -> None:
     assert [vars(label) | {"line": 0} for label in read] == [vars(label) for label in labels]
 
 
-def test_a_note_never_becomes_a_formula(tmp_path: Path) -> None:
-    write_labels(tmp_path / "out.csv", [Label("accuracy", "5", query_id="Q1", note="=HYPERLINK(1)")])
+def test_no_label_becomes_a_formula_and_each_is_read_as_it_was(tmp_path: Path) -> None:
+    label = Label("accuracy", "5", "＝런.csv", "=1+1", "-1/1", reviewer="@kim", note="=HYPERLINK(1)")
+    write_labels(tmp_path / "out.csv", [label])
     assert ",'=HYPERLINK(1)" in (tmp_path / "out.csv").read_text(encoding="utf-8-sig")
+    assert [replace(read, line=0) for read in read_labels(tmp_path / "out.csv")] == [label]

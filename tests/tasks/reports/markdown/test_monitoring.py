@@ -1,4 +1,5 @@
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,13 @@ def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Pa
     assert {line[1].strip() for line in failures} == codes
     titles = [line[0] for line in failures] + [line[2] for line in table_below(text, "알림")[2:]]
     assert [title for title in titles if not re.search("[가-힣]", title)] == []
+
+
+def test_a_report_holds_no_character_that_a_terminal_obeys(tmp_path: Path) -> None:
+    hostile = "\x1b[31m빨강\x1b]0;제목\x07 \x00\x9b2J \u202eabc\u2066"
+    text = report(tmp_path, refused(0, user_input=hostile), plain(1, tenant_id=hostile, output_tokens=hostile))
+    assert "빨강" in text
+    assert {sign for sign in text if unicodedata.category(sign) in ("Cc", "Cf", "Cs")} == {"\n"}
 
 
 def test_a_mean_is_rounded_half_away_from_zero() -> None:
@@ -129,7 +137,9 @@ def test_a_cell_is_one_line_in_which_nothing_means_anything_to_markdown(text: st
     shown = cell(text)
     assert len(shown.splitlines()) <= 1
     assert set(re.sub(r"\\.", "", shown)).isdisjoint("|<>`*[]~#&")
-    assert re.sub(r"\\(.)", r"\1", shown).split() == text.split()
+    seen = "".join(sign for sign in text if sign.isspace() or unicodedata.category(sign) not in ("Cc", "Cs"))
+    seen = re.sub("[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", seen)
+    assert re.sub(r"\\(.)", r"\1", shown).split() == seen.split()
 
 
 @pytest.mark.parametrize(
