@@ -9,12 +9,13 @@ from typing import Any
 from flows.cli.terminal import progress
 from scoring.catalog import row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
-from scoring.errors import AqbError, InputError, StorageError, UsageError
+from scoring.errors import AqbError, InputError, UsageError
 from scoring.testrun_plan import TestRunChoices
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles
 from tasks.config.settings import Settings
+from tasks.files.atomic import writable
 from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
@@ -45,21 +46,18 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
     staging = out / ".staging"
     try:
         shutil.rmtree(staging, ignore_errors=True)
-        with progress("score", "rows") as show:
-            outcome = score_chat_rows(
-                source,
-                rubric,
-                time_zone=settings.time_zone,
-                window=None,
-                staging=staging,
-                keep_text=settings.monitoring.keep_text,
-                on_progress=lambda rows: show(rows, None, ""),
-            )
-        return write_score_folder(out, outcome, source.fingerprint())
-    except OSError as error:
-        raise StorageError(
-            f"cannot write: {error.strerror or error}", where=str(out), fix="choose another --out folder"
-        ) from error
+        with writable(out, "choose another --out folder"):
+            with progress("score", "rows") as show:
+                outcome = score_chat_rows(
+                    source,
+                    rubric,
+                    time_zone=settings.time_zone,
+                    window=None,
+                    staging=staging,
+                    keep_text=settings.monitoring.keep_text,
+                    on_progress=lambda rows: show(rows, None, ""),
+                )
+            return write_score_folder(out, outcome, source.fingerprint())
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

@@ -32,12 +32,12 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, ScoredBatch, all_rejects, copied, excluded_rows, score_batch, with_kept_texts
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
 from scoring.days import Window, day_window
-from scoring.errors import StorageError
 from scoring.rejects import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.sources import ChatRowSource
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.chat.time_sorted_rows import TimeSortedRows
+from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
 
@@ -266,7 +266,7 @@ class LocalEngine:
     def score(self, day: date) -> LocalDay:
         """Scores the rows of a day, and those of no time at all, into the staging folder."""
         shutil.rmtree(self.staging, ignore_errors=True)  # what an earlier attempt left there takes room
-        try:
+        with writable(self.staging):
             rows = score_chat_rows(
                 self.source,
                 self.rubric,
@@ -275,12 +275,6 @@ class LocalEngine:
                 staging=self.staging,
                 keep_text=self.keep_text,
             )
-        except OSError as error:
-            raise StorageError(
-                f"cannot write: {error.strerror or error}",
-                where=str(self.staging),
-                fix="check free space and permissions, then run again",
-            ) from error
         return LocalDay(
             rows, rows_by_tenant(rows.kpi_tables().kpis.iter_rows(named=True)), day, self.warehouse, self.staging
         )

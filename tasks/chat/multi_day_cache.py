@@ -12,9 +12,9 @@ import polars as pl
 
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window, days_window
-from scoring.errors import StorageError
 from scoring.inputs import FileIdentity
 from tasks.chat.sources import ChatRowFiles, ChatRowSource
+from tasks.files.atomic import writable
 
 Parts = dict[date, list[tuple[Path, bool]]]
 """The rows of a file by day: where they are kept, and whether their timestamps named no zone."""
@@ -35,7 +35,7 @@ def read_at_once(
     kept: dict[str, Parts] = {str(file): {day: [] for day in days} for file in source.files}
     local_day = pl.col("timestamp").dt.convert_time_zone(time_zone).dt.date()
     window = days_window(days[0], days[-1], time_zone)
-    try:
+    with writable(folder, "check free space and permissions"):
         folder.mkdir(parents=True)
         for number, batch in enumerate(source.batches(window)):
             if isinstance(batch, FileFailure) or not _can_be_split(batch):
@@ -48,10 +48,6 @@ def read_at_once(
                     path = folder / f"{number:09}-{day}.arrow"
                     rows.write_ipc(path)
                     parts[day].append((path, batch.naive_timestamps > 0))
-    except OSError as error:
-        raise StorageError(
-            f"cannot write: {error.strerror or error}", where=str(folder), fix="check free space and permissions"
-        ) from error
     return {day: _DayReadBefore(source, identities, day, kept) for day in days}
 
 

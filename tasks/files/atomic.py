@@ -17,6 +17,7 @@ from scoring.rules.arrow_types import no_rows
 
 ROWS_PER_GROUP = 20_000
 _UNFINISHED = ".unfinished"
+_AGAIN = "check free space and permissions, then run again"
 
 
 def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
@@ -54,18 +55,21 @@ def replacing(path: Path) -> Iterator[Path]:
     It belongs to one writer at a time, in whatever process. What a killed one has left is taken over.
     """
     unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
-    try:
+    with writable(path, f"{_AGAIN}; the file is as it was before"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with _alone_with(unfinished):
             yield unfinished
             unfinished.replace(path)
             _sync_folder(path.parent)
+
+
+@contextmanager
+def writable(path: Path, fix: str = _AGAIN) -> Iterator[None]:
+    """What the system refuses within the block is a StorageError of this file or folder."""
+    try:
+        yield
     except OSError as error:
-        raise StorageError(
-            f"cannot write: {error.strerror or error}",
-            where=str(path),
-            fix="check free space and permissions, then run again; the file is as it was before",
-        ) from error
+        raise StorageError(f"cannot write: {error.strerror or error}", where=str(path), fix=fix) from error
 
 
 @contextmanager

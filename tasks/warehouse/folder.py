@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
-from tasks.files.atomic import remove_unfinished, write_parquet
+from tasks.files.atomic import remove_unfinished, writable, write_parquet
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.tables import SCORES, shaped
 
@@ -137,13 +137,9 @@ class FolderWarehouse:
     @contextmanager
     def _lock_file(self, name: str) -> Iterator[IO[str]]:
         path = self.folder / _STAGING / f"{name}.lock"
-        try:
+        with writable(self.folder, "check the permissions of this folder"):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = path.open("w")
-        except OSError as error:
-            raise StorageError(
-                f"cannot write: {error.strerror}", where=str(self.folder), fix="check the permissions of this folder"
-            ) from error
         with lock:
             yield lock
 

@@ -28,7 +28,7 @@ from polars.io.plugins import register_io_source
 from scoring.chat.rubric import RowRubric
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
-from tasks.files.atomic import parquet_into
+from tasks.files.atomic import parquet_into, writable
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
 from tasks.warehouse.bigquery.client import REQUEST_TIMEOUT_S, JobClient, QueryParameter
@@ -203,16 +203,10 @@ class BigQueryWarehouse:
     @contextmanager
     def _scratch_file(self) -> Iterator[IO[bytes]]:
         """A file without a name, which nobody else can open and which goes when the process does."""
-        try:
+        with writable(self._scratch):
             self._scratch.mkdir(parents=True, exist_ok=True)
             with TemporaryFile(dir=self._scratch) as file:
                 yield file
-        except OSError as error:
-            raise StorageError(
-                f"cannot write: {error.strerror or error}",
-                where=str(self._scratch),
-                fix="check free space and permissions, then run again",
-            ) from error
 
     def _found(self, name: TableName) -> Table | None:
         with as_aqb_errors(str(name)):
