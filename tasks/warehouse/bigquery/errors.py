@@ -14,7 +14,7 @@ from requests.exceptions import RequestException
 
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 
-_PERMISSIONS = "docs/bigquery.md lists the roles"
+_LOG_IN = "`gcloud auth application-default login`"
 _MISSING_NAME = re.compile(
     r"Unrecognized name: `?([\w.]+)|Name (\w+) not found inside|Field name (\w+) does not exist", re.ASCII
 )
@@ -31,19 +31,13 @@ def as_aqb_errors(where: str = "") -> Iterator[None]:
     try:
         yield
     except DefaultCredentialsError:
-        raise UsageError(
-            "no Google credentials on this machine",
-            where=where,
-            fix="`gcloud auth application-default login`, or a service account (docs/bigquery.md)",
-        ) from None
+        fix = f"{_LOG_IN}, or a service account (docs/bigquery.md)"
+        raise UsageError("no Google credentials on this machine", where=where, fix=fix) from None
     except TransportError as error:
         raise _out_of_reach(where, error) from None
     except GoogleAuthError as error:
-        raise UsageError(
-            f"the Google credentials are refused ({type(error).__name__})",
-            where=where,
-            fix="`gcloud auth application-default login`, or check the service account",
-        ) from None
+        refused = f"the Google credentials are refused ({type(error).__name__})"
+        raise UsageError(refused, where=where, fix=f"{_LOG_IN}, or check the service account") from None
     except RetryError as error:
         raise _explained(error.cause, where) from None
     except (GoogleAPICallError, RequestException, ConnectionError) as error:
@@ -55,35 +49,27 @@ def _explained(error: BaseException | None, where: str) -> AqbError:
         return _out_of_reach(where, error)
     reason = next((str(detail["reason"]) for detail in error.errors if detail.get("reason")), "")
     message = error.message or ""
+    kind: type[AqbError] = UsageError
     if isinstance(error, (TooManyRequests, ServerError)) or reason in _BUSY:
-        return StorageError(
-            f"BigQuery is busy or over its quota ({reason or error.code})",
-            where=where,
-            fix="run again later; quotas stand in the console",
-        )
-    if isinstance(error, NotFound):
+        kind, what = StorageError, f"BigQuery is busy or over its quota ({reason or error.code})"
+        fix = "run again later; quotas stand in the console"
+    elif isinstance(error, NotFound):
         return _not_found(message, where)
-    if isinstance(error, Forbidden):
-        return _forbidden(reason, message, where)
-    if reason == "bytesBilledLimitExceeded":
+    elif isinstance(error, Forbidden):
+        what, where, fix = _forbidden(reason, message, where)
+    elif reason == "bytesBilledLimitExceeded":
         needed = _NEEDED_BYTES.search(message)
-        return UsageError(
-            f"the query would bill {f'{int(needed[1]):,} bytes, ' if needed else ''}more than allowed",
-            where=where,
-            fix="raise bigquery.maximum_bytes_billed, or choose a shorter period",
-        )
-    if missing := _MISSING_NAME.search(message):
-        name = next(group for group in missing.groups() if group)
-        return InputError(
-            f"there is no column {name}", where=where, fix="correct the view, or bigquery.columns and bigquery.prefix"
-        )
-    if "location" in message and (found := _LOCATION.search(message)):
-        return UsageError(f"is not in location {found[1]}", where=where, fix="correct bigquery.location")
-    return AqbError(
-        f"BigQuery refused the request ({reason or error.code}{_job(error)})",
-        where=where,
-        fix="the console shows the whole message of the job to who may see the rows",
-    )
+        what = f"the query would bill {f'{int(needed[1]):,} bytes, ' if needed else ''}more than allowed"
+        fix = "raise bigquery.maximum_bytes_billed, or choose a shorter period"
+    elif missing := _MISSING_NAME.search(message):
+        kind, what = InputError, f"there is no column {next(filter(None, missing.groups()))}"
+        fix = "correct the view, or bigquery.columns and bigquery.prefix"
+    elif "location" in message and (found := _LOCATION.search(message)):
+        what, fix = f"is not in location {found[1]}", "correct bigquery.location"
+    else:
+        kind, what = AqbError, f"BigQuery refused the request ({reason or error.code}{_job(error)})"
+        fix = "the console shows the whole message of the job to who may see the rows"
+    return kind(what, where=where, fix=fix)
 
 
 def _not_found(message: str, where: str) -> AqbError:
@@ -99,25 +85,22 @@ def _not_found(message: str, where: str) -> AqbError:
     )
 
 
-def _forbidden(reason: str, message: str, where: str) -> AqbError:
+def _forbidden(reason: str, message: str, where: str) -> tuple[str, str, str]:
+    """What is forbidden, where, and what to do."""
     resource, permission = _RESOURCE.search(message), _PERMISSION.search(message)
     thing = f"{resource[1].lower()} {resource[2].replace(':', '.')}" if resource else where
     if reason == "responseTooLarge":
-        return UsageError(
-            "the rows are too many to be read out of BigQuery",
-            where=where,
-            fix='score them inside it: monitoring.engine = "bigquery", with a BigQuery warehouse',
-        )
+        fix = 'score them inside it: monitoring.engine = "bigquery", with a BigQuery warehouse'
+        return "the rows are too many to be read out of BigQuery", where, fix
     if reason in ("billingNotEnabled", "billingTierLimitExceeded"):
-        return UsageError(f"billing stops the query ({reason})", where=thing, fix="bigquery.billing_project can pay")
+        return f"billing stops the query ({reason})", thing, "bigquery.billing_project can pay"
     wanted = f"permission {permission[0]}" if permission else "permission"
-    return UsageError(f"no {wanted}, or it does not exist", where=thing, fix=f"grant it; {_PERMISSIONS}")
+    return f"no {wanted}, or it does not exist", thing, "grant it; docs/bigquery.md lists the roles"
 
 
 def _out_of_reach(where: str, error: BaseException | None) -> StorageError:
-    return StorageError(
-        f"BigQuery cannot be reached ({type(error).__name__})", where=where, fix="check the network, then run again"
-    )
+    what = f"BigQuery cannot be reached ({type(error).__name__})"
+    return StorageError(what, where=where, fix="check the network, then run again")
 
 
 def _job(error: GoogleAPICallError) -> str:
