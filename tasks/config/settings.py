@@ -204,18 +204,9 @@ def refuse_masked(settings: Settings) -> None:
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted name, value, where it came from), in the order of declaration; secrets are masked."""
     file = _read_settings_file(Path(SETTINGS_FILE)) if Path(SETTINGS_FILE).is_file() else {}
-    from_file = dict(_leaves(file))
-    rows = []
-    for name, value in _leaves(settings.model_dump(mode="json")):
-        variable = _variable(name)
-        if variable in _environment():
-            origin = variable
-        elif name in from_file:
-            origin = SETTINGS_FILE
-        else:
-            origin = "default"
-        rows.append((name, value, origin))
-    return rows
+    origins = dict.fromkeys(dict(_leaves(file)), SETTINGS_FILE)
+    origins |= {name: _variable(name) for name in _names() if _variable(name) in _environment()}
+    return [(name, value, origins.get(name, "default")) for name, value in _leaves(settings.model_dump(mode="json"))]
 
 
 def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:

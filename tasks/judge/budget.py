@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from scoring.errors import UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
-from tasks.config.judge import JudgeSettings, Price
+from tasks.config.judge import JudgeSettings
 from tasks.judge.questions import Question
 from tasks.judge.replies import Usage
 
@@ -69,9 +69,13 @@ class Budget:
         return not self._fits(self.cost(question.largest_usage), _NEAR)
 
     def cost(self, usage: Usage) -> Cost:
-        """The cost of a call, with the discount of batches."""
-        usd = usd_of(usage, self._price)
-        return Cost(usage.tokens_in + usage.tokens_out, None if usd is None else usd * self._discount)
+        """The cost of a call at the list price, with the discount of batches."""
+        tokens, price = usage.tokens_in + usage.tokens_out, self._price
+        if price is None:
+            return Cost(tokens, None)
+        fresh = usage.tokens_in - usage.cached
+        usd = (fresh * price.input_usd + usage.cached * price.cached_usd + usage.tokens_out * price.output_usd) / 1e6
+        return Cost(tokens, usd * self._discount)
 
     def _fits(self, cost: Cost, share: float) -> bool:
         usd_left = self._most_usd is None or self._spent_usd + (cost.usd or 0.0) <= self._most_usd * share
@@ -80,11 +84,3 @@ class Budget:
     def _add(self, cost: Cost, sign: int) -> None:
         self._spent_tokens += sign * cost.tokens
         self._spent_usd += sign * (cost.usd or 0.0)
-
-
-def usd_of(usage: Usage, price: Price | None) -> float | None:
-    """The list price of a call, None where the price is unknown."""
-    if price is None:
-        return None
-    fresh = usage.tokens_in - usage.cached
-    return (fresh * price.input_usd + usage.cached * price.cached_usd + usage.tokens_out * price.output_usd) / 1e6

@@ -3,7 +3,7 @@ import pytest
 from scoring.errors import UsageError
 from scoring.judging.requests import VerdictStatus
 from tasks.config.judge import Price
-from tasks.judge.budget import Budget, usd_of
+from tasks.judge.budget import Budget
 from tasks.judge.replies import Usage
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import ask, questions, settings_for
@@ -12,8 +12,10 @@ from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 def test_cached_tokens_have_their_own_price() -> None:
     price = Price(model="m", input_usd=2.0, cached_usd=0.5, output_usd=8.0)
-    assert usd_of(Usage(1_000_000, 400_000, 100_000), price) == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 0.1 * 8)
-    assert usd_of(Usage(1, 0, 1), None) is None
+    priced, unpriced = settings_for("", model="m", prices=(price,)), settings_for("", model="other", prices=(price,))
+    cost = Budget(priced).cost(Usage(1_000_000, 400_000, 100_000))
+    assert cost.usd == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 0.1 * 8)
+    assert Budget(unpriced).cost(Usage(1, 0, 1)).usd is None
 
 
 @pytest.mark.parametrize("limit", [{"max_usd": 0.02}, {"max_tokens": 15_000}])
