@@ -1,8 +1,8 @@
 """The numbers that a Korean answer states, exactly, and how two sets of numbers compare.
 
-Numbers: `1,234`, `12.5`, `52.1%` (52.1), `2만 917` (20,917), `1만 2천`, `1.2억`, with a sign where one
-stands alone; a hyphen between digits is a range. Full-width digits and signs count like ASCII ones, and
-markdown around a number does not matter.
+Numbers: `1,234`, `12.5`, `52.1%` (52.1), `2만 917` (20,917), `1만 2천`, `5천 2백만`, `1.2억`, `1조`, with a sign where
+one stands alone; a hyphen between digits is a range. Full-width digits and signs count like ASCII ones, and markdown
+around a number does not matter.
 
 Source: seed 000, 2.2 (일관성), 2.3 and 3.3 (결과 정확도).
 """
@@ -23,7 +23,7 @@ _EMPHASIS = re.compile(r"\*\*|__|`")
 # A scale is no scale in 만점 (full marks) and 만큼 (as much as). No quantity has more than 15 digits:
 # those are ids.
 _TERM = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]{1,15}(?![0-9]))(?:\.[0-9]{1,30}(?![0-9]))?"
-_SCALE = r"(?:천만|백만|십만|천억|백억|십억|억|만(?![점큼])|천|백)"
+_SCALE = r"(?:(?:천|백|십)?(?:조(?![각직건])|억|만(?![점큼]))|천|백)"
 _NUMBER = re.compile(
     rf"(?=[0-9])(?<![0-9A-Za-z_])(?<![A-Za-z_]-)(?<![0-9]\.)(?P<first>{_TERM})(?:[ ]?(?P<scale>{_SCALE})"
     rf"(?P<rest>(?:[ ]?{_TERM}[ ]?{_SCALE}){{0,4}}(?:[ ]?{_TERM}(?![ ]?{_SCALE}))?))?"
@@ -33,10 +33,12 @@ _ID = re.compile(r"(?<![0-9.])[0-9]{16,}")
 _MINUS = re.compile(r"(?:^|[^0-9A-Za-z가-힣)%\]])-$")
 _RANGE = re.compile(r"[0-9] *-$")
 _DIGIT = re.compile(r"[0-9]")
-_SCALES = {
-    "백": 10**2, "천": 10**3, "만": 10**4, "십만": 10**5, "백만": 10**6, "천만": 10**7,
-    "억": 10**8, "십억": 10**9, "백억": 10**10, "천억": 10**11,
-}  # fmt: skip
+_SMALL_SCALES = {"십": 10, "백": 10**2, "천": 10**3}
+_LARGE_SCALES = {"만": 10**4, "억": 10**8, "조": 10**12}
+_NONE = re.compile(
+    r"(?:[가-힣]자|인원|사람|[0-9]?분|대상|건|명|내역|공고|이력|결과)[은는이가도]?[ ]{0,2}"
+    r"(?:없(?:습니다|었습니다|어요|네요|음|다|으며|고)|존재하지 않)"
+)
 # What is counted, when it stands right behind a number: `3년` of the question is not `3명` of the answer.
 _COUNTER = re.compile(r"[ ]?(개월|시간|명|건|개|점|세|살|년|월|일|주|회|번|곳|원|시|분|초|인|장|부|종|배|%)")
 
@@ -55,20 +57,25 @@ _DATES_TIMES_ORDINALS = (
     rf"{_YEAR}[ ]?[-./][ ]?{_MONTH}[ ]?[-./][ ]?{_DAY}(?![0-9])(?:T{_CLOCK})?{_UNTIL}",
     # 26/2/3; 26.02.03 and version numbers
     rf"[0-9]{{2}}/{_MONTH}/{_DAY}(?![0-9])|[0-9]{{1,4}}(?:\.[0-9]{{1,4}}){{2,4}}(?![0-9])",
-    # 2026년 2월 3일, 26년 2월, 2026년
-    rf"(?:{_YEAR}|[0-9]{{2}}(?=년[ ]?{_MONTH}월))년도?(?:[ ]?{_MONTH}월(?:[ ]?{_DAY}일)?)?{_UNTIL}",
+    # 2026년 2월 3일, 26년 2월, 24년 상반기, 2026년
+    rf"(?:{_YEAR}|[0-9]{{2}}(?=년[ ]?{_MONTH}월|년도|년[ ]?[상하]반기|년[ ]?[1-4]분기))년도?"
+    rf"(?:[ ]?{_MONTH}월(?:[ ]?{_DAY}일)?)?{_UNTIL}",
     # 2023~2025년, 2026-02, 2026.02, 20260203
     rf"{_YEAR}{_DASH}{_YEAR}(?![0-9])년?|{_YEAR}(?:[-/]{_MONTH}|\.(?:0[1-9]|1[0-2]))(?![0-9.,])",
     rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?![0-9])",
-    # 2월 3일, 1~3월; 02/03 (but 3/5명 counts people)
+    # 2월 3일, 1~3월; 02/03 (but 3/5명 and 12/15 (80%) are ratios)
     rf"(?:{_MONTH}{_DASH})?{_MONTH}월(?:[ ]?{_DAY}일)?{_UNTIL}",
-    rf"{_MONTH}/{_DAY}(?![0-9/.,]|[ ]?(?:명|건|개|점|%)){_UNTIL}",
+    rf"{_MONTH}/{_DAY}(?![0-9/.,]|[ ]?(?:명|건|개|점|%|\([0-9.]{{1,6}}[ ]?%)){_UNTIL}",
     # 14:30; 오후 3시, 9~18시 30분 (3시간 is a duration)
     rf"{_CLOCK}(?![0-9:])",
     rf"(?:[0-9]{{1,2}}{_DASH})?[0-9]{{1,2}}시(?!간)(?:[ ]?[0-9]{{1,2}}분(?:[ ]?[0-9]{{1,2}}초)?)?",
     # 1차, 1~2차, 2번째, 3회차, 1위, 2분기, 3학년, 2단계
     rf"{_SMALL_LIST}[ ]?(?:차(?![이례])|번째|째|회차|순위|위(?!원)|분기|학년|학기|등급|단계)",
     r"[0-9]{1,4}(?:st|nd|rd|th)(?![a-z])",
+)
+# 정답 12/15, 합격률: 12/15
+_RATIO = re.compile(
+    r"((?:[율률]|정답|통과|합격|성공|달성|완료|점수)(?:[은는이가])?[ :]{0,3}[0-9]{1,2})/(?=[0-9]{1,2}(?![0-9/]))"
 )
 # A day of the week, a word or a sign may stand in front; half a number may not.
 _NO_QUANTITY = re.compile(
@@ -86,9 +93,11 @@ _OFFER = re.compile(r"까요[^0-9가-힣A-Za-z]*$")
 _COUNT = r"[0-9]{1,6}(?:\.[0-9]{1,2})?"
 _UNIT = r"(?:일|주일?|개월|년)"
 _LENGTH = rf"{_COUNT}(?:(?:[ ]?{_UNIT})?{_DASH}{_COUNT})?[ ]?{_UNIT}(?:간|치|여)?"
+_RESTATED = r"[ ]?\([^()\n]{0,400}\)"
 _PERIOD = re.compile(
-    rf"(?=[0-9최지])(?:(?P<lead>(?:최근|지난)[ ]?(?:약[ ]?)?){_LENGTH}(?P<restated>[ ]?\([^()\n]{{0,400}}\))?"
-    rf"|(?<![0-9.,]){_LENGTH}(?P<between>[ ]?(?:\([^()\n]{{0,400}}\))?[ ]?)(?=기준|이내|동안))"
+    rf"(?=[0-9최지])(?:(?P<lead>(?:최근|지난)[ ]?(?:약[ ]?)?){_LENGTH}"
+    rf"(?P<restated>(?:{_RESTATED})?(?:[ ]?기준{_RESTATED})?)"
+    rf"|(?<![0-9.,]){_LENGTH}(?P<between>(?:{_RESTATED})?[ ]?(?:기준(?:{_RESTATED})?|(?=이내|동안))))"
 )
 _LENGTH_INSIDE = re.compile(rf"(?<![0-9.,]){_LENGTH}")
 
@@ -110,20 +119,25 @@ class NumbersComparison:
 
 
 @lru_cache(maxsize=64)  # accuracy and consistency look at the same answer
-def numbers_in(text: str, *, query: str = "") -> tuple[Fraction, ...]:
+def numbers_in(text: str, *, query: str = "", truth: str = "") -> tuple[Fraction, ...]:
     """The numbers that `text` states, in order, repeats kept.
 
     Not numbers: dates, times, ordinals, list markers, periods (최근 365일), closing offers (…까요?), digits
-    of names and links, and what only echoes `query`: the same value, unless both texts count different things
-    with it.
+    of names and links. Of an answer to `query`, a number of the query with the same counter (`3년`, not `3명`) is an
+    echo and left out, unless `truth`, the answer expected, has that number with that counter.
 
-    Source: seed 000, 2.2 and 2.3.
+    Source: seed 000, 2.2 and 2.3; SPEC 3.3.
     """
     if not _DIGIT.search(text := text.translate(_ASCII)):
         return ()
     quantities = _quantities(_without_periods(_without_offers(_without_times_and_labels(_plain(text)))))
-    echoes = _query_quantities(query)
-    return tuple(quantity.value for quantity in quantities if not any(_echoes(quantity, asked) for asked in echoes))
+    echoes = _all_quantities(query) - _all_quantities(truth) if query else frozenset()
+    return tuple(quantity.value for quantity in quantities if quantity not in echoes)
+
+
+def says_none(text: str) -> bool:
+    """Whether an answer says that there is none of what was asked for: `해당 지원자가 없습니다`. Source: SPEC 3.3."""
+    return _NONE.search(text) is not None
 
 
 def compare_numbers(
@@ -167,16 +181,9 @@ def _plain(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)  # every execution of a query asks the same
-def _query_quantities(query: str) -> tuple[Quantity, ...]:
-    """The question's own numbers, its periods included: `90일` in an answer repeats its `최근 90일`."""
-    if not _DIGIT.search(query := query.translate(_ASCII)):
-        return ()
-    return tuple(_quantities(_without_times_and_labels(_plain(query))))
-
-
-def _echoes(quantity: Quantity, asked: Quantity) -> bool:
-    counts_another_thing = quantity.counter and asked.counter and quantity.counter != asked.counter
-    return quantity.value == asked.value and not counts_another_thing
+def _all_quantities(text: str) -> frozenset[Quantity]:
+    """The numbers of a text, its periods included: `90일` in an answer repeats the `최근 90일` of a query."""
+    return frozenset(_quantities(_without_times_and_labels(_plain(text.translate(_ASCII)))))
 
 
 def _quantities(text: str) -> Iterator[Quantity]:
@@ -198,26 +205,38 @@ def _is_negative(before: str) -> bool:
 
 
 def _value(digits: str, scale: str | None) -> Fraction:
-    digits, unit = digits.replace(",", ""), _SCALES[scale] if scale else 1
+    digits, unit = digits.replace(",", ""), _unit(scale or "")
     return Fraction(Decimal(digits)) * unit if "." in digits else Fraction(int(digits) * unit)
+
+
+def _unit(scale: str) -> int:
+    """What a scale multiplies by: `백만` is 100 times 10,000."""
+    small, large = (scale[:-1], scale[-1]) if scale[-1:] in _LARGE_SCALES else (scale, "")
+    return _SMALL_SCALES.get(small, 1) * _LARGE_SCALES.get(large, 1)
 
 
 def _with_rest(value: Fraction, scale: str, rest: str) -> tuple[Fraction, int]:
     """`value` plus the terms of `rest` that belong to it, and how many characters they take: each term is
-    smaller than the scale before it (`1만 2천` is one number, `1만 20,000` are two)."""
-    used, limit = 0, _SCALES[scale]
+    smaller than the scale before it (`1만 2천` is one number, `1만 20,000` are two).
+
+    A scale at the end of small terms multiplies all of them: `5천 2백만` is 5,200 times 10,000.
+    """
+    used, limit, smalls = 0, _unit(scale), value if scale in _SMALL_SCALES else Fraction(0)
     for term in _REST.finditer(rest):
-        part = _value(term.group(1), term.group(2))
-        if part >= limit:
+        scale, large = term.group(2) or "", _LARGE_SCALES.get((term.group(2) or "")[-1:], 1)
+        part, grown, bound = _value(term.group(1), scale), value, limit
+        if smalls and large > 1 and (len(scale) > 1 or term.start() == used):
+            grown, bound = value + smalls * (large - 1), limit * large
+        if part >= bound:
             break
-        value, used = value + part, term.end()
-        limit = _SCALES[term.group(2)] if term.group(2) else 0
+        smalls = smalls + part if scale in _SMALL_SCALES else Fraction(0)
+        value, used, limit = grown + part, term.end(), _unit(scale) if scale else 0
     return value, used
 
 
 def _without_times_and_labels(text: str) -> str:
     """Without dates, times of day, ordinals (1차), list markers, links."""
-    text = _NO_QUANTITY.sub(_BLANK, text)
+    text = _NO_QUANTITY.sub(_BLANK, _RATIO.sub(rf"\1{_BLANK}", text))
     text = _MARKER_AT_LINE_START.sub(r"\1 ", text)
     return _MARKER_INSIDE.sub(lambda match: match.group(1) or _BLANK, text)
 

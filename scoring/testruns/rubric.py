@@ -176,7 +176,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         return {name: given.get(name, option.default) for name, option in known.items()}
 
     def version_with(self, options: Options) -> str:
-        """The version with the options that differ from their defaults: `1+value_lookup=direct`. Source: SPEC 4."""
+        """The version with the options that differ from their defaults: `2+value_lookup=direct`. Source: SPEC 4."""
         changed = [
             f"{option.name}={options[option.name]}" for option in self.options if options[option.name] != option.default
         ]

@@ -157,8 +157,8 @@ def test_one_run_is_scored_into_the_folder_itself(aqb: Command, folder: Path) ->
     path = write_csv(folder / "plan_agent_1.csv", [LONG_HEADER, long_row()])
     ended = aqb("score", path, "--out", "out", "--option", "value_lookup=direct")
     assert (ended.exit_code, ended.err) == (0, "")
-    assert "plan-agent 1+value_lookup=direct, rows in 1 = scored 1" in ended.out
-    assert json.loads(Path("out/summary.json").read_text("utf-8"))["rubric_version"] == "1+value_lookup=direct"
+    assert "plan-agent 2+value_lookup=direct, rows in 1 = scored 1" in ended.out
+    assert json.loads(Path("out/summary.json").read_text("utf-8"))["rubric_version"] == "2+value_lookup=direct"
 
 
 def test_several_runs_go_into_a_folder_each_and_a_bad_one_stops_none(aqb: Command, folder: Path) -> None:
@@ -202,7 +202,7 @@ def test_chat_rows_and_test_runs_do_not_mix(aqb: Command, folder: Path) -> None:
 def test_options_of_rubrics_stand_in_the_settings_too(aqb: Command, folder: Path) -> None:
     path = write_csv(folder / "plan_agent_1.csv", [LONG_HEADER, long_row()])
     Path("aqb.toml").write_text('[rubric_options.plan-agent]\nvalue_lookup = "direct"\n')
-    assert "1+value_lookup=direct" in aqb("score", path, "--out", "out").out
+    assert "2+value_lookup=direct" in aqb("score", path, "--out", "out").out
 
 
 def test_a_prompt_is_printed_for_the_rubric_that_has_one(aqb: Command) -> None:

@@ -6,7 +6,6 @@ Source: seed 000, 2.1, 2.3 to 2.6, 3.1, 3.3 to 3.6; SPEC 3.3.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Literal
 
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
@@ -23,7 +22,7 @@ from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.testruns.band_texts import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, Reading
-from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
+from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, says_none
 from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Score
 
@@ -101,14 +100,17 @@ def numbers_of(reading: Reading, tolerance: Fraction) -> Numbers | None:
     A failed or empty answer states no number. `tolerance` is relative: 1/100 for 1 %. Source: seed 000, 3.3.
     """
     execution = reading.execution
-    query = execution.query_text
-    expected = ground_truth_numbers(execution.ground_truth, query)
+    truth = given(execution.ground_truth) or ""
+    expected = numbers_in(truth)
     if not expected:
         return None
     message = reading.response.assistant_message if reading.answered else ""
-    stated = numbers_in(message, query=query)
-    if not stated and _repeats_query(execution.ground_truth, query):
-        stated = numbers_in(message)  # 맞아? 네, 3명입니다
+    query = execution.query_text
+    stated = numbers_in(message, query=query, truth=truth)
+    if not stated and set(expected) <= set(numbers_in(query)):
+        stated = numbers_in(message)  # 3명 맞아? 네, 3명입니다
+    if 0 in expected and says_none(message):
+        stated += (Fraction(0),)
     compared = compare_numbers(expected, stated, tolerance)
     grade = NumbersGrade(compared.grade)
     if grade is NumbersGrade.EXACT:
@@ -118,18 +120,6 @@ def numbers_of(reading: Reading, tolerance: Fraction) -> Numbers | None:
     if grade is NumbersGrade.WITHIN:
         return Numbers(grade, f"수치가 허용 오차 {allowed} 이내: {found}")
     return Numbers(grade, f"수치 불일치: {found}")
-
-
-@lru_cache(maxsize=1024)  # every execution of a query carries the same
-def ground_truth_numbers(ground_truth: str, query: str) -> tuple[Fraction, ...]:
-    """The numbers that must be answered. A number of the query counts only where the ground truth has no other."""
-    text = given(ground_truth) or ""
-    return numbers_in(text, query=query) or numbers_in(text)
-
-
-def _repeats_query(ground_truth: str, query: str) -> bool:
-    """Whether all numbers of the ground truth stand in the query: then those of an answer may stand there, too."""
-    return not numbers_in(given(ground_truth) or "", query=query)
 
 
 def accuracy_of(reading: Reading, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:

@@ -12,7 +12,7 @@ from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, Verdi
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import listed_numbers
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, Missing
-from scoring.testruns.cells import folded
+from scoring.testruns.cells import folded, given
 from scoring.testruns.executions import Reading
 from scoring.testruns.numbers import numbers_in, spread_within
 from scoring.testruns.rubric import Score
@@ -51,14 +51,16 @@ def rooms_of(readings: Sequence[Reading]) -> Rooms:
     """The first execution of each room; repeats in a room have seen the answers before them."""
     first = [reading for reading in readings if reading.execution.round.repeat == 1]
     answered = [reading for reading in first if reading.answered]
-    query = readings[0].execution.query_text
+    query, truth = readings[0].execution.query_text, given(readings[0].execution.ground_truth) or ""
     texts = tuple(reading.response.assistant_message for reading in answered)
     return Rooms(
         query=query,
         count=len(first),
         names=tuple(str(reading.execution.round) for reading in answered),
         texts=texts,
-        numbers=tuple(frozenset(numbers_in(text, query=query)) for text in texts if len(first) >= t.MIN_ROOMS),
+        numbers=tuple(
+            frozenset(numbers_in(text, query=query, truth=truth)) for text in texts if len(first) >= t.MIN_ROOMS
+        ),
     )
 
 

@@ -12,7 +12,6 @@ from scoring.rubrics.aqb.answers import (
     Numbers,
     accuracy_of,
     failed_steps,
-    ground_truth_numbers,
     numbers_of,
     semantic_request,
     semantic_score,
@@ -38,6 +37,7 @@ from scoring.testruns.executions import (
 )
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import expected_filters
+from scoring.testruns.numbers import numbers_in
 from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import unjudged
@@ -254,5 +254,5 @@ def _problems(answer: _Answer) -> Iterator[tuple[str, str]]:
     truth = given(execution.ground_truth)
     if use.grade is MappingGrade.UNKNOWN:
         yield use.unknown_because, use.text()
-    if truth and not ground_truth_numbers(truth, execution.query_text):
+    if truth and not numbers_in(truth):
         yield "ground_truth_without_numbers", f"정답 수치에 숫자가 없음: {truth}"

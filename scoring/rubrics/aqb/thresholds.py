@@ -14,7 +14,7 @@ from scoring.rules.bands import Bands
 from scoring.stats.exact import Weights
 from scoring.testruns.executions import AgentType, LatencyClass
 
-VERSION = "1"
+VERSION = "2"
 MAX_POINTS = 5
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from scoring.rules.bands import Bands
 
-VERSION = "1"
+VERSION = "2"
 MAX_POINTS = 5
 
 # --- Item score: intent and accuracy (seed 003, 2-2 and 2-3) -------------------------------------------------------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Weights
 
-VERSION = "1"
+VERSION = "2"
 MAX_POINTS = 5
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scoring.rubrics.aqb.answers import accuracy_of, ground_truth_numbers, numbers_of
+from scoring.rubrics.aqb.answers import accuracy_of, numbers_of
 from scoring.rubrics.aqb.thresholds import ToolVerdict
 from scoring.rubrics.aqb.tool_use import tool_use
 from scoring.testruns.executions import AgentType, Execution, Round, reading_of
@@ -116,9 +116,36 @@ def test_the_answer_may_confirm_the_number_that_the_query_asks_about() -> None:
     assert applicants(EXACT, "네, 3명입니다", truth="5", **query)[0].points == 2
 
 
-def test_a_ground_truth_may_repeat_the_query() -> None:
-    numbers = ground_truth_numbers("경력 3년 이상: 12명", "경력 3년 이상인 지원자 수")
-    assert list(map(int, numbers)) == [12]
+def test_numbers_of_the_period_asked_about_hide_neither_truth_nor_answer() -> None:
+    query = {"query_text": "최근 3개월간 남녀 지원자 수"}
+    assert applicants(EXACT, "남자 5명, 여자 20명", truth="남 3, 여 20", **query)[0].points == 2
+    assert applicants(EXACT, "남자 3명, 여자 20명", truth="남 3, 여 20", **query)[0].points == 5
+    table = "| 서류 | 3 |\n| 면접 | 12 |"
+    assert (
+        applicants(EXACT, table, truth="서류 3명, 면접 12명", query_text="최근 3개월 전형별 지원자 수")[0].points == 5
+    )
+
+
+def test_a_ground_truth_is_needed_whole_even_where_it_repeats_the_query() -> None:
+    query = {"query_text": "경력 3년 이상인 지원자 수"}
+    truth = "경력 3년 이상: 12명"
+    assert applicants(EXACT, "경력 3년 이상은 12명입니다", truth=truth, **query)[0].points == 5
+    assert applicants(EXACT, "12명입니다", truth=truth, **query)[0].points == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "points"),
+    [
+        ("해당 지원자가 없습니다.", 5),
+        ("조건에 맞는 인원은 존재하지 않습니다.", 5),
+        ("0명입니다", 5),
+        ("3명입니다", 2),
+        ("지금은 조회할 수 없습니다.", 2),
+        ("질문을 이해하지 못했습니다.", 2),
+    ],
+)
+def test_a_truth_of_zero_is_met_by_an_answer_that_says_there_is_none(answer: str, points: int) -> None:
+    assert applicants(EXACT, answer, truth="0명")[0].points == points
 
 
 def test_a_ground_truth_without_numbers_is_none() -> None:

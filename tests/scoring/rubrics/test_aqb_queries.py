@@ -171,7 +171,7 @@ def test_the_tolerance_is_an_option() -> None:
     assert scored(execution(message="53.1%")).scores["accuracy"].points == 2
     options = RUBRIC.chosen({"tolerance_percent": "2"})
     assert scored(execution(message="53.1%"), options=options).scores["accuracy"].points == 4
-    assert RUBRIC.version_with(options) == "1+tolerance_percent=2"
+    assert RUBRIC.version_with(options) == "2+tolerance_percent=2"
     with pytest.raises(UsageError):
         RUBRIC.chosen({"tolerance_percent": "much"})
 

@@ -296,7 +296,7 @@ def test_checks_that_only_the_nested_look_up_passes_are_counted(lookup: str) -> 
 
 
 def test_the_option_stands_in_the_version() -> None:
-    assert (RUBRIC.version_with(NESTED), RUBRIC.version_with(DIRECT)) == ("1", "1+value_lookup=direct")
+    assert (RUBRIC.version_with(NESTED), RUBRIC.version_with(DIRECT)) == ("2", "2+value_lookup=direct")
 
 
 def test_expected_text_that_no_rule_can_check_is_counted_once_a_query() -> None:
