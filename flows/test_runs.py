@@ -198,6 +198,8 @@ def _score_and_record(context: Context, identity: FileIdentity, day: date, budge
             scored = score_file(name, identity, context, day, judged)
             found = {part: scored.summary["counts"][part] for part in ("rows_in", "scored", "excluded", "rejected")}
             counts.update(found)
+        if judged and judged.failure:  # the next run asks what is left
+            raise judged.failure
         run.ends("completed", **found, **{part: scored.summary[part] for part in ("rubric", "rubric_version")})
     return scored
 

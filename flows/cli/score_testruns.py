@@ -59,7 +59,10 @@ def _score_testrun(
     settings = context.settings
     plan = plan_of(read_testrun_file(path), choices, settings.rubric_options)
     judged = _judged(plan, context, budget) if budget else None
-    return write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
+    summary = write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
+    if judged and judged.failure:
+        raise judged.failure
+    return summary
 
 
 def _judged(plan: TestRunPlan, context: Context, budget: Budget) -> Judged:

@@ -8,12 +8,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from scoring.errors import AqbError, StorageError
 from scoring.judging.requests import NO_JUDGE, Verdict, VerdictStatus
 from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
 from tasks.judge.budget import Budget
 from tasks.judge.limiter import Limiter
 from tasks.judge.questions import Question
-from tasks.judge.replies import Usage
+from tasks.judge.replies import STOPPED, Usage
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import Judgement, VerdictStore
 
@@ -35,10 +36,15 @@ class JudgeProgress:
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts by `JudgeRequest.key`, and a judgement for each different question, in the order asked."""
+    """The verdicts by `JudgeRequest.key`, and a judgement for each different question, in the order asked.
+
+    `failure` is why the judge answers no further question, None where it would: the questions left are `failed`, and
+    whoever asked can go on with what is known before it raises the failure.
+    """
 
     verdicts: Mapping[str, Verdict]
     judgements: tuple[Judgement, ...]
+    failure: AqbError | None = None
 
     def summary(self) -> dict[str, Any]:
         """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) of this run alone."""
@@ -92,11 +98,11 @@ class Judge:
     async def answer(self, questions: Sequence[Question]) -> Judged:
         """Asks the questions that the store does not answer; each verdict is stored before it is used.
 
-        Without an endpoint, questions that are not in the store have the status `no_judge`.
+        Without an endpoint, questions that are not in the store have the status `no_judge`. An endpoint that stops
+        answering raises nothing: see `Judged.failure`.
 
         Raises:
-            UsageError: the endpoint, the key, the model or the budget cannot work.
-            AqbError: the endpoint does not answer at all.
+            UsageError: the address, the key or the budget cannot work; nothing was asked.
             StorageError: the state database cannot be used.
         """
         budget = self.budget or Budget(self.settings)
@@ -110,14 +116,21 @@ class Judge:
             if self.progress:
                 self.progress(JudgeProgress(len(judgements), len(different), from_store, budget.spent.usd))
 
-        left = [question for key, question in different.items() if key not in judgements]
-        if endpoint is None:
-            for question in left:
-                record(question.judgement(NO_JUDGE))
-        elif left:
-            await self._ask(left, endpoint, budget, record)
+        def left() -> list[Question]:
+            return [question for key, question in different.items() if key not in judgements]
+
+        failure: AqbError | None = None
+        if endpoint and left():
+            try:
+                await self._ask(left(), endpoint, budget, record)
+            except StorageError:
+                raise
+            except AqbError as error:
+                failure = error
+        for question in left():
+            record(question.judgement(STOPPED if failure else NO_JUDGE))
         verdicts = {question.request.key: judgements[question.key].verdict for question in questions}
-        return Judged(verdicts, tuple(judgements[key] for key in different))
+        return Judged(verdicts, tuple(judgements[key] for key in different), failure)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """The cost and time that `ask` would take. Asks and spends nothing.

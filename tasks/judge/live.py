@@ -16,7 +16,15 @@ from tasks.judge.budget import OVER_BUDGET, Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.limiter import Feedback, Limiter, Ticket
 from tasks.judge.questions import Question
-from tasks.judge.replies import LimitReachedError, QuestionRefusedError, Reply, TransientError, UnreachableError, Usage
+from tasks.judge.replies import (
+    STOPPED,
+    LimitReachedError,
+    QuestionRefusedError,
+    Reply,
+    TransientError,
+    UnreachableError,
+    Usage,
+)
 from tasks.judge.timing import Latencies
 from tasks.judge.verdict_store import Judgement
 
@@ -282,12 +290,16 @@ class LiveRun:
             raise self._endpoint.unreachable(f"its limit of {reached.bucket} is used up for {wait_s:.0f} s or more")
 
     async def _drain(self) -> None:
-        """Waits some time for the calls in flight, starts no other and cancels the remaining tasks."""
+        """Waits some time for the calls in flight, starts no other, and records the questions that they leave."""
         self._stopping = True
         in_call = [task for pending in self._pending.values() for task in pending.tasks if pending.in_call]
         if in_call:
             await asyncio.wait(in_call, timeout=self._timing.grace_s)
-        tasks = [task for pending in self._pending.values() for task in pending.tasks]
+        left = list(self._pending.values())
+        tasks = [task for pending in left for task in pending.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for pending in left:
+            if not pending.concluded:
+                await self._save(pending.judgement.with_verdict(STOPPED))

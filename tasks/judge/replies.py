@@ -13,6 +13,8 @@ from typing import Any
 
 from scoring.judging.requests import Verdict, VerdictStatus
 
+STOPPED = Verdict(VerdictStatus.FAILED, reason="판정 모델이 답을 멈추어 판정하지 못함")
+
 
 @dataclass(frozen=True)
 class Usage:

@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from scoring.errors import AqbError
 from scoring.judging.prompts import JudgePrompt
-from scoring.judging.requests import JudgeRequest, QuestionKind
+from scoring.judging.requests import JudgeRequest, QuestionKind, VerdictStatus
 from tasks.config.judge import JudgeSettings, Price
 from tasks.judge.client import Judge, Judged
 from tasks.judge.questions import Question
@@ -37,6 +38,15 @@ def questions(count: int, settings: JudgeSettings, first: int = 0) -> list[Quest
 def ask(count: int, settings: JudgeSettings, store: VerdictStore, *, first: int = 0, **options: Any) -> Judged:
     """The verdicts on as many different questions."""
     return Judge(settings, store, **{"timing": FAST, **options}).ask(questions(count, settings, first))
+
+
+def failure_of(count: int, settings: JudgeSettings, store: VerdictStore) -> AqbError:
+    """Why the judge stopped; every question that has no verdict has failed."""
+    judged = ask(count, settings, store)
+    assert judged.failure
+    assert len(judged.judgements) == count
+    assert {one.status for one in judged.judgements} <= {VerdictStatus.OK, VerdictStatus.FAILED}
+    return judged.failure
 
 
 def settings_for(url: str, **changes: Any) -> JudgeSettings:
