@@ -10,6 +10,7 @@ from typing import Protocol
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, FileIdentity, TextRow
+from scoring.limits import MOST_TESTRUN_ROWS
 from scoring.rejects import Reject, UnreadableCell
 from scoring.testruns.detection import FileFacts, Layout, header_names
 from scoring.testruns.executions import AgentType, Execution
@@ -96,6 +97,12 @@ class TestRunReading:
             if isinstance(row, TextRow) and row.is_blank:
                 continue
             self._rows_in += 1
+            if self._rows_in > MOST_TESTRUN_ROWS:
+                raise InputError(
+                    f"a test run with more than {MOST_TESTRUN_ROWS:,} rows",
+                    where=where,
+                    fix="split the file: one test run each",
+                )
             if isinstance(row, BrokenRow):
                 self._rejects.append(Reject(where, row.line, None, row.code, row.reason))
                 continue

@@ -17,14 +17,12 @@ from typing import BinaryIO
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, TextRow
+from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS
 from tasks.files.discovery import readable
 
-LARGEST_CELL = 8 * 1024 * 1024
-LONGEST_LINE = 64 * 1024 * 1024
 _SAMPLE_BYTES = 1024 * 1024
 
-# The csv module keeps this limit for the whole process. It is what stops an unclosed quote from taking a whole file
-# into memory.
+# The csv module keeps this limit for the whole process.
 csv.field_size_limit(LARGEST_CELL)
 
 
@@ -132,6 +130,12 @@ class _Records:
                 f"the header line cannot be read: expected delimited text in UTF-8 or CP949, found {found}",
                 where=str(self._path),
                 fix="save the table as CSV in UTF-8",
+            )
+        if len(cells) > MOST_COLUMNS:
+            raise InputError(
+                f"the header line has {len(cells):,} columns: expected at most {MOST_COLUMNS:,}",
+                where=str(self._path),
+                fix="check that it is a table, and export only the columns that are needed",
             )
         return cells
 

@@ -1,21 +1,22 @@
 """The review list as a workbook: a row per item, a drop-down per verdict, room for a note; and read back as labels."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
-import openpyxl
 import xlsxwriter
 
 from scoring.errors import InputError, UsageError
+from scoring.inputs import TextRow
 from tasks.files.atomic import replacing
 from tasks.files.discovery import readable
 from tasks.files.excel import display_width, shown_text
 from tasks.review.labels import Label
 from tasks.review.queue import ReviewItem, reviewed_metrics
 from tasks.testruns.read_folder import ScoredFolder
+from tasks.testruns.workbooks import TestRunWorkbook
 
 SHEET = "검토"
 CANNOT_TELL = "판단 불가"
@@ -87,23 +88,23 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
     with readable(path), path.open("rb"):
         pass  # a file that is not there is no workbook that was spoilt
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        rows = list(book[SHEET].iter_rows(values_only=True))
-        book.close()
-    except (OSError, BadZipFile, KeyError, ValueError, openpyxl.utils.exceptions.InvalidFileException) as error:
+        with closing(TestRunWorkbook(path)) as book:
+            sheet = next(sheet for sheet in book.sheets if sheet.name == SHEET)
+            rows = sheet.rows()
+    except (InputError, StopIteration) as error:
         raise InputError(
             f"no review workbook with a sheet '{SHEET}'",
             where=str(path),
             fix="fill the one that `aqb review export` wrote",
         ) from error
-    header = [str(cell or "").strip() for cell in rows[0]] if rows else []
+    header = [cell.strip() for cell in sheet.columns]
     metrics = {place: title.rpartition("[")[2][:-1] for place, title in enumerate(header) if title.endswith("]")}
     places = {title: header.index(title) for title in (_FILE, _QUERY, _ROUND, _NOTE) if title in header}
     if len(places) < 4 or not metrics:
         raise InputError(
             "columns are missing", where=f"{path}: {SHEET}", fix="keep the header as `aqb review export` wrote it"
         )
-    labels = list(_labels(rows[1:], metrics, places, reviewer, path))
+    labels = list(_labels(rows, metrics, places, reviewer, path))
     if not labels:
         raise UsageError(
             "no yellow cell is filled with points yet",
@@ -114,12 +115,12 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
 
 
 def _labels(
-    rows: Sequence[Sequence[Any]], metrics: dict[int, str], places: dict[str, int], reviewer: str, path: Path
+    rows: Sequence[TextRow], metrics: dict[int, str], places: dict[str, int], reviewer: str, path: Path
 ) -> Iterator[Label]:
-    for line, row in enumerate(rows, start=2):
-        file, query_id, round_, note = ("" if row[place] is None else str(row[place]) for place in places.values())
+    for line, cells in rows:
+        file, query_id, round_, note = (cells[place] for place in places.values())
         for place, metric in metrics.items():
-            verdict = "" if row[place] is None else str(row[place]).strip()
+            verdict = cells[place].strip()
             if verdict in ("", CANNOT_TELL):
                 continue
             if verdict not in map(str, _CHOICES):

@@ -10,7 +10,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
@@ -21,11 +21,16 @@ from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
 from scoring.errors import InputError
 from scoring.inputs import TextRow
+from scoring.limits import (
+    LARGEST_RATIO,
+    LARGEST_UNPACKED,
+    MOST_CELLS,
+    MOST_COLUMNS,
+    MOST_SHEET_ROWS,
+    SMALL_UNPACKED,
+)
 from scoring.testruns.cells import cell_text
 
-_LARGEST_UNPACKED = 1024 * 1024 * 1024
-_SMALL_UNPACKED = 64 * 1024 * 1024
-_LARGEST_RATIO = 100
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A workbook is XML that anybody may have written; openpyxl answers a broken one with any of these.
 _BROKEN = (
@@ -82,10 +87,20 @@ class _Parser(WorkSheetParser):  # type: ignore[misc]
 
 
 def _filled_rows(parser: _Parser) -> Iterator[TextRow]:
+    cells = 0
     for line, found in parser.parse():
         values = {cell["column"]: cell_text(cell["value"]) for cell in found if cell["value"] is not None}
+        width = max(values, default=0)
+        cells += width
+        # Before a row is made of its cells: a file of a few bytes can claim any number of them.
+        if not 0 < line <= MOST_SHEET_ROWS or width > MOST_COLUMNS:
+            raise ValueError(
+                f"row {line:,} with {width:,} columns, where a sheet ends at {MOST_SHEET_ROWS:,} and {MOST_COLUMNS:,}"
+            )
+        if cells > MOST_CELLS:
+            raise ValueError(f"a sheet with more than {MOST_CELLS:,} cells")
         if values:
-            yield TextRow(line, [values.get(column, "") for column in range(1, max(values) + 1)])
+            yield TextRow(line, [values.get(column, "") for column in range(1, width + 1)])
 
 
 def _merges_filled(rows: Iterable[TextRow], last_rows: dict[tuple[int, int], int]) -> list[TextRow]:
@@ -113,15 +128,12 @@ class TestRunWorkbook:
 
     def __init__(self, path: Path) -> None:
         _refuse_unsafe(path)
-        with _readable(path), warnings.catch_warnings():
+        with ExitStack() as opened, _readable(path), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl warns of what it will not keep; nothing is kept from reading
-            self._book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-            visible = [sheet for sheet in self._book.worksheets if sheet.sheet_state == "visible"]
-        self.sheets = [Sheet(path, sheet) for sheet in visible]
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._book.close()
+            file = opened.enter_context(path.open("rb"))  # openpyxl leaves open what it cannot read
+            self._book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            self.sheets = [Sheet(path, sheet) for sheet in self._book.worksheets if sheet.sheet_state == "visible"]
+            self.close = opened.pop_all().close
 
     def notes(self, read: Sequence[Sheet]) -> dict[str, int]:
         """What a reader should know: sheets that were not read, formulas without a value in those that were."""
@@ -167,10 +179,14 @@ def _refuse_unsafe(path: Path) -> None:
     with _readable(path), zipfile.ZipFile(path) as package:
         unpacked = sum(entry.file_size for entry in package.infolist())  # unpacking never exceeds what they declare
     ratio = unpacked / max(path.stat().st_size, 1)
-    if unpacked > _LARGEST_UNPACKED or (unpacked > _SMALL_UNPACKED and ratio > _LARGEST_RATIO):
+    if unpacked > LARGEST_UNPACKED or (unpacked > SMALL_UNPACKED and ratio > LARGEST_RATIO):
         raise InputError(
             f"refused: it unpacks from {path.stat().st_size:,} to {unpacked:,} bytes "
-            f"(at most {_LARGEST_UNPACKED:,}, and {_LARGEST_RATIO} times its size)",
+            f"(at most {LARGEST_UNPACKED:,}, and {LARGEST_RATIO} times its size)",
             where=str(path),
             fix="export the run as CSV",
         )
+    with _readable(path), zipfile.ZipFile(path) as package:
+        # Also the parts that nobody reads: they are copied into the workbook of the scores.
+        if damaged := package.testzip():
+            raise zipfile.BadZipFile(f"a damaged part {damaged!r}")

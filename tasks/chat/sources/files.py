@@ -43,7 +43,7 @@ class ChatRowFiles:
                 yield from _reader_of(path)(path, window)
             except InputError as error:
                 yield FileFailure(str(path), error)
-            except (OSError, pa.ArrowException) as error:
+            except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
                 yield FileFailure(str(path), _unreadable(path, error))
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
@@ -76,6 +76,8 @@ def _unreadable(path: Path, error: Exception) -> InputError:
     found = str(error).partition("\n")[0]
     if path.is_file() and not path.stat().st_size:
         found = "the file is empty (0 bytes)"
+    elif isinstance(error, UnicodeDecodeError):
+        found = "a column whose name is no UTF-8"
     return InputError(
         f"cannot be read: expected a whole table ({path.suffix}), found: {found}",
         where=str(path),

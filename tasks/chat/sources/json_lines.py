@@ -14,7 +14,7 @@ from scoring.chat.rows import (
 )
 from scoring.days import Window
 from scoring.errors import InputError
-from tasks.files.csv_reader import LONGEST_LINE
+from scoring.limits import LONGEST_LINE
 
 
 def read_json_lines(path: Path, window: Window | None) -> Iterator[RowBatch]:

@@ -15,9 +15,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from scoring.limits import LONGEST_LINE
 from tasks.chat.local_engine import write_scored_day
 from tasks.chat.tables import write_alerts
-from tasks.files.csv_reader import LONGEST_LINE
 from tasks.samples import SAMPLE_INBOX
 from tasks.warehouse import open_warehouse
 from tests.builders import chat_rows

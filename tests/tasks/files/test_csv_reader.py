@@ -10,7 +10,8 @@ from hypothesis.strategies import DrawFn
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, TextRow
-from tasks.files.csv_reader import LARGEST_CELL, DelimitedText
+from scoring.limits import LARGEST_CELL
+from tasks.files.csv_reader import DelimitedText
 
 
 def table(folder: Path, content: str | bytes, delimiter: str = ",") -> DelimitedText:
@@ -209,3 +210,19 @@ def test_damage_never_loses_a_line_in_silence(tmp_path_factory: pytest.TempPathF
         accounted |= lines
     blank = {number for number, line in enumerate(content.split("\n"), start=1) if not line}
     assert set(range(1, content.count("\n") + 1)) <= accounted | blank
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
+def test_a_header_with_more_columns_than_a_sheet_can_have_is_refused(tmp_path: Path, name: str) -> None:
+    path, delimiter = tmp_path / name, "\t" if name.endswith("tsv") else ","
+    path.write_text(delimiter.join(f"c{place}" for place in range(16_385)) + "\n")
+    with pytest.raises(InputError, match="the header line has 16,385 columns: expected at most 16,384"):
+        DelimitedText(path, delimiter)
+
+
+def test_a_row_with_a_million_cells_is_broken_like_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "," * 1_000_000 + "\n1,2\n")
+    broken, whole = DelimitedText(path).rows()
+    assert isinstance(broken, BrokenRow) and broken.code == "wrong_field_count"
+    assert whole == TextRow(3, ["1", "2"])

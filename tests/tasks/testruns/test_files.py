@@ -225,3 +225,10 @@ def test_every_row_is_scored_or_rejected(tmp_path_factory: pytest.TempPathFactor
     counts = read_testrun_file(path).counts
     good = {each for each in rounds if "/" in each}
     assert (counts.rows_in, counts.scored, counts.rejected) == (len(rounds), len(good), len(rounds) - len(good))
+
+
+def test_a_test_run_with_more_rows_than_memory_should_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(",".join(LONG_HEADER) + "\n" + "broken\n" * 50_001)
+    with pytest.raises(InputError, match=r"a test run with more than 50,000 rows\n  -> split the file"):
+        read_testrun_file(path)

@@ -130,6 +130,62 @@ def test_a_workbook_with_a_broken_sheet_is_refused(tmp_path: Path) -> None:
         read_testrun_file(tmp_path / "r.xlsx")
 
 
+def changed(path: Path, old: bytes, new: bytes, part: str = "xl/worksheets/sheet1.xml") -> Path:
+    """A workbook of one test run with another text in the XML of a part."""
+    whole = write_xlsx(path.with_name("whole.xlsx"), {"s": [WIDE_HEADER, wide_row(), wide_row("A2")]})
+    with zipfile.ZipFile(whole) as given, zipfile.ZipFile(path, "w") as written:
+        for entry in given.infolist():
+            content = given.read(entry)
+            assert entry.filename != part or old in content
+            written.writestr(entry, content.replace(old, new) if entry.filename == part else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (b'<row r="3"', b'<row r="99999999999"', "row 99,999,999,999 with"),
+        (b'<row r="3"', b'<row r="1048577"', "row 1,048,577 with"),
+        (b'<row r="3"', b'<row r="-3"', "row -3 with"),
+        (b'r="A3"', b'r="XFE3"', "16,385 columns, where a sheet ends"),
+        (b'r="A3"', b'r="ZZZZ3"', "expected an Excel workbook"),
+        (b"</sheetData>", b'</sheetData><mergeCells><mergeCell ref="A2:ZZZZ3"/></mergeCells>', "ZZZZ"),
+        (b"</sheetData>", b'</sheetData><mergeCells><mergeCell ref="A2:A9999999"/></mergeCells>', "expected an Excel"),
+        (b"<worksheet", b'<?xml version="1.0" encoding="x-none"?><worksheet', "unknown encoding"),
+    ],
+)
+def test_places_and_encodings_that_no_sheet_has_are_refused_at_once(
+    tmp_path: Path, old: bytes, new: bytes, says: str
+) -> None:
+    path = changed(tmp_path / "r.xlsx", old, new)
+    with pytest.raises(InputError, match=says) as refused:
+        read_testrun_file(path)
+    assert refused.value.fix == "open it in Excel and save it as .xlsx again"
+
+
+def test_a_row_far_below_the_others_keeps_its_number(tmp_path: Path) -> None:
+    path = changed(tmp_path / "r.xlsx", b'<row r="3"', b'<row r="1048576"')
+    assert read_testrun_file(path).counts.rows_in == 2
+
+
+def test_more_cells_than_a_test_run_has_are_refused(tmp_path: Path) -> None:
+    rows = b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (line, line) for line in range(4, 130))
+    path = changed(tmp_path / "r.xlsx", b"</sheetData>", rows + b"</sheetData>")
+    with pytest.raises(InputError, match="a sheet with more than 2,000,000 cells"):
+        read_testrun_file(path)
+
+
+def test_a_damaged_part_that_nobody_reads_is_refused_before_anything_is_scored(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "r.xlsx", {"s": [WIDE_HEADER, wide_row()]})
+    with zipfile.ZipFile(path) as package:
+        theme = package.getinfo("xl/theme/theme1.xml")
+    content = bytearray(path.read_bytes())
+    content[theme.header_offset + 30 + len(theme.filename) + theme.compress_size // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="expected an Excel workbook"):
+        read_testrun_file(path)
+
+
 def test_a_zip_bomb_is_refused_by_its_size_unopened(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "r.xlsx", "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr("xl/worksheets/sheet1.xml", b"0" * (65 * 1024 * 1024))

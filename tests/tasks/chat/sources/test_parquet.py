@@ -376,3 +376,9 @@ def test_many_row_groups_are_read_in_order(tmp_path: Path) -> None:
     assert [(row["line"], row["user_input"]) for row in rows(path)] == [
         (number + 1, str(number)) for number in range(100)
     ]
+
+
+def test_a_column_whose_name_is_no_utf8_is_a_failure_of_its_file(tmp_path: Path) -> None:
+    path = parquet(tmp_path, {"another": [1]}, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"another", b"an\xff\xfeher"))
+    assert "expected a whole table (.parquet), found: a column whose name is no UTF-8" in failure(path)

@@ -1,0 +1,33 @@
+"""The sizes beyond which an input is refused, with their reasons. Beyond each stands a clear error, never a slow run.
+
+Two limits need no number. Patterns of checks are RE2, which takes time in proportion to the text. JSON that is nested
+deeper than Python's own limit (about a thousand levels) is a cell that cannot be read.
+"""
+
+MOST_COLUMNS = 16_384
+"""Of a table: a sheet of Excel has no more. What has more is no table with a name for each column."""
+
+MOST_SHEET_ROWS = 1_048_576
+"""Of a sheet: Excel has no more, so a higher row number is no place but a trap for readers that fill gaps."""
+
+MOST_CELLS = 2_000_000
+"""Of a sheet: 10,000 executions of 100 columns, twice."""
+
+MOST_TESTRUN_ROWS = 50_000
+"""Of a test run: its answers are held together in memory, five times the 10,000 executions that take 500 MB."""
+
+LARGEST_CELL = 8 * 1024 * 1024
+"""Bytes of a CSV cell: it stops a quote that never closes from taking a whole file into memory."""
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of a line of CSV or JSON Lines: it stops a file without line breaks from being one line in memory."""
+
+LARGEST_UNPACKED = 256 * 1024 * 1024
+"""Bytes of all parts of a workbook: 10,000 executions with 25 kB of raw JSON each."""
+
+LARGEST_RATIO = 100
+"""How many times larger than its file a workbook may unpack once it is beyond `SMALL_UNPACKED`: text packs 5 to 30
+times smaller, only what was made to harm more than a hundred times."""
+
+SMALL_UNPACKED = 64 * 1024 * 1024
+"""Bytes that any workbook may unpack to: an almost empty sheet with formats packs very well."""
