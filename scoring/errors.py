@@ -4,6 +4,7 @@
     ├── UsageError          wrong option or setting; exit code 2
     ├── InputError          a file or table that cannot be read at all; the run goes on with the others
     ├── RuleError           a rubric that must not be built: unordered cuts, a regex that engines read differently
+    ├── UnexpectedError     a defect of AQB; what was done before it stands
     └── StorageError        the warehouse or the state database refused a write; nothing was half written
 
 A row that cannot be read is no error: it becomes a row of the `rejected` table.
@@ -35,6 +36,30 @@ class InputError(AqbError):
 
 class RuleError(AqbError):
     """A rule that must not be built, found when the rubric is imported."""
+
+
+class UnexpectedError(AqbError):
+    """A defect of AQB: the class of the error, and the step or the line of ours in which it was raised.
+
+    Its own text may quote an input, so it is left out.
+    """
+
+    def __init__(
+        self, error: BaseException, *, where: str = "", fix: str = "this is a defect of AQB: report it with this line"
+    ) -> None:
+        steps = getattr(error, "__notes__", [])
+        super().__init__(f"{type(error).__name__} in {steps[0] if steps else _line(error)}", where=where, fix=fix)
+
+
+def _line(error: BaseException) -> str:
+    """The last line of ours that an error passed."""
+    found, trace = "a library", error.__traceback__
+    while trace:
+        module = str(trace.tb_frame.f_globals.get("__name__"))
+        if module.partition(".")[0] in ("flows", "tasks", "scoring"):
+            found = f"{module}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 class StorageError(AqbError):

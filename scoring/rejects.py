@@ -1,5 +1,6 @@
 """Rows that cannot be read, and why."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -41,3 +42,13 @@ class UnreadableCell(Exception):  # noqa: N818  (caught row by row: it ends as a
         self.column = column
         self.code = code
         self.reason = reason
+
+
+def nothing_scored(counts: Mapping[str, int]) -> str:
+    """That rows came in and none was scored, in a sentence; '' where one was scored, or none came in."""
+    if counts["scored"] or not counts["rows_in"]:
+        return ""
+    return (
+        f"nothing was scored: of {counts['rows_in']:,} rows {counts['excluded']:,} were excluded "
+        f"and {counts['rejected']:,} rejected"
+    )

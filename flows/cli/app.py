@@ -28,7 +28,7 @@ from flows.cli import (
 )
 from flows.cli.terminal import complain
 from flows.runtime.prefect_env import PrefectGoneError, leave_at_once
-from scoring.errors import AqbError, StorageError, UsageError
+from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 
 app = typer.Typer(
     name="aqb",
@@ -84,4 +84,9 @@ def main() -> None:
     except OSError as error:  # a permission, a disk: nothing that a traceback would explain
         where = str(error.filename or "")
         complain(StorageError(error.strerror or str(error), where=where, fix="check that it may be read and written"))
+        sys.exit(1)
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        complain(UnexpectedError(error))
         sys.exit(1)

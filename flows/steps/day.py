@@ -19,9 +19,10 @@ from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from scoring.alerting.facts import AlertFact
 from scoring.chat.shrinkage import NOT_SCORED
-from scoring.errors import AqbError, InputError
+from scoring.errors import AqbError, InputError, UnexpectedError
 from scoring.figures import Figure
 from scoring.inputs import FileIdentity
+from scoring.rejects import nothing_scored
 from tasks.chat.choose_engine import open_engine, uses_pushdown
 from tasks.chat.day_guard import DayKeptError, day_guards
 from tasks.chat.day_plan import day_parameters
@@ -35,6 +36,10 @@ from tasks.state.erased_sessions import erased_sessions
 from tasks.warehouse import Warehouse
 
 _log = logging.getLogger(__name__)
+_DEFECT = (
+    "this is a defect of AQB: report it with the log of this run; the day's tables may be half new, and scoring it "
+    "again makes them whole"
+)
 
 
 @dataclass(frozen=True)
@@ -54,21 +59,6 @@ class DayOutcome:
     problems: tuple[str, ...]
     files: int
     unread_files: int
-
-
-class UnexpectedError(AqbError):
-    """A defect of ours that stopped one day: the class of the error and the step in which it was raised.
-
-    Its own text may quote an input, so that only the log has it.
-    """
-
-    def __init__(self, error: Exception) -> None:
-        steps = getattr(error, "__notes__", [])
-        super().__init__(
-            f"{type(error).__name__}{f' in {steps[0]}' if steps else ''}",
-            fix="this is a defect of AQB: report it with the log of this run; the day's tables may be half new, "
-            "and scoring it again makes them whole",
-        )
 
 
 @dataclass(frozen=True)
@@ -258,7 +248,7 @@ def try_day(
         if is_prefect_gone(error):
             raise
         _log.exception("%s: unexpected error", day)
-        return DayResult(day, None, UnexpectedError(error), why)
+        return DayResult(day, None, UnexpectedError(error, fix=_DEFECT), why)
 
 
 def _refuse_nothing_read(outcome: ScoringOutcome, files: int) -> None:
@@ -295,4 +285,4 @@ def _problems(outcome: ScoringOutcome) -> tuple[str, ...]:
     if outcome.counts.rejected:
         codes = ", ".join(f"{code} {count}" for code, count in sorted(outcome.rejected_by_code.items()))
         problems.append(f"{outcome.counts.rejected} rows rejected ({codes}); see the table `rejected`")
-    return tuple(problems)
+    return (*filter(None, [nothing_scored(vars(outcome.counts))]), *problems)

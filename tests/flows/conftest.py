@@ -46,19 +46,20 @@ def aqb(
 ) -> Command:
     """`aqb` in this process and the empty working folder. An error that it does not handle fails the test.
 
-    Flows are plain functions, unless the test asks for `prefect_server`.
+    Flows are plain functions, unless the test asks for `prefect_server`; `aqb serve` loads them as they are.
     """
-    if "prefect_server" not in request.fixturenames:
-        monkeypatch.setattr("flows.nightly.nightly", flows.nightly)
-        monkeypatch.setattr("flows.backfill.backfill", flows.backfill)
-        monkeypatch.setattr("flows.test_runs.score_inbox", flows.score_inbox)
 
     def run(*arguments: str | Path) -> Finished:
-        monkeypatch.setattr(sys, "argv", ["aqb", *map(str, arguments)])
         capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+        with monkeypatch.context() as patched, pytest.raises(SystemExit) as ended:
+            patched.setattr(sys, "argv", ["aqb", *map(str, arguments)])
+            if "prefect_server" not in request.fixturenames and arguments[:1] != ("serve",):
+                patched.setattr("flows.nightly.nightly", flows.nightly)
+                patched.setattr("flows.backfill.backfill", flows.backfill)
+                patched.setattr("flows.test_runs.score_inbox", flows.score_inbox)
             main()
         written = capsys.readouterr()
+        assert "defect of AQB" not in written.err, written.err
         return Finished(int(ended.value.code or 0), written.out, written.err)
 
     return run
