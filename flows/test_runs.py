@@ -22,6 +22,7 @@ from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError, InputError
 from scoring.inputs import FileIdentity
+from scoring.rejects import nothing_scored
 from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import TestRunPlan, score_testrun
@@ -66,6 +67,7 @@ class InboxOutcome:
         refused = [(one.name, one.summary["counts"]["rejected"]) for one in self.scored]
         return (
             *self.failures,
+            *(f"{one.name}: {why}" for one in self.scored if (why := nothing_scored(one.summary["counts"]))),
             *(f"{name}: {count} rows rejected; see the table `rejected`" for name, count in refused if count),
             *self.unpublished,
         )

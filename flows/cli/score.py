@@ -56,6 +56,7 @@ def score(
     show(scored[0].summary if len(scored) == 1 else several, "\n".join(texts), as_json=as_json)
     if errors := _errors(scored):
         typer.echo("\n".join(errors), err=True)
+    if errors or any(one.nothing_scored for one in scored):
         raise typer.Exit(1)
 
 
@@ -131,7 +132,8 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
     if scored.summary is None:
         return f"{scored.name}: not scored"
     counts = scored.summary["counts"]
-    lines = [
+    lines = [scored.nothing_scored] if scored.nothing_scored else []
+    lines += [
         f"{scored.name + ': ' if scored.name else ''}{scored.summary['rubric']} {scored.summary['rubric_version']}, "
         f"{counts_text(counts)}"
     ]

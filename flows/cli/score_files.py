@@ -1,6 +1,5 @@
 """`aqb score`: files into a folder, without Prefect, a server or a database."""
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,13 @@ from flows.cli.terminal import progress
 from scoring.catalog import row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import AqbError, InputError, UsageError
+from scoring.rejects import nothing_scored
 from scoring.testrun_plan import TestRunChoices
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles
 from tasks.config.settings import Settings
-from tasks.files.atomic import writable
+from tasks.files.atomic import sole_writer
 from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
@@ -32,6 +32,11 @@ class ScoredFile:
     summary: dict[str, Any] | None = None
     error: AqbError | None = None
 
+    @property
+    def nothing_scored(self) -> str:
+        """That there were rows and none was scored, in a sentence; '' where one was, or there was nothing to score."""
+        return nothing_scored(self.summary["counts"]) if self.summary else ""
+
 
 def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
     """Scores all chat rows of the inputs and writes tables, summary and report to `out`; returns the summary.
@@ -39,27 +44,22 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
     Raises:
         UsageError: no such rubric.
         InputError: an input matches nothing.
-        StorageError: `out` cannot be written.
+        StorageError: `out` cannot be written, or another process is writing there.
     """
     rubric = row_rubric(rubric_id)
     source = ChatRowFiles(inputs, out)
-    staging = out / ".staging"
-    try:
-        shutil.rmtree(staging, ignore_errors=True)
-        with writable(out, "choose another --out folder"):
-            with progress("score", "rows") as show:
-                outcome = score_chat_rows(
-                    source,
-                    rubric,
-                    time_zone=settings.time_zone,
-                    window=None,
-                    staging=staging,
-                    keep_text=settings.monitoring.keep_text,
-                    on_progress=lambda rows: show(rows, None, ""),
-                )
-            return write_score_folder(out, outcome, source.fingerprint())
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with sole_writer(out) as staging:
+        with progress("score", "rows") as show:
+            outcome = score_chat_rows(
+                source,
+                rubric,
+                time_zone=settings.time_zone,
+                window=None,
+                staging=staging / "rows",
+                keep_text=settings.monitoring.keep_text,
+                on_progress=lambda rows: show(rows, None, ""),
+            )
+        return write_score_folder(out, outcome, source.fingerprint())
 
 
 def files_to_score(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[Path, ...]:

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from flows.cli.score_files import ScoredFile
 from flows.cli.terminal import progress
 from flows.runtime.telemetry import tell_judgements
-from scoring.errors import InputError, UsageError
+from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tasks.files.atomic import sole_writer
 from tasks.files.report_paths import safe_name
 from tasks.judge.budget import Budget
 from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
@@ -28,12 +28,15 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
 
     Raises:
         UsageError, InputError: why a single run cannot be scored.
-        StorageError: `out` cannot be written.
+        StorageError: `out` cannot be written, or another process is writing there.
     """
     budget = Budget(settings.judge) if settings.judge.enabled else None
-    with Context(settings) as context:
+    with sole_writer(out), Context(settings) as context:
         if len(files) == 1:
-            return [ScoredFile(files[0].name, out, _score_testrun(files[0], choices, out, context, budget))]
+            scored = _score_testrun(files[0], choices, out, context, budget)
+            if isinstance(scored.error, UsageError):
+                raise scored.error
+            return [scored]
         return [_scored(path, choices, folder, context, budget) for path, folder in _folders(files, out).items()]
 
 
@@ -47,22 +50,26 @@ def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: 
 
 def _scored(path: Path, choices: TestRunChoices, folder: Path, context: Context, budget: Budget | None) -> ScoredFile:
     try:
-        return ScoredFile(path.name, folder, _score_testrun(path, choices, folder, context, budget))
-    except (InputError, UsageError) as error:
+        return _score_testrun(path, choices, folder, context, budget)
+    except StorageError:
+        raise
+    except AqbError as error:
         return ScoredFile(path.name, folder, error=error)
+    except Exception as error:  # noqa: BLE001 - a defect that one file meets stops no other
+        return ScoredFile(path.name, folder, error=UnexpectedError(error, where=str(path)))
 
 
 def _score_testrun(
     path: Path, choices: TestRunChoices, folder: Path, context: Context, budget: Budget | None
-) -> dict[str, Any]:
-    """Scores one run into a folder; with a budget, the judge is asked within it."""
-    settings = context.settings
-    plan = plan_of(read_testrun_file(path), choices, settings.rubric_options)
+) -> ScoredFile:
+    """Scores one run into a folder; with a budget, the judge is asked within it.
+
+    Where the judge's endpoint breaks down, what rules tell and what it has answered is written all the same.
+    """
+    plan = plan_of(read_testrun_file(path), choices, context.settings.rubric_options)
     judged = _judged(plan, context, budget) if budget else None
     summary = write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
-    if judged and judged.failure:
-        raise judged.failure
-    return summary
+    return ScoredFile(path.name, folder, summary, judged.failure if judged else None)
 
 
 def _judged(plan: TestRunPlan, context: Context, budget: Budget) -> Judged:

@@ -33,9 +33,13 @@ def prepare_prefect(reports: str) -> None:
     }
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
+    from tasks.files.atomic import make_private  # with Polars and pyarrow, which not every command needs
+
     chosen = Path(os.environ["PREFECT_HOME"])
     try:
-        chosen.mkdir(parents=True, exist_ok=True)
+        chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if "PREFECT_API_URL" not in os.environ:  # of its temporary server: parameters and log lines of every run
+            make_private(chosen / "prefect.db")
     except OSError as error:
         raise StorageError(
             f"Prefect's home folder cannot be made: {error.strerror}",

@@ -2,10 +2,13 @@
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 import polars as pl
@@ -18,6 +21,8 @@ from scoring.rules.arrow_types import no_rows
 ROWS_PER_GROUP = 20_000
 _UNFINISHED = ".unfinished"
 _AGAIN = "check free space and permissions, then run again"
+_STAGING = ".staging"
+_TABLE_MODE = 0o640  # tables hold texts of people
 
 
 def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
@@ -29,7 +34,7 @@ def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame])
     Raises:
         StorageError: the folder cannot be written or the disk is full; the old file is still there.
     """
-    with replacing(path) as unfinished, unfinished.open("wb") as file:
+    with replacing(path, _TABLE_MODE) as unfinished, unfinished.open("wb") as file:
         rows = parquet_into(file, schema, frames)
         file.flush()
         os.fsync(file.fileno())
@@ -48,16 +53,56 @@ def write_text(path: Path, text: str | Iterator[str]) -> None:
         os.fsync(file.fileno())
 
 
+def make_private(path: Path) -> None:
+    """Lets nobody but the owner read or write a file of ours; makes it where it is not there.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    path.touch(mode=0o600)
+    if path.stat().st_uid == os.geteuid():
+        path.chmod(0o600)
+
+
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def sole_writer(folder: Path) -> Iterator[Path]:
+    """An empty, hidden folder in `folder`, for the only process that may write there until the block ends.
+
+    What killed processes left is removed; a link is removed, never followed.
+
+    Raises:
+        StorageError: another process is writing there, or it cannot be written.
+    """
+    with writable(folder, "choose another --out folder"):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with its owner, and leaves no file
+            for left in folder.glob(f"{_STAGING}*"):
+                left.unlink() if left.is_symlink() else shutil.rmtree(left)
+            with TemporaryDirectory(prefix=f"{_STAGING}-", dir=folder, ignore_cleanup_errors=True) as staging:
+                yield Path(staging)
+        except BlockingIOError:
+            raise StorageError(
+                "another process is writing into this folder",
+                where=str(folder),
+                fix="wait for it to end, or choose another folder",
+            ) from None
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """A hidden file beside `path` that takes its place when the block ends well, and is removed when it does not.
 
-    It belongs to one writer at a time, in whatever process. What a killed one has left is taken over.
+    `mode` is who may read and write it, as far as the umask allows. It belongs to one writer at a time, in whatever
+    process. What a killed one has left is taken over.
     """
     unfinished = path.with_name(f".{path.name}{_UNFINISHED}")
     with writable(path, f"{_AGAIN}; the file is as it was before"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone_with(unfinished):
+        with _alone_with(unfinished, mode):
             yield unfinished
             unfinished.replace(path)
             _sync_folder(path.parent)
@@ -73,10 +118,10 @@ def writable(path: Path, fix: str = _AGAIN) -> Iterator[None]:
 
 
 @contextmanager
-def _alone_with(unfinished: Path) -> Iterator[None]:
+def _alone_with(unfinished: Path, mode: int) -> Iterator[None]:
     """Holds the kernel's lock on a file, which ends with its owner, and removes the file unless it was renamed."""
     while True:
-        with unfinished.open("ab") as file:
+        with open(unfinished, "ab", opener=partial(os.open, mode=mode)) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             if not _is_at(unfinished, file):
                 continue  # whoever had it before has renamed it

@@ -14,6 +14,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from scoring.errors import StorageError, UsageError
 from tasks.config.secrets import shown_url
+from tasks.files.atomic import make_private
 
 _LOCK_WAIT_S = 30
 _SCHEMA_LOCK = 7_240_117  # any number that nobody else locks in that database
@@ -57,13 +58,14 @@ class StateDatabase:
             raise _unusable(str(error)) from error
         except ValueError:
             raise _unusable("its port is no number") from None
-        self._folder: Path | None = None
+        self._file: Path | None = None
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _durable_and_shared)
             sa.event.listen(self._engine, "begin", _begin_immediate)
-            if parsed.database and not parsed.database.startswith("file:"):  # SQLite reads that as an address
-                self._folder = Path(parsed.database).parent
+            # SQLite reads the others as addresses.
+            if parsed.database and not parsed.database.startswith(("file:", ":memory:")):
+                self._file = Path(parsed.database)
 
     def __enter__(self) -> Self:
         return self
@@ -79,9 +81,10 @@ class StateDatabase:
         with self._creating:
             if metadata in self._created:
                 return
-            if self._folder:
-                try:
-                    self._folder.mkdir(parents=True, exist_ok=True)
+            if self._file:
+                try:  # SQLite's own files beside it follow its mode: verdicts and messages quote people
+                    self._file.parent.mkdir(parents=True, exist_ok=True)
+                    make_private(self._file)
                 except OSError as error:
                     raise self._refused(error) from error
             with self.transaction() as connection:

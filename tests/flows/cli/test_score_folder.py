@@ -1,0 +1,182 @@
+"""`aqb score` into a folder: alone there, whatever one file is like, and readable by those whom it concerns."""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pytest
+
+from flows.cli.app import main
+from tasks.files.atomic import sole_writer
+from tasks.samples import SAMPLE_INBOX
+from tests.builders.chat_rows import DAY, best, plain, write_rows
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
+from tests.flows.conftest import Command
+
+WIDE, MOVE = SAMPLE_INBOX / "resume_agent_sample.xlsx", SAMPLE_INBOX / "url_agent_sample.csv"
+CHAT = "chat.jsonl"
+
+
+@pytest.fixture
+def chat(folder: Path) -> Path:
+    write_rows(folder / CHAT, [best(0), plain(1)])
+    return folder / CHAT
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def mode_of(path: str | Path) -> int:
+    return stat.S_IMODE(Path(path).stat().st_mode)
+
+
+# --- Alone in its folder ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [CHAT, MOVE], ids=["chat rows", "test run"])
+def test_score_refuses_a_folder_that_another_process_writes(aqb: Command, chat: Path, given: str | Path) -> None:
+    with sole_writer(Path("out")):
+        ended = aqb("score", given, "--out", "out")
+    assert (ended.exit_code, ended.out) == (1, "")
+    assert ended.err == (
+        "error: out: another process is writing into this folder\n  -> wait for it to end, or choose another folder\n"
+    )
+    assert aqb("score", given, "--out", "out").exit_code == 0
+
+
+def test_score_writes_through_no_link_and_clears_what_was_left(aqb: Command, chat: Path) -> None:
+    for name in ("elsewhere", "out/.staging-killed"):
+        Path(name, "rejected").mkdir(parents=True)
+        Path(name, "rejected", "kept.txt").write_text("mine")
+    Path("out/.staging").symlink_to(Path("elsewhere").resolve())
+    assert aqb("score", chat, "--out", "out").exit_code == 0
+    assert [str(path) for path in Path("elsewhere").rglob("*.*")] == ["elsewhere/rejected/kept.txt"]
+    assert not list(Path("out").glob(".*"))
+
+
+# --- One file stops no other -----------------------------------------------------------------------------------------
+
+
+def test_score_of_a_folder_goes_on_after_a_file_that_cannot_be_read(aqb: Command, folder: Path) -> None:
+    runs = folder / "runs"
+    runs.mkdir()
+    (runs / "a.xlsx").write_bytes(WIDE.read_bytes()[:500])
+    (runs / "b.csv").write_bytes(b"\xff\xfe\x00\xd8")
+    (runs / "url_agent_a.csv").write_bytes(MOVE.read_bytes())
+    ended = aqb("score", "runs", "--out", "out")
+    assert ended.exit_code == 1
+    assert ended.err.count("error: ") == 2
+    assert Path("out/url_agent_a/scores.xlsx").exists()
+
+
+def test_score_of_a_folder_goes_on_after_a_defect_that_one_file_meets(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from flows.cli import score_testruns
+
+    written = score_testruns.write_testrun_folder
+
+    def broken(to: Path, *rest: object) -> dict[str, object]:
+        if to.name == "url_agent_sample":
+            raise ZeroDivisionError("010-1234-5678")
+        return written(to, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(score_testruns, "write_testrun_folder", broken)
+    monkeypatch.setattr("sys.argv", ["aqb", "score", str(MOVE), str(WIDE), "--out", "out"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    err = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert f"error: {MOVE}: ZeroDivisionError in flows.cli.score_testruns, line " in err
+    assert "Traceback" not in err and "010-1234-5678" not in err
+    assert Path("out/resume_agent_sample/scores.xlsx").exists()
+
+
+def test_a_defect_is_a_line_without_the_text_of_the_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> dict[str, object]:
+        raise KeyError("010-1234-5678")
+
+    monkeypatch.setattr("scoring.catalog.rubrics", broken)
+    monkeypatch.setattr("sys.argv", ["aqb", "rubrics"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: KeyError in flows.cli.rules, line ")
+    assert "this is a defect of AQB" in err
+    assert "010-1234-5678" not in err
+
+
+# --- A judge that dies -----------------------------------------------------------------------------------------------
+
+
+def half_of(workbook: Path) -> Path:
+    """The first rows of a test run: what a judge was asked before it died."""
+    book = openpyxl.load_workbook(workbook)
+    for sheet in book:
+        sheet.delete_rows(1 + sheet.max_row // 2, sheet.max_row)
+    book.save("half.xlsx")
+    return Path("half.xlsx")
+
+
+@pytest.mark.slow
+def test_score_with_a_judge_that_died_keeps_rule_scores_and_what_it_has_said(
+    aqb: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"OPENAI_API_KEY": "key", "AQB_JUDGE__RPM": "0", "AQB_JUDGE__TPM": "0"}.items():
+        monkeypatch.setenv(name, value)
+    with FakeOpenAI(Behaviour(latency_s=0.001)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert aqb("score", half_of(WIDE), "--judge", "--out", "first").exit_code == 0
+    ended = aqb("score", WIDE, "--judge", "--out", "out")
+    assert ended.exit_code == 1
+    assert "the judge gives no answer" in ended.err and "questions without a verdict" in ended.err
+    judged = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["judge"]
+    assert set(judged["by_status"]) == {"ok", "failed"}
+    assert sum(judged["by_status"].values()) == judged["questions"]
+    queries = pl.read_parquet("out/queries.parquet")
+    assert queries["accuracy_score"].null_count() == 0
+    assert queries.filter(pl.col("semantic_score").is_null())["flag_manual_review"].all()
+
+
+# --- Nothing scored --------------------------------------------------------------------------------------------------
+
+
+def test_score_of_rows_of_which_none_can_be_scored_says_so_first_and_ends_with_1(aqb: Command, folder: Path) -> None:
+    write_rows(folder / CHAT, [plain(0, llm_response=None), plain(1, llm_response=None)])
+    ended = aqb("score", CHAT, "--out", "out")
+    assert ended.exit_code == 1
+    assert ended.out.startswith("nothing was scored: of 2 rows 2 were excluded and 0 rejected\n")
+    write_rows(folder / CHAT, [])
+    empty = aqb("score", CHAT, "--out", "out")
+    assert "nothing was scored" not in empty.out
+
+
+def test_a_night_of_which_nothing_was_scored_ends_with_1(aqb: Command, folder: Path) -> None:
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [plain(0, llm_response=None)])
+    ended = aqb("nightly", "--date", str(DAY))
+    assert ended.exit_code == 1
+    assert "warning: nothing was scored: of 1 rows 1 were excluded and 0 rejected" in ended.err
+
+
+# --- Who may read it -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_score_tables_and_databases_are_for_their_owner(aqb: Command, installed_aqb: Command, chat: Path) -> None:
+    Path("data").mkdir()
+    Path("data/state.db").touch(0o644)  # as an earlier version left it
+    assert aqb("score", chat, "--out", "out").exit_code == 0
+    assert {mode_of(table) for table in Path("out").glob("*.parquet")} == {0o640}
+    assert installed_aqb("alerts", "--pending").exit_code == 0
+    assert mode_of("data/state.db") == mode_of("data/.prefect/prefect.db") == 0o600
