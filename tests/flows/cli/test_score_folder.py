@@ -12,6 +12,7 @@ import pytest
 
 from flows.cli.app import main
 from tasks.files.atomic import sole_writer
+from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.samples import SAMPLE_INBOX
 from tests.builders.chat_rows import DAY, best, plain, write_rows
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
@@ -80,16 +81,12 @@ def test_score_of_a_folder_goes_on_after_a_file_that_cannot_be_read(aqb: Command
 def test_score_of_a_folder_goes_on_after_a_defect_that_one_file_meets(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from flows.cli import score_testruns
-
-    written = score_testruns.write_testrun_folder
-
     def broken(to: Path, *rest: object) -> dict[str, object]:
         if to.name == "url_agent_sample":
             raise ZeroDivisionError("010-1234-5678")
-        return written(to, *rest)  # type: ignore[arg-type]
+        return write_testrun_folder(to, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(score_testruns, "write_testrun_folder", broken)
+    monkeypatch.setattr("flows.cli.score_testruns.write_testrun_folder", broken)
     monkeypatch.setattr("sys.argv", ["aqb", "score", str(MOVE), str(WIDE), "--out", "out"])
     with pytest.raises(SystemExit) as ended:
         main()
