@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test test-fast test-bigquery soak kills-nightly kills-backfill check audit bench bench-judge docs lock clean
+.PHONY: setup demo test test-fast test-bigquery fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs lock clean
 
 # A file stays on one worker; tests/conftest.py says what starts first.
 PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --numprocesses=2 --dist=loadfile --no-loadscope-reorder
@@ -23,6 +23,11 @@ test-fast: setup
 test-bigquery: setup
 	@sh .ci/local-bigquery
 	.venv/bin/python -m pytest tests/bigquery
+
+# Damaged files and replies, always the same for the same seeds: as many as fit in the time. What fails is kept in
+# fuzz-failures/; `make test` runs a hundred of them.
+fuzz: setup
+	.venv/bin/python -m tests.fuzz --cases $(or $(CASES),4000) --seconds $(or $(SECONDS),3600)
 
 # What takes an hour: processes killed at random moments, a thousand times, and deliveries two hundred times.
 soak: setup

@@ -24,7 +24,7 @@ def distribution_table(summary: TestRunSummary, metric: str, meanings: Mapping[s
     for score, count in score_counts(total):
         label = "미채점" if score == "null" else f"{score}점"
         by_round = [counts.get(score, 0) for counts in rounds.values()]
-        rows.append([label, meanings.get(score, ""), *by_round, count, percent(count / scored)])
+        rows.append([label, meanings.get(score, ""), *by_round, count, percent(count / scored if scored else None)])
     return table(["점수", "기준", *rounds, "합계", "비율"], rows)
 
 

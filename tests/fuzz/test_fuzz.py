@@ -1,0 +1,29 @@
+"""A hundred cases of `make fuzz`, and every input that once broke something."""
+
+from pathlib import Path
+from shutil import copy
+
+import pytest
+
+from tests.fuzz.cases import run_case
+from tests.fuzz.targets import KINDS, scored
+
+CASES = {"csv": 15, "tsv": 15, "xlsx": 20, "jsonl": 10, "parquet": 15, "judge": 8, "slack": 5, "settings": 12}
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def test_fuzz_runs_a_hundred_cases_of_all_kinds() -> None:
+    assert CASES.keys() == KINDS.keys()
+    assert sum(CASES.values()) == 100
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind, count in CASES.items() for seed in range(count)])
+def test_a_damaged_input_is_scored_or_refused_and_no_row_is_lost(kind: str, seed: int, tmp_path: Path) -> None:
+    assert run_case(kind, seed, tmp_path / "case")
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.iterdir()), ids=lambda path: path.stem)
+def test_what_broke_once_is_scored_or_refused(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    copy(path, tmp_path)
+    assert scored(Path(path.name), "" if path.suffix in (".csv", ".xlsx") else "ola-monitoring")
