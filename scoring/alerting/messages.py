@@ -3,8 +3,6 @@
 Keys name facts, never wordings, and no route. A message in several parts has keys that end with its part (`#1/2`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -75,7 +73,7 @@ class OutboxMessage:
         return f"{self.id}-{self.created_at.isoformat()}"
 
     @classmethod
-    def unsaved(cls, route: str, message: Message, now: datetime, thread: str = "") -> OutboxMessage:
+    def unsaved(cls, route: str, message: Message, now: datetime, thread: str = "") -> "OutboxMessage":
         """A message that no outbox holds."""
         return cls(0, route, message.kind, message.level, thread, message.text, message.blocks, now, keys=message.keys)
 
@@ -187,7 +185,7 @@ class RouteFilter:
     rubrics: frozenset[str] = frozenset()
     tenants: frozenset[str] = frozenset()
     agent_types: frozenset[str] = frozenset()
-    others: tuple[RouteFilter, ...] = ()
+    others: tuple["RouteFilter", ...] = ()
 
     def matches_rows(self, level: str, rubric: str, tenant: str | None = ALL_TENANTS) -> bool:
         """Whether the route accepts chat rows of a tenant, or of all of them (`*`)."""

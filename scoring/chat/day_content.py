@@ -5,8 +5,6 @@ change with the version of Polars, which costs a needless rescan and nothing els
 belong to no day and are left out.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,7 +33,7 @@ class DayContent:
         """As the ledger keeps it."""
         return f"{self.rows}-{self.hash_sum:016x}"
 
-    def __add__(self, other: DayContent) -> DayContent:
+    def __add__(self, other: "DayContent") -> "DayContent":
         hash_sum = (self.hash_sum + other.hash_sum) % HASH_LIMIT
         tenants = Counter(self.tenants) + Counter(other.tenants)
         return DayContent(self.rows + other.rows, self.bytes + other.bytes, hash_sum, tenants)

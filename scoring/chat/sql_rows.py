@@ -6,8 +6,6 @@ cannot be read is told apart in one place. A value that is there and that BigQue
 its row unreadable; NULLs, negative and infinite tokens are for the rules of the rubric, as with files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
@@ -56,7 +54,7 @@ class ViewField(Protocol):
     @property
     def mode(self) -> str: ...
     @property
-    def fields(self) -> Sequence[ViewField]: ...
+    def fields(self) -> Sequence["ViewField"]: ...
 
 
 class _Field(NamedTuple):
@@ -64,7 +62,7 @@ class _Field(NamedTuple):
 
     name: str
     field_type: str
-    fields: Sequence[_Field] = ()
+    fields: Sequence["_Field"] = ()
     mode: str = "NULLABLE"
 
 

@@ -1,7 +1,5 @@
 """The checks that an expected result asks for: values only, how they are written and judged stands elsewhere."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field
@@ -39,7 +37,7 @@ class JsonPath:
         return "".join(parts).removeprefix(".")
 
     @classmethod
-    def parse(cls, text: str) -> JsonPath | None:
+    def parse(cls, text: str) -> "JsonPath | None":
         """The path that `text` writes, with or without a leading `$`; None where it writes none."""
         text = text.strip().removeprefix("$")
         steps: list[str | int | None] = []

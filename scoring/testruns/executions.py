@@ -1,7 +1,5 @@
 """One execution of a test query, and the facts that every rubric reads from it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ class LatencyClass(StrEnum):
     MULTI = "MULTI"
 
     @classmethod
-    def named(cls, word: object) -> LatencyClass | None:
+    def named(cls, word: object) -> "LatencyClass | None":
         """The class that a word names in any case, None for anything else."""
         name = word.strip().upper() if isinstance(word, str) else ""
         return cls(name) if name in cls.__members__ else None
@@ -50,7 +48,7 @@ class Round:
         return f"{self.room}/{self.repeat}"
 
     @classmethod
-    def parse(cls, text: str) -> Round | None:
+    def parse(cls, text: str) -> "Round | None":
         """The round that `n/m` names, or None where the text is no `n/m`."""
         match = _ROUND.fullmatch(text)
         return cls(int(match.group(1)), int(match.group(2))) if match else None

@@ -1,7 +1,5 @@
 """The `[alerts]` section of the settings: who hears what, where, and when. It names secrets, and never holds one."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime, time
 from importlib.util import find_spec
@@ -100,7 +98,7 @@ class Destination(Section):
         return hours
 
     @model_validator(mode="after")
-    def _one_way(self) -> Destination:
+    def _one_way(self) -> "Destination":
         ways = (self.webhook_env, self.webhook_secret_block, self.bot_token_env, self.bot_token_secret_block)
         if sum(map(bool, ways)) != 1:
             raise ValueError(

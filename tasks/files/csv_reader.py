@@ -7,8 +7,6 @@ A row that does not keep to the format becomes a `BrokenRow`, and reading resume
 starts a row. So a quote that never closes costs one row, not the rest of the file.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from functools import partial
@@ -84,7 +82,7 @@ class _Lines:
         if file.read(3) != b"\xef\xbb\xbf":
             file.seek(0)
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> "_Lines":
         return self
 
     def __next__(self) -> str:

@@ -3,5 +3,3 @@
 `client` is the entry point. `endpoint` makes one call, `limiter` paces calls across processes, `budget` limits the
 cost, `verdict_store` stores paid verdicts, `live` and `batches` are the two ways to ask.
 """
-
-from __future__ import annotations

@@ -5,8 +5,6 @@ good news slowly, and only by what was not yet corrected since the request was s
 second by second, because endpoints count in shorter times than they say.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque
@@ -62,7 +60,7 @@ class Bucket:
         self.level += difference
         self.corrected += difference
 
-    def read(self, remaining: float, sent: Reservation) -> None:
+    def read(self, remaining: float, sent: "Reservation") -> None:
         """Corrects the level by the endpoint's answer to a request."""
         difference = remaining - sent.level - (self.corrected - sent.corrected)
         if difference > 0:
@@ -109,7 +107,7 @@ class Limits:
     blocked_until: float = 0.0
 
     @classmethod
-    def of(cls, state: Mapping[str, Any], rpm: int, tpm: int, now: float) -> Limits:
+    def of(cls, state: Mapping[str, Any], rpm: int, tpm: int, now: float) -> "Limits":
         """The stored state with the rates of the settings."""
         per_s = {"requests": rpm / 60, "tokens": tpm / 60}
         if not state:  # the level of the endpoint is unknown: start with the least that may be taken at once

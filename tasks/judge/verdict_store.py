@@ -4,8 +4,6 @@ Three tables: `verdicts`, one row per question; `judge_limits`, the rest of an e
 processes; `judge_batches`, the batches that are not collected yet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
@@ -95,7 +93,7 @@ class Judgement:
         """The verdict alone."""
         return Verdict(self.status, self.answer, self.reason)
 
-    def with_call(self, usage: Usage | None, usd: float | None, latency_s: float | None, model: str) -> Judgement:
+    def with_call(self, usage: Usage | None, usd: float | None, latency_s: float | None, model: str) -> "Judgement":
         """The judgement after one more call; `usage` is None where it is unknown."""
         used = usage or Usage()
         return replace(
@@ -109,7 +107,7 @@ class Judgement:
             attempts=self.attempts + 1,
         )
 
-    def with_verdict(self, verdict: Verdict) -> Judgement:
+    def with_verdict(self, verdict: Verdict) -> "Judgement":
         """The judgement with another verdict and the same cost."""
         return replace(self, status=verdict.status, answer=dict(verdict.answer), reason=verdict.reason)
 

@@ -4,8 +4,6 @@ What Excel shows is read: of a formula the value that was saved with it, of merg
 they span. Hidden sheets are left alone.
 """
 
-from __future__ import annotations
-
 import warnings
 import zipfile
 import zlib
@@ -68,7 +66,7 @@ class Sheet:
         return _merges_filled(rows, last_rows) if last_rows else rows
 
     @contextmanager
-    def _parser(self) -> Iterator[_Parser]:
+    def _parser(self) -> Iterator["_Parser"]:
         sheet, book = self._worksheet, self._worksheet.parent
         dates = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
         with _readable(self._path), sheet._get_source() as source:
