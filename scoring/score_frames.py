@@ -29,6 +29,7 @@ from scoring.testruns.cells import cell_text
 from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import score_testrun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
+from scoring.testruns.team_names import COMMON_NAMES
 from scoring.testruns.testrun import TestRunReading
 
 FRAME = "frame"
@@ -127,7 +128,7 @@ def score_runs(
 
     Source: SPEC 2, 4.
     """
-    reading = TestRunReading(None)
+    reading = TestRunReading(None, COMMON_NAMES)
     reading.add(_TextTable(frame), FRAME)
     run = reading.run_file(FRAME, FileIdentity(FRAME, "", 0))
     scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}), {})

@@ -1,7 +1,8 @@
 """Which agent was tested, and which rubric scores the file, from what a file shows of itself."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+import unicodedata
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,7 +11,7 @@ from scoring.testruns.executions import AGENT_TITLES, AgentType
 
 _WORDS_OF_AGENTS = {
     AgentType.MOVE: ("move", "url", "urlagent", "이동"),
-    AgentType.PLAN: ("plan", "planagent", "실행"),
+    AgentType.PLAN: ("plan", "planagent", "실행", "플랜생성"),
     AgentType.APPLICANT_MANAGEMENT: ("applicantmanagement", "resume", "resumeagent", "지원자관리"),
 }
 _AGENT_OF_WORD = {word: agent for agent, words in _WORDS_OF_AGENTS.items() for word in words}
@@ -19,13 +20,17 @@ _AGENT_OF_PREFIX = {
     "plan_agent_": AgentType.PLAN,
     "resume_agent_": AgentType.APPLICANT_MANAGEMENT,
 }
-_ROUND_COLUMN = re.compile(r"[0-9]+차 답변(?: raw)?")
+_KOREAN = "(이동|실행|플랜[ _-]?생성|지원자[ _-]?관리)"
+_KOREAN_FILE_NAME = re.compile(rf"{_KOREAN}(?![가-힣])|.*?{_KOREAN}[ _-]?에이전트")
+ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
+"""The headers of a query's id in the wide layout."""
+_ROUND_COLUMN = re.compile(r"[0-9]+차 (?:답변|답변 raw|raw)")
 _LONG_COLUMNS = frozenset({"Query ID", "방/반복", "Raw JSON"})
 _CHAT_COLUMNS = frozenset({"user_input", "llm_response"})
 
 
 class Layout(StrEnum):
-    """How a file lays out its rows: one per execution, one per query, one per chat turn."""
+    """How a file lays out its rows: one per execution, one per query (with one round or several), one per chat turn."""
 
     LONG = "long"
     WIDE = "wide"
@@ -34,8 +39,8 @@ class Layout(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What recognition needs to know of a file. `file_name` without its folder, `headers` as
-    `header_names` gives them; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
+    """What recognition needs to know of a file. `file_name` without its folder, `headers` by our
+    names; `has_accuracy_checks`: some row fills `LLM 평가기준` or carries
     `accuracyChecks`; `has_expected_filters`: some row expects filters."""
 
     file_name: str
@@ -68,11 +73,6 @@ class Recognition:
         return next((len(signs) - place for place, shown in enumerate(signs) if shown), 0)
 
 
-def header_names(cells: Iterable[str]) -> tuple[str, ...]:
-    """Header cells without byte order marks and blanks around them."""
-    return tuple(cell.replace("\ufeff", "").strip() for cell in cells)
-
-
 def layout_of(headers: Collection[str]) -> Layout | None:
     """The layout that headers tell, None where they tell none. It may still lack a required column."""
     names = set(headers)
@@ -80,7 +80,10 @@ def layout_of(headers: Collection[str]) -> Layout | None:
         return Layout.CHAT
     if any(_ROUND_COLUMN.fullmatch(name) for name in names):
         return Layout.WIDE
-    return Layout.LONG if len(names & _LONG_COLUMNS) >= 2 else None
+    if len(names & _LONG_COLUMNS) >= 2:
+        return Layout.LONG
+    single_run = "응답" in names and names & set(ID_HEADERS) and names & {"질의", "query"}
+    return Layout.WIDE if single_run else None
 
 
 def agent_type_named(text: str) -> AgentType | None:
@@ -100,16 +103,24 @@ def agent_type_of(facts: FileFacts, option: str = "") -> AgentType | None:
     chosen = agent_type_named(option)
     if option and chosen is None:
         raise UsageError(f"there is no agent type '{option}'", where="--agent-type", fix=_agent_choices())
-    by_name = (agent for prefix, agent in _AGENT_OF_PREFIX.items() if facts.file_name.casefold().startswith(prefix))
     by_filters = AgentType.APPLICANT_MANAGEMENT if facts.has_expected_filters else None
-    return next(by_name, None) or chosen or by_filters
+    return _agent_type_of_name(facts.file_name) or chosen or by_filters
+
+
+def _agent_type_of_name(file_name: str) -> AgentType | None:
+    """`plan_agent_*` and its like, or a Korean name as the first word or before 에이전트."""
+    name = unicodedata.normalize("NFC", file_name).casefold()
+    if korean := _KOREAN_FILE_NAME.match(name):
+        return agent_type_named(korean[1] or korean[2])
+    return next((agent for prefix, agent in _AGENT_OF_PREFIX.items() if name.startswith(prefix)), None)
 
 
 def unknown_agent_type(file_name: str) -> UsageError:
     """The error for a rubric that must know the agent of a file that does not tell it."""
     return UsageError(
         "nothing tells which agent was tested: there is no agent_type column, the file's name does not start with "
-        "plan_agent_, url_agent_ or resume_agent_, and data keys alone cannot tell move from plan",
+        "plan_agent_, url_agent_, resume_agent_, 이동, 실행, 플랜 생성 or 지원자 관리, and data keys alone cannot tell "
+        "move from plan",
         where=file_name,
         fix=_agent_choices(),
     )

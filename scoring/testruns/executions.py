@@ -5,11 +5,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scoring.testruns.cells import given
+from scoring.testruns.cells import folded, given
+from scoring.testruns.filter_names import COMMON_FILTERS, FilterNames
 from scoring.testruns.raw_json import RawResponse, parse_raw_json, response_of
 
 _ROUND = re.compile(r"\s*([1-9][0-9]{0,8})\s*/\s*([1-9][0-9]{0,8})\s*", re.ASCII)
-_GOOD_STATUSES = frozenset({"정상", "성공", "ok"})
+# Without blanks, in lower case.
+_GOOD_STATUSES = frozenset(
+    {
+        "정상",
+        "성공",
+        "완료",
+        "정상응답",
+        "정상완료",
+        "응답완료",
+        "ok",
+        "success",
+        "succeeded",
+        "completed",
+        "done",
+        "200",
+    }
+)
 
 
 class AgentType(StrEnum):
@@ -60,8 +77,9 @@ class Execution:
 
     Texts that a file does not give are '', numbers None. `raw_json` is '' where the file has no raw cell:
     then `answer_text` stands for the assistant message. Times in seconds, `latency_ms` in milliseconds.
-    `detected_filters` and `button_url` are the numbered columns of the wide layout, `latency_class` the
-    column's own word, `recorded_score` an earlier judge's opinion.
+    `detected_filters` and `button_url` are the numbered columns of the wide layout, `used_datakeys` stands beside a
+    single run's answer, `latency_class` is the column's own word, `recorded_score` an earlier judge's opinion.
+    `filter_names` tells the codes of filters.
     """
 
     query_id: str
@@ -81,6 +99,7 @@ class Execution:
     ttft_s: float | None = None
     tool_call_count: int | None = None
     detected_filters: str = ""
+    used_datakeys: str = ""
     button_url: str = ""
     expected_text: str = ""
     criteria_json: str = ""
@@ -89,6 +108,7 @@ class Execution:
     expected_url: str = ""
     ground_truth: str = ""
     recorded_score: float | None = None
+    filter_names: FilterNames = COMMON_FILTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +197,7 @@ def _problems(execution: Execution, response: RawResponse) -> list[str]:
     problems = [f"오류: {error}"] if error else []
     if response.error and response.error != error:
         problems.append(f"Raw JSON의 error: {response.error}")
-    if status and status.casefold() not in _GOOD_STATUSES:
+    if status and folded(status).casefold() not in _GOOD_STATUSES:
         problems.append(f"응답 상태: {status}")
     problems += [f"{failed.step} 단계 오류: {failed.text}" for failed in response.step_errors]
     return problems

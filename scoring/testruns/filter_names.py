@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 
 from scoring.testruns.cells import given
@@ -75,8 +74,6 @@ FILTER_CODES: Mapping[str, str] = MappingProxyType(
 )
 
 _SPACE = re.compile(r"\s+")
-_CODES = frozenset(FILTER_CODES.values())
-_CODE_OF_KEY = {_SPACE.sub("", name): code for name, code in FILTER_CODES.items()}
 # A separator counts outside parentheses only; an unclosed parenthesis holds nothing together.
 _NAME = re.compile(r"(?:\([^()]*\)|[^+,\n])+")
 _PARENTHESIS = re.compile(r"\(([^()]*)\)")
@@ -95,35 +92,44 @@ class ExpectedFilters:
     unmapped: tuple[str, ...]
 
 
-@lru_cache(maxsize=1024)  # every execution of a query carries the same text
-def expected_filters(text: str) -> ExpectedFilters:
-    """The filters and columns that a cell names (`전형유형 + 전형 결과`, `성별 (genderFlag)`).
+class FilterNames:
+    """The names of filters and their codes: those that everybody uses, after a team's `own`."""
 
-    Each name is looked up whole, then without its parenthesis; blanks do not matter, and a code
-    of the table is its own name. What is left is a column when an ASCII name stands in
-    parentheses. A blank cell expects nothing.
+    def __init__(self, own: Mapping[str, str] | None = None) -> None:
+        names = {**FILTER_CODES, **(own or {})}
+        self._codes = frozenset(names.values())
+        self._code_of_key = {_SPACE.sub("", name): code for name, code in names.items()}
 
-    Source: seed 000, 2.3 (사용을 기대한 도구).
-    """
-    filters, columns, unmapped = set(), set(), []
-    for name in split_names(text):
-        column = _PARENTHESIS.search(name)
-        if code := filter_code(name):
-            filters.add(code)
-        elif column and _COLUMN.fullmatch(inside := column.group(1).strip()):
-            columns.add(inside)
-        else:
-            unmapped.append(name)
-    return ExpectedFilters(frozenset(filters), frozenset(columns), tuple(unmapped))
+    def expected(self, text: str) -> ExpectedFilters:
+        """The filters and columns that a cell names (`전형유형 + 전형 결과`, `성별 (genderFlag)`).
+
+        Each name is looked up whole, then without its parenthesis; blanks do not matter, and a code
+        of the table is its own name. What is left is a column when an ASCII name stands in
+        parentheses. A blank cell expects nothing.
+
+        Source: seed 000, 2.3 (사용을 기대한 도구).
+        """
+        filters, columns, unmapped = set(), set(), []
+        for name in split_names(text):
+            column = _PARENTHESIS.search(name)
+            if code := self.code(name):
+                filters.add(code)
+            elif column and _COLUMN.fullmatch(inside := column.group(1).strip()):
+                columns.add(inside)
+            else:
+                unmapped.append(name)
+        return ExpectedFilters(frozenset(filters), frozenset(columns), tuple(unmapped))
+
+    def code(self, name: str) -> str | None:
+        """The code of one filter, written as its Korean name, with a remark in parentheses, or as code."""
+        key = _SPACE.sub("", name)
+        bare = _PARENTHESIS.sub("", key)
+        inside = _PARENTHESIS.findall(key)
+        written = next((code for code in (key, bare, *inside) if code in self._codes), None)
+        return self._code_of_key.get(key) or self._code_of_key.get(bare) or written
 
 
-def filter_code(name: str) -> str | None:
-    """The code of one filter, written as its Korean name, with a remark in parentheses, or as code."""
-    key = _SPACE.sub("", name)
-    bare = _PARENTHESIS.sub("", key)
-    inside = _PARENTHESIS.findall(key)
-    written = next((code for code in (key, bare, *inside) if code in _CODES), None)
-    return _CODE_OF_KEY.get(key) or _CODE_OF_KEY.get(bare) or written
+COMMON_FILTERS = FilterNames()
 
 
 def split_names(text: str) -> tuple[str, ...]:

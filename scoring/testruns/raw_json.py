@@ -103,7 +103,9 @@ def _objects(value: object) -> tuple[JsonObject, ...]:
 
 
 def _error_text(document: JsonObject) -> str:
-    return (given(document.get("error")) or "")[:_LONGEST_ERROR]
+    """What `error` reports; false and the code 0 report none."""
+    error = document.get("error")
+    return "" if isinstance(error, int | float) and error == 0 else (given(error) or "")[:_LONGEST_ERROR]
 
 
 def _step_errors(steps: Iterable[JsonObject]) -> Iterator[StepError]:

@@ -3,34 +3,38 @@
 Source: SPEC 2 (long and wide layout).
 """
 
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from scoring.errors import InputError
 from scoring.rejects import UnreadableCell
 from scoring.testruns.cells import encodable, given, number, seconds
-from scoring.testruns.detection import Layout, agent_type_named, layout_of
+from scoring.testruns.detection import ID_HEADERS, Layout, agent_type_named, layout_of
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.filter_names import FilterNames
 
 # Field of an execution: the headers that fill it, of which the first one with a value counts.
 _ANY_LAYOUT = {
     "run_id": ("Run ID",),
     "item_id": ("Item ID",),
-    "query_text": ("질의",),
+    "query_text": ("질의", "query"),
     "category": ("카테고리",),
     "agent_type": ("agent_type", "에이전트 유형"),
-    "expected_text": ("기대결과",),
+    "expected_text": ("기대결과", "LLM 판단 기준(정확도)", "LLM 판단 기준"),
     "criteria_json": ("LLM 평가기준",),
-    "expected_filters": ("기대 필터/열", "기대 필터"),
+    "checked_path": ("검증 필드",),
+    "checked_value": ("기대값",),
+    "expected_filters": ("기대 필터/열", "기대 필터", "expected_filters"),
     "expected_datakeys": ("기대 datakey",),
     "expected_url": ("기대 URL", "기대 buttonUrl"),
-    "ground_truth": ("ground_truth", "검증 API 결과", "정답 수치"),
+    "ground_truth": ("ground_truth", "검증 API 결과", "정답 수치", "ground truth", "gt"),
     "latency_class": ("latencyClass",),
-    "ttft_s": ("ttft(초)",),
-    "tool_call_count": ("도구 호출 수",),
+    "ttft_s": ("ttft(초)", "ttft", "ttft_sec", "첫 응답 시간(초)"),
+    "tool_call_count": ("도구 호출 수", "tool_calls"),
 }
 _FIELDS = {
     Layout.LONG: _ANY_LAYOUT
@@ -39,27 +43,48 @@ _FIELDS = {
         "round": ("방/반복",),
         "raw_json": ("Raw JSON",),
         "answer_text": ("응답",),
-        "error": ("오류",),
+        "error": ("오류", "에러"),
         "latency_ms": ("latency_ms",),
         "recorded_score": ("LLM 점수",),
     },
-    Layout.WIDE: _ANY_LAYOUT | {"query_id": ("ID", "query_id", "질의ID", "Query ID"), "repeat": ("회차",)},
+    Layout.WIDE: _ANY_LAYOUT | {"query_id": ID_HEADERS, "repeat": ("회차",)},
 }
 # What follows `N차 ` in a numbered column of the wide layout.
 _OF_ROUND = {
     "답변": "answer_text",
     "답변 raw": "raw_json",
+    "raw": "raw_json",
     "답변 시간(초)": "answer_time_s",
     "응답 상태": "status",
     "buttonUrl": "button_url",
     "감지된 필터": "detected_filters",
+    "detected_filterTypes": "detected_filters",
     "ttft(초)": "ttft_s",
+}
+# The columns of a wide row with a single run, which has no numbers.
+_OF_SINGLE_RUN = {
+    "응답": "answer_text",
+    "Raw JSON": "raw_json",
+    "응답 시간(초)": "answer_time_s",
+    "응답 상태": "status",
+    "오류": "error",
+    "에러": "error",
+    "buttonUrl": "button_url",
+    "감지된 필터": "detected_filters",
+    "detected_filters": "detected_filters",
+    "사용 datakey": "used_datakeys",
 }
 _NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
 _REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
 _EXPECTED = "a test run: Query ID, 방/반복, Raw JSON (one row per execution), or ID, 질의, 1차 답변 (one row per query)"
-_NAMES_SHOWN = 30
-_CHARACTERS_SHOWN = 30
+KNOWN_HEADERS = frozenset(
+    {
+        *(name for known in _FIELDS.values() for headers in known.values() for name in headers),
+        *_OF_SINGLE_RUN,
+        *(f"N차 {name}" for name in _OF_ROUND),
+    }
+)
+"""Every header that is read, `N차` standing for any number."""
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}월\s*[0-9]{1,2}일|[0-9]{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-[0-9]+"
 )
@@ -68,27 +93,26 @@ _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
 
 @dataclass(frozen=True)
 class Columns:
-    """Places of cells in a row. `fields` hold for the whole row, `rounds` (wide) for one: number -> field -> place.
+    """Places of cells in a row. `fields` hold for the whole row, `rounds` (wide) for one: number -> field -> places.
 
     `names` are the headers; what stands under another one is only kept in the file.
     """
 
     layout: Layout
     names: tuple[str, ...]
-    fields: Mapping[str, tuple[int, ...]]
-    rounds: Mapping[int, Mapping[str, int]]
+    fields: Mapping[str, Sequence[int]]
+    rounds: Mapping[int, Mapping[str, Sequence[int]]]
 
 
 def columns_of(names: tuple[str, ...], where: str) -> Columns:
-    """Places by header.
+    """Places by header. Errors name columns that are known: a header that is none may hold what people wrote.
 
     Raises:
         InputError: no header of a test run, a required column is missing, or one that is read is there twice.
     """
     layout = layout_of(names)
     if layout is None or layout is Layout.CHAT:
-        found = "chat rows" if layout else _described(names)
-        raise InputError(f"no test run: expected {_EXPECTED}; found {found}", where=where, fix="check the header line")
+        raise _no_testrun(layout, names, where)
     known = _FIELDS[layout]
     missing = [" or ".join(known[field]) for field in _REQUIRED[layout] if not set(known[field]) & set(names)]
     if missing:
@@ -97,12 +121,17 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
             where=where,
             fix="export the run again with these columns",
         )
-    rounds: dict[int, dict[str, int]] = {}
+    rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}
-    for place, name in enumerate(names):
-        if layout is Layout.WIDE and (numbered := _NUMBERED.fullmatch(name)):
-            read.add(name)
-            rounds.setdefault(int(numbered[1]), {})[_OF_ROUND[numbered[2]]] = place
+    if layout is Layout.WIDE:
+        numbered = [_NUMBERED.fullmatch(name) for name in names]
+        for place, name in enumerate(names):
+            if match := numbered[place]:
+                rounds.setdefault(int(match[1]), {}).setdefault(_OF_ROUND[match[2]], []).append(place)
+                read.add(name)
+            elif name in _OF_SINGLE_RUN and not any(numbered):
+                rounds.setdefault(1, {}).setdefault(_OF_SINGLE_RUN[name], []).append(place)
+                read.add(name)
     doubled = sorted(name for name in read if names.count(name) > 1)
     if doubled:
         raise InputError(
@@ -123,10 +152,10 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
 class RowReader:
     """Executions of the rows of one table. `notes` counts what was read with a reservation."""
 
-    def __init__(self, columns: Columns, agent_type: AgentType | None) -> None:
+    def __init__(self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames) -> None:
         """`agent_type` is that of rows which name none."""
         self.notes: Counter[str] = Counter()
-        self._agent_type = agent_type
+        self._given = {"agent_type": agent_type, "filter_names": filter_names}
         self._columns = columns
 
     def executions(self, cells: list[str]) -> list[Execution]:
@@ -139,41 +168,44 @@ class RowReader:
             if not encodable(cell):
                 reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
                 raise UnreadableCell(name, "broken_encoding", reason)
-        shared = dict(self._shared(cells))
+        shared = {**self._given, **dict(self._shared(cells))}
+        path, value = shared.pop("checked_path", ""), shared.pop("checked_value", "")
+        if path and value:
+            check = json.dumps({"path": path, "op": "contains", "value": value}, ensure_ascii=False)
+            shared["expected_text"] = f"{shared.get('expected_text', '')}\n{check}".strip()
         repeat = shared.pop("repeat", 1)
-        return [Execution(**{**shared, **of_round}) for of_round in self._rounds(cells, repeat)]
+        found = []
+        for of_round in self._rounds(cells, repeat):
+            found.append(Execution(**{**shared, **of_round}))
+            shared.pop("ttft_s", None)  # a time that stands once in a row was measured once
+        return found
 
     def _shared(self, cells: list[str]) -> Iterator[tuple[str, Any]]:
         """What holds for the whole row; fields without a value keep their default."""
-        yield "agent_type", self._agent_type
         for field, places in self._columns.fields.items():
-            filled = ((place, text) for place in places if (text := given(cells[place])))
-            place, text = next(filled, (places[-1] if places else -1, ""))
+            place, text = _filled(places, cells)
             if field == "round":
                 yield field, _round(self._columns.names[place], text)
-            elif not text:
-                if field == "query_id":
-                    raise UnreadableCell(self._columns.names[place], "missing_query_id", "문항 ID가 비어 있습니다.")
-            elif field in _WORDS:
+            elif field == "query_id":
+                yield field, text
+            elif field in _WORDS and text:
                 if (value := _WORDS[field](text)) is not None:
                     yield field, value
                 else:
                     self.notes[f"unknown_{field}"] += 1
-            else:
+            elif text:
                 yield field, self._value(field, place, text)
 
     def _rounds(self, cells: list[str], repeat: int) -> Iterator[dict[str, Any]]:
         """What holds for one round: nothing in the long layout, whose row is the round."""
         if not self._columns.rounds:
             yield {}
-            return
-        for room, places in self._columns.rounds.items():
-            texts = {field: text for field, place in places.items() if (text := given(cells[place]))}
-            if texts:
+        for room, fields in self._columns.rounds.items():
+            filled = {field: _filled(places, cells) for field, places in fields.items()}
+            values = {field: self._value(field, place, text) for field, (place, text) in filled.items() if text}
+            if values:
                 # With answers of one chat alone, `회차` tells the chats apart; with several it counts their repeats.
-                round_ = Round(room, repeat) if len(self._columns.rounds) > 1 else Round(repeat, 1)
-                values = {field: self._value(field, places[field], text) for field, text in texts.items()}
-                yield {"round": round_, **values}
+                yield {"round": Round(room, repeat) if len(self._columns.rounds) > 1 else Round(repeat, 1), **values}
 
     def _value(self, field: str, place: int, text: str) -> Any:
         if field not in _NUMBERS:
@@ -182,15 +214,20 @@ class RowReader:
         value = parse(text)
         if value is None:
             column = self._columns.names[place]
-            shown = text if len(text) <= _CHARACTERS_SHOWN else text[:_CHARACTERS_SHOWN] + "…"
-            raise UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 '{shown}'입니다.")
+            raise UnreadableCell(column, "not_a_number", f"{column} 칸은 {expected}여야 하는데 다른 값입니다.")
         return value
+
+
+def _filled(places: Sequence[int], cells: list[str]) -> tuple[int, str]:
+    """The first place with a value, and its text; '' without any."""
+    filled = ((place, text) for place in places if (text := given(cells[place])))
+    return next(filled, (places[-1] if places else -1, ""))
 
 
 def _round(column: str, text: str) -> Round:
     found = Round.parse(text)
     if found is None:
-        why = "비어 있습니다" if not text else f"'{text[:_CHARACTERS_SHOWN]}'입니다"
+        why = "다른 값입니다" if text else "비어 있습니다"
         if _DATE.fullmatch(text):
             why += "(Excel이 날짜로 바꾼 것으로 보입니다. 열을 텍스트 서식으로 두고 다시 입력하세요)"
         raise UnreadableCell(column, "bad_round", f"{column} 칸은 '방/반복'(예: 1/1)이어야 하는데 {why}.")
@@ -229,7 +266,19 @@ _NUMBERS: Mapping[str, tuple[Callable[[str], float | None], str]] = {
 _WORDS = {"agent_type": agent_type_named, "latency_class": LatencyClass.named, "recorded_score": _float}
 
 
+def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> InputError:
+    if layout is None and {"질의", "query"} & set(names):
+        return InputError(
+            "a list of questions, no test run: it has questions but no answers (1차 답변, 응답 or Raw JSON)",
+            where=where,
+            fix="ask the agent these questions, and give the file with its answers",
+        )
+    found = "chat rows" if layout else _described(names)
+    return InputError(f"no test run: expected {_EXPECTED}; found {found}", where=where, fix="check the header line")
+
+
 def _described(names: tuple[str, ...]) -> str:
-    filled = [name[:_CHARACTERS_SHOWN] for name in names if name]
-    rest = f" and {len(filled) - _NAMES_SHOWN} more" if len(filled) > _NAMES_SHOWN else ""
-    return (", ".join(filled[:_NAMES_SHOWN]) + rest) or "no names"
+    """The columns that are known, by name; the others are counted, for they may be the first row of a table."""
+    known = [name for name in names if name in KNOWN_HEADERS or _NUMBERED.fullmatch(name)]
+    others = sum(map(bool, names)) - len(known)
+    return f"{', '.join(known) or 'no known column'}; {others:,} columns have another name or none"

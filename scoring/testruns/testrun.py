@@ -5,16 +5,17 @@ Source: SPEC 2, 5.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, FileIdentity, TextRow
 from scoring.limits import MOST_TESTRUN_ROWS
 from scoring.rejects import Reject, UnreadableCell
-from scoring.testruns.detection import FileFacts, Layout, header_names
+from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.rows import RowReader, columns_of
+from scoring.testruns.team_names import TeamNames
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,21 @@ class TestRunTable(Protocol):
 class TestRunReading:
     """What the tables of one file came to so far."""
 
-    def __init__(self, agent_type: AgentType | None) -> None:
+    def __init__(self, agent_type: AgentType | None, names: TeamNames) -> None:
         self._agent_type = agent_type
+        self._names = names
         self.notes: Counter[str] = Counter()
         self._executions: dict[tuple[str, str, str], Execution] = {}
         self._rejects: list[Reject] = []
         self._excluded: list[int] = []
         self._headers: dict[str, None] = {}
         self._layouts: set[Layout] = set()
+        self._row_numbers: dict[str, str] = {}  # of rows without an id: the id for now -> the row number
         self._rows_in = self._scored = 0
 
     def add(self, table: TestRunTable, where: str, prefix: str = "") -> None:
         """Reads a table; `prefix` tells its columns from those of other sheets in rejects."""
-        columns = columns_of(header_names(table.columns), where)
+        columns = columns_of(self._names.headers(table.columns), where)
         self._layouts.add(columns.layout)
         if len(self._layouts) > 1:
             raise InputError(
@@ -92,7 +95,7 @@ class TestRunReading:
                 fix="split the workbook: one file per layout",
             )
         self._headers.update(dict.fromkeys(columns.names))
-        reader = RowReader(columns, self._agent_type)
+        reader = RowReader(columns, self._agent_type, self._names.filter_names)
         for row in table.rows():
             if isinstance(row, TextRow) and row.is_blank:
                 continue
@@ -113,7 +116,12 @@ class TestRunReading:
         self.notes.update(reader.notes)
 
     def _add_row(self, reader: RowReader, row: TextRow) -> None:
-        executions = {(one.run_id, one.query_id, str(one.round)): one for one in reader.executions(row.cells)}
+        of_row = reader.executions(row.cells)
+        if of_row and not of_row[0].query_id:
+            of_row = [replace(one, query_id=f"{row.line}행") for one in of_row]
+            self._row_numbers[f"{row.line}행"] = str(row.line)
+            self.notes["blank_query_id"] += 1
+        executions = {(one.run_id, one.query_id, str(one.round)): one for one in of_row}
         if known := next((key for key in executions if key in self._executions), None):
             run = f"실행 {known[0]}, " if known[0] else ""
             reason = f"같은 실행이 앞에 이미 있습니다: {run}문항 {known[1]}, 방/반복 {known[2]}."
@@ -127,7 +135,10 @@ class TestRunReading:
     def run_file(self, name: str, identity: FileIdentity) -> TestRunFile:
         """All that was read; `name` is that of the file without its folder."""
         queries: dict[str, list[Execution]] = {}
-        for execution in self._executions.values():
+        named = {one.query_id for one in self._executions.values()}
+        for one in self._executions.values():
+            number = self._row_numbers.get(one.query_id, one.query_id)
+            execution = one if number in named else replace(one, query_id=number)
             queries.setdefault(execution.query_id, []).append(execution)
         excluded, rejected = len(self._excluded), len(self._rejects)
         return TestRunFile(
@@ -136,7 +147,8 @@ class TestRunReading:
                 name,
                 tuple(self._headers),
                 has_accuracy_checks=any(
-                    one.criteria_json or "accuracyChecks" in one.expected_text for one in self._executions.values()
+                    one.criteria_json or ("기대결과" in self._headers and "accuracyChecks" in one.expected_text)
+                    for one in self._executions.values()
                 ),
                 has_expected_filters=any(one.expected_filters for one in self._executions.values()),
             ),

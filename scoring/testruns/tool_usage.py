@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote
 
 from scoring.testruns.cells import given
 from scoring.testruns.executions import Reading
-from scoring.testruns.filter_names import filter_code, split_names
+from scoring.testruns.filter_names import split_names
 from scoring.testruns.raw_json import JsonObject
 
 PERIOD_FILTER = "RESUME_PERIOD"
@@ -46,7 +46,8 @@ def tool_usage_of(reading: Reading) -> ToolUsage:
     if given(execution.button_url):
         named.append(("buttonUrl", execution.button_url))
     detected = (name.strip("[]\"' ") for name in split_names(execution.detected_filters))
-    named += [("filterType", filter_code(name) or name) for name in detected if name]
+    named += [("filterType", execution.filter_names.code(name) or name) for name in detected if name]
+    named += [("dataKey", datakey) for datakey in listed_datakeys(execution.used_datakeys)]
     return _used(named)
 
 
@@ -111,8 +112,8 @@ def button_url(url: str) -> ToolUsage:
     )
 
 
-def expected_datakeys(text: str) -> frozenset[str]:
-    """The data keys of a `기대 datakey` cell, separated by anything that is no part of a code."""
+def listed_datakeys(text: str) -> frozenset[str]:
+    """The data keys of a cell, separated by anything that is no part of a code."""
     return frozenset(_CODE.findall(text)) if given(text) else frozenset()
 
 

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, TextRow
 from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS
-from tasks.files.discovery import readable
+from tasks.files.discovery import readable, refuse_protected
 
 _SAMPLE_BYTES = 1024 * 1024
 
@@ -38,7 +38,9 @@ class DelimitedText:
         self.path = path
         self.delimiter = delimiter
         with readable(path), path.open("rb") as file:
-            self.encoding = _encoding_of(file.read(_SAMPLE_BYTES))
+            sample = file.read(_SAMPLE_BYTES)
+            refuse_protected(path, sample)
+            self.encoding = _encoding_of(sample)
             file.seek(0)
             header = _Records(file, self).header()
         self.columns = tuple(cell.strip("\ufeff \t\r\n") for cell in header)

@@ -9,6 +9,9 @@ from pathlib import Path
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
 
+_PROTECTED = {b"SCDSA": "SoftCamp", b"DRMONE": "Fasoo", b"Fasoo": "Fasoo"}
+_MARK_BYTES = 128
+
 
 def identity_of(path: Path) -> FileIdentity:
     """The identity of a file.
@@ -30,6 +33,21 @@ def readable(path: Path) -> Iterator[None]:
         raise InputError(
             f"cannot be read: {error.strerror or error}", where=str(path), fix="check the path and its permissions"
         ) from error
+
+
+def refuse_protected(path: Path, head: bytes) -> None:
+    """Refuses a file that document DRM has encrypted, by its first bytes.
+
+    Raises:
+        InputError: the file is protected by SoftCamp or Fasoo.
+    """
+    product = next((name for mark, name in _PROTECTED.items() if mark in head[:_MARK_BYTES]), None)
+    if product:
+        raise InputError(
+            f"the file is encrypted by document DRM ({product}); no program outside of it can read the rows",
+            where=str(path),
+            fix="take the protection off (보안 해제), or export the file again without it",
+        )
 
 
 def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Path | None = None) -> tuple[Path, ...]:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.errors import InputError
-from scoring.testruns.detection import FileFacts, Layout, agent_type_of, header_names, layout_of
+from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from scoring.testruns.rows import columns_of
+from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from scoring.testruns.testrun import TestRunFile, TestRunReading
 from tasks.files.csv_reader import DelimitedText
 from tasks.files.discovery import identity_of
@@ -26,23 +27,20 @@ _LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
 
 
-def read_testrun_file(path: Path) -> TestRunFile:
-    """Reads a test run.
+def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFile:
+    """Reads a test run; `names` are what a team calls its columns and filters.
 
     Raises:
         InputError: no table, no test run, or a required column is missing.
     """
     identity = identity_of(path)
-    reading = TestRunReading(agent_type_of(FileFacts(path.name)))
+    reading = TestRunReading(agent_type_of(FileFacts(path.name)), names)
     if path.suffix.lower() == ".xlsx":
         with closing(_workbook(path)) as workbook:
-            sheets = [sheet for sheet in workbook.sheets if layout_of(header_names(sheet.columns)) in _LAYOUTS]
-            if not sheets:
-                found = "; ".join(
-                    f"{sheet.name}: {', '.join(filter(None, sheet.columns))}" for sheet in workbook.sheets
-                )
-                columns_of((), f"{path} ({found or 'no visible sheet with a header'})")
-            for sheet in sheets:
+            sheets = [sheet for sheet in workbook.sheets if layout_of(names.headers(sheet.columns)) in _LAYOUTS]
+            if not workbook.sheets:
+                columns_of((), f"{path} (no visible sheet with a header)")
+            for sheet in sheets or workbook.sheets[:1]:  # the first one says what is wrong with it
                 reading.add(sheet, str(path), f"{sheet.name}!" if len(sheets) > 1 else "")
             reading.notes.update(workbook.notes(sheets))
     else:
@@ -50,17 +48,17 @@ def read_testrun_file(path: Path) -> TestRunFile:
     return reading.run_file(path.name, identity)
 
 
-def headers_of(path: Path) -> tuple[str, ...]:
+def headers_of(path: Path, names: TeamNames = COMMON_NAMES) -> tuple[str, ...]:
     """The header of a file, for telling what it is: of a workbook that of the first sheet that is a test run.
 
     Raises:
         InputError: the file is no table.
     """
     if path.suffix.lower() != ".xlsx":
-        return header_names(text_table(path).columns)
+        return names.headers(text_table(path).columns)
     with closing(_workbook(path)) as workbook:
-        headers = [header_names(sheet.columns) for sheet in workbook.sheets]
-    return next((names for names in headers if layout_of(names) in _LAYOUTS), headers[0] if headers else ())
+        headers = [names.headers(sheet.columns) for sheet in workbook.sheets]
+    return next((found for found in headers if layout_of(found) in _LAYOUTS), headers[0] if headers else ())
 
 
 def _workbook(path: Path) -> TestRunWorkbook:

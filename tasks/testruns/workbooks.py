@@ -28,7 +28,9 @@ from scoring.limits import (
     SMALL_UNPACKED,
 )
 from scoring.testruns.cells import cell_text
+from tasks.files.discovery import refuse_protected
 
+_HEAD_BYTES = 512
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A workbook is XML that anybody may have written; openpyxl answers a broken one with any of these.
 _BROKEN = (
@@ -79,7 +81,10 @@ class _Parser(WorkSheetParser):  # type: ignore[misc]
     not_calculated = 0
 
     def parse_cell(self, element: Element) -> dict[str, Any]:
-        cell: dict[str, Any] = super().parse_cell(element)
+        try:
+            cell: dict[str, Any] = super().parse_cell(element)
+        except _BROKEN:
+            raise ValueError(f"cell {element.get('r', '')[:10]} holds no value of its type") from None  # never quoted
         self.not_calculated += cell["value"] is None and element.find(FORMULA_TAG) is not None
         return cell
 
@@ -157,12 +162,13 @@ def _readable(path: Path) -> Iterator[None]:
 
 def _refuse_unsafe(path: Path) -> None:
     with _readable(path), path.open("rb") as file:
-        head = file.read(len(_OLE))
+        head = file.read(_HEAD_BYTES)
     if not head:
         raise InputError(
             "the file is empty (0 bytes): expected an Excel workbook", where=str(path), fix="copy it again"
         )
-    if head == _OLE:
+    refuse_protected(path, head)
+    if head.startswith(_OLE):
         raise InputError(
             "expected an Excel workbook (.xlsx), found one with a password or in the old format (.xls)",
             where=str(path),

@@ -36,7 +36,6 @@ from scoring.testruns.executions import (
     reading_of,
 )
 from scoring.testruns.expected import parse_expected
-from scoring.testruns.filter_names import expected_filters
 from scoring.testruns.numbers import numbers_in
 from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
@@ -169,7 +168,7 @@ def _answered(executions: Sequence[Execution], options: Options) -> _AnsweredQue
 def _latency_class(answered: _AnsweredQuery) -> LatencyClass:
     """Counts filters without the period filter; an expected name without a code is a filter too."""
     executions = [answer.reading.execution for answer in answered.answers]
-    expected = [expected_filters(execution.expected_filters) for execution in executions]
+    expected = [execution.filter_names.expected(execution.expected_filters) for execution in executions]
     counts = [len(e.filters - {PERIOD_FILTER}) + len(e.unmapped) for e in expected if e.filters or e.unmapped]
     used = (answer.use for answer in answered.answers)
     criteria = (parse_expected(e.expected_text, e.criteria_json).latency_class for e in executions)

@@ -12,8 +12,8 @@ from scoring.testruns.cells import given
 from scoring.testruns.checks import EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, Reading
 from scoring.testruns.expected import parse_expected
-from scoring.testruns.filter_names import FILTER_CODES, expected_filters
-from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, expected_datakeys, same_page, tool_usage_of
+from scoring.testruns.filter_names import FILTER_CODES
+from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, listed_datakeys, same_page, tool_usage_of
 
 _NOTHING = ToolUsage()
 _NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items()))}  # the first name counts
@@ -85,7 +85,7 @@ def tool_use(reading: Reading) -> ToolUse:
     execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
         return _filter_use(execution, used)
-    datakeys = expected_datakeys(execution.expected_datakeys) | set(_checked(execution, "dataKey"))
+    datakeys = listed_datakeys(execution.expected_datakeys) | set(_checked(execution, "dataKey"))
     page = given(execution.expected_url)
     if execution.agent_type is AgentType.MOVE and page and not datakeys:
         there = [path for path in used.url_paths if same_page(page, path)]
@@ -100,7 +100,7 @@ def shown_filter(code: str) -> str:
 
 
 def _filter_use(execution: Execution, used: ToolUsage) -> ToolUse:
-    expected = expected_filters(execution.expected_filters)
+    expected = execution.filter_names.expected(execution.expected_filters)
     filters = expected.filters | set(_checked(execution, "filterType"))
     columns = expected.columns & used.columns
     return _compared(

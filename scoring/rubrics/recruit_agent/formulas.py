@@ -18,7 +18,6 @@ from scoring.testruns.check_results import CheckResult, evaluate, pass_ratio
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import Execution, LatencyClass, Reading, latency_class_of_query, reading_of
 from scoring.testruns.expected import parse_expected
-from scoring.testruns.filter_names import expected_filters
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import (
     COVERAGE,
@@ -231,7 +230,8 @@ def _scored(reading: Reading, intent: Intent, seen: str, latency_class: LatencyC
 
 
 def _latency_class(readings: Sequence[Reading]) -> LatencyClass:
-    expected = [expected_filters(reading.execution.expected_filters).filters for reading in readings]
+    executions = [reading.execution for reading in readings]
+    expected = [one.filter_names.expected(one.expected_filters).filters for one in executions]
     criteria = (parse_expected(r.execution.expected_text, r.execution.criteria_json).latency_class for r in readings)
     return latency_class_of_query(
         readings,

@@ -8,10 +8,10 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.inputs import BrokenRow
-from scoring.testruns.detection import header_names
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import score_counts
 from scoring.testruns.tables import queries_schema, scores_schema
+from scoring.testruns.team_names import COMMON_NAMES
 from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.reports.xlsx.workbook import write_workbook
 from tasks.testruns.files import text_table
@@ -53,7 +53,7 @@ def _input_tab(source: Path) -> Tab:
     """The rows of a text file, all as text. A row that could not be read shows why."""
     text = text_table(source)
     rows = ([row.reason] if isinstance(row, BrokenRow) else row.cells for row in text.rows())
-    return Tab("입력", [SheetColumn(name or "(이름 없음)") for name in header_names(text.columns)], rows)
+    return Tab("입력", [SheetColumn(name or "(이름 없음)") for name in COMMON_NAMES.headers(text.columns)], rows)
 
 
 def _columns(schema: pa.Schema) -> list[SheetColumn]:

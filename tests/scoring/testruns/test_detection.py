@@ -1,5 +1,7 @@
 """Recognition of layouts, agents and rubrics."""
 
+import unicodedata
+
 import pytest
 
 from scoring.catalog import recognitions
@@ -10,12 +12,12 @@ from scoring.testruns.detection import (
     Recognition,
     agent_type_named,
     agent_type_of,
-    header_names,
     layout_of,
     rubric_of,
     unknown_agent_type,
 )
 from scoring.testruns.executions import AgentType
+from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 
 LONG = ("Run ID", "Item ID", "Query ID", "질의", "기대결과", "방/반복", "Raw JSON")
 WIDE = ("ID", "질의", "1차 답변", "2차 답변 raw")
@@ -30,7 +32,7 @@ def facts(
 
 
 def test_headers_lose_marks_and_blanks() -> None:
-    assert header_names(["\ufeffRun ID ", " 질의\n"]) == ("Run ID", "질의")
+    assert COMMON_NAMES.headers(["\ufeffRun ID ", " 질의\n"]) == ("Run ID", "질의")
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,10 @@ def test_headers_lose_marks_and_blanks() -> None:
         (("ID", "질의", "10차 답변 raw"), Layout.WIDE),
         (CHAT, Layout.CHAT),
         (("ID", "질의", "답변"), None),
+        (("ID", "질의", "응답"), Layout.WIDE),
+        (("query_id", "query", "응답", "응답 시간(초)"), Layout.WIDE),
+        (("ID", "질의", "1차 raw"), Layout.WIDE),
+        (("ID", "응답"), None),
         (("1차 답변 시간(초)",), None),
         ((), None),
     ],
@@ -73,6 +79,31 @@ def test_agents_have_names_in_two_languages(text: str, agent: AgentType | None) 
 )
 def test_the_file_name_comes_before_the_option(name: str, agent: AgentType) -> None:
     assert agent_type_of(facts(name), option="plan" if agent is not AgentType.PLAN else "move") is agent
+
+
+@pytest.mark.parametrize(
+    ("name", "agent"),
+    [
+        ("이동_결과.csv", AgentType.MOVE),
+        ("실행 0224.xlsx", AgentType.PLAN),
+        ("플랜 생성_0224.csv", AgentType.PLAN),
+        ("0224_실행 에이전트.csv", AgentType.PLAN),
+        ("지원자 관리 에이전트_wide.csv", AgentType.APPLICANT_MANAGEMENT),
+        ("지원자관리.csv", AgentType.APPLICANT_MANAGEMENT),
+        (unicodedata.normalize("NFD", "이동 에이전트.csv"), AgentType.MOVE),
+        ("실행결과.csv", None),
+        ("테스트 이동.csv", None),
+    ],
+)
+def test_a_korean_file_name_tells_the_agent_and_no_rubric(name: str, agent: AgentType | None) -> None:
+    assert agent_type_of(facts(name)) is agent
+    with pytest.raises(UsageError, match="which rubric"):
+        rubric_of(facts(name), known=RUBRICS)
+
+
+def test_columns_have_the_names_of_a_team() -> None:
+    names = TeamNames({"질의": "Question", "N차 답변": "answer {n} (text)"})
+    assert names.headers([" Question", "answer 2 (text)", "answer (text)"]) == ("질의", "2차 답변", "answer (text)")
 
 
 def test_the_option_comes_before_expected_filters() -> None:

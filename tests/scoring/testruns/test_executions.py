@@ -167,3 +167,8 @@ def test_filters_decide_for_no_other_agent() -> None:
 )
 def test_a_latency_class_is_read_in_any_case(word: object, expected: LatencyClass | None) -> None:
     assert LatencyClass.named(word) is expected
+
+
+@pytest.mark.parametrize("status", ["정상", "정상 응답", "성공", "완료", "success", "OK", "Completed", "200"])
+def test_a_status_that_says_all_is_well_fails_nothing(status: str) -> None:
+    assert reading(status=status).failure == ""

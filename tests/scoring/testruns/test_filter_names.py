@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.testruns.filter_names import FILTER_CODES, ExpectedFilters, expected_filters, split_names
+from scoring.testruns.filter_names import COMMON_FILTERS, FILTER_CODES, ExpectedFilters, FilterNames, split_names
 
 
 def filters(*codes: str) -> ExpectedFilters:
@@ -35,30 +35,30 @@ def filters(*codes: str) -> ExpectedFilters:
     ],
 )
 def test_names_become_codes(text: str, expected: ExpectedFilters) -> None:
-    assert expected_filters(text) == expected
+    assert COMMON_FILTERS.expected(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", " ", "-", "nan", "None"])
 def test_a_blank_cell_expects_nothing(text: str) -> None:
-    assert expected_filters(text) == filters()
+    assert COMMON_FILTERS.expected(text) == filters()
 
 
 def test_an_ascii_name_in_parentheses_is_a_column() -> None:
-    assert expected_filters("성별 (genderFlag)") == ExpectedFilters(frozenset(), frozenset({"genderFlag"}), ())
+    assert COMMON_FILTERS.expected("성별 (genderFlag)") == ExpectedFilters(frozenset(), frozenset({"genderFlag"}), ())
 
 
 def test_a_name_that_nobody_knows_is_reported_beside_the_others() -> None:
-    found = expected_filters("보훈 + 별자리 + 성별(genderFlag)")
+    found = COMMON_FILTERS.expected("보훈 + 별자리 + 성별(genderFlag)")
     assert found == ExpectedFilters(frozenset({"PATRIOT"}), frozenset({"genderFlag"}), ("별자리",))
 
 
 def test_a_korean_remark_makes_no_column() -> None:
-    assert expected_filters("별자리 (양력)").unmapped == ("별자리 (양력)",)
+    assert COMMON_FILTERS.expected("별자리 (양력)").unmapped == ("별자리 (양력)",)
 
 
 @pytest.mark.parametrize("name", FILTER_CODES)
 def test_every_name_of_the_table_is_found(name: str) -> None:
-    assert expected_filters(name) == filters(FILTER_CODES[name])
+    assert COMMON_FILTERS.expected(name) == filters(FILTER_CODES[name])
 
 
 def test_every_code_looks_like_a_code() -> None:
@@ -67,5 +67,11 @@ def test_every_code_looks_like_a_code() -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_maps_or_is_reported(text: str) -> None:
-    found = expected_filters(text)
+    found = COMMON_FILTERS.expected(text)
     assert bool(split_names(text)) == bool(found.filters or found.columns or found.unmapped)
+
+
+def test_names_of_a_team_come_before_those_of_the_table() -> None:
+    names = FilterNames({"외국어 시험": "FOREIGN_EXAM", "학교명": "SCHOOL"})
+    assert names.expected("외국어시험 + 학교명 + 보훈") == filters("FOREIGN_EXAM", "SCHOOL", "PATRIOT")
+    assert names.code("FOREIGN_EXAM") == "FOREIGN_EXAM"

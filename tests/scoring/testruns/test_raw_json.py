@@ -52,7 +52,7 @@ def test_an_entry_without_a_ui_value_is_still_an_entry() -> None:
     assert (len(parsed.ui_entries), parsed.ui_values) == (2, ())
 
 
-@pytest.mark.parametrize("error", [None, "", " ", False, "null", "none", [], {}])
+@pytest.mark.parametrize("error", [None, "", " ", False, 0, 0.0, "null", "none", [], {}])
 def test_an_error_field_that_says_nothing_is_no_error(error: object) -> None:
     assert response(error=error).error == ""
 

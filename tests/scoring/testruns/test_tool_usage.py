@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.testruns.executions import Execution, Round, reading_of
-from scoring.testruns.tool_usage import ToolUsage, button_url, expected_datakeys, same_page, tool_usage_of
+from scoring.testruns.tool_usage import ToolUsage, button_url, listed_datakeys, same_page, tool_usage_of
 
 
 def used(*ui_values: object, **fields: Any) -> ToolUsage:
@@ -125,4 +125,4 @@ def test_pages_agree_part_by_part(expected: str, actual: str, agrees: bool) -> N
     ],
 )
 def test_expected_data_keys_are_split(text: str, keys: set[str]) -> None:
-    assert expected_datakeys(text) == keys
+    assert listed_datakeys(text) == keys

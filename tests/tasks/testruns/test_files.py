@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.testruns.executions import AgentType, Execution, LatencyClass
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, reading_of
+from scoring.testruns.expected import parse_expected
+from scoring.testruns.team_names import TeamNames
 from scoring.testruns.testrun import TestRunFile
+from scoring.testruns.tool_usage import tool_usage_of
 from tasks.testruns.files import read_testrun_file
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
 
@@ -131,12 +134,13 @@ def test_a_second_row_of_the_same_run_query_and_round_is_rejected(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("column", "cell"), [("latency_ms", "빠름"), ("latency_ms", "-5"), ("Query ID", ""), ("Query ID", "nan")]
+    ("column", "cell"), [("latency_ms", "빠름"), ("latency_ms", "-5"), ("방/반복", "홍길동 010-1234-5678")]
 )
 def test_a_cell_of_the_wrong_type_rejects_its_row(tmp_path: Path, column: str, cell: str) -> None:
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [LONG_HEADER, long_row(**{column: cell}), long_row("Q2")]))
     (reject,) = run.rejects
     assert (reject.line, reject.column, reject.file) == (2, column, str(tmp_path / "r.csv"))
+    assert cell not in reject.reason
     assert run.counts.scored == 1
 
 
@@ -185,7 +189,8 @@ def test_five_megabytes_fit_in_a_cell(tmp_path: Path) -> None:
         ([name for name in LONG_HEADER if name != "Raw JSON"], "required columns are missing: Raw JSON"),
         ([name for name in LONG_HEADER if name != "방/반복"], "required columns are missing: 방/반복"),
         (WIDE_HEADER[1:], "required columns are missing: ID or query_id"),
-        (["이름", "나이"], "no test run: .* found 이름, 나이"),
+        (["이름", "나이"], "no test run: .* found no known column; 2 columns have another name"),
+        (["번호", "질의", "기대결과"], "a list of questions, no test run"),
         ([*LONG_HEADER, "Query ID"], "more than once: Query ID"),
         ([*WIDE_HEADER, "1차 답변"], "more than once: 1차 답변"),
         (["user_input", "llm_response", "timestamp"], "found chat rows"),
@@ -196,6 +201,94 @@ def test_a_header_that_cannot_be_used_is_one_error_with_the_file(tmp_path: Path,
     with pytest.raises(InputError, match=says) as refused:
         read_testrun_file(path)
     assert refused.value.where == str(path)
+
+
+def test_a_file_without_a_header_is_refused_without_quoting_its_first_row(tmp_path: Path) -> None:
+    first = ["홍길동", "010-9876-5432", "leak.me@example.com", "900101-1234567", "4111-1111-1111-1111"]
+    path = write_csv(tmp_path / "plan_agent_1.csv", [first, first])
+    with pytest.raises(InputError) as refused:
+        read_testrun_file(path)
+    assert not any(cell in str(refused.value) for cell in first)
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.xlsx"])
+@pytest.mark.parametrize(
+    ("head", "product"), [(b"SCDSA002\x00\x01", "SoftCamp"), (b"\x9b\x20DRMONE  This Document is encrypted", "Fasoo")]
+)
+def test_a_file_under_document_drm_is_refused_as_such(tmp_path: Path, name: str, head: bytes, product: str) -> None:
+    (tmp_path / name).write_bytes(head + b"\xff\xfe\x00" * 300)
+    with pytest.raises(InputError, match=f"document DRM .{product}"):
+        read_testrun_file(tmp_path / name)
+
+
+def test_a_row_without_an_id_has_its_row_number_and_is_counted(tmp_path: Path) -> None:
+    rows = [WIDE_HEADER, wide_row("2"), wide_row("", **{"2차 답변": "2명"}), wide_row("-"), wide_row("4")]
+    run = read_testrun_file(write_csv(tmp_path / "r.csv", rows))
+    assert list(run.queries) == ["2", "3", "4행", "4"]  # 4 is the id of another row
+    assert (run.notes, run.counts.rejected) == ({"blank_query_id": 2}, 0)
+    assert {one.query_id for one in run.queries["3"]} == {"3"}
+
+
+def test_a_time_to_the_first_token_that_stands_once_in_a_row_is_one_measurement(tmp_path: Path) -> None:
+    answers = {"1차 답변": "가", "2차 답변": "나"}
+    rows = [[*WIDE_HEADER, "ttft(초)"], [*wide_row(**answers), "0.8"]]
+    assert [one.ttft_s for one in executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))] == [0.8, None]
+    rows = [[*WIDE_HEADER, "1차 ttft(초)", "2차 ttft(초)"], [*wide_row(**answers), "0.8", "0.9"]]
+    assert [one.ttft_s for one in executions(read_testrun_file(write_csv(tmp_path / "s.csv", rows)))] == [0.8, 0.9]
+
+
+@pytest.mark.parametrize("header", ["LLM 판단 기준(정확도)", "LLM 판단 기준", "기대결과"])
+def test_the_expected_result_has_several_names_in_both_layouts(tmp_path: Path, header: str) -> None:
+    checks = '{"accuracyChecks": [{"path": "error"}]}'
+    wide = read_testrun_file(write_csv(tmp_path / "w.csv", [[*WIDE_HEADER, header], [*wide_row(), checks]]))
+    names = [header if name == "기대결과" else name for name in LONG_HEADER]
+    long = read_testrun_file(write_csv(tmp_path / "l.csv", [names, long_row(기대결과=checks)]))
+    assert {executions(run)[0].expected_text for run in (wide, long)} == {checks}
+    # A further name of the column changes no file's rubric.
+    assert {run.facts.has_accuracy_checks for run in (wide, long)} == {header == "기대결과"}
+
+
+def test_a_checked_field_with_its_value_is_a_check(tmp_path: Path) -> None:
+    header = [*LONG_HEADER, "검증 필드", "기대값"]
+    row = [*long_row(기대결과="친절한 답변"), "dataUIList[*].uiValue.buttonUrl", "/agent/setting"]
+    (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", [header, row])))
+    expected = parse_expected(one.expected_text)
+    assert (expected.prose, len(expected.declared), expected.problems) == ("친절한 답변", 1, ())
+
+
+def test_a_single_run_needs_no_numbered_columns(tmp_path: Path) -> None:
+    header = [
+        "ID",
+        "query",
+        "응답",
+        "응답 시간(초)",
+        "에러",
+        "detected_filters",
+        "사용 datakey",
+        "gt",
+        "expected_filters",
+    ]
+    rows = [header, ["A1", "몇 명?", "12명", "3.5", "", "PATRIOT", "EVAL", "12", "보훈"]]
+    (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
+    assert (str(one.round), one.query_text, one.answer_text, one.answer_time_s) == ("1/1", "몇 명?", "12명", 3.5)
+    used = tool_usage_of(reading_of(one))
+    assert (set(used.filters), set(used.datakeys)) == ({"PATRIOT"}, {"EVAL"})
+    assert (one.ground_truth, one.expected_filters) == ("12", "보훈")
+
+
+def test_numbered_columns_of_older_files_are_read(tmp_path: Path) -> None:
+    header = ["ID", "질의", "1차 raw", "1차 detected_filterTypes", "tool_calls", "첫 응답 시간(초)", "detected_filters"]
+    rows = [header, ["A1", "몇 명?", raw("12명"), "PATRIOT", "2", "0.9", "LICENSE"]]
+    (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
+    assert (one.raw_json, one.detected_filters, one.tool_call_count, one.ttft_s) == (raw("12명"), "PATRIOT", 2, 0.9)
+
+
+def test_columns_and_filters_have_the_names_of_a_team(tmp_path: Path) -> None:
+    names = TeamNames({"질의": "문제", "N차 답변": "{n}회 응답"}, {"외국어 시험": "FOREIGN_EXAM"})
+    rows = [["ID", "문제", "1회 응답", "2회 응답", "기대 필터"], ["A1", "몇 명?", "12명", "13명", "외국어 시험"]]
+    first, second = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows), names))
+    assert (first.query_text, first.answer_text, second.answer_text) == ("몇 명?", "12명", "13명")
+    assert first.filter_names.expected(first.expected_filters).filters == {"FOREIGN_EXAM"}
 
 
 def test_unknown_columns_may_have_one_name_or_none(tmp_path: Path) -> None:

@@ -43,11 +43,10 @@ def test_a_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
     assert (list(run.queries), run.notes) == (["A1"], {"hidden_sheets": 1})
 
 
-def test_a_workbook_without_a_test_run_names_what_it_has(tmp_path: Path) -> None:
+def test_a_workbook_without_a_test_run_says_what_its_first_sheet_has(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"표": [["이름", "나이"]], "빈 시트": []})
-    with pytest.raises(InputError, match="no test run") as refused:
+    with pytest.raises(InputError, match=r"no test run: .* 2 columns have another name"):
         read_testrun_file(path)
-    assert "표: 이름, 나이" in refused.value.where
     assert headers_of(path) == ("이름", "나이")
 
 
@@ -161,6 +160,13 @@ def test_places_and_encodings_that_no_sheet_has_are_refused_at_once(
     with pytest.raises(InputError, match=says) as refused:
         read_testrun_file(path)
     assert refused.value.fix == "open it in Excel and save it as .xlsx again"
+
+
+def test_a_cell_that_cannot_be_read_is_not_quoted(tmp_path: Path) -> None:
+    path = changed(tmp_path / "r.xlsx", b"</row></sheetData>", b'<c r="Z3" t="n"><v>leak.me</v></c></row></sheetData>')
+    with pytest.raises(InputError, match="cell Z3 holds no value") as refused:
+        read_testrun_file(path)
+    assert "leak" not in str(refused.value)
 
 
 def test_a_row_far_below_the_others_keeps_its_number(tmp_path: Path) -> None:

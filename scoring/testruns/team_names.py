@@ -1,0 +1,44 @@
+"""What a team calls the columns and filters of its test runs, beside the names that everybody uses."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from scoring.testruns.filter_names import FilterNames
+
+_NUMBER = "{n}"
+
+
+@dataclass(frozen=True)
+class TeamNames:
+    """`columns`: our header -> the team's, where `{n}` stands for the number of `N차`. `filters`: name -> code."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def filter_names(self) -> FilterNames:
+        """The team's filters before the common ones."""
+        return FilterNames(self.filters)
+
+    def headers(self, cells: Iterable[str]) -> tuple[str, ...]:
+        """Header cells by our names, without byte order marks and blanks around them."""
+        return tuple(self._header(cell.replace("\ufeff", "").strip()) for cell in cells)
+
+    def _header(self, name: str) -> str:
+        for ours, pattern in self._patterns:
+            if match := pattern.fullmatch(name):
+                return ours.replace("N차", f"{match[1]}차", 1) if match.groups() else ours
+        return name
+
+    @cached_property
+    def _patterns(self) -> list[tuple[str, re.Pattern[str]]]:
+        number = re.escape(_NUMBER)
+        return [
+            (ours, re.compile(re.escape(theirs.strip()).replace(number, "([1-9][0-9]?)", 1)))
+            for ours, theirs in self.columns.items()
+        ]
+
+
+COMMON_NAMES = TeamNames()
