@@ -10,20 +10,27 @@
 A row that cannot be read is no error: it becomes a row of the `rejected` table.
 """
 
+import re
+
+_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # all but a line end
+
 
 class AqbError(Exception):
     """An error a person has to act on: what happened, where, and what to do next."""
 
     def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
-        self.what = what
-        self.where = where
-        self.fix = fix
-        super().__init__(what)
+        self.what, self.where, self.fix = map(_printable, (what, where, fix))
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         remedy = f"\n  -> {self.fix}" if self.fix else ""
         return f"{place}{self.what}{remedy}"
+
+
+def _printable(text: str) -> str:
+    """A text without what a terminal would obey; names of files and columns may hold it."""
+    return _OBEYED.sub("\ufffd", text)
 
 
 class UsageError(AqbError):

@@ -175,6 +175,15 @@ def test_a_name_in_other_bytes_is_shown_by_them(aqb: Command, folder: Path) -> N
     assert_told(aqb("score", ".", "--out", "o"), 1, r"\xc7\xd1.csv: the bytes of this name are no UTF-8", "rename it")
 
 
+def test_an_error_holds_nothing_that_a_terminal_obeys(aqb: Command, folder: Path) -> None:
+    name = "\x1b]0;x\x07\u202egnp.csv"
+    (folder / name).write_text("ID,\0=1,\x1b[2J\nQ1,a,b\n", encoding="utf-8")
+    told = aqb("score", name, "--out", "out")
+    assert told.exit_code
+    assert "gnp.csv" in told.err
+    assert {sign for sign in told.err if not sign.isprintable()} == {"\n"}
+
+
 def test_a_table_of_other_columns_is_no_scored_run(aqb: Command, folder: Path) -> None:
     scored_folder(folder / "run", [plan_row("Q1")])
     pl.DataFrame({"query": ["Q1"]}).write_parquet(folder / "run" / "queries.parquet")
