@@ -13,10 +13,19 @@ from scoring.rules.bands import Bands
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.rubric import AnyTestRunRubric
+from scoring.testruns.summaries import MOST_UNDECIDED
 
 Rows = Iterable[tuple[object, ...]]
 Sections = list[tuple[str, str]]
 """Heading and body."""
+
+
+_UNDECIDED = (
+    "A query is undecided where a metric applies and a verdict of the judge, the code of a filter or enough runs are "
+    f"missing. With more than {percent(float(MOST_UNDECIDED), 0)} of the queries undecided a mean would be of what "
+    "happened to be easy: it is NULL, and its bounds `low` and `high` (all undecided scores as the worst and as the "
+    "best) stand for it, with both counts."
+)
 
 
 def testrun_rubric_readme(rubric: AnyTestRunRubric) -> str:
@@ -31,6 +40,7 @@ def testrun_rubric_readme(rubric: AnyTestRunRubric) -> str:
         f"Version {rubric.version}. {rubric.summary}",
         "## Metrics",
         table(["Metric", "What", "Scored"], metrics),
+        _UNDECIDED,
         *(part for heading, body in _SECTIONS[rubric.id]() for part in (f"## {heading}", body)),
         *(["## Options", table(["Option", "Default", "Accepts", "Why"], options)] if options else []),
         "## Own columns of `scores.parquet`",
@@ -83,7 +93,10 @@ _FILTERS = (
     "`nothing expected` is a query with a ground truth and no expected filter; a filter name without a code leaves the "
     "score NULL. A failed or empty answer earns 0."
 )
-_TOTAL = "Over the metrics that are known, renormalised; `weight_coverage` says how much weight was there."
+_TOTAL = (
+    "Over the metrics that are known, renormalised; `weight_coverage` says how much weight was there. With less of it "
+    "than `min_weight_coverage` percent, or without accuracy, there is no total; `weighted_total_missing` says why."
+)
 
 
 def _part(text: str, header: tuple[str, ...], rows: Rows) -> str:

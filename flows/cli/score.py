@@ -10,6 +10,7 @@ import typer
 
 from flows.cli.terminal import Json, show
 from scoring.errors import UsageError
+from scoring.markdown import percent
 
 if TYPE_CHECKING:
     from flows.cli.score_files import ScoredFile
@@ -191,5 +192,10 @@ def _errors(scored: Sequence[ScoredFile]) -> list[str]:
 
 
 def _mean_line(name: str, value: Mapping[str, Any]) -> str:
-    mean = value.get("mean")
+    mean, undecided = value.get("mean"), value.get("undecided")
+    if value.get("low") is not None:
+        queries = value["decided"] + value["undecided"]
+        return f"  {name}: {value['low']:.4g} to {value['high']:.4g} ({undecided:,} of {queries:,} queries undecided)"
+    if value.get("missing"):
+        return f"  {name}: not known ({percent(value['weight_coverage'], 0)} of the weights)"
     return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} (n {value.get('n', '-')})"

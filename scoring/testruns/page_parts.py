@@ -24,11 +24,12 @@ class PageTable:
 
 @dataclass(frozen=True)
 class AgentTotal:
-    """The weighted total of one agent (`title`), None where it is not known; `coverage` of the weights, 0 to 1."""
+    """The weighted total of one agent (`title`), None where `missing` says why; `coverage` of the weights, 0 to 1."""
 
     title: str
     total: float | None
     coverage: float | None
+    missing: str = ""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,12 @@ REVIEW_REASONS = QueryColumn(
 COVERAGE = QueryColumn(
     "weight_coverage", pa.float64(), "종합 점수에 들어간 가중치의 합(0~1)", lambda query: query.total.coverage
 )
+TOTAL_MISSING = QueryColumn(
+    "weighted_total_missing",
+    pa.string(),
+    "종합 점수가 없는 까닭. 있으면 NULL",
+    lambda query: query.total.missing or None,
+)
 
 
 def total_column(what: str) -> QueryColumn:

@@ -7,7 +7,7 @@ from typing import Any
 from scoring.markdown import example_ids, percent, shortened, table
 from scoring.testruns.patterns import CheckPattern, Outage
 from scoring.testruns.rubric import ScoredQuery, TestRunSummary
-from scoring.testruns.summaries import score_counts
+from scoring.testruns.summaries import mean_text, score_counts, undecided_text
 
 _QUERY_CHARACTERS = 40
 _CAUSE_CHARACTERS = 160
@@ -76,6 +76,8 @@ REPORT_TABLES: dict[str, Callable[..., str]] = {
         problem_table,
         query_name,
         quality_table,
+        mean_text,
+        undecided_text,
     )
 }
 """What every template of a report may call."""

@@ -7,13 +7,14 @@ JSON is in memory. What needs all queries (round means, the set, patterns) is su
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from scoring.errors import RuleError, UsageError
 from scoring.judging.prompts import JudgePrompt
-from scoring.judging.requests import JudgeRequest, Verdicts
+from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact
 from scoring.testruns.detection import Recognition
@@ -43,6 +44,13 @@ class Metric:
     per_execution: bool = True
 
 
+class Undecided(StrEnum):
+    """What keeps a score from being decided, besides the statuses of a judge's verdict. Source: SPEC 3.3."""
+
+    UNMAPPED_FILTER = "unmapped_filter"
+    NEEDS_3_RUNS = "needs_3_runs"
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """Exact points, or None with the code of what is missing (`no_checks`, `no_judge`, `needs_3_runs`, ...).
@@ -54,6 +62,12 @@ class Score:
     points: Exact | None
     reason: str
     missing: str = ""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the metric applies, but a verdict, a mapping or enough runs are missing."""
+        # By type: what a rubric of rules alone calls `failed` is no verdict that failed.
+        return self.points is None and isinstance(self.missing, VerdictStatus | Undecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +105,9 @@ class ScoredQuery:
 class TestRunSummary:
     """What a test run comes to. Values are JSON (exact numbers already turned into floats where they are shown).
 
-    `rounds`: round -> metric -> {`mean`, `n`}; `set`: metric -> {`mean`, `n`, parts}; `distributions`: round ->
-    metric -> score -> count; `data_quality`: code -> count. A rubric adds its own parts (targets, patterns) as the
-    fields of a subclass.
+    `rounds`: round -> metric -> the figures of a `MetricMean`; `set`: metric -> the same, and parts; `distributions`:
+    round -> metric -> score -> count; `data_quality`: code -> count. A rubric adds its own parts (targets, patterns)
+    as the fields of a subclass.
     """
 
     rounds: Mapping[str, Any]

@@ -5,13 +5,17 @@ Source: seed 000, 1.3; seed 003, 3; SPEC 4 `summary.json`.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from scoring.judging.requests import VerdictStatus
+from scoring.markdown import score_text
 from scoring.stats.exact import Exact, mean
 from scoring.testruns.executions import Round
 from scoring.testruns.rubric import Score, ScoredExecution, ScoredQuery
+
+MOST_UNDECIDED = Fraction(1, 5)
+WORST_POINTS, BEST_POINTS = 0, 5
 
 
 def executions_by_round(queries: Iterable[ScoredQuery]) -> dict[Round, list[ScoredExecution]]:
@@ -29,55 +33,98 @@ def mean_and_n(scores: Iterable[Exact | None]) -> dict[str, Any]:
     return {"mean": as_float(mean(known)), "n": len(known)}
 
 
+@dataclass(frozen=True)
+class MetricMean:
+    """The mean over rounds of a metric, from `n` scores; `decided` and `undecided` count queries.
+
+    `low` and `high` are the mean with every undecided score as the worst and as the best.
+    """
+
+    known: Fraction | None
+    n: int
+    decided: int
+    undecided: int
+    low: Fraction | None
+    high: Fraction | None
+
+    @property
+    def mean(self) -> Fraction | None:
+        """None where too much is undecided: it would be the mean of what happened to be easy. Source: SPEC 3.3."""
+        return None if self.undecided > MOST_UNDECIDED * (self.decided + self.undecided) else self.known
+
+    def figures(self) -> dict[str, Any]:
+        """As JSON; the bounds stand where the mean is withheld."""
+        withheld = self.mean is None
+        return {
+            "mean": as_float(self.mean),
+            "n": self.n,
+            "decided": self.decided,
+            "undecided": self.undecided,
+            "low": as_float(self.low) if withheld else None,
+            "high": as_float(self.high) if withheld else None,
+        }
+
+
+def mean_text(figures: Mapping[str, Any]) -> str:
+    """The mean of a metric as people read it (`4.25`), its bounds (`0.48~4.86`) where it is withheld, else a dash."""
+    if figures.get("low") is not None:
+        return f"{score_text(figures['low'])}~{score_text(figures['high'])}"
+    return score_text(figures.get("mean"))
+
+
+def undecided_text(figures: Mapping[str, Any]) -> str:
+    """How many queries are undecided, where that withholds a mean (Korean), else ''."""
+    if figures.get("low") is None:
+        return ""
+    return f"질의 {figures['decided'] + figures['undecided']:,}개 중 {figures['undecided']:,}개 미판정"
+
+
 def round_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Round -> metric -> `mean` and `n`."""
-    by_metric = {metric: _points_by_round(queries, metric) for metric in metrics}
+    """Round -> metric -> figures."""
     return {
-        str(round_): {metric: mean_and_n(by_metric[metric][round_]) for metric in metrics}
-        for round_ in executions_by_round(queries)
+        str(round_): {metric: _mean_of([scores], scores).figures() for metric, scores in by_metric.items()}
+        for round_, executions in executions_by_round(queries).items()
+        for by_metric in ({metric: [one.scores[metric] for one in executions] for metric in metrics},)
     }
 
 
 def set_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Metric -> `mean` of the rounds' means (rounds without one are left out) and `n`, the scores behind them."""
-    means = {}
-    for metric in metrics:
-        rounds = _points_by_round(queries, metric).values()
-        known = sum(points is not None for of_round in rounds for points in of_round)
-        means[metric] = {"mean": as_float(mean(map(mean, rounds))), "n": known}
-    return means
+    """Metric -> figures of the mean of the rounds' means (rounds without one are left out)."""
+    return {metric: set_mean(queries, metric).figures() for metric in metrics}
 
 
-def final_means(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, Fraction | None]:
-    """Metric -> its exact mean over the queries of each round, then over the rounds; consistency has no rounds.
+def set_mean(queries: Sequence[ScoredQuery], metric: str) -> MetricMean:
+    """The exact mean over the queries of each round, then over the rounds; consistency has no rounds.
 
     Source: seed 000, 1.3.
     """
-    means = {metric: mean(map(mean, _points_by_round(queries, metric).values())) for metric in metrics}
-    return {**means, "consistency": mean(query.scores["consistency"].points for query in queries)}
+    of_queries = [query.scores[metric] for query in queries]
+    rounds = executions_by_round(queries).values()
+    if all(metric in one.scores for of_round in rounds for one in of_round):
+        return _mean_of([[one.scores[metric] for one in of_round] for of_round in rounds], of_queries)
+    return _mean_of([of_queries], of_queries)
 
 
 def query_means(executions: Sequence[ScoredExecution], metrics: Sequence[str]) -> dict[str, Score]:
     """Metric -> the mean of the executions' scores that are known; without any, what the first one misses.
 
-    NULL while one of them waits for its verdict.
+    NULL while one of them is undecided.
     """
     means = {}
     for metric in metrics:
         scores = [execution.scores[metric] for execution in executions]
         known = [score.points for score in scores if score.points is not None]
         mean_score = Score(mean(known), f"실행 {len(known)}건의 평균") if known else scores[0]
-        means[metric] = unjudged(scores) or mean_score
+        means[metric] = undecided_score(scores) or mean_score
     return means
 
 
-def unjudged(scores: Iterable[Score]) -> Score | None:
-    """The first of a query's scores that waits for its verdict: the zeros of failures beside it are no mean.
+def undecided_score(scores: Iterable[Score]) -> Score | None:
+    """The first of a query's scores that is undecided: the zeros of failures beside it are no mean.
 
     Source: SPEC 7.
     """
-    # By type: what a rubric of rules alone calls `failed` is no verdict that failed.
-    return next((score for score in scores if score.points is None and isinstance(score.missing, VerdictStatus)), None)
+    return next((score for score in scores if score.undecided), None)
 
 
 def distributions(queries: Sequence[ScoredQuery], metrics: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
@@ -93,23 +140,18 @@ def as_float(value: Exact | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _points_by_round(queries: Sequence[ScoredQuery], metric: str) -> dict[Round, list[Exact | None]]:
-    """The points of each round, rounds in order.
+def _mean_of(rounds: Sequence[Sequence[Score]], of_queries: Sequence[Score]) -> MetricMean:
+    def filled(undecided: Exact | None) -> Fraction | None:
+        return mean(mean(undecided if score.undecided else score.points for score in of_round) for of_round in rounds)
 
-    Of an agent some of whose answers had no judge none are known: its failures earn 0 by rule, and a mean would show
-    them alone.
-    """
-    not_judged = {
-        query.agent_type
-        for query in queries
-        if any(one.scores[metric].missing == VerdictStatus.NO_JUDGE for one in query.executions)
-    }
-    by_round: dict[Round, list[Exact | None]] = {}
-    for query in queries:
-        for one in query.executions:
-            points = None if query.agent_type in not_judged else one.scores[metric].points
-            by_round.setdefault(one.execution.round, []).append(points)
-    return dict(sorted(by_round.items()))
+    return MetricMean(
+        known=filled(None),
+        n=sum(score.points is not None for of_round in rounds for score in of_round),
+        decided=sum(score.points is not None for score in of_queries),
+        undecided=sum(score.undecided for score in of_queries),
+        low=filled(WORST_POINTS),
+        high=filled(BEST_POINTS),
+    )
 
 
 def score_distribution(points: Iterable[Exact | None]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened
 from scoring.testruns.page_parts import safe_text
+from scoring.testruns.summaries import mean_text, undecided_text
 from tasks.reports.wording import cost_text, count_text, day_text, seconds_text, share_text, tenant_text
 
 _FILTERS: dict[str, Callable[..., str]] = {
@@ -20,12 +21,14 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "day": day_text,
     "kpi": kpi_text,
     "masked": safe_text,
+    "mean": mean_text,
     "percent": percent,
     "score": score_text,
     "seconds": seconds_text,
     "share": share_text,
     "shortened": shortened,
     "tenant": tenant_text,
+    "undecided": undecided_text,
 }
 
 

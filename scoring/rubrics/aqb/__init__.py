@@ -9,6 +9,7 @@ from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json
 from scoring.testruns.detection import Layout, Recognition
 from scoring.testruns.rubric import Option, TestRunRubric
+from scoring.testruns.totals import MIN_COVERAGE
 
 RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     id=RUBRIC_ID,
@@ -31,6 +32,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
             r"[0-9]{1,2}(\.[0-9]{1,2})?",
             "how far a number may be from the ground truth and still count as within tolerance",
         ),
+        MIN_COVERAGE,
     ),
     recognition=Recognition(
         columns=frozenset({"ground_truth", "검증 API 결과", "정답 수치"}), layouts=frozenset({Layout.WIDE})

@@ -11,11 +11,11 @@ from fractions import Fraction
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import listed_numbers
-from scoring.rubrics.aqb.thresholds import MISSING_TITLES, Missing
+from scoring.rubrics.aqb.thresholds import MISSING_TITLES
 from scoring.testruns.cells import folded, given
 from scoring.testruns.executions import Reading
 from scoring.testruns.numbers import numbers_in, spread_within
-from scoring.testruns.rubric import Score
+from scoring.testruns.rubric import Score, Undecided
 
 Conclusions = Sequence[int]
 
@@ -79,7 +79,7 @@ def consistency_request(rooms: Rooms, rubric: str) -> JudgeRequest | None:
 def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
     """Points from 0 to 5; NULL with fewer than three rooms, or without the verdict that is needed."""
     if rooms.count < t.MIN_ROOMS:
-        return Score(None, f"독립된 방 {rooms.count}개: {t.MIN_ROOMS}개부터 비교함", Missing.NEEDS_3_RUNS)
+        return Score(None, f"독립된 방 {rooms.count}개: {t.MIN_ROOMS}개부터 비교함", Undecided.NEEDS_3_RUNS)
     distinct = list(rooms.distinct_texts)
     # Unasked, nothing depends on the groups: one text, or too few answers for any agreement.
     group_of_text: Sequence[int] = range(len(distinct))

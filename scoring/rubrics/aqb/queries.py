@@ -23,7 +23,7 @@ from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consiste
 from scoring.rubrics.aqb.review import review_reasons
 from scoring.rubrics.aqb.thresholds import MappingGrade, NumbersGrade, ToolVerdict
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
-from scoring.stats.exact import WeightedTotal, mean, rounded
+from scoring.stats.exact import mean, rounded
 from scoring.testruns.cells import given
 from scoring.testruns.detection import unknown_agent_type
 from scoring.testruns.executions import (
@@ -39,8 +39,9 @@ from scoring.testruns.expected import parse_expected
 from scoring.testruns.numbers import numbers_in
 from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.testruns.summaries import unjudged
+from scoring.testruns.summaries import undecided_score
 from scoring.testruns.tool_usage import PERIOD_FILTER
+from scoring.testruns.totals import WeightedTotal
 
 RUBRIC_ID = "aqb-1.2"
 METRICS = (
@@ -128,7 +129,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     }
     readings = [answer.reading for answer in answered.answers]
     points = {name: score.points for name, score in scores.items()}
-    total = t.WEIGHTS.total(points)
+    total = t.WEIGHTS.total(points, options)
     unanswered = sum(execution.failed or execution.empty for execution in scored)
     grades = Counter(execution.mapping_grade for execution in scored)
     return AqbQuery(
@@ -224,11 +225,11 @@ def _missing(scored: Sequence[AqbExecution], consistency: Score) -> dict[str, se
 def _over_executions(executions: Sequence[AqbExecution], metric: str) -> Score:
     """The mean of the scores that are known, with every reason and the rounds that it stands for.
 
-    NULL while one of them waits for its verdict. Source: seed 000, 1.3; SPEC 7.
+    NULL while one of them is undecided. Source: seed 000, 1.3; SPEC 7.
     """
     scores = [execution.scores[metric] for execution in executions]
     missing = [score.missing for score in scores if score.points is None]
-    waiting = unjudged(scores)
+    waiting = undecided_score(scores)
     points = None if waiting else mean(score.points for score in scores)
     rounds_of: dict[str, list[Round]] = {}
     for execution, score in zip(executions, scores, strict=True):

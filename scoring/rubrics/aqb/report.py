@@ -12,12 +12,13 @@ from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary, FilterCombination, no_judge
 from scoring.rubrics.aqb.tables import METRIC_TITLES
-from scoring.rubrics.aqb.thresholds import MAPPING_TITLES
+from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
 from scoring.testruns.patterns import outages
 from scoring.testruns.repeats import repeat_line
 from scoring.testruns.rubric import Options
+from scoring.testruns.summaries import MOST_UNDECIDED, mean_text
 
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
 _SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
@@ -41,6 +42,8 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "metrics": {**METRIC_TITLES, **_SPEED_TITLES},
         "metric_titles": METRIC_TITLES,
         "no_judge": no_judge(summary),
+        "best_without_truth": t.FILTER_ACCURACY[MappingGrade.EXACT, None].points,
+        "most_undecided": float(MOST_UNDECIDED),
         "titles_of_rounds": lambda figures: [f"회차 {name}" for name in figures["rounds"]],
         "means_by_round": _means_by_round,
         "repeat_line": repeat_line,
@@ -64,7 +67,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
 def _means_by_round(figures: AgentFigures, metric: str) -> list[str]:
     """Speed by class and consistency have no means of rounds."""
     rounds = figures["rounds"].values()
-    return [score_text(of_round[metric]["mean"] if metric in of_round else None) for of_round in rounds]
+    return [mean_text(of_round.get(metric, {})) for of_round in rounds]
 
 
 def _distribution(summary: AqbSummary) -> dict[str, list[str]]:
@@ -91,7 +94,12 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
     }
     return PageParts(
         totals=[
-            AgentTotal(f"종합 점수 · {title}", figures["weighted_total"], figures["weight_coverage"])
+            AgentTotal(
+                f"종합 점수 · {title}",
+                figures["weighted_total"],
+                figures["weight_coverage"],
+                figures.get("weighted_total_missing", ""),
+            )
             for title, figures in agents.items()
         ],
         review_count=sum(figures["manual_review"] for figures in agents.values()) if agents else None,

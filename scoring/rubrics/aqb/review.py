@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 
 from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.thresholds import Missing
-from scoring.stats.exact import Exact, WeightedTotal
+from scoring.stats.exact import Exact
+from scoring.testruns.rubric import Undecided
+from scoring.testruns.totals import WeightedTotal
 
 # The codes of why a person should look at a query, in the seed's order.
 REVIEW_TITLES = {
@@ -19,7 +20,7 @@ REVIEW_TITLES = {
     "unknown_consistency": "일관성 판정을 받지 못함",
 }
 # No judge is one notice for the run, too few rooms a fact of the test plan: neither needs a look at the query.
-_NO_REASON_TO_LOOK = (VerdictStatus.NO_JUDGE, Missing.NEEDS_3_RUNS)
+_NO_REASON_TO_LOOK = (VerdictStatus.NO_JUDGE, Undecided.NEEDS_3_RUNS)
 
 
 def review_reasons(

@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.aqb import thresholds as t
-from scoring.rubrics.aqb.queries import EXECUTION_METRICS, AqbExecution, AqbQuery
+from scoring.rubrics.aqb.queries import EXECUTION_METRICS, METRICS, AqbExecution, AqbQuery
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, ToolVerdict
 from scoring.rubrics.aqb.tool_use import shown_filter
@@ -23,11 +23,10 @@ from scoring.testruns.rubric import Options, TestRunSummary
 from scoring.testruns.summaries import (
     as_float,
     distributions,
-    final_means,
-    mean_and_n,
     nearest_rank,
     round_means,
     score_distribution,
+    set_mean,
     set_means,
 )
 from scoring.testruns.tool_usage import PERIOD_FILTER
@@ -48,6 +47,8 @@ class AgentFigures(TypedDict):
     executions: int
     weighted_total: float | None
     weight_coverage: float | None
+    weighted_total_missing: str
+    without_ground_truth: int
     manual_review: int
     rounds: dict[str, dict[str, Any]]
     set: dict[str, dict[str, Any]]
@@ -91,7 +92,7 @@ def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
         set=_set(queries),
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries),
-        agents={agent.value: _agent(agent, own) for agent, own in agents.items() if own},
+        agents={agent.value: _agent(agent, own, options) for agent, own in agents.items() if own},
         manual_review=_manual_review(queries),
         uncovered_filters=_uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
         slowest_filter_combinations=_filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
@@ -106,7 +107,7 @@ def _set(queries: Sequence[AqbQuery]) -> dict[str, dict[str, Any]]:
         **set_means(queries, EXECUTION_METRICS),
         **{f"speed_{kind.lower()}": set_means(_of_class(queries, kind), ["speed"])["speed"] for kind in LatencyClass},
         "consistency": {
-            **mean_and_n(consistency),
+            **set_mean(queries, "consistency").figures(),
             "by_score": score_distribution(consistency),
             **repeat_figures(query.repeats for query in queries),
         },
@@ -117,15 +118,19 @@ def _of_class(queries: Iterable[AqbQuery], latency_class: LatencyClass) -> list[
     return [query for query in queries if query.latency_class is latency_class]
 
 
-def _agent(agent: AgentType, queries: Sequence[AqbQuery]) -> AgentFigures:
+def _agent(agent: AgentType, queries: Sequence[AqbQuery], options: Options) -> AgentFigures:
     executions = _executions(queries)
-    total = t.WEIGHTS.total(final_means(queries, EXECUTION_METRICS))
+    total = t.WEIGHTS.total({metric.name: set_mean(queries, metric.name).mean for metric in METRICS}, options)
     grades = Counter(execution.mapping_grade for execution in executions)
     return {
         "queries": len(queries),
         "executions": len(executions),
         "weighted_total": total.points,
         "weight_coverage": total.coverage,
+        "weighted_total_missing": total.missing,
+        "without_ground_truth": sum(
+            not query.has_ground_truth for query in queries if agent is AgentType.APPLICANT_MANAGEMENT
+        ),
         "manual_review": sum(bool(query.manual_review_reasons) for query in queries),
         "rounds": round_means(queries, EXECUTION_METRICS),
         "set": _set(queries),

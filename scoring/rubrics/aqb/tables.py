@@ -18,6 +18,7 @@ from scoring.testruns.query_columns import (
     COVERAGE,
     REVIEW_REASONS,
     ROUNDS,
+    TOTAL_MISSING,
     QueryColumn,
     flag_column,
     mode_column,
@@ -77,6 +78,7 @@ QUERY_COLUMNS = (
     ),
     *pass_columns(PASS_MIN_POINTS),
     mode_column("가장 흔한 숫자 조합으로 답한 방의 비율; 비교할 수 없으면 NULL"),
+    TOTAL_MISSING,
 )
 
 

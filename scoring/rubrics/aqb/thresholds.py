@@ -11,8 +11,9 @@ from fractions import Fraction
 
 from scoring.judging.requests import STATUS_TITLES, VerdictStatus
 from scoring.rules.bands import Bands
-from scoring.stats.exact import Weights
 from scoring.testruns.executions import AgentType, LatencyClass
+from scoring.testruns.rubric import Undecided
+from scoring.testruns.totals import Weights
 
 VERSION = "2"
 MAX_POINTS = 5
@@ -46,12 +47,10 @@ class ToolVerdict(StrEnum):
 
 
 class Missing(StrEnum):
-    """Why a score is not known, besides the statuses of a judge's verdict."""
+    """Why a score is not known, besides what keeps it undecided."""
 
     NOTHING_EXPECTED = "nothing_expected"
-    UNMAPPED_FILTER = "unmapped_filter"
     NO_TIME = "no_time"
-    NEEDS_3_RUNS = "needs_3_runs"
 
 
 MAPPING_TITLES = {
@@ -67,11 +66,11 @@ NUMBERS_TITLES = {
     NumbersGrade.WRONG: "수치 부정확",
     None: "정답 수치 없음",
 }
-MISSING_TITLES = {
+MISSING_TITLES: dict[str, str] = {
     Missing.NOTHING_EXPECTED: "기대 조건이 적혀 있지 않음",
-    Missing.UNMAPPED_FILTER: "기대 필터 이름을 코드로 바꿀 수 없음",
+    Undecided.UNMAPPED_FILTER: "기대 필터 이름을 코드로 바꿀 수 없음",
     Missing.NO_TIME: "응답 시간 기록 없음",
-    Missing.NEEDS_3_RUNS: "독립된 방 3개 미만",
+    Undecided.NEEDS_3_RUNS: "독립된 방 3개 미만",
     **{status: title for status, title in STATUS_TITLES.items() if status != VerdictStatus.OK},
 }
 

@@ -13,6 +13,7 @@ from scoring.testruns.checks import EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, Reading
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES
+from scoring.testruns.rubric import Undecided
 from scoring.testruns.tool_usage import PERIOD_FILTER, ToolUsage, listed_datakeys, same_page, tool_usage_of
 
 _NOTHING = ToolUsage()
@@ -56,9 +57,9 @@ class ToolUse:
         return MappingGrade.EXTRA if self.extra else MappingGrade.EXACT
 
     @property
-    def unknown_because(self) -> Missing:
+    def unknown_because(self) -> Missing | Undecided:
         """Why the grade is unknown, where it is."""
-        return Missing.UNMAPPED_FILTER if self.unmapped else Missing.NOTHING_EXPECTED
+        return Undecided.UNMAPPED_FILTER if self.unmapped else Missing.NOTHING_EXPECTED
 
     def text(self) -> str:
         """The evidence as a Korean sentence."""
@@ -67,7 +68,7 @@ class ToolUse:
         weak = f" (열 {_listed(self.weak)}: 화면 기본값일 수 있는 약한 확인)" if self.weak else ""
         match self.grade:
             case MappingGrade.UNKNOWN if self.unmapped:
-                return f"{MISSING_TITLES[Missing.UNMAPPED_FILTER]}: {', '.join(self.unmapped)}"
+                return f"{MISSING_TITLES[Undecided.UNMAPPED_FILTER]}: {', '.join(self.unmapped)}"
             case MappingGrade.UNKNOWN:
                 return f"{MISSING_TITLES[Missing.NOTHING_EXPECTED]} (사용한 {kind}: {used})"
             case MappingGrade.NONE:

@@ -12,6 +12,7 @@ from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
 from scoring.testruns.page_parts import check_parts
 from scoring.testruns.rubric import Option, TestRunRubric
+from scoring.testruns.totals import MIN_COVERAGE
 
 RUBRIC = TestRunRubric(
     id=RUBRIC_ID,
@@ -42,6 +43,7 @@ RUBRIC = TestRunRubric(
     },
     page_parts=lambda summary: check_parts(summary, summary.get("manual_review"), summary.get("notice", "")),
     options=(
+        MIN_COVERAGE,
         Option(
             "weighted_total",
             "on",

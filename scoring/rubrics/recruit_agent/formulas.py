@@ -12,7 +12,7 @@ from scoring.rubrics.recruit_agent.consistency import consistency, signature
 from scoring.rubrics.recruit_agent.intent import Intent, intent_of
 from scoring.rules.arrow_types import field
 from scoring.rules.bands import Bands
-from scoring.stats.exact import Exact, WeightedTotal, mean, rounded
+from scoring.stats.exact import Exact, mean, rounded
 from scoring.testruns.band_texts import band_text
 from scoring.testruns.check_results import CheckResult, evaluate, pass_ratio
 from scoring.testruns.checks import Item
@@ -23,6 +23,7 @@ from scoring.testruns.query_columns import (
     COVERAGE,
     REVIEW_REASONS,
     ROUNDS,
+    TOTAL_MISSING,
     QueryColumn,
     flag_column,
     pass_columns,
@@ -34,6 +35,7 @@ from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.summaries import as_float, query_means
 from scoring.testruns.tool_usage import PERIOD_FILTER, tool_usage_of
+from scoring.testruns.totals import WeightedTotal
 
 METRICS = (
     Metric("intent", "의도 충족"),
@@ -93,6 +95,7 @@ QUERY_COLUMNS = (
     flag_column("수기 확인 필요 여부"),
     REVIEW_REASONS,
     *pass_columns(t.PASS_MIN_POINTS),
+    TOTAL_MISSING,
 )
 
 
@@ -142,8 +145,8 @@ def weighted_total(points: Mapping[str, Exact | None], options: Options) -> Weig
     Without `weighted_total=on` there is none. Source: seed 004, 종합 점수; SPEC 3.2.
     """
     if options["weighted_total"] == "off":
-        return WeightedTotal(None, 0)
-    return t.WEIGHTS.total({**points, "speed": mean((points["speed_single"], points["speed_multi"]))})
+        return WeightedTotal(None, None)
+    return t.WEIGHTS.total({**points, "speed": mean((points["speed_single"], points["speed_multi"]))}, options)
 
 
 def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:

@@ -13,6 +13,7 @@ from scoring.testruns.report_tables import (
     problem_table,
 )
 from scoring.testruns.rubric import Metric, Options
+from scoring.testruns.summaries import mean_text
 
 _SHOWN_PROBLEMS = 20
 _REASON_CHARACTERS = 240
@@ -81,7 +82,7 @@ def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, opti
 def _means_by_round(summary: RecruitSummary, metric: Metric) -> list[str]:
     if not metric.per_execution:
         return [""] * len(summary.rounds)
-    return [score_text(figures[metric.name]["mean"]) for figures in summary.rounds.values()]
+    return [mean_text(figures[metric.name]) for figures in summary.rounds.values()]
 
 
 def _float(query: RecruitQuery, metric: str) -> float | None:

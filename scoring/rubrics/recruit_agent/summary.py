@@ -9,6 +9,7 @@ from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import (
     EXECUTION_METRICS,
+    METRICS,
     RecruitExecution,
     RecruitQuery,
     checks_of,
@@ -18,7 +19,7 @@ from scoring.stats.exact import mean
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
 from scoring.testruns.repeats import repeat_figures
 from scoring.testruns.rubric import Options, TestRunSummary
-from scoring.testruns.summaries import as_float, distributions, final_means, mean_and_n, round_means, set_means
+from scoring.testruns.summaries import as_float, distributions, round_means, set_mean, set_means
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ def summarise(queries: Sequence[RecruitQuery], options: Options) -> RecruitSumma
 def _consistency(queries: Sequence[RecruitQuery]) -> dict[str, Any]:
     """The mean over the queries and the means of its halves; queries with too few executions count with their 0."""
     return {
-        **mean_and_n(query.scores["consistency"].points for query in queries),
+        **set_mean(queries, "consistency").figures(),
         "ratio_a": as_float(mean(query.ratio_a for query in queries)),
         "ratio_b": as_float(mean(query.ratio_b for query in queries)),
         "too_few_executions": sum(len(query.executions) < t.MIN_EXECUTIONS for query in queries),
@@ -71,8 +72,9 @@ def _set_total(queries: Sequence[RecruitQuery], options: Options) -> dict[str, A
     """The total from the set's means. Source: seed 004, 종합 점수."""
     if options["weighted_total"] == "off":
         return {}
-    total = weighted_total(final_means(queries, EXECUTION_METRICS), options)
-    return {"weighted_total": {"mean": total.points, "weight_coverage": total.coverage}}
+    total = weighted_total({metric.name: set_mean(queries, metric.name).mean for metric in METRICS}, options)
+    figures = {"mean": total.points, "weight_coverage": total.coverage, "missing": total.missing}
+    return {"weighted_total": figures}
 
 
 def _data_quality(
@@ -95,7 +97,7 @@ def _notice(not_judged: int, executions: int) -> str:
     return (
         f"판정 모델을 쓰지 않아(no_judge) 실행 {executions:,}건 중 {not_judged:,}건의 의도 충족과 그 질의의 일관성을 "
         "채점하지 않았습니다. 나머지 지표는 모두 규칙으로 채점했습니다. 실패하거나 빈 응답은 판정 없이 0점이라 분포에 "
-        "나오지만, 그 0점만으로 의도 충족의 평균을 내지는 않았습니다."
+        "나오지만, 판정 없이 정해진 점수만으로 평균을 내지는 않았습니다."
     )
 
 

@@ -7,7 +7,7 @@ Source: seed 004 (채용에이전트 지표별 점수화 방식), SPEC 3.2.
 from dataclasses import dataclass
 
 from scoring.rules.bands import Bands
-from scoring.stats.exact import Weights
+from scoring.testruns.totals import Weights
 
 VERSION = "2"
 MAX_POINTS = 5

@@ -76,9 +76,16 @@ def reviewed_testrun(
 
 
 def _flagged(queries: pl.DataFrame) -> list[Row]:
-    """The rows that need a look, worst total first; one without a total knows nothing good of its query."""
+    """The rows that need a look, worst total first; without a total the mean of what is known stands for it."""
     found = [row for row in queries.iter_rows(named=True) if row["manual_review_reasons"]]
-    return sorted(found, key=lambda row: (row["weighted_total"] or 0.0, row["query_id"]))
+    return sorted(found, key=lambda row: (_worth(row), row["query_id"]))
+
+
+def _worth(row: Row) -> float:
+    if row["weighted_total"] is not None:
+        return float(row["weighted_total"])
+    known = [value for name, value in row.items() if name.endswith("_score") and value is not None]
+    return sum(known) / len(known) if known else 0.0
 
 
 def _reasons(row: Row, rubric: AnyTestRunRubric) -> tuple[str, ...]:

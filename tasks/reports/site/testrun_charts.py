@@ -11,7 +11,7 @@ from scoring.rules.bands import Bands
 from scoring.stats.intervals import Interval, cluster_bootstrap_mean
 from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
-from scoring.testruns.summaries import nearest_rank
+from scoring.testruns.summaries import mean_text, nearest_rank
 from tasks.reports.site.pages import Chart, Table
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.wording import NOTHING, count_text, seconds_text
@@ -84,8 +84,8 @@ def rounds_chart(run: PublishedTestRun, intervals: Mapping[str, Interval | None]
             [
                 [
                     title,
-                    *(score_text(figures.get(name, {}).get("mean")) for figures in rounds.values()),
-                    score_text(of_set[name]["mean"]),
+                    *(mean_text(figures.get(name, {})) for figures in rounds.values()),
+                    mean_text(of_set[name]),
                     interval_of(intervals.get(name)),
                     count_text(of_set[name].get("n")),
                 ]

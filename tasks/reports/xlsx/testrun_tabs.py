@@ -21,8 +21,11 @@ _QUERIES = "문항별 점수"
 _POINTS = ("5", "4", "3", "2", "1", "0", "null")
 _SUMMARY_COLUMNS = (
     *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "score"), SheetColumn("n", "number")),
+    SheetColumn("미판정 질의", "number"),
+    *(SheetColumn("최저(미판정 0점)", "score"), SheetColumn("최고(미판정 5점)", "score")),
     *(SheetColumn("모름" if points == "null" else f"{points}점", "number") for points in _POINTS),
 )
+_FIGURES = ("mean", "n", "undecided", "low", "high")
 _MEANING_COLUMNS = (SheetColumn("탭"), SheetColumn("열"), SheetColumn("뜻", "long"))
 
 
@@ -84,12 +87,12 @@ def _summary_rows(scored: ScoredTestRun) -> Iterator[list[Any]]:
     for name, values in summary.set.items():
         if isinstance(values, Mapping):
             spread = [by_metric[name] for by_metric in summary.distributions.values() if name in by_metric]
-            yield ["세트", titles.get(name, name), values.get("mean"), values.get("n"), *_counts(spread)]
+            yield ["세트", titles.get(name, name), *map(values.get, _FIGURES), *_counts(spread)]
     for round_, means in summary.rounds.items():
         for name, values in means.items():
             if isinstance(values, Mapping):
                 spread = [summary.distributions.get(round_, {}).get(name, {})]
-                yield [round_, titles.get(name, name), values.get("mean"), values.get("n"), *_counts(spread)]
+                yield [round_, titles.get(name, name), *map(values.get, _FIGURES), *_counts(spread)]
 
 
 def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:

@@ -9,10 +9,12 @@ import pytest
 
 from scoring.rubrics.aqb.review import review_reasons
 from scoring.rubrics.aqb.thresholds import WEIGHTS
-from scoring.stats.exact import WeightedTotal
+from scoring.testruns.totals import MIN_COVERAGE, WeightedTotal
 
 PERCENTS = {"semantic": 20, "consistency": 10, "accuracy": 30, "speed": 20, "stability": 20}
 GOOD = dict.fromkeys(PERCENTS, 5)
+OPTIONS = {MIN_COVERAGE.name: MIN_COVERAGE.default}
+ANY_COVERAGE = {MIN_COVERAGE.name: "0"}
 
 
 def reasons(
@@ -24,7 +26,7 @@ def reasons(
 
 
 def test_the_worked_example_of_the_seed_comes_to_4_7() -> None:
-    total = WEIGHTS.total({"semantic": 5, "consistency": 4, "accuracy": 5, "speed": 4, "stability": 5})
+    total = WEIGHTS.total({"semantic": 5, "consistency": 4, "accuracy": 5, "speed": 4, "stability": 5}, OPTIONS)
     assert total == WeightedTotal(Decimal("4.70"), 100)
 
 
@@ -33,8 +35,10 @@ def test_every_combination_of_whole_scores_is_exact() -> None:
         points = dict(zip(PERCENTS, scores, strict=True))
         exact = sum(Fraction(PERCENTS[name], 100) * score for name, score in points.items())
         rounded = (Decimal(exact.numerator) / exact.denominator).quantize(Decimal("0.01"), ROUND_HALF_UP)
-        assert WEIGHTS.total(points).value == rounded
-        assert ("low_total" in review_reasons(points, WEIGHTS.total(points), 0, {})) == (exact <= Fraction(5, 2))
+        assert WEIGHTS.total(points, OPTIONS).value == rounded
+        assert ("low_total" in review_reasons(points, WEIGHTS.total(points, OPTIONS), 0, {})) == (
+            exact <= Fraction(5, 2)
+        )
 
 
 @pytest.mark.parametrize("known", [kept for n in range(1, 6) for kept in combinations(PERCENTS, n)])
@@ -42,18 +46,38 @@ def test_weights_of_missing_metrics_are_spread_over_the_rest(known: tuple[str, .
     points = {name: place if name in known else None for place, name in enumerate(PERCENTS, start=1)}
     weight = sum(PERCENTS[name] for name in known)
     expected = sum(Fraction(PERCENTS[name], weight) * place for place, name in enumerate(PERCENTS, 1) if name in known)
-    total = WEIGHTS.total(points)
+    total = WEIGHTS.total(points, ANY_COVERAGE)
     assert total.coverage_percent == weight
-    assert total.value is not None
-    assert abs(Fraction(total.value) - expected) <= Fraction(1, 200)
+    assert (total.value is not None) == ("accuracy" in known)
+    if total.value is not None:
+        assert abs(Fraction(total.value) - expected) <= Fraction(1, 200)
 
 
 def test_half_a_hundredth_is_rounded_up() -> None:
-    assert WEIGHTS.total({"accuracy": Fraction(2505, 1000)}).value == Decimal("2.51")
+    assert WEIGHTS.total({"accuracy": Fraction(2505, 1000)}, ANY_COVERAGE).value == Decimal("2.51")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "least", "has_total"),
+    [
+        (("semantic", "consistency"), "70", True),  # exactly 70 % of the weights
+        (("semantic", "consistency"), "71", False),
+        (("semantic", "speed"), "70", False),
+        (("semantic", "speed"), "60", True),
+        (("accuracy",), "70", False),  # 70 % of the weights, but nobody knows whether the answers are right
+        (("accuracy",), "0", False),
+    ],
+)
+def test_a_total_of_what_happened_to_be_easy_is_none(unknown: tuple[str, ...], least: str, has_total: bool) -> None:
+    total = WEIGHTS.total({**GOOD, **dict.fromkeys(unknown, None)}, {MIN_COVERAGE.name: least})
+    assert (total.value is not None) is has_total
+    assert bool(total.missing) is not has_total
+    assert total.coverage_percent == 100 - sum(PERCENTS[name] for name in unknown)
 
 
 def test_without_any_metric_there_is_no_total() -> None:
-    assert WEIGHTS.total(dict.fromkeys(PERCENTS, None)) == WeightedTotal(None, 0)
+    total = WEIGHTS.total(dict.fromkeys(PERCENTS, None), OPTIONS)
+    assert (total.value, total.coverage_percent) == (None, 0)
 
 
 def test_a_good_query_needs_nobody() -> None:

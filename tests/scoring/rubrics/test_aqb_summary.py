@@ -68,7 +68,8 @@ def test_the_final_mean_is_the_mean_of_the_rounds() -> None:
     # Round 1: 5 and 0; round 2: 5 alone. The rounds weigh the same, whatever they hold.
     found = agent(execution("Q-1"), execution("Q-2", error="x"), execution("Q-1", room=2))
     assert [found["rounds"][name]["stability"]["mean"] for name in ("1/1", "2/1")] == [2.5, 5]
-    assert found["set"]["stability"] == {"mean": 3.75, "n": 3}
+    stability = found["set"]["stability"]
+    assert (stability["mean"], stability["n"], stability["decided"], stability["undecided"]) == (3.75, 3, 2, 0)
 
 
 def test_an_agents_total_comes_from_its_final_means() -> None:
@@ -95,18 +96,50 @@ def test_speed_by_class_stands_apart_and_counts_together() -> None:
 
 def test_without_a_judge_failures_alone_are_no_semantic_mean() -> None:
     found = agent(execution("Q-1"), execution("Q-2", error="x"))
-    assert found["set"]["semantic"] == {"mean": None, "n": 0}
+    semantic = found["set"]["semantic"]
+    assert (semantic["mean"], semantic["low"], semantic["high"]) == (None, 0, 2.5)
+    assert (semantic["decided"], semantic["undecided"]) == (1, 1)
     assert found["weight_coverage"] == 0.7
 
 
 def test_a_move_keeps_its_semantic_mean_beside_unjudged_agents() -> None:
-    assert summary(move(), execution()).set["semantic"] == {"mean": 5, "n": 1}
+    found = summary(move(), execution())
+    assert found.agents["move"]["set"]["semantic"]["mean"] == 5
+    # Of all agents together half of the queries wait for a judge.
+    assert (found.set["semantic"]["low"], found.set["semantic"]["high"]) == (2.5, 5)
+
+
+@pytest.mark.parametrize(("unmapped", "mean"), [(0, 4), (1, 4), (2, None)])
+def test_a_mean_is_withheld_where_more_than_a_fifth_is_undecided(unmapped: int, mean: float | None) -> None:
+    queries = [execution(f"Q-{n}", expected_filters="별자리" if n < unmapped else "보훈") for n in range(5)]
+    accuracy = agent(*queries)["set"]["accuracy"]
+    assert (accuracy["mean"], accuracy["undecided"], accuracy["decided"]) == (mean, unmapped, 5 - unmapped)
+    bounds = (4 * 3 / 5, (4 * 3 + 5 * 2) / 5) if mean is None else (None, None)
+    assert (accuracy["low"], accuracy["high"]) == pytest.approx(bounds)
+
+
+def test_an_agent_whose_accuracy_is_unknown_has_no_total() -> None:
+    found = agent(execution("Q-1"), execution("Q-2", expected_filters="별자리"))
+    assert found["weighted_total"] is None
+    assert "정확성" in found["weighted_total_missing"]
+    text = report(execution("Q-1"), execution("Q-2", expected_filters="별자리"))
+    assert "- 종합 점수: 정확성을 알 수 없어" in text
+    assert "- 정확성: 질의 2개 중 1개 미판정." in text
+    assert "| 정확성 | 2.00\\~4.50 |" in text
+
+
+def test_the_best_accuracy_without_a_ground_truth_is_said() -> None:
+    assert "정답 수치가 없는 질의 1개는 필터만으로 채점해 4점이 최고" in report(
+        execution("Q-1"), execution("Q-2", ground_truth="5")
+    )
 
 
 def test_consistency_is_summed_over_queries() -> None:
     rooms = [execution("Q-1", room) for room in (1, 2, 3)]
     found = summary(*rooms, execution("Q-2")).set["consistency"]
-    assert (found["mean"], found["n"], found["by_score"]) == (5, 1, {"null": 1, "5": 1})
+    assert (found["n"], found["by_score"]) == (1, {"null": 1, "5": 1})
+    # One of the two has a single room: what the other one earned is no mean of both.
+    assert (found["mean"], found["low"], found["high"]) == (None, 2.5, 5)
     assert found["pass_hat_k"]["3"] == {"mean": 1, "n": 1}
     assert found["mode_ratio"] == {"mean": 1, "n": 1}
 

@@ -9,6 +9,7 @@ import pytest
 from scoring.rubrics.aqb.thresholds import MappingGrade, Missing
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
 from scoring.testruns.executions import AgentType, Execution, Round, reading_of
+from scoring.testruns.rubric import Undecided
 
 PERIOD = "RESUME_PERIOD"
 
@@ -122,9 +123,9 @@ def test_the_checks_of_an_expected_result_name_tools_too() -> None:
 
 @pytest.mark.parametrize(
     ("use", "because"),
-    [(filters("별자리"), Missing.UNMAPPED_FILTER), (filters(""), Missing.NOTHING_EXPECTED)],
+    [(filters("별자리"), Undecided.UNMAPPED_FILTER), (filters(""), Missing.NOTHING_EXPECTED)],
 )
-def test_an_unknown_mapping_says_why(use: ToolUse, because: Missing) -> None:
+def test_an_unknown_mapping_says_why(use: ToolUse, because: Missing | Undecided) -> None:
     assert use.unknown_because is because
 
 

@@ -1,6 +1,7 @@
 """plan-agent: item scores, stability, speed, consistency, and what a run comes to. Source: seed 003; SPEC 3.1."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,6 +19,10 @@ SELECT_LIST = """평가 요소 4가지 ->:
 1) assistantMessage에 "평가 기간"과 관련된 내용이 언급되어 있는가
 2) dataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가
 3) 해당 항목의 multiSelectAllowYn 값이 true인가"""
+
+
+def mean_and_n(figures: Mapping[str, Any]) -> tuple[Any, Any]:
+    return figures["mean"], figures["n"]
 
 
 def run(round_: str = "1/1", raw: object = None, **fields: Any) -> Execution:
@@ -216,14 +221,14 @@ def test_consistency_of_the_set_is_five_times_the_consistent_share() -> None:
 def test_the_set_is_the_mean_of_the_rounds_not_of_the_items() -> None:
     lonely = query(passing(0, 4, query_id="Q-2"))
     summary = summary_of(pair("Q-1", 4, 4), lonely)
-    assert summary.rounds["1/1"]["accuracy"] == {"mean": 2.5, "n": 2}
-    assert summary.rounds["2/1"]["accuracy"] == {"mean": 5.0, "n": 1}
-    assert summary.set["accuracy"] == {"mean": 3.75, "n": 3}
+    assert mean_and_n(summary.rounds["1/1"]["accuracy"]) == (2.5, 2)
+    assert mean_and_n(summary.rounds["2/1"]["accuracy"]) == (5.0, 1)
+    assert mean_and_n(summary.set["accuracy"]) == (3.75, 3)
 
 
 def test_unknown_items_are_left_out_of_means_and_counted() -> None:
     summary = summary_of(pair("Q-1", 4, 4), query(run(query_id="Q-2"), run("2/1", query_id="Q-2")))
-    assert summary.set["accuracy"] == {"mean": 5.0, "n": 2}
+    assert mean_and_n(summary.set["accuracy"]) == (5.0, 2)
     assert summary.set["consistency"]["no_checks"] == 1
     assert summary.data_quality["no_checks"] == 2
     assert summary.distributions["1/1"]["accuracy"] == {"null": 1, "5": 1}

@@ -1,6 +1,7 @@
 """recruit-agent: what rules decide: accuracy, latency, stability, consistency, the weighted total. Source: seed 004."""
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +17,10 @@ from scoring.stats.intervals import mode_ratio
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
 
 OPTIONS = RUBRIC.chosen({})
+
+
+def mean_and_n(figures: Mapping[str, Any]) -> tuple[Any, Any]:
+    return figures["mean"], figures["n"]
 
 
 def run(round_: str = "1/1", raw: object = None, **fields: Any) -> Execution:
@@ -312,8 +317,10 @@ def test_failures_beside_unjudged_answers_make_no_mean() -> None:
     assert (found.scores["intent"].points, found.scores["intent"].missing) == (None, "no_judge")
     assert found.total.coverage == 0.7
     summary = RUBRIC.summarise([found], OPTIONS)
-    assert summary.set["intent"] == {"mean": None, "n": 0}
-    assert summary.rounds["1/1"]["intent"] == {"mean": None, "n": 0}
+    assert mean_and_n(summary.set["intent"]) == (None, 1)
+    assert summary.set["intent"]["low"] == 0
+    assert summary.set["intent"]["high"] == pytest.approx(10 / 3)
+    assert (summary.set["intent"]["decided"], summary.set["intent"]["undecided"]) == (0, 1)
     assert summary.set["weighted_total"]["weight_coverage"] == 0.7
 
 
@@ -327,7 +334,7 @@ def test_a_failure_beside_a_refused_question_makes_no_mean() -> None:
 def test_a_query_that_failed_throughout_keeps_its_zero() -> None:
     failed = query(run("1/1", error="timeout"), run("2/1", error="timeout"))
     assert failed.scores["intent"].points == 0
-    assert RUBRIC.summarise([failed], OPTIONS).set["intent"] == {"mean": 0.0, "n": 2}
+    assert mean_and_n(RUBRIC.summarise([failed], OPTIONS).set["intent"]) == (0.0, 2)
 
 
 def test_the_total_can_be_left_out() -> None:
@@ -340,7 +347,7 @@ def test_the_sets_total_comes_from_the_sets_means() -> None:
     slow = passing(0, 4, query_id="Q-2", latency_class=LatencyClass.MULTI, seconds=70)
     summary = RUBRIC.summarise([query(passing(4, 4)), query(slow)], OPTIONS)
     # Of the 80 % that rules know: consistency 0, accuracy (5+0)/2, speed (5+0)/2, stability 5.
-    assert summary.set["weighted_total"] == {"mean": 2.81, "weight_coverage": 0.8}
+    assert summary.set["weighted_total"] == {"mean": 2.81, "weight_coverage": 0.8, "missing": ""}
 
 
 def test_rows_fill_exactly_the_declared_columns() -> None:

@@ -1,0 +1,73 @@
+"""Weighted totals in exact numbers, rounded once, and when there is none.
+
+Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from scoring.errors import RuleError
+from scoring.stats.exact import Exact, exact_sum, rounded
+from scoring.testruns.rubric import Option, Options
+
+TOTAL_DIGITS = 2
+NEEDED_METRIC = "accuracy"
+MIN_COVERAGE = Option(
+    "min_weight_coverage",
+    "70",
+    r"[0-9]{1,2}|100",
+    "a total of fewer percent of the weights would be made of what happened to be easy to score: it is NULL",
+)
+
+
+@dataclass(frozen=True)
+class WeightedTotal:
+    """A total as rounded, None where too little is known; then `missing` says why (Korean).
+
+    `coverage_percent` of the weights was there, None where no total was wanted.
+    """
+
+    value: Decimal | None
+    coverage_percent: int | None
+    missing: str = ""
+
+    @property
+    def points(self) -> float | None:
+        """The total as tables and reports hold it."""
+        return None if self.value is None else float(self.value)
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of the weights that was there (0 to 1)."""
+        return None if self.coverage_percent is None else self.coverage_percent / 100
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Integer percents by metric, adding up to 100.
+
+    Raises:
+        RuleError: they do not add up to 100.
+    """
+
+    percents: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        if sum(self.percents.values()) != 100:
+            raise RuleError(f"weights must add up to 100 %, these add up to {sum(self.percents.values())} %")
+
+    def total(self, scores: Mapping[str, Exact | None], options: Options) -> WeightedTotal:
+        """The weighted mean of the scores that are known, weights renormalised.
+
+        None without accuracy, and with less of the weights than `min_weight_coverage`. Source: SPEC 3.3.
+        """
+        known = {name: score for name, score in scores.items() if score is not None and name in self.percents}
+        coverage = sum(self.percents[name] for name in known)
+        least = int(options[MIN_COVERAGE.name])
+        if NEEDED_METRIC not in known:
+            return WeightedTotal(None, coverage, "정확성을 알 수 없어 종합 점수를 내지 않음")
+        if coverage < least:
+            return WeightedTotal(None, coverage, f"가중치의 {coverage}%만 채점해 종합 점수를 내지 않음({least}% 이상)")
+        summed = exact_sum(self.percents[name] * score for name, score in known.items())
+        return WeightedTotal(rounded(summed / coverage, TOTAL_DIGITS), coverage)
