@@ -28,6 +28,8 @@ from xml.dom.minidom import parseString
 
 import openpyxl
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from flows.cli import main
 from scoring.alerting.messages import OutboxMessage
@@ -81,19 +83,24 @@ def run_jsonl(draw: random.Random) -> str:
     """Chat rows as JSON Lines."""
     path = Path("chat.jsonl")
     rows = json.loads(_chat_rows().with_columns(pl.col("timestamp").cast(pl.String)).write_json())
-    path.write_bytes(mutated_lines(rows, draw))
-    return scored(path, "ola-monitoring")
+    data = mutated_lines(rows, draw)
+    path.write_bytes(data)
+    return scored(path, "ola-monitoring", sum(bool(line.strip()) for line in data.split(b"\n")))
 
 
 def run_parquet(draw: random.Random) -> str:
     """Chat rows as Parquet."""
     path = Path("chat.parquet")
     path.write_bytes(mutated_parquet(_chat_rows(), draw))
-    return scored(path, "ola-monitoring")
+    try:
+        rows = pq.read_metadata(path).num_rows
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
+        rows = None
+    return scored(path, "ola-monitoring", rows)
 
 
-def scored(path: Path, rubric: str) -> str:
-    """Runs `aqb score` on a file and checks what it wrote."""
+def scored(path: Path, rubric: str, rows: int | None = None) -> str:
+    """Runs `aqb score` on a file and checks what it wrote; `rows` is how many it holds, where that is known."""
     out = Path("out")
     arguments = ["aqb", "score", str(path), "--out", str(out), *(["--rubric", rubric] if rubric else [])]
     said, complained = io.StringIO(), io.StringIO()
@@ -112,12 +119,14 @@ def scored(path: Path, rubric: str) -> str:
         assert code, "nothing was written and nothing was said"
         assert "error" in complained.getvalue()
         return "refused"
-    _check_folder(out, code)
+    _check_folder(out, code, rows)
     return "scored"
 
 
-def _check_folder(out: Path, code: int) -> None:
-    counts = json.loads((out / "summary.json").read_text(encoding="utf-8"))["counts"]
+def _check_folder(out: Path, code: int, rows_in_file: int | None) -> None:
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    counts = summary["counts"]
+    assert summary["data_quality"].get("failed_files") or rows_in_file in (None, counts["rows_in"]), counts
     assert counts["rows_in"] == counts["scored"] + counts["excluded"] + counts["rejected"], counts
     assert code == 1 or not counts["rejected"], "rows were rejected and the exit code is 0"
     assert pl.read_parquet(out / "rejected.parquet").height == counts["rejected"]
