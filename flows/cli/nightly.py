@@ -261,12 +261,14 @@ def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
 
     `asked` says whether the judge was to be asked: that there was none is then said.
     """
+    from scoring.testruns.summaries import mean_text
+
     lines = [f"test runs: {len(inbox.scored)} scored, {len(inbox.failures)} failed, {inbox.known} scored before"]
     for run in inbox.scored:
         means = (
-            f"{name} {value['mean']:.2f}"
+            f"{name} {shown}"
             for name, value in run.summary["set"].items()
-            if isinstance(value, Mapping) and value.get("mean") is not None
+            if isinstance(value, Mapping) and (shown := mean_text(value)) != mean_text({})
         )
         lines.append(
             f"  {run.name} ({run.summary['rubric']}): {', '.join(means)}\n    report: {run.folder / 'report.md'}"

@@ -198,4 +198,6 @@ def _mean_line(name: str, value: Mapping[str, Any]) -> str:
         return f"  {name}: {value['low']:.4g} to {value['high']:.4g} ({undecided:,} of {queries:,} queries undecided)"
     if value.get("missing"):
         return f"  {name}: not known ({percent(value['weight_coverage'], 0)} of the weights)"
-    return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} (n {value.get('n', '-')})"
+    coverage = value.get("weight_coverage")
+    basis = f"n {value.get('n', '-')}" if coverage is None else f"{percent(coverage, 0)} of the weights"
+    return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} ({basis})"

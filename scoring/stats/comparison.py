@@ -30,23 +30,28 @@ class QueryScores:
 
 @dataclass(frozen=True)
 class TestRunScores:
-    """One scored run: who it is, and its queries by id."""
+    """One scored run: who it is, and its queries by id; of the `withheld` metrics too many queries are undecided."""
 
     name: str
     rubric: str
     rubric_version: str
     queries: Mapping[str, QueryScores]
+    withheld: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class MetricChange:
-    """One metric over the `n` queries that both runs scored; `difference` is None without any."""
+    """One metric over the `n` queries that both runs scored; `difference` is None without any.
+
+    A `withheld` one is not compared: where many queries are undecided, the others are those that were easy to decide.
+    """
 
     metric: str
     title: str
     base: float | None
     candidate: float | None
     difference: Difference | None
+    withheld: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,10 @@ class FailCondition:
 
         What cannot be told fails too: a build must not pass because nothing was compared.
         """
-        difference = next(one.difference for one in comparison.metrics if one.metric == self.metric)
+        change = next(one for one in comparison.metrics if one.metric == self.metric)
+        difference = change.difference
+        if change.withheld:
+            return f"{self.text}: too many queries are undecided"
         if difference is None:
             return f"{self.text}: no query has this score in both runs"
         if self.part == "mean":
@@ -160,7 +168,12 @@ def compare_testruns(base: TestRunScores, candidate: TestRunScores, titles: Mapp
     return Comparison(
         base=base,
         candidate=candidate,
-        metrics=tuple(_metric_change(name, title, [pair[1:] for pair in pairs]) for name, title in titles.items()),
+        metrics=tuple(
+            MetricChange(name, title, None, None, None, withheld=True)
+            if name in base.withheld | candidate.withheld
+            else _metric_change(name, title, [pair[1:] for pair in pairs])
+            for name, title in titles.items()
+        ),
         worse=tuple(sorted((one for one in changes if one.change < -_NO_CHANGE), key=_largest_first)),
         better=tuple(sorted((one for one in changes if one.change > _NO_CHANGE), key=_largest_first)),
         paired=len(paired),

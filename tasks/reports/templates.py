@@ -13,7 +13,7 @@ from markupsafe import Markup
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.summaries import mean_text, undecided_text
-from tasks.reports.wording import cost_text, count_text, day_text, seconds_text, share_text, tenant_text
+from tasks.reports.wording import cost_text, count_text, day_text, seconds_text, share_text, tenant_text, weights_text
 
 _FILTERS: dict[str, Callable[..., str]] = {
     "cost": cost_text,
@@ -28,6 +28,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "share": share_text,
     "shortened": shortened,
     "tenant": tenant_text,
+    "weights": weights_text,
     "undecided": undecided_text,
 }
 

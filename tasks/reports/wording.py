@@ -50,6 +50,11 @@ def seconds_text(seconds: float | None) -> str:
     return NOTHING if seconds is None else f"{score_text(seconds)}초"
 
 
+def weights_text(coverage: float | None) -> str:
+    """How much of the weights a total has: with less than all of them it is a partial one."""
+    return f"{'부분 점수, ' if coverage is not None and coverage < 1 else ''}가중치 {percent(coverage, 0)}"
+
+
 def cost_text(usd: float | None) -> str:
     """What the judge cost; None where no price is known."""
     if usd is None:

@@ -55,7 +55,9 @@ class ScoredFolder:
             row["query_id"]: QueryScores(row["query_text"] or "", {name: row[_column(name)] for name in self.titles})
             for row in self.queries.iter_rows(named=True)
         }
-        return TestRunScores(self.file, self.rubric.id, self.version, queries)
+        figures = {name: one for name, one in self.summary.get("set", {}).items() if isinstance(one, dict)}
+        withheld = frozenset(name for name, one in figures.items() if one.get("low") is not None)
+        return TestRunScores(self.file, self.rubric.id, self.version, queries, withheld)
 
 
 def read_scored_folder(folder: Path) -> ScoredFolder:

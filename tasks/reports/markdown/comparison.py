@@ -108,7 +108,8 @@ def _metric_row(change: MetricChange) -> list[str]:
     """A metric in the columns of `_METRIC_HEADER`."""
     difference = change.difference
     if difference is None or change.base is None or change.candidate is None:
-        return [change.title, "–", "–", "–", "–", "0", "채점한 짝이 없음"]
+        why = "판단 보류(미판정 질의가 많음)" if change.withheld else "채점한 짝이 없음"
+        return [change.title, "–", "–", "–", "–", "0", why]
     return [
         change.title,
         score_text(change.base),
@@ -153,4 +154,5 @@ def _metric_dict(change: MetricChange) -> dict[str, Any]:
         "interval": difference and difference.interval and asdict(difference.interval),
         "n": difference.n if difference else 0,
         "finding": difference and difference.finding,
+        "withheld": change.withheld,
     }

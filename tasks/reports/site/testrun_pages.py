@@ -7,8 +7,9 @@ from urllib.parse import quote
 
 from scoring.figures import goal_figure
 from scoring.judging.requests import STATUS_TITLES
-from scoring.markdown import percent, score_text
+from scoring.markdown import percent
 from scoring.testruns.page_parts import PageParts
+from scoring.testruns.summaries import mean_text
 from tasks.reports.site.day_charts import verdict_mark
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.testrun_charts import (
@@ -19,7 +20,7 @@ from tasks.reports.site.testrun_charts import (
     scores_chart,
 )
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
-from tasks.reports.wording import NOTE_TITLES, cost_text, count_text
+from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text
 
 _QUERIES_SHOWN = 500
 
@@ -96,8 +97,8 @@ def _review_order(query: Row) -> tuple[bool, float]:
 
 
 def _means(run: PublishedTestRun) -> str:
-    figures = ((title, run.summary["set"].get(name, {}).get("mean")) for name, title in run.titles.items())
-    return " · ".join(f"{title} {score_text(mean)}" for title, mean in figures if mean is not None)
+    figures = ((title, mean_text(run.summary["set"].get(name, {}))) for name, title in run.titles.items())
+    return " · ".join(f"{title} {mean}" for title, mean in figures if mean != NOTHING)
 
 
 def _targets(parts: PageParts) -> Table:

@@ -1,0 +1,68 @@
+"""A sample scored without a judge: no output headlines a figure of what happened to be easy."""
+
+import json
+import re
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from tasks.samples import SAMPLE_INBOX
+from tests.flows.conftest import Command
+
+SAMPLE = SAMPLE_INBOX / "resume_agent_sample.xlsx"
+BOUNDS = "2.27~5.00"  # of 11 queries 5 are decided by rule, each with 5 points
+
+
+@pytest.fixture
+def scored(aqb: Command, folder: Path) -> str:
+    """What the terminal says; the folder is `out`."""
+    return aqb("score", SAMPLE, "--out", "out").out
+
+
+def test_the_terminal_gives_bounds_and_how_many_queries_are_undecided(scored: str) -> None:
+    assert "consistency: 2.273 to 5 (6 of 11 queries undecided)" in scored
+    assert "semantic: 0 to 4.848 (11 of 11 queries undecided)" in scored
+
+
+def test_the_terminal_says_how_much_of_the_weights_a_total_has(aqb: Command, folder: Path) -> None:
+    told = aqb("score", SAMPLE_INBOX / "plan_agent_sample.csv", "--rubric", "recruit-agent", "--out", "out").out
+    assert re.search(r"weighted_total: [0-9.]+ \(70% of the weights\)", told)
+
+
+def test_report_and_workbook_give_bounds(scored: str, folder: Path) -> None:
+    report = (folder / "out/report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert f"| 일관성 | {BOUNDS} |" in report
+    assert "질의 11개 중 6개 미판정" in report
+    sheet = openpyxl.load_workbook(folder / "out/scores.xlsx")["점수 요약"]
+    rows = [["" if cell is None else cell for cell in row] for row in sheet.iter_rows(values_only=True)]
+    (consistency,) = (dict(zip(rows[0], row, strict=True)) for row in rows if row[:2] == ["세트", "일관성"])
+    assert (consistency["평균"], consistency["미판정 질의"]) == ("", 6)
+    assert (consistency["최저(미판정 0점)"], consistency["최고(미판정 5점)"]) == (2.27, 5)
+
+
+def test_the_inbox_and_the_pages_give_bounds(aqb: Command, folder: Path) -> None:
+    (folder / "inbox").mkdir()
+    (folder / "inbox" / SAMPLE.name).write_bytes(SAMPLE.read_bytes())
+    (folder / "aqb.toml").write_text('[test_runs]\ninbox = "inbox"\nquiet_s = 0\n', encoding="utf-8")
+    assert f"consistency {BOUNDS}" in aqb("test-runs").out
+    assert aqb("report", "--out", "site").exit_code == 0
+    index, run = (
+        re.sub(r"<[^>]+>", " ", path.read_text(encoding="utf-8"))
+        for path in (folder / "site/index.html", *(folder / "site/test-runs").glob("resume*.html"))
+    )
+    assert f"일관성 {BOUNDS}" in index
+    assert re.search(rf"일관성\s+{BOUNDS}", run)
+    assert "질의 11개 중 6개 미판정" in run
+    assert "부분 점수, 가중치 70%" in run
+    for page in (index, run):
+        assert not re.search(r"일관성\s+5\.00(?!\s*점)", page)
+
+
+def test_a_comparison_leaves_out_what_is_mostly_undecided(scored: str, aqb: Command) -> None:
+    told = aqb("compare", "out", "out", "--json", "--fail-if", "consistency < -0.1")
+    assert told.exit_code == 1
+    assert "consistency < -0.1: too many queries are undecided" in told.err
+    consistency = json.loads(told.out)["metrics"]["consistency"]
+    assert (consistency["base"], consistency["difference"], consistency["withheld"]) == (None, None, True)
+    assert "| 일관성 | – | – | – | – | 0 | 판단 보류(미판정 질의가 많음) |" in aqb("compare", "out", "out").out
