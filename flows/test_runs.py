@@ -1,10 +1,11 @@
 """The flow of test runs: scores each new file of the inbox once, into its own report folder and the warehouse.
 
 A file is known by its content: a changed file is a new run. One that failed, or was still arriving, is looked at again
-by the next run. One task run per file; a file that fails does not stop the others.
+by the next run. A file that fails does not stop the others. One that cannot be read is told once, as a Warning, and
+fails no flow run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -17,15 +18,16 @@ from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_
 from flows.runtime.logs import warn
 from flows.runtime.run_recorder import publish_runs, reason_of, recorded_run
 from flows.runtime.telemetry import tell_judgements
-from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_testrun
+from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_refused, notify_testrun
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
-from scoring.errors import AqbError, InputError
+from scoring.alerting.run_messages import RefusedFile
+from scoring.errors import AqbError, InputError, UsageError
 from scoring.inputs import FileIdentity
 from scoring.rejects import nothing_scored
 from scoring.testrun_plan import TestRunChoices, plan_of
-from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import TestRunPlan, score_testrun
+from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
@@ -50,7 +52,8 @@ class WrittenTestRun:
 
 @dataclass(frozen=True)
 class InboxOutcome:
-    """What became of the inbox: scored files, failures (one line each), files scored before, files still arriving.
+    """What became of the inbox: scored files, failures and refused files (one line each), files scored before, files
+    still arriving.
 
     `unpublished` is why the site could not be built or people could not be told of something.
     """
@@ -59,16 +62,18 @@ class InboxOutcome:
     failures: tuple[str, ...]
     known: int
     arriving: tuple[str, ...]
+    refused: tuple[str, ...] = ()
     unpublished: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        refused = [(one.name, one.summary["counts"]["rejected"]) for one in self.scored]
+        rejected = [(one.name, one.summary["counts"]["rejected"]) for one in self.scored]
         return (
             *self.failures,
+            *self.refused,
             *(f"{one.name}: {why}" for one in self.scored if (why := nothing_scored(one.summary["counts"]))),
-            *(f"{name}: {count} rows rejected; see the table `rejected`" for name, count in refused if count),
+            *(f"{name}: {count} rows rejected; see the table `rejected`" for name, count in rejected if count),
             *self.unpublished,
         )
 
@@ -84,14 +89,15 @@ class IncompleteInboxError(AqbError):
         self.outcome = outcome
 
 
+# Steps take the plan as a function: Prefect would look through every execution of it for futures.
 @step("judge", run_name="judge {name}", timeout_s=26 * 3600)
-def judge_file(name: str, identity: FileIdentity, context: Context, budget: Budget) -> Judged:
+def judge_file(name: str, plan: Callable[[], TestRunPlan], context: Context, budget: Budget) -> Judged:
     """Asks the questions of one file, with a progress artifact that people can watch.
 
     A retry asks only what has no verdict yet: the store knows the rest.
     """
     settings = context.settings
-    questions = questions_of(_plan(identity, settings.rubric_options), settings.judge)
+    questions = questions_of(plan(), settings.judge)
     artifact = ProgressArtifact(f"판정: {name}, 질문 {len(questions):,}개")
     store = VerdictStore(context.state)
     judged = Judge(settings.judge, store, budget, lambda now: artifact.show(now.done, now.total)).ask(questions)
@@ -100,23 +106,17 @@ def judge_file(name: str, identity: FileIdentity, context: Context, budget: Budg
 
 
 @step("score test run", run_name="score test run {name}", timeout_s=3600)
-def score_file(name: str, identity: FileIdentity, context: Context, day: date, judged: Judged | None) -> WrittenTestRun:
+def score_file(
+    name: str, plan: Callable[[], TestRunPlan], context: Context, day: date, judged: Judged | None
+) -> WrittenTestRun:
     """Scores one file into its report folder and the warehouse."""
-    path = Path(identity.name)
-    scored = score_testrun(_plan(identity, context.settings.rubric_options), judged.verdicts if judged else {})
+    scored = score_testrun(plan(), judged.verdicts if judged else {})
+    identity = scored.plan.run.identity
     folder = context.reports.testrun_folder(identity.name, identity.sha256)
     untrusted = untrusted_metrics(context.warehouse, scored.plan.rubric.id)
-    summary = write_testrun_folder(folder, scored, path, judged, untrusted)
+    summary = write_testrun_folder(folder, scored, Path(identity.name), judged, untrusted)
     write_testrun(context.warehouse, day, scored, judged)
     return WrittenTestRun(name, folder, summary)
-
-
-def _plan(identity: FileIdentity, rubric_options: Mapping[str, Options]) -> TestRunPlan:
-    path = Path(identity.name)
-    run = read_testrun_file(path)
-    if run.identity != identity:
-        raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
-    return plan_of(run, TestRunChoices(), rubric_options)
 
 
 @flow(
@@ -150,11 +150,16 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         inbox = look_into(
             Path(settings.test_runs.inbox), ledger.completed_inputs(TEST_RUN), now(), settings.test_runs.quiet_s
         )
-        scored, failures = [], list(inbox.unreadable)
+        scored, failures, refused = [], [], list(inbox.refused)
         budget = Budget(settings.judge) if settings.judge.enabled else None
         for identity in inbox.new:
             try:
-                scored.append(_score_and_record(context, identity, day, budget))
+                plan = _plan(identity, settings)
+            except (InputError, UsageError) as error:
+                refused.append(_refuse(context, identity, day, error))
+                continue
+            try:
+                scored.append(_score_and_record(context, plan, day, budget))
             except Exception as error:  # noqa: BLE001 - another file must not stop with it
                 failures.append(str(error) if isinstance(error, AqbError) else f"{identity.name}: {reason_of(error)}")
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
@@ -166,12 +171,31 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         tuple(failures),
         len(inbox.known),
         tuple(path.name for path in inbox.arriving),
+        tuple(f"{one.name}: {one.reason}" for one in refused),
         (
             *(site_after(context).problems if scored else ()),
+            *notify_refused(context, refused),
             *(why for run in unreported for why in _tell(context, run)),
             *deliver_waiting(context),
         ),
     )
+
+
+def _plan(identity: FileIdentity, settings: Settings) -> TestRunPlan:
+    path = Path(identity.name)
+    run = read_testrun_file(path, settings.test_runs.names)
+    if run.identity != identity:
+        raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
+    chosen = settings.test_runs.of_file(path.name)
+    return plan_of(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings.rubric_options)
+
+
+def _refuse(context: Context, identity: FileIdentity, day: date, error: AqbError) -> RefusedFile:
+    """A file that cannot be read; the ledger keeps the same reason for the same content once."""
+    if RunLedger(context.state).failed_inputs(TEST_RUN).get(identity.sha256) != reason_of(error):
+        with recorded_run(context.state, TEST_RUN, day, inputs=[vars(identity)]) as run:
+            run.ends("failed", message=reason_of(error))
+    return RefusedFile(Path(identity.name).name, identity.sha256, str(error))
 
 
 def _tell(context: Context, run: Run) -> tuple[str, ...]:
@@ -180,24 +204,24 @@ def _tell(context: Context, run: Run) -> tuple[str, ...]:
     return notify_testrun(context, folder, run.run_id) if folder.is_dir() else ()
 
 
-def _score_and_record(context: Context, identity: FileIdentity, day: date, budget: Budget | None) -> WrittenTestRun:
+def _score_and_record(context: Context, plan: TestRunPlan, day: date, budget: Budget | None) -> WrittenTestRun:
     """Scores one file as task runs of its own and keeps it in the ledger, also when it fails."""
-    settings, name, judged = context.settings, Path(identity.name).name, None
+    settings, name, judged = context.settings, plan.run.name, None
     with recorded_run(
         context.state,
         TEST_RUN,
         day,
-        inputs=[vars(identity)],
+        inputs=[vars(plan.run.identity)],
         parameters={"rubric_options": settings.rubric_options, "judged": settings.judge.enabled},
     ) as run:
         if budget:
             with run.step("judge") as counts:
-                judged = judge_file(name, identity, context, budget)
+                judged = judge_file(name, lambda: plan, context, budget)
                 summary = judged.summary()
                 counts.update({part: summary[part] for part in ("questions", "cached", "tokens")})
                 run.note(**_of_the_judge(judged), cost_usd=summary["cost"])
         with run.step("score") as counts:
-            scored = score_file(name, identity, context, day, judged)
+            scored = score_file(name, lambda: plan, context, day, judged)
             found = {part: scored.summary["counts"][part] for part in ("rows_in", "scored", "excluded", "rejected")}
             counts.update(found)
         if judged and judged.failure:  # the next run asks what is left

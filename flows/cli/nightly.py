@@ -132,7 +132,8 @@ def demo(
     """
     from scoring.days import days_between
     from tasks.config.alerts import AlertsSettings
-    from tasks.config.settings import InboxSettings, MonitoringSettings, load_settings
+    from tasks.config.settings import MonitoringSettings, load_settings
+    from tasks.config.testruns import InboxSettings
     from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_INBOX, SAMPLE_PATH
 
     settings = load_settings(
@@ -263,7 +264,8 @@ def _inbox_text(inbox: InboxOutcome, *, asked: bool) -> str:
     """
     from scoring.testruns.summaries import mean_text
 
-    lines = [f"test runs: {len(inbox.scored)} scored, {len(inbox.failures)} failed, {inbox.known} scored before"]
+    failed = len(inbox.failures) + len(inbox.refused)
+    lines = [f"test runs: {len(inbox.scored)} scored, {failed} failed, {inbox.known} scored before"]
     for run in inbox.scored:
         means = (
             f"{name} {shown}"
@@ -285,6 +287,7 @@ def _inbox_dict(inbox: InboxOutcome) -> dict[str, Any]:
     return {
         "scored": [{"name": run.name, "folder": str(run.folder), "summary": run.summary} for run in inbox.scored],
         "failures": list(inbox.failures),
+        "refused": list(inbox.refused),
         "known": inbox.known,
         "arriving": list(inbox.arriving),
     }

@@ -31,9 +31,10 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
         StorageError: `out` cannot be written, or another process is writing there.
     """
     budget = Budget(settings.judge) if settings.judge.enabled else None
+    single = _plan(files[0], choices, settings) if len(files) == 1 else None  # a wrong choice makes no folder
     with sole_writer(out), Context(settings) as context:
-        if len(files) == 1:
-            scored = _score_testrun(files[0], choices, out, context, budget)
+        if single:
+            scored = _score_testrun(single, files[0], out, context, budget)
             if isinstance(scored.error, UsageError):
                 raise scored.error
             return [scored]
@@ -42,7 +43,7 @@ def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, se
 
 def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: Settings) -> dict[str, Estimate]:
     """What judging each run would take, by the file's name. Nothing is written."""
-    plans = {path.name: plan_of(read_testrun_file(path), choices, settings.rubric_options) for path in files}
+    plans = {path.name: _plan(path, choices, settings) for path in files}
     with StateDatabase(settings.state_url) as state:
         judge = Judge(settings.judge, VerdictStore(state))
         return {name: judge.estimate(questions_of(plan, settings.judge)) for name, plan in plans.items()}
@@ -50,7 +51,7 @@ def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: 
 
 def _scored(path: Path, choices: TestRunChoices, folder: Path, context: Context, budget: Budget | None) -> ScoredFile:
     try:
-        return _score_testrun(path, choices, folder, context, budget)
+        return _score_testrun(_plan(path, choices, context.settings), path, folder, context, budget)
     except StorageError:
         raise
     except AqbError as error:
@@ -59,17 +60,18 @@ def _scored(path: Path, choices: TestRunChoices, folder: Path, context: Context,
         return ScoredFile(path.name, folder, error=UnexpectedError(error, where=str(path)))
 
 
-def _score_testrun(
-    path: Path, choices: TestRunChoices, folder: Path, context: Context, budget: Budget | None
-) -> ScoredFile:
+def _score_testrun(plan: TestRunPlan, path: Path, folder: Path, context: Context, budget: Budget | None) -> ScoredFile:
     """Scores one run into a folder; with a budget, the judge is asked within it.
 
     Where the judge's endpoint breaks down, what rules tell and what it has answered is written all the same.
     """
-    plan = plan_of(read_testrun_file(path), choices, context.settings.rubric_options)
     judged = _judged(plan, context, budget) if budget else None
     summary = write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
     return ScoredFile(path.name, folder, summary, judged.failure if judged else None)
+
+
+def _plan(path: Path, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
+    return plan_of(read_testrun_file(path, settings.test_runs.names), choices, settings.rubric_options)
 
 
 def _judged(plan: TestRunPlan, context: Context, budget: Budget) -> Judged:

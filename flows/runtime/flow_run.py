@@ -65,10 +65,13 @@ def step(name: str, *, run_name: str, timeout_s: int) -> Callable[[Callable[P, R
     return lambda function: Step(function, as_task(function))
 
 
+_MISTAKES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+
 def _worth_retrying(_task: Any, _run: Any, state: Any) -> bool:
-    """A wrong setting or a missing file stays wrong; a full disk or a broken connection may pass."""
+    """A wrong setting or file, and a mistake of the program, stay wrong; a full disk or a connection may recover."""
     error = state.result(raise_on_failure=False)
-    return not isinstance(error, AqbError) or isinstance(error, StorageError)
+    return isinstance(error, StorageError) or not isinstance(error, (AqbError, *_MISTAKES))
 
 
 def show(create: Callable[..., Any], **content: Any) -> None:

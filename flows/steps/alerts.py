@@ -22,7 +22,15 @@ from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.subscriptions import Subscription, subscriptions
 from scoring.alerting.day_messages import ReplayedMessage, day_messages, replay
 from scoring.alerting.messages import DayDigest, Message, OutboxMessage, RouteFilter, with_mention
-from scoring.alerting.run_messages import KeptDay, expired_message, kept_message, quiet_message, review_message
+from scoring.alerting.run_messages import (
+    KeptDay,
+    RefusedFile,
+    expired_message,
+    kept_message,
+    quiet_message,
+    refused_message,
+    review_message,
+)
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
@@ -88,6 +96,12 @@ def notify_kept(context: Context, days: Sequence[DayKeptError]) -> tuple[str, ..
     kept = [KeptDay(one.day, one.losses, one.content) for one in days]
     messages = to_pipeline(lambda known: kept_message([one for one in kept if one.key not in known]))
     return _notified(context, "of kept days", lambda: announce(context, [("", messages)])) if kept else ()
+
+
+def notify_refused(context: Context, files: Sequence[RefusedFile]) -> tuple[str, ...]:
+    """Notifies of files of the inbox that cannot be read, once for each content, as a step of a flow."""
+    messages = to_pipeline(lambda known: refused_message([one for one in files if one.key not in known]))
+    return _notified(context, "of refused files", lambda: announce(context, [("", messages)])) if files else ()
 
 
 def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ...]:

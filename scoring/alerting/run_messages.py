@@ -282,3 +282,33 @@ def _query_lines(query: ReviewedQuery) -> list[Span]:
         plain(f" {total} · {text}\n"),
         plain(", ".join(query.reasons)),
     ]
+
+
+@dataclass(frozen=True)
+class RefusedFile:
+    """A file of the inbox that cannot be read; `content` identifies what it held, else where it lies."""
+
+    name: str
+    content: str
+    reason: str
+
+    @property
+    def key(self) -> str:
+        """The key of its message: one for each content."""
+        return f"inbox|{self.content}"
+
+
+def refused_message(files: Sequence[RefusedFile]) -> list[Message]:
+    """The message about files of the inbox that cannot be read, in their order; none without any."""
+    if not files:
+        return []
+    what = f"inbox에서 읽지 못한 파일 {len(files):,}개"
+    shown = [[plain(f"{inert(one.name, 100)}\n까닭: {masked_text(one.reason, _ERROR_CHARACTERS)}")] for one in files]
+    blocks = [
+        *paragraph(
+            [plain("다른 파일은 채점했습니다. 같은 내용의 파일은 다시 알리지 않습니다.")],
+            [bold("할 일  "), plain("파일을 고쳐 다시 넣거나 inbox에서 빼세요.")],
+        ),
+        *bullets(shown),
+    ]
+    return messages("failure", "warning", [one.key for one in files], (level_mark("warning"), what), blocks)

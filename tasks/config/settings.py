@@ -27,6 +27,7 @@ from tasks.config.bigquery import BigQuerySettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secrets import Url, is_masked, part_of
 from tasks.config.section import Section
+from tasks.config.testruns import InboxSettings
 
 SETTINGS_FILE = "aqb.toml"
 _PREFIX = "AQB_"
@@ -70,16 +71,6 @@ class MonitoringSettings(Section):
 
     parallel_days: int = Field(default=1, ge=1, le=32)
     """Days that a backfill works on at the same time."""
-
-
-class InboxSettings(Section):
-    """Test runs of agents: where their files arrive."""
-
-    inbox: _Place = "data/inbox"
-    """The folder whose new files (CSV, TSV, XLSX) are scored once each."""
-
-    quiet_s: float = Field(default=5.0, ge=0, le=86_400)
-    """Seconds that a file must have rested: a younger one may still be on its way and is left for the next run."""
 
 
 class AgreementSettings(Section):

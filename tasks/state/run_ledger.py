@@ -165,6 +165,13 @@ class RunLedger:
         with self._database.transaction() as connection:
             return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
 
+    def failed_inputs(self, kind: str) -> dict[str, str | None]:
+        """The SHA-256 of every file that a failed run of this kind has read, with the message of the latest."""
+        query = sa.select(_runs.c.inputs, _runs.c.message).where(_runs.c.kind == kind, _runs.c.outcome == "failed")
+        with self._database.transaction() as connection:
+            rows = connection.execute(query.order_by(_runs.c.started_at)).all()
+        return {file["sha256"]: message for files, message in rows for file in files}
+
     def unreported(self, kind: str, since: date) -> list[Run]:
         """The runs of this kind and of days from `since` on that have scored something of which nobody was told."""
         scored = (_runs.c.kind == kind) & (_runs.c.score_date >= since) & _runs.c.rows_in.is_not(None)

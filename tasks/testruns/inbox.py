@@ -1,10 +1,13 @@
 """The inbox of test runs: which files are new and have arrived whole."""
 
+import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
+from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
 from tasks.files.discovery import files_in, identity_of
@@ -15,13 +18,13 @@ from tasks.testruns.files import RUN_FILE_ENDINGS
 class Inbox:
     """What lies in an inbox: `new` files, those of a `known` content, and `arriving` ones, left for the next run.
 
-    `unreadable` says of each file that cannot be opened why.
+    `refused` are files that cannot be opened, and links that lead out of the inbox.
     """
 
     new: tuple[FileIdentity, ...]
     known: tuple[Path, ...]
     arriving: tuple[Path, ...]
-    unreadable: tuple[str, ...] = ()
+    refused: tuple[RefusedFile, ...] = ()
 
 
 def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: float) -> Inbox:
@@ -35,16 +38,20 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
         InputError: the folder cannot be listed.
     """
     new: dict[str, FileIdentity] = {}
-    seen, arriving, unreadable = [], [], []
+    seen, arriving, refused = [], [], []
+    home = folder.resolve()
     rested = (now - timedelta(seconds=quiet_s)).timestamp()
     for path in files_in(folder, RUN_FILE_ENDINGS):
+        if not path.resolve().is_relative_to(home):
+            refused.append(_refused(path, "a link that leads out of the inbox"))
+            continue
         try:
             before, identity, after = path.stat(), identity_of(path), path.stat()
         except FileNotFoundError:
             continue
         except InputError as error:
             if path.exists():
-                unreadable.append(str(error))
+                refused.append(_refused(path, str(error)))
             continue
         if after.st_mtime > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
             arriving.append(path)
@@ -52,4 +59,9 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
             seen.append(path)
         else:
             new[identity.sha256] = identity
-    return Inbox(tuple(new.values()), tuple(seen), tuple(arriving), tuple(unreadable))
+    return Inbox(tuple(new.values()), tuple(seen), tuple(arriving), tuple(refused))
+
+
+def _refused(path: Path, reason: str) -> RefusedFile:
+    place = sha256(os.fsencode(path)).hexdigest()  # what it holds is not known
+    return RefusedFile(os.fsencode(path.name).decode(errors="backslashreplace"), place, reason)

@@ -13,7 +13,8 @@ from prefect.client.schemas.sorting import TaskRunSort
 
 from flows.test_runs import score_inbox
 from tasks.config.judge import JudgeSettings
-from tasks.config.settings import InboxSettings, Settings
+from tasks.config.settings import Settings
+from tasks.config.testruns import InboxSettings
 from tasks.warehouse import open_warehouse
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.flows.conftest import Command

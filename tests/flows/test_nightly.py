@@ -14,7 +14,8 @@ from prefect.runtime import flow_run
 
 from flows.nightly import IncompleteRunError, NightlyOutcome, nightly
 from scoring.errors import InputError, StorageError, UsageError
-from tasks.config.settings import InboxSettings, MonitoringSettings, Settings, load_settings
+from tasks.config.settings import MonitoringSettings, Settings, load_settings
+from tasks.config.testruns import InboxSettings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders import flows as plain_flows

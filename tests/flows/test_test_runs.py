@@ -8,14 +8,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flows.test_runs import InboxOutcome, IncompleteInboxError
-from tasks.config.settings import InboxSettings, Settings
+from flows.test_runs import InboxOutcome
+from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.settings import Settings
+from tasks.config.testruns import InboxSettings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
-from tests.flows.conftest import Command
+from tests.fakes.slack_server import FakeSlack
+from tests.flows.conftest import QA, Command
 
 DAY, NEXT_DAY = date(2026, 3, 12), date(2026, 3, 13)
 TABLES = ("test_run_scores", "test_run_queries", "test_run_summaries")
@@ -93,30 +96,79 @@ def test_a_run_that_is_scored_again_replaces_its_own_rows_alone(settings: Settin
     assert {name: (folder / name / f"{DAY}.parquet").read_bytes() for name in TABLES} == before
 
 
-def test_a_bad_file_does_not_stop_the_others_and_is_tried_again(settings: Settings) -> None:
-    (inbox_of(settings) / "a_bad.csv").write_bytes(b"")
-    write_csv(inbox_of(settings) / "unknown.csv", [LONG_HEADER, long_row("U")])
+def test_a_file_that_cannot_be_read_stops_no_other_and_is_recorded_and_told_once(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    inbox = inbox_of(settings)
+    (inbox / "a_bad.csv").write_bytes(b"")
+    write_csv(inbox / "unknown.csv", [LONG_HEADER, long_row("U")])
+    alerts = AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
+    told = settings.model_copy(update={"alerts": alerts})
     for expected in (["plan_agent_1.csv", "resume_agent_1.csv"], []):
-        with pytest.raises(IncompleteInboxError, match="2 files") as ended:
-            score_inbox(settings, DAY)
-        assert names(ended.value.outcome) == expected
-        assert "empty" in ended.value.outcome.failures[0]
-        assert "which rubric" in ended.value.outcome.failures[1]
+        outcome = score_inbox(told, DAY)
+        assert names(outcome) == expected
+        assert "empty" in outcome.refused[0] and "which rubric" in outcome.refused[1]
+        (message,) = [one.shown for one in slack.posted if "읽지 못한 파일" in one.text]
+        assert "a_bad.csv" in message and "unknown.csv" in message
+    write_csv(inbox / "a_bad.csv", [["이름", "나이"]])
+    score_inbox(told, DAY)
+    _, changed = [one.shown for one in slack.posted if "읽지 못한 파일" in one.text]
+    assert "a_bad.csv" in changed and "unknown.csv" not in changed
     with opened(RunLedger, settings.state_url) as ledger:
         outcomes = [(run.kind, run.outcome, run.rubric) for run in ledger.of_day(DAY)]
     assert sorted(outcomes) == [
         *[("test_run", "completed", "aqb-1.2"), ("test_run", "completed", "plan-agent")],
-        *[("test_run", "failed", "")] * 4,
+        *[("test_run", "failed", "")] * 3,
     ]
-    assert table(settings, "runs").height == 6
+
+
+def test_a_file_that_cannot_be_read_gives_no_cell_to_any_database(settings: Settings, tmp_path: Path) -> None:
+    write_csv(inbox_of(settings) / "plan_agent_nohead.csv", [["홍길동", "010-9876-5432", "leak.me@example.com"]])
+    assert len(score_inbox(settings, DAY).refused) == 1
+    for path in (path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".csv"):
+        assert b"leak.me" not in path.read_bytes() and b"9876" not in path.read_bytes()
 
 
 def test_a_file_that_cannot_be_looked_at_does_not_stop_the_others(settings: Settings) -> None:
     Path(os.fsdecode(os.fsencode(inbox_of(settings)) + b"/plan_\xb0\xa1.csv")).write_text("x")
-    with pytest.raises(IncompleteInboxError, match="1 files") as ended:
-        score_inbox(settings, DAY)
-    assert names(ended.value.outcome) == ["plan_agent_1.csv", "resume_agent_1.csv"]
-    assert "no UTF-8" in ended.value.outcome.failures[0]
+    outcome = score_inbox(settings, DAY)
+    assert names(outcome) == ["plan_agent_1.csv", "resume_agent_1.csv"]
+    assert "no UTF-8" in outcome.refused[0]
+
+
+def test_a_link_that_leads_out_of_the_inbox_is_refused(settings: Settings, tmp_path: Path) -> None:
+    inbox = inbox_of(settings)
+    outside = write_csv(tmp_path / "outside.csv", [LONG_HEADER, long_row("O")])
+    (inbox / "plan_agent_link.csv").symlink_to(outside)
+    (inbox / "plan_agent_passwords.csv").symlink_to("/etc/passwd")
+    (inbox / "plan_agent_inside.csv").symlink_to(inbox / "plan_agent_1.csv")
+    outcome = score_inbox(settings, DAY)
+    assert len(names(outcome)) == 2
+    assert [line.split(": ") for line in outcome.refused] == [
+        ["plan_agent_link.csv", "a link that leads out of the inbox"],
+        ["plan_agent_passwords.csv", "a link that leads out of the inbox"],
+    ]
+
+
+def test_rubric_agent_and_names_of_the_settings_hold_for_files_of_the_inbox(settings: Settings) -> None:
+    inbox = inbox_of(settings)
+    write_csv(inbox / "주간 점검 1.csv", [[*LONG_HEADER[:3], "문제", *LONG_HEADER[4:]], long_row("U")])
+    chosen = InboxSettings.model_validate(
+        {
+            "inbox": str(inbox),
+            "quiet_s": 0,
+            "rubric": "recruit-agent",
+            "files": [{"pattern": "주간*", "rubric": "plan-agent"}, {"pattern": "RESUME*", "agent_type": "move"}],
+            "columns": {"질의": "문제"},
+        }
+    )
+    outcome = score_inbox(settings.model_copy(update={"test_runs": chosen}), DAY)
+    assert {run.name: run.summary["rubric"] for run in outcome.scored} == {
+        "plan_agent_1.csv": "recruit-agent",
+        "resume_agent_1.csv": "recruit-agent",
+        "주간 점검 1.csv": "plan-agent",
+    }
+    assert (outcome.refused, outcome.failures) == ((), ())
 
 
 def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> None:
@@ -144,7 +196,7 @@ def test_the_command_scores_the_inbox(aqb: Command, settings: Settings) -> None:
     assert (ended.exit_code, ended.err) == (0, "")
     assert "test runs: 2 scored, 0 failed, 0 scored before" in ended.out
     ended = aqb("test-runs", "--json")
-    assert json.loads(ended.out) == {"scored": [], "failures": [], "known": 2, "arriving": []}
+    assert json.loads(ended.out) == {"scored": [], "failures": [], "refused": [], "known": 2, "arriving": []}
 
 
 def test_an_inbox_that_is_not_there_is_wrong_usage(aqb: Command) -> None:

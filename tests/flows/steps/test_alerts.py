@@ -25,7 +25,8 @@ from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
 from tasks.config.alerts import AlertsSettings, Destination, Route
-from tasks.config.settings import InboxSettings, MonitoringSettings, Settings
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.config.testruns import InboxSettings
 from tasks.warehouse import open_warehouse
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
