@@ -1,6 +1,6 @@
 """The nightly flow: days that were missed or have changed, one day of chat rows, then the inbox of test runs.
 
-The day of a run that somebody's schedule has started is told by its schedule, not by the clock: a run that was late,
+The day of a scheduled run follows from its schedule, not from the clock: a run that was late,
 or waited for a worker, still scores the day that it was meant for.
 """
 
@@ -80,7 +80,7 @@ class IncompleteRunError(AqbError):
             parts.append("late rows could not be looked for")
         if scored and scored.unread_files:
             parts.append(f"{scored.unread_files} of {scored.files} files could not be read")
-        super().__init__("; ".join(parts), fix="mend or remove what stopped it and run the day again")
+        super().__init__("; ".join(parts), fix="correct or remove what stopped it and run the day again")
         self.outcome = outcome
 
 

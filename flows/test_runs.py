@@ -84,7 +84,7 @@ class IncompleteInboxError(AqbError):
     def __init__(self, outcome: InboxOutcome) -> None:
         super().__init__(
             f"{len(outcome.failures)} files of the inbox could not be scored",
-            fix="mend them or take them out of the inbox: the next run tries them again",
+            fix="correct them or take them out of the inbox: the next run tries them again",
         )
         self.outcome = outcome
 

@@ -14,7 +14,7 @@ __all__ = ["score", "score_runs"]
 
 
 def __getattr__(name: str) -> Any:
-    # On demand: whoever imports one module of `scoring` need not wait for all of them.
+    # Imported on demand: one module of `scoring` must not import all of them.
     if name in __all__:
         from scoring import score_frames
 

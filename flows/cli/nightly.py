@@ -80,7 +80,7 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
 
 
 def _settings_of_night() -> Settings:
-    """The settings; where nobody sits at a terminal, the default webhook is notified that they are wrong."""
+    """The settings; without a terminal the default webhook is notified if they are wrong."""
     from tasks.config.alerts import DEFAULT_WEBHOOK
     from tasks.config.settings import Settings, load_settings
 

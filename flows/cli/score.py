@@ -164,7 +164,7 @@ def kpi_line(name: str, text: str) -> str:
 
 
 def no_judge_text(unanswered: int, *, asked: bool) -> str:
-    """That nobody was asked, and what it takes to ask; `asked` says whether somebody wanted to."""
+    """That no judge was asked, and how to ask one; `asked` says whether the user wanted to."""
     ask = (
         "there is nobody to ask: set OPENAI_API_KEY or judge.base_url"
         if asked

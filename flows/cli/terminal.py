@@ -21,7 +21,7 @@ _FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1), datetime(9998, 12, 31)  # noqa: DT
 _SECONDS_BETWEEN_LINES = 10.0
 
 Show = Callable[[int, int | None, str], None]
-"""Takes how much is done, of how much (None where nobody knows), and what else there is to say."""
+"""Takes how much is done, of how much (None where unknown), and what else there is to say."""
 
 
 def day_option(name: str, explained: str) -> Any:

@@ -1,7 +1,7 @@
 """What a flow run has from Prefect: its settings, its steps, and what it shows of itself.
 
 A deployed flow asks people for its parameters: Prefect makes a form of them, with the `Args` of the docstring. Outside
-of a flow run steps are plain functions, and there is nobody to show anything to.
+of a flow run steps are plain functions, and no artifacts are shown.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How Prefect runs here when nobody has set it up: at home in the working folder, talking to nobody else.
+"""How Prefect runs without a setup of its own: its home is in the working folder, and it sends no telemetry.
 
 Import this before anything imports Prefect, which reads its settings at import.
 """

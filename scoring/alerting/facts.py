@@ -1,4 +1,4 @@
-"""What a scored day says that people should hear: alert facts, before anybody decides how to tell them.
+"""Alert facts of a scored day, before it is decided how and whether people are notified.
 
 Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 """

@@ -77,7 +77,7 @@ def incidents(
     opened: dict[_Key, _Open] = {}
     past = sorted((when, of_day) for when, of_day in earlier.items() if when < day)
     for place, (when, of_day) in enumerate(past):
-        # On the earliest day that is known nobody can tell when anything began.
+        # On the earliest known day it is unknown when anything began.
         opened = _after_day(opened, when, of_day, begins_unseen=place == 0)
     opened = _after_day(opened, day, facts, begins_unseen=False)
     order = {_key(fact): place for place, fact in enumerate(facts)}

@@ -71,7 +71,7 @@ class FlowFailure:
 
 
 def failure_message(ended: FlowFailure) -> list[Message]:
-    """The message about a flow that failed, crashed or was cancelled. Critical, unless somebody cancelled it."""
+    """The message about a flow that failed, crashed or was cancelled. Critical, unless a person cancelled it."""
     level: MessageLevel = "warning" if ended.state == "cancelled" else "critical"
     what = f"{inert(ended.run_name, 60)} {_STATES[ended.state]}"
     left = "더 시도하지 않습니다" if ended.tries >= ended.max_tries else "다시 시도합니다"

@@ -130,7 +130,7 @@ def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Span]:
     if fact.count is None:
         return _kpi_fact(fact, rubric)
     share = percent(fact.count / fact.rows if fact.rows else None)
-    # What is usual of rejected rows nobody counts; to say that there is no day to compare with would be false.
+    # The usual number of rejected rows is not stored; to say that there is no day to compare with would be false.
     usual = "" if fact.rule == ROWS_REJECTED else f" · {_usual(fact.usual, _cases)}"
     return [
         bold(f"{_cases(fact.rows)} 중 {_cases(fact.count)}"),

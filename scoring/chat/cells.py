@@ -47,7 +47,7 @@ def instant(value: object) -> Instant | None:
     """A timestamp in ISO 8601 or as BigQuery writes it (`2026-02-13 16:44:52.12 UTC`); NULL for a blank.
 
     A fraction is cut to microseconds, a date alone is its midnight. Without a zone it is UTC, and marked. A number is
-    refused: nobody can tell its unit.
+    refused: its unit is unknown.
     """
     if isinstance(value, str):
         value = value.strip() or None

@@ -149,7 +149,7 @@ def refuse_wrong_columns(where: str, found: Sequence[str]) -> None:
         raise InputError(
             f"columns are there more than once: {', '.join(doubled)}",
             where=where,
-            fix="keep one column of each name: nobody can tell which one is meant",
+            fix="keep one column of each name: it is unclear which one is meant",
         )
 
 

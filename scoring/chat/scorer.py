@@ -1,7 +1,7 @@
 """A batch of rows through a row rubric: rejected, excluded or scored.
 
 Batches are independent of one another; what needs the whole (the order of rows, equal row keys, sums) is put together
-by whoever feeds them.
+by the caller.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The columns of a view as the columns of chat rows, in one SQL that both engines read.
 
 Exported tables differ: other names, a prefix, tokens and times as text, JSON where others have structs. Here the names
-are found and the types made alike, so that whoever scores (this machine or BigQuery) sees the same values, and what
+are found and the types made alike, so that both engines (this machine and BigQuery) score the same values, and what
 cannot be read is told apart in one place. A value that is there and that BigQuery's own SAFE_CAST cannot read makes
 its row unreadable; NULLs, negative and infinite tokens are for the rules of the rubric, as with files.
 """

@@ -1,4 +1,4 @@
-"""How far people and the score agree: may a metric be believed where nobody looks?
+"""How far people and the score agree: can a metric be trusted without manual review?
 
 A pair is one label of a person beside the score of the same item, on one scale. Items of one query (its rounds, several
 people's labels) are no independent witnesses: intervals resample queries.

@@ -1,4 +1,4 @@
-"""What one cell of a spreadsheet, or one scalar of somebody's JSON, says."""
+"""The value of one cell of a spreadsheet, or of one scalar of JSON."""
 
 import math
 import re

@@ -137,7 +137,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
         raise InputError(
             f"columns are there more than once: {', '.join(doubled)}",
             where=where,
-            fix="keep one column of each name: nobody can tell which one is meant",
+            fix="keep one column of each name: it is unclear which one is meant",
         )
     return Columns(
         layout=layout,

@@ -1,6 +1,6 @@
 """A test run is scored query by query: so only one query's parsed JSON is in memory.
 
-With a judge there are two passes: `judge_requests` says what to ask, whoever asks it hands the verdicts to
+With a judge there are two passes: `judge_requests` says what to ask, and the caller hands the verdicts to
 `score_testrun`. Without one the verdicts are empty, and what only a judge can tell is NULL.
 """
 

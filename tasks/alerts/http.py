@@ -33,7 +33,7 @@ class Answer:
 
 
 class NotSentError(Exception):
-    """A message was not sent, or nobody knows; `delivery` says which."""
+    """A message was not sent, or it is unknown whether it was; `delivery` says which."""
 
     def __init__(self, delivery: Delivery) -> None:
         super().__init__(delivery.error)

@@ -1,4 +1,4 @@
-"""The `[alerts]` section of the settings: who hears what, where, and when. It names secrets, and never holds one."""
+"""The `[alerts]` section of the settings: who is notified of what, where and when. It names secrets and holds none."""
 
 import re
 from datetime import datetime, time
@@ -13,7 +13,7 @@ from tasks.config.section import Section
 
 DEFAULT_ROUTE = "default"
 DEFAULT_WEBHOOK = "SLACK_WEBHOOK_URL"
-"""The environment variable with the webhook of whoever has set up nothing else."""
+"""The environment variable with the webhook that is used where no route is set."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BLOCK = re.compile(r"[a-z0-9-]+")  # how Prefect names its blocks
@@ -118,16 +118,16 @@ class Route(Destination):
     """How messages of this route are known; renaming a route makes it a new subscriber."""
 
     levels: tuple[Literal["critical", "warning"], ...] = ()
-    """Levels that it hears of: critical, warning; empty: both."""
+    """Levels that it receives: critical, warning; empty: both."""
 
     rubrics: tuple[str, ...] = ()
-    """Ids of the rubrics that it hears of; empty: all."""
+    """Ids of the rubrics that it receives; empty: all."""
 
     tenants: tuple[str, ...] = ()
-    """Tenants whose chat rows it hears of ("": rows without one), and of no test runs; empty: all."""
+    """Tenants whose chat rows it receives ("": rows without one), and of no test runs; empty: all."""
 
     agent_types: tuple[Literal["move", "plan", "applicant_management"], ...] = ()
-    """Agents whose test runs it hears of (move, plan, applicant_management), and of no chat rows; empty: all."""
+    """Agents whose test runs it receives (move, plan, applicant_management), and of no chat rows; empty: all."""
 
 
 class AlertsSettings(Section):
@@ -137,7 +137,7 @@ class AlertsSettings(Section):
     """The subscriptions; several may match."""
 
     default: Destination = Destination(webhook_env=DEFAULT_WEBHOOK)
-    """Hears what no route takes; without routes, everything. Its variable may be unset: then nobody listens there."""
+    """Receives what no route takes; without routes, everything. If its variable is unset, nothing is sent there."""
 
     dry_run: bool = False
     """Whether runs only log what they would send."""

@@ -54,7 +54,7 @@ def write_text(path: Path, text: str | Iterator[str]) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Lets nobody but the owner read or write a file of ours; makes it where it is not there.
+    """Lets only the owner read or write a file of ours; creates it where it is missing.
 
     Raises:
         OSError: it cannot be made.
@@ -124,7 +124,7 @@ def _alone_with(unfinished: Path, mode: int) -> Iterator[None]:
         with open(unfinished, "ab", opener=partial(os.open, mode=mode)) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             if not _is_at(unfinished, file):
-                continue  # whoever had it before has renamed it
+                continue  # its former holder has renamed it
             try:
                 yield
             finally:

@@ -31,7 +31,7 @@ def unguarded(cell: str) -> str:
 
 
 def formula_like(text: str) -> bool:
-    """Whether a spreadsheet may calculate a text: behind what nobody sees, it begins with a sign of a formula.
+    """Whether a spreadsheet may calculate a text: behind invisible characters it begins with a sign of a formula.
 
     Full-width signs (`＝`) are signs too: Excel in East Asian languages takes them for the plain ones.
     """

@@ -39,7 +39,7 @@ class Judged:
     """The verdicts by `JudgeRequest.key`, and a judgement for each different question, in the order asked.
 
     `failure` is why the judge answers no further question, None where it would: the questions left are `failed`, and
-    whoever asked can go on with what is known before it raises the failure.
+    the caller can go on with what is known before it raises the failure.
     """
 
     verdicts: Mapping[str, Verdict]

@@ -182,7 +182,7 @@ def _models(endpoint: Endpoint) -> list[str]:
         raise AqbError(
             f"the judge answers with status {error.status_code}",
             where=endpoint.shown,
-            fix=_FIXES.get(error.status_code, "ask whoever runs it, or try again later"),
+            fix=_FIXES.get(error.status_code, "ask its operator, or try again later"),
         ) from None
     except openai.APIConnectionError as error:
         reason = endpoint.redacted(str(error.__cause__ or error))

@@ -1,7 +1,7 @@
 """What people should look at in a scored test run: the flagged queries, and some of the others by lot.
 
 The lot is drawn by a hash of the run's content and the query's id: the same run always gives the same queries, another
-run others. Scores, reasons and why a query is on the list are left out, and the order is that of the hash: whoever
+run others. Scores, reasons and why a query is on the list are left out, and the order is that of the hash: a person who
 knows the score agrees with it.
 """
 

@@ -17,7 +17,7 @@ from tasks.config.secrets import shown_url
 from tasks.files.atomic import make_private
 
 _LOCK_WAIT_S = 30
-_SCHEMA_LOCK = 7_240_117  # any number that nobody else locks in that database
+_SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):

@@ -173,7 +173,7 @@ class RunLedger:
         return {file["sha256"]: message for files, message in rows for file in files}
 
     def unreported(self, kind: str, since: date) -> list[Run]:
-        """The runs of this kind and of days from `since` on that have scored something of which nobody was told."""
+        """The runs of this kind and of days from `since` on that have scored something and have notified nobody."""
         scored = (_runs.c.kind == kind) & (_runs.c.score_date >= since) & _runs.c.rows_in.is_not(None)
         return self._runs(sa.select(_runs).where(scored, _runs.c.told_at.is_(None)))
 

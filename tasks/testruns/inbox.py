@@ -32,7 +32,7 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
 
     `known` are the SHA-256 of files that were scored already; two new files of one content are one. A file is arriving
     while it is younger than `quiet_s` seconds or changes as it is being read; one that is gone when it is looked at
-    was never there. Hidden files, lock files (`~$`) and names that start with `_` are nobody's.
+    was never there. Hidden files, lock files (`~$`) and names that start with `_` are ignored.
 
     Raises:
         InputError: the folder cannot be listed.

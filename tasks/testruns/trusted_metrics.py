@@ -57,7 +57,7 @@ def write_agreements(
 def untrusted_metrics(warehouse: Warehouse, rubric: str) -> tuple[str, ...]:
     """The metrics of a rubric that people's newest labels do not bear out, in the order of the table.
 
-    A metric that nobody has labelled is not among them: nothing is known of it.
+    A metric without labels is not among them: its agreement is unknown.
     """
     rows = warehouse.read(AGREEMENTS, schema=AGREEMENTS_SCHEMA)
     if rows is None:

@@ -191,6 +191,6 @@ def _refuse_unsafe(path: Path) -> None:
             fix="export the run as CSV",
         )
     with _readable(path), zipfile.ZipFile(path) as package:
-        # Also the parts that nobody reads: they are copied into the workbook of the scores.
+        # Also the parts that are not read here: they are copied into the workbook of the scores.
         if damaged := package.testzip():
             raise zipfile.BadZipFile(f"a damaged part {damaged!r}")

@@ -123,7 +123,7 @@ def numbers_of(reading: Reading, tolerance: Fraction) -> Numbers | None:
 
 
 def accuracy_of(reading: Reading, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:
-    """Points from 0 to 5, and the verdict on the tools used; NULL where nobody can tell.
+    """Points from 0 to 5, and the verdict on the tools used; NULL where unknown.
 
     A failed or empty answer earns 0 wherever an answer could have earned points.
     """

@@ -76,7 +76,7 @@ class _AnsweredQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AqbExecution(ScoredExecution):
-    """An execution with its grades (None where nobody can tell), and what the summary counts."""
+    """An execution with its grades (None where unknown), and what the summary counts."""
 
     mapping_grade: MappingGrade
     accuracy_grade: ToolVerdict | None

@@ -170,7 +170,7 @@ def _gaps(query: AqbQuery) -> Iterable[str]:
 
 
 def _uncovered_filters(queries: Sequence[AqbQuery]) -> list[str]:
-    """The filters that no query expects, as people know them; [] where nobody tested the applicant agent.
+    """The filters that no query expects, as people know them; [] where the applicant agent was not tested.
 
     Source: seed 000, 2.2 and 2.3 (필터당 1개 이상의 질문).
     """

@@ -112,7 +112,7 @@ PASS_MIN_POINTS = 3  # for pass^k: PARTIAL counts as a pass (SPEC 3.3)
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What a row of an accuracy table gives: points, and whether the right tools were used (None: nobody can tell)."""
+    """What a row of an accuracy table gives: points, and whether the right tools were used (None: unknown)."""
 
     points: int
     tools: ToolVerdict | None

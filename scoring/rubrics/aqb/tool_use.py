@@ -24,7 +24,7 @@ _NAME_OF_FILTER = {code: name for name, code in reversed(list(FILTER_CODES.items
 class ToolUse:
     """Expected and used tools, sorted. `kind` is what they are called; `expected` is `found` and `missing` together.
 
-    `extra` are used tools that nobody expected, `weak` the found ones that are grid columns, `unmapped` the expected
+    `extra` are used tools that were not expected, `weak` the found ones that are grid columns, `unmapped` the expected
     names without a code. An answer that failed or is empty used nothing. The period filter is never `extra`.
     """
 

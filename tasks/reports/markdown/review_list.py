@@ -1,6 +1,6 @@
 """The queries of a test run that a person should look at: a CSV beside the report, and what a message says of it.
 
-The list holds the texts as they were asked: whoever reviews has to read them, and the report and the workbook in the
+The list holds the texts as they were asked: reviewers have to read them, and the report and the workbook in the
 same folder hold them too. Messages leave the folder and are masked. Source: seed 000, 4.2; SPEC 3.3, 7, 8.
 """
 

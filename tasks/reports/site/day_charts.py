@@ -18,7 +18,7 @@ from tasks.reports.site.pages import Chart, Link, Mark, Table
 from tasks.reports.site.scored_days import ScoredDay
 from tasks.reports.wording import count_text, counted_share_text, day_text
 
-# Shapes, so that nobody depends on colours.
+# Shapes as well, for people who cannot tell the colours apart.
 SIGNS = {"met": "●", "undecided": "▲", "missed": "■"}
 
 

@@ -36,7 +36,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Mark:
-    """A cell with a verdict behind it: a sign, and the words for those who hear the page."""
+    """A cell with a verdict behind it: a sign, and the words for screen readers."""
 
     text: str
     code: str

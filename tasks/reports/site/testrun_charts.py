@@ -27,7 +27,7 @@ def metric_interval(
     """How sure the mean of a metric is, repeats of one query counting as one witness.
 
     None where the headline is no plain mean of scores (the band of a mean time, rounds of unequal size), and where all
-    scores are equal: resampling them would claim a certainty that nobody has.
+    scores are equal: resampling them would claim a false certainty.
     """
     figures = run.summary["set"][metric]
     per_execution = any(metric in row["scores"] for row in executions)

@@ -118,7 +118,7 @@ def _text(text: str, style: Style, first_style: int) -> str:
     if not text:
         return ""
     if formula_like(text):
-        style = Style.LITERAL  # a text even after somebody has edited it
+        style = Style.LITERAL  # stays a text after an edit
     shown = _ESCAPE_LIKE.sub("_x005F_", escape(shown_text(text)))
     return f' s="{first_style + style}" t="inlineStr"><is><t xml:space="preserve">{shown}</t></is></c>'
 

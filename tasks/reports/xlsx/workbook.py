@@ -1,4 +1,4 @@
-"""Score tabs in a copy of somebody's workbook, whose own parts stay as they are, byte for byte.
+"""Score tabs in a copy of the user's workbook, whose own parts stay as they are, byte for byte.
 
 The tabs are added to the package itself: a program that loads and saves a workbook loses charts, pictures, saved
 values of formulas and formats that it does not know. Only the lists of sheets, parts and cell formats grow.
@@ -211,7 +211,7 @@ def _free_name(title: str, taken: set[str]) -> str:
 
 
 def _part_names(folder: str, number: int) -> Iterator[str]:
-    """Names of parts that nobody else uses, the plainest first."""
+    """Free names of parts, the plainest first."""
     stem = join(folder, "worksheets", f"aqb{number + 1}")
     yield f"{stem}.xml"
     attempt = 1

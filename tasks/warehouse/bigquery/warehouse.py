@@ -106,7 +106,7 @@ class BigQueryWarehouse:
         return merged.dml_stats.inserted_row_count
 
     def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
-        """The rows of a query as a table that nobody else knows. `remove` it, or it expires within a day."""
+        """The rows of a query as a table of this process alone. `remove` it, or it expires within a day."""
         kept = self._staging_name(table)
         self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {_EXPIRING} AS\n{query}", parameters, "stage", self.dataset)
         return kept
@@ -202,7 +202,7 @@ class BigQueryWarehouse:
 
     @contextmanager
     def _scratch_file(self) -> Iterator[IO[bytes]]:
-        """A file without a name, which nobody else can open and which goes when the process does."""
+        """A file without a name: no other process can open it, and it is removed when the process ends."""
         with writable(self._scratch):
             self._scratch.mkdir(parents=True, exist_ok=True)
             with TemporaryFile(dir=self._scratch) as file:
@@ -227,7 +227,7 @@ class BigQueryWarehouse:
             if extended is None:
                 return
             table.schema = extended
-            with suppress(PreconditionFailed):  # somebody else has changed it meanwhile: look again
+            with suppress(PreconditionFailed):  # another process has changed it meanwhile: read it again
                 api.update_table(table, ["schema"], **repeated)
 
     @contextmanager
