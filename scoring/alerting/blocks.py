@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal, NotRequired, TypedDict
 
-from scoring.judging.masking import is_invisible, masked
+from scoring.judging.masking import SHOWN, is_invisible, masked
 from scoring.markdown import shortened
 
 
@@ -74,19 +74,21 @@ _SPAN_BYTES = {"text": 30, "bold": 55, "code": 55, "link": 41}
 _ITEM_BYTES = 45
 
 
-def inert(text: str, length: int = MAX_TEXT) -> str:
-    """A text on one line, every sign of it visible, without a clickable address, cut after `length` characters."""
+def inert(text: str, length: int = MAX_TEXT, unread: int = 0) -> str:
+    """A text on one line, every sign of it visible, without a clickable address, cut after `length` characters.
+
+    `unread` is how many more characters it has; they count as cut.
+    """
     one_line = " ".join(text.split())
     visible = "".join(char for char in one_line if not is_invisible(char)).strip()
     unlinked = visible.replace("://", ":／／")
-    if len(unlinked) <= length:
-        return unlinked
-    return f"{unlinked[:length].rstrip()}… 외 {len(unlinked) - length:,}자"
+    cut = max(0, len(unlinked) - length) + unread
+    return f"{unlinked[:length].rstrip()}… 외 {cut:,}자" if cut else unlinked
 
 
 def masked_text(text: str, length: int = MAX_TEXT) -> str:
     """What people or machines wrote, for people to read: without personal data, inert, never empty."""
-    return inert(masked(text), length) or EMPTY
+    return inert(masked(text, end=SHOWN), length, unread=max(0, len(text) - SHOWN)) or EMPTY
 
 
 def plain(text: str) -> Span:

@@ -65,7 +65,7 @@ def presented(material: Mapping[str, Any], max_chars: int) -> str:
 
     What is too long keeps its head and its tail: each text first, the whole if that is not enough.
     """
-    safe = _safe(material, 0)
+    safe = _safe(material, 0, 2 * max_chars)
     longest = max_chars
     line = canonical_json(safe)
     while len(line) > max_chars and longest > _SHORTEST_TEXT:
@@ -117,19 +117,28 @@ def fits(value: Any, schema: Mapping[str, Any]) -> bool:
     return False
 
 
-def _safe(value: Any, depth: int) -> Any:
+def _safe(value: Any, depth: int, longest: int) -> Any:
     if depth > _DEEPEST:
         return "[더 깊은 내용 생략]"
     if isinstance(value, Mapping):
-        return {_visible(masked(str(name))): _safe(part, depth + 1) for name, part in value.items()}
+        return {_safe_text(str(name), longest): _safe(part, depth + 1, longest) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_safe(part, depth + 1) for part in value]
+        return [_safe(part, depth + 1, longest) for part in value]
     if isinstance(value, str):
-        return _visible(masked(value))
+        return _safe_text(value, longest)
     if isinstance(value, int | float) and not isinstance(value, bool):
         text = masked(str(value))
         return value if text == str(value) else text
     return value
+
+
+def _safe_text(text: str, longest: int) -> str:
+    """Of a text that is too long to be kept whole, what is between its ends becomes as many dots, unread."""
+    between = len(text) - 2 * longest
+    if between <= 0:
+        return _visible(masked(text))
+    head, tail = masked(text, end=longest), masked(text, start=longest + between)
+    return f"{_visible(head)}{'…' * between}{_visible(tail)}"
 
 
 def _visible(text: str) -> str:

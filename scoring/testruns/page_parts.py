@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.judging.masking import masked
+from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import example_ids, percent, shortened
 
 _TEXT_CHARACTERS = 300
@@ -49,7 +49,7 @@ class PageParts:
 
 def safe_text(text: str, characters: int = _TEXT_CHARACTERS) -> str:
     """A text of a test file without personal data, of a length that a page can bear."""
-    return shortened(masked(text), characters)
+    return shortened(masked(text, end=SHOWN), characters)
 
 
 def check_table(patterns: Sequence[Mapping[str, Any]]) -> PageTable:

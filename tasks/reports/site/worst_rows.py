@@ -14,7 +14,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.chat.rubric import Grade, RowRubric
-from scoring.judging.masking import masked
+from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import shortened
 from scoring.rules.explain import Finding, explain
 from scoring.rules.expressions import Case, Column, Definition, Expression, Sum, Value
@@ -95,7 +95,7 @@ def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRo
 
 def _shown_text(text: str | None, length: int) -> str | None:
     # Masked before it is cut: half a card number would not be recognised.
-    return None if text is None else shortened(masked(text).strip(), length)
+    return None if text is None else shortened(masked(text, end=SHOWN).strip(), length)
 
 
 def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[tuple[str, int, list[Component]]]:

@@ -67,6 +67,7 @@ def test_texts_from_outside(text: str, shown: str) -> None:
 
 def test_a_long_text_says_how_much_is_missing() -> None:
     assert masked_text("가" * 40_000, 120) == "가" * 120 + "… 외 39,880자"
+    assert masked_text("가 010-1234-5678 " * 1_000_000, 16).startswith("가 [전화번호] 가 [전화번호… 외 15,")
     assert masked_text("가" * 120, 120) == "가" * 120
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import pytest
@@ -97,6 +98,16 @@ def test_a_long_text_keeps_head_and_tail_and_says_how_much_is_gone() -> None:
     assert cut.endswith("가마지막")
     kept = cut.replace("…", "").replace(f"[{len(text) - 500}자 생략]", "")
     assert len(kept) == 500
+
+
+def test_what_is_cut_out_of_a_very_long_text_is_not_read_and_no_number_is_cut_in_half() -> None:
+    number = "010-1234-5678 "
+    text = "처음 " + number * 1_000_000 + "마지막"
+    (cut,) = json.loads(presented({"답변": text}, 1000)).values()
+    assert cut.startswith("처음 [전화번호] [전화번호]")
+    assert cut.endswith("[전화번호] 마지막")
+    # Of the two ends that are masked, the numbers have become shorter.
+    assert re.fullmatch(r"처음 [^0-9]*…\[[0-9]+자 생략\]…[^0-9]*마지막", cut)
 
 
 def test_short_texts_stay_whole_beside_a_long_one() -> None:

@@ -1,0 +1,365 @@
+"""Personal data and keys that nobody has, in the forms in which people write them, and numbers that are nobody's.
+
+Everything is made of a seeded `Random`; a form is a function of it.
+"""
+
+import string
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from random import Random
+
+Form = Callable[[Random], str]
+
+_SPOKEN = dict(zip("0123456789", "공일이삼사오육칠팔구", strict=True))
+_SENTENCES = (
+    "{}",
+    "제 번호는 {} 입니다",
+    "'{}' 로 등록된 계좌 조회",
+    "이거({}) 맞나요?",
+    "문의: {}, 확인 바랍니다",
+    "고객 {} 님의 배당 내역",
+    "삼성전자 005930 71,200원에 {} 로 연락",
+    "LS ELECTRIC(010120) 245,500원 | {} | 주문 20260213-000123",
+    "목표가 85,000원, 2026-02-13 09:00 {} 으로 회신",
+)
+_HARMLESS_SENTENCES = ("{}", "{} 알려줘", "값은 {} 입니다", "종목 {}, 확인 바랍니다", "| {} | 1.25% |")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A piece of personal data in a sentence: the sentence with it, and the sentence with a gap `{}`."""
+
+    text: str
+    sentence: str
+
+
+def digits(random: Random, count: int) -> str:
+    return "".join(random.choices(string.digits, k=count))
+
+
+def _letters(random: Random, count: int, of: str = string.ascii_letters + string.digits) -> str:
+    # A digit at the end, as keys of any length have one somewhere.
+    return "".join(random.choices(of, k=count - 1)) + random.choice(string.digits)
+
+
+def _mobile(random: Random) -> tuple[str, str, str]:
+    return random.choice(("010", "010", "010", "011", "016", "019")), str(random.randint(2000, 9999)), digits(random, 4)
+
+
+def _birthday(random: Random) -> date:
+    return date(1935, 1, 1) + timedelta(days=random.randrange(80 * 365))
+
+
+def resident(random: Random, foreign: bool = False) -> tuple[str, str]:
+    """Birthday and the other half; born before October 2020, so the last digit is a check digit."""
+    born = _birthday(random)
+    sex = random.choice((1, 2)) + (2 if born.year >= 2000 else 0) + (4 if foreign else 0)
+    first = f"{born:%y%m%d}{sex}{digits(random, 5)}"
+    total = sum(int(digit) * weight for digit, weight in zip(first, (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5), strict=True))
+    number = first + str((11 - total % 11 + (2 if foreign else 0)) % 10)
+    return number[:6], number[6:]
+
+
+def card(random: Random, start: str, length: int = 16) -> str:
+    body = start + digits(random, length - len(start) - 1)
+    return next(body + str(last) for last in range(10) if _luhn(body + str(last)))
+
+
+def _luhn(number: str) -> bool:
+    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(number))]
+    return sum(sum(divmod(one, 10)) for one in doubled) % 10 == 0
+
+
+def _any_card(random: Random) -> str:
+    return card(random, random.choice(("4", "51", "53", "55", "2221", "2500", "2720", "35", "62", "94")))
+
+
+def _fours(number: str) -> list[str]:
+    return [number[place : place + 4] for place in range(0, len(number), 4)]
+
+
+def full_width(text: str) -> str:
+    return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in text)
+
+
+def circled(text: str) -> str:
+    return "".join("⓪①②③④⑤⑥⑦⑧⑨"[int(char)] if char.isdigit() else char for char in text)
+
+
+def spoken(text: str) -> str:
+    return "".join(_SPOKEN.get(char, char) for char in text)
+
+
+def one_by_one(text: str) -> str:
+    return " ".join(char for char in text if char.isdigit())
+
+
+def _joined(separator: str) -> Form:
+    return lambda random: separator.join(_mobile(random))
+
+
+def _as(change: Callable[[str], str], form: Form) -> Form:
+    return lambda random: change(form(random))
+
+
+def _resident(separator: str, foreign: bool = False) -> Form:
+    return lambda random: separator.join(resident(random, foreign))
+
+
+def _card(separator: str) -> Form:
+    return lambda random: separator.join(_fours(_any_card(random)))
+
+
+def _landline(random: Random) -> str:
+    area = random.choice(("02", "031", "032", "051", "053", "062", "064", "070", "0505"))
+    return f"{area}{random.choice(('-', ')', '-', ' - '))}{random.randint(200, 9999)}-{digits(random, 4)}"
+
+
+def _abroad(random: Random) -> str:
+    _, middle, last = _mobile(random)
+    start = random.choice(("+82 10-", "+82-10-", "82-10-", "0082-10-", "(+82)(0)10-", "+82)10-", "+82(0)10-", "+8210-"))
+    return f"{start}{middle}-{last}"
+
+
+def _mixed(random: Random) -> str:
+    first, middle, last = _mobile(random)
+    one, other = random.sample((" ", "-", ".", "·", "/", "_", " - "), 2)
+    return f"{first}{one}{middle}{other}{last}"
+
+
+def _service(random: Random) -> str:
+    return f"{random.choice(('1544', '1566', '1577', '1588', '1599', '1661', '1670', '1877'))}-{digits(random, 4)}"
+
+
+def _local(random: Random) -> str:
+    return random.choice(("kim", "hong.gildong", "a_b", "lee-su", "qa+test")) + digits(random, 3)
+
+
+def _mail(at: str = "@", dot: str = ".") -> Form:
+    hosts = ("naver.com", "gmail.com", "mail.example.co.kr", "x.io")
+    return lambda random: f"{_local(random)}{at}{random.choice(hosts).replace('.', dot)}"
+
+
+def _bank(random: Random) -> str:
+    return random.choice(
+        ("국민은행", "신한은행", "하나은행", "카카오뱅크", "토스뱅크", "농협", "우체국", "미래에셋증권")
+    )
+
+
+def _account(separator: str) -> Form:
+    def form(random: Random) -> str:
+        sizes = random.choice(((3, 3, 6), (3, 6, 5), (4, 3, 6), (4, 4, 4), (3, 4, 4, 2)))
+        return f"{_bank(random)} {separator.join(digits(random, size) for size in sizes)}"
+
+    return form
+
+
+def _licence(separator: str) -> Form:
+    return lambda random: separator.join(
+        (str(random.randint(11, 28)), digits(random, 2), digits(random, 6), digits(random, 2))
+    )
+
+
+def _birth(random: Random) -> str:
+    born = _birthday(random)
+    label = random.choice(("생년월일", "생년월일:", "생일은", "출생일", "DOB:", "birth date:"))
+    written = random.choice(("%Y-%m-%d", "%y.%m.%d", "%y%m%d", "%Y%m%d", "%Y년 %m월 %d일", "%Y/%m/%d"))
+    return f"{label} {born:{written}}"
+
+
+PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
+    "phone": {
+        "010-1234-5678": _joined("-"),
+        "bare": _joined(""),
+        "a blank": _joined(" "),
+        "two blanks": _joined("  "),
+        "dots": _joined("."),
+        "middle dots": _joined("·"),
+        "slashes": _joined("/"),
+        "underscores": _joined("_"),
+        "odd dashes": _joined("\u2013"),
+        "invisible signs": _joined("\u200b-"),
+        "mixed signs": _mixed,
+        "(010)": lambda random: "({}) {}-{}".format(*_mobile(random)),
+        "one by one": _as(one_by_one, _joined("")),
+        "full-width": _as(full_width, _joined("-")),
+        "circled": _as(circled, _joined("-")),
+        "spoken": _as(spoken, _joined("-")),
+        "+82, 0082": _abroad,
+        "landline": _landline,
+        "1588-1234": _service,
+    },
+    "resident number": {
+        "900101-1234567": _resident("-"),
+        "bare": _resident(""),
+        "a blank": _resident(" "),
+        "dots": _resident("."),
+        "slashes": _resident("/"),
+        "blanks and dash": _resident(" - "),
+        "odd dashes": _resident("\u2212"),
+        "one by one": _as(one_by_one, _resident("")),
+        "full-width": _as(full_width, _resident("-")),
+        "circled": _as(circled, _resident("-")),
+        "spoken": _as(spoken, _resident("-")),
+        "half hidden": lambda random: f"{(half := resident(random))[0]}-{half[1][0]}******",
+        "foreigner": _resident("-", foreign=True),
+        "foreigner, bare": _resident("", foreign=True),
+    },
+    "mail": {
+        "kim@naver.com": _mail(),
+        "blanks": _mail(" @ "),
+        "full-width": _as(full_width, _mail()),
+        "[at]": _mail("[at]"),
+        "(at), (dot)": _mail("(at)", "(dot)"),
+        "골뱅이": _mail("골뱅이"),
+        "Korean name": lambda random: f"홍길동{digits(random, 2)}@naver.com",
+        "Korean domain": lambda random: (
+            f"{_local(random)}@{random.choice(('네이버.한국', '한국거래소.kr', '삼성.com'))}"
+        ),
+    },
+    "card": {
+        "dashes": _card("-"),
+        "blanks": _card(" "),
+        "bare": _card(""),
+        "two blanks": _card("  "),
+        "dots": _card("."),
+        "slashes": _card("/"),
+        "mixed signs": lambda random: "{}-{} {}.{}".format(*_fours(_any_card(random))),
+        "2-series": lambda random: "-".join(_fours(card(random, str(random.randint(2221, 2720))))),
+        "15 digits": lambda random: card(random, random.choice(("34", "37")), 15),
+        "one by one": _as(one_by_one, _card("")),
+        "full-width": _as(full_width, _card("-")),
+        "circled": _as(circled, _card("-")),
+        "spoken": _as(spoken, _card("-")),
+    },
+    "account with a bank": {
+        "dashes": _account("-"),
+        "blanks": _account(" "),
+        "bare": _account(""),
+        "bank behind": lambda random: f"{digits(random, random.randint(11, 14))} {_bank(random)}",
+        "full-width": _as(full_width, _account("-")),
+        "계좌": lambda random: f"계좌번호: {digits(random, random.randint(10, 14))}",
+    },
+    "passport": {
+        "M12345678": lambda random: random.choice("MSRODG") + digits(random, 8),
+        "M123A4567": lambda random: f"M{digits(random, 3)}{random.choice(string.ascii_uppercase)}{digits(random, 4)}",
+        "a blank": lambda random: f"M {digits(random, 8)}",
+        "one by one": lambda random: f"M {one_by_one(digits(random, 8))}",
+        "full-width": _as(full_width, lambda random: f"M{digits(random, 8)}"),
+        "여권번호": lambda random: f"여권번호 PM {digits(random, 3)} {digits(random, 4)}",
+    },
+    "driver licence": {
+        "dashes": _licence("-"),
+        "dots": _licence("."),
+        "region": lambda random: f"서울 {digits(random, 2)}-{digits(random, 6)}-{digits(random, 2)}",
+        "운전면허, bare": lambda random: f"운전면허번호 {_licence('')(random)}",
+        "운전면허, blanks": lambda random: f"운전면허: {_licence(' ')(random)}",
+        "full-width": _as(full_width, _licence("-")),
+    },
+    "API key": {
+        "sk-": lambda random: f"sk-{random.choice(('', 'proj-', 'ant-api03-'))}{_letters(random, 40)}",
+        "ghp_": lambda random: f"ghp_{_letters(random, 36)}",
+        "AKIA": lambda random: f"AKIA{_letters(random, 16, string.ascii_uppercase + string.digits)}",
+        "AIza": lambda random: f"AIza{_letters(random, 35)}",
+        "xoxb-": lambda random: f"xoxb-{digits(random, 12)}-{_letters(random, 24)}",
+        "JWT": lambda random: f"eyJ{_letters(random, 30)}.eyJ{_letters(random, 60)}.{_letters(random, 43)}",
+        "Slack webhook": lambda random: (
+            f"https://hooks.slack.com/services/T{_letters(random, 8)}/B{_letters(random, 8)}/{_letters(random, 24)}"
+        ),
+        "api_key=": lambda random: f"api_key={_letters(random, 32)}",
+        "?token=": lambda random: f"https://example.com/a?token={_letters(random, 24)}&lang=ko",
+        "Bearer": lambda random: f"Authorization: Bearer {_letters(random, 40)}",
+        "비밀번호": lambda random: f"비밀번호: {_letters(random, 10)}",
+    },
+    "birth date with a label": {"생년월일 900101, 1990-01-01, ...": _birth},
+    "IP address": {
+        "192.0.2.1": lambda random: ".".join(str(random.randint(1, 255)) for _ in range(4)),
+        "2001:db8::1": lambda random: f"2001:db8:{random.randrange(65536):x}::{random.randrange(65536):x}",
+    },
+}
+
+
+def _code(random: Random) -> str:
+    """A stock code; every third looks like a birthday."""
+    return random.choice(
+        (f"{random.randrange(100000):05}0", f"{random.randrange(100000):05}0", f"{_birthday(random):%y%m%d}")
+    )
+
+
+def _price(random: Random) -> str:
+    return f"{random.randrange(100, 2_000_000):,}"
+
+
+def _instant(random: Random) -> datetime:
+    return datetime(2020, 10, 1, tzinfo=UTC) + timedelta(seconds=random.randrange(9 * 365 * 86_400))
+
+
+HARMLESS_FORMS: Mapping[str, Mapping[str, Form]] = {
+    "stock codes": {
+        "code and name": lambda random: f"하늘전자({_code(random)})",
+        "code and price": lambda random: f"{_code(random)} {_price(random)}원",
+        "code and bare prices": lambda random: (
+            f"{_code(random)} {random.randint(1000, 9999)} {random.randint(1000, 9999)}"
+        ),
+        "ISIN": lambda random: f"KR7{_code(random)}00{random.randrange(10)}",
+    },
+    "prices": {
+        "won": lambda random: f"{_price(random)}원",
+        "range": lambda random: f"{_price(random)}~{_price(random)}원",
+        "index": lambda random: f"{random.randrange(200_000, 400_000) / 100:,.2f}",
+        "percent": lambda random: f"{random.uniform(-30, 30):+.2f}%",
+        "won and percent": lambda random: f"{_price(random)}원 ({random.uniform(-30, 30):+.2f}%)",
+        "amount": lambda random: f"{random.randrange(10**6, 10**12)}원",
+    },
+    "dates": {
+        "2026-02-13": lambda random: f"{_instant(random):%Y-%m-%d}",
+        "2026-02-13 16:44:52": lambda random: f"{_instant(random):%Y-%m-%d %H:%M:%S}",
+        "ISO 8601": lambda random: _instant(random).isoformat(),
+        "2026.02.13.": lambda random: f"{_instant(random):%Y.%m.%d.}",
+        "2026년 2월 13일": lambda random: f"{_instant(random):%Y년 %m월 %d일}",
+        "20260213": lambda random: f"{_instant(random):%Y%m%d}",
+        "range": lambda random: f"{_instant(random):%Y-%m-%d} ~ {_instant(random):%Y-%m-%d}",
+        "years": lambda random: "2022 2023 2024 2025",
+    },
+    "ids": {
+        "UUID": lambda random: "-".join(f"{random.getrandbits(4 * size):0{size}x}" for size in (8, 4, 4, 4, 12)),
+        "20260213-000123": lambda random: f"{_instant(random):%Y%m%d}-{digits(random, 6)}",
+        "ORD-2026-000123": lambda random: f"ORD-{random.randint(2020, 2030)}-{digits(random, 6)}",
+        "filing": lambda random: f"{_instant(random):%Y%m%d}{digits(random, 6)}",
+        "16 digits from a date": lambda random: f"{_instant(random):%Y%m%d}{digits(random, 8)}",
+        "12 digits": lambda random: str(random.randrange(10**11, 10**12)),
+        "milliseconds": lambda random: str(int(_instant(random).timestamp() * 1000) + random.randrange(1000)),
+        "seconds": lambda random: str(int(_instant(random).timestamp())),
+        "법인등록번호": lambda random: f"법인등록번호 {'-'.join(resident(random))}",
+        "EVAL-2026-0001": lambda random: f"EVAL-2026-{digits(random, 4)}",
+    },
+}
+
+
+def personal_texts(kind: str, count: int, seed: int = 0) -> Iterator[tuple[str, Written]]:
+    """`count` sentences with data of a kind, form by form."""
+    random = Random(f"{kind} {seed}")
+    forms = list(PERSONAL_FORMS[kind].items())
+    for number in range(count):
+        name, form = forms[number % len(forms)]
+        sentence = random.choice(_SENTENCES)
+        yield name, Written(sentence.format(form(random)), sentence)
+
+
+def harmless_texts(kind: str, count: int, seed: int = 0) -> Iterator[tuple[str, str]]:
+    """`count` sentences with numbers that are nobody's, form by form."""
+    random = Random(f"{kind} {seed}")
+    forms = list(HARMLESS_FORMS[kind].items())
+    for number in range(count):
+        name, form = forms[number % len(forms)]
+        yield name, random.choice(_HARMLESS_SENTENCES).format(form(random))
+
+
+def is_hidden(written: Written, shown: str) -> bool:
+    """Whether nothing of the data is left: a label stands in the gap, and behind and before it only the sentence."""
+    before, _, after = written.sentence.partition("{}")
+    if not (shown.startswith(before) and shown.endswith(after)):
+        return "[" in shown and not any(sign.isdigit() for sign in shown.replace(before, "").replace(after, ""))
+    inside = shown[len(before) : len(shown) - len(after)]
+    return "[" in inside and not any(sign.isdigit() for sign in inside) and "@" not in inside
