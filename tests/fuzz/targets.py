@@ -30,6 +30,7 @@ import openpyxl
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import xlsxwriter
 
 from flows.cli import main
 from scoring.alerting.messages import OutboxMessage
@@ -75,7 +76,12 @@ def run_tsv(draw: random.Random) -> str:
 def run_xlsx(draw: random.Random) -> str:
     """A test run as a workbook."""
     path = Path("resume_agent_sample.xlsx")
-    path.write_bytes(mutated_workbook(_workbook(), draw))
+    if draw.random() < 0.5:
+        path.write_bytes(mutated_workbook(_workbook(), draw))
+    else:
+        name, rows = draw.choice(_tables())
+        path = Path(f"{name}.xlsx")
+        _write_sheets(path, mutated_rows(rows, draw), draw)
     return scored(path, draw.choice(_TESTRUN_RUBRICS))
 
 
@@ -97,6 +103,22 @@ def run_parquet(draw: random.Random) -> str:
     except (OSError, pa.ArrowException, UnicodeDecodeError):
         rows = None
     return scored(path, "ola-monitoring", rows)
+
+
+def _write_sheets(path: Path, rows: Rows, draw: random.Random) -> None:
+    """A workbook of one or more sheets of texts and numbers; some texts are formulas without a value."""
+    with xlsxwriter.Workbook(path) as book:
+        for _ in range(draw.choice((1, 1, 1, 2))):
+            sheet = book.add_worksheet()
+            for line, row in enumerate(rows):
+                for place, cell in enumerate(row):
+                    match draw.randrange(20):
+                        case 0:
+                            sheet.write_number(line, place, draw.choice((0, -1.5, 1e300, 45_000.25)))
+                        case 1:
+                            sheet.write_formula(line, place, "=1+1", None, draw.choice(("", 2, "#N/A")))
+                        case _:
+                            sheet.write_string(line, place, cell[:32_000])
 
 
 def scored(path: Path, rubric: str, rows: int | None = None) -> str:
