@@ -199,5 +199,6 @@ def _mean_line(name: str, value: Mapping[str, Any]) -> str:
     if value.get("missing"):
         return f"  {name}: not known ({percent(value['weight_coverage'], 0)} of the weights)"
     coverage = value.get("weight_coverage")
-    basis = f"n {value.get('n', '-')}" if coverage is None else f"{percent(coverage, 0)} of the weights"
+    provisional = f", {value['provisional']:,} provisional" if value.get("provisional") else ""
+    basis = f"n {value.get('n', '-')}{provisional}" if coverage is None else f"{percent(coverage, 0)} of the weights"
     return f"  {name}: {'not known' if mean is None else f'{mean:.4g}'} ({basis})"

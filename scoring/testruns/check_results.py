@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from scoring.stats.exact import exact_sum
 from scoring.testruns.cells import folded, given, same
 from scoring.testruns.checks import (
+    PAGE_KEY,
     VALUE_KEYS,
     Check,
     Condition,
@@ -23,7 +24,7 @@ from scoring.testruns.checks import (
 )
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in
 from scoring.testruns.raw_json import JsonObject, RawResponse
-from scoring.testruns.tool_usage import filters_of, scalars
+from scoring.testruns.tool_usage import button_url, filters_of, same_page, scalars
 
 ValueLookup: TypeAlias = Literal["nested", "direct"]
 _SHOWN = 5
@@ -159,6 +160,8 @@ def _meets(condition: Condition, ui_value: JsonObject, lookup: ValueLookup) -> b
     found = _values_of(condition.key, ui_value, lookup)
     if condition.key == "buttonUrlContains":
         return any(folded(str(value)) in folded(str(url)) for value in condition.values for url in found)
+    if condition.key == PAGE_KEY:
+        return any(same_page(str(value), str(url)) for value in condition.values for url in found)
     return any(same(value, actual) for value in condition.values for actual in found)
 
 
@@ -166,13 +169,17 @@ def _values_of(key: str, ui_value: JsonObject, lookup: ValueLookup) -> Sequence[
     if key in VALUE_KEYS:
         value = ui_value.get("value")
         if lookup == "nested":
-            return [text for _, text in scalars(value, key)]
+            offered = (button_url(url).datakeys for _, url in scalars(ui_value, "buttonUrl"))
+            of_urls = sorted(frozenset[str]().union(*offered)) if key == "dataKey" else []
+            return [*(text for _, text in scalars(value, key)), *of_urls]
         return [value[key]] if isinstance(value, dict) and key in value else []
     if key == "filterType":
         return sorted(filters_of(ui_value), key=str)
     if key == "buttonUrlContains":
         url = ui_value.get("buttonUrl")
         return [url, unquote(url)] if isinstance(url, str) else []
+    if key == PAGE_KEY:
+        return [url for _, url in scalars(ui_value, "buttonUrl")]
     value = ui_value.get(key)
     if key == "setting" and isinstance(value, dict | list):
         return [*(text for _, text in scalars(value)), *(value if isinstance(value, list) else ())]

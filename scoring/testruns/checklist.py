@@ -6,7 +6,8 @@ Source: seed 003, 2-1.
 
 import re
 
-from scoring.testruns.checks import ENTRY_KEYS, Condition, EntryCheck, EntryGroup, MessageCheck
+from scoring.testruns.checks import ENTRY_KEYS, PAGE_KEY, Condition, EntryCheck, EntryGroup, MessageCheck
+from scoring.testruns.tool_usage import button_url
 
 _MARKER = re.compile(
     r"^(?:\s*(?:[-*•·▪◦>]+(?=\s)|\(?[0-9]{1,2}[).:]|[0-9]{1,2}번[.:)]?|[①-⑳]|[가-하][.)]"
@@ -35,6 +36,11 @@ _CONDITION = re.compile(
     rf"{_KEY}{_GAP}(?:{_QUOTED}((?:\s{{0,5}}(?:또는|혹은|이나|or|[|/])\s{{0,5}}{_QUOTED}){{0,20}})|([A-Za-z0-9_./-]{{1,400}}))",
     re.IGNORECASE,
 )
+_URL_LINE = re.compile(
+    r"(?:(?:기대\s?)?(?:button_?url|url|링크|경로|이동\s?경로|주소)\s{0,5}(?:={1,2}|:|->|→)?\s{0,5})?"
+    r"[\"'“‘`(]?((?:https?://[^\s/\"'”’`)]{1,400})?/[^\s\"'”’`)]{1,4000})[\"'”’`)]?",
+    re.IGNORECASE,
+)
 _MESSAGE_NAME = re.compile(r"assistant\s?Message", re.IGNORECASE)
 _ANSWER_SUBJECT = re.compile(
     r"(?:에이전트의?\s?)?(?:답변|응답)?\s?(?:답변|응답|메시지)의?\s?(?:내용|텍스트|문구)?\s?(?:에|내|안|중)"
@@ -51,6 +57,19 @@ _OPENS = re.compile(r"존재|있는|있나|있다|있음|있어야|dataUIList|�
 def checklist_lines(text: str) -> list[str]:
     """The lines of a text, also those that lost their line break; blank ones are dropped."""
     return [line.strip() for raw in text.splitlines() for line in _INLINE_START.split(raw) if line.strip()]
+
+
+def url_conditions(line: str) -> list[Condition]:
+    """What a line that is a URL or its path, bare or with a label, asks for: its page, and a datakey that it names.
+
+    [] for any other line. Source: SPEC 2.
+    """
+    match = _URL_LINE.fullmatch(_MARKER.sub("", line, count=1).strip())
+    if not match:
+        return []
+    url = button_url(match[1])
+    pages = [Condition(PAGE_KEY, url.url_paths)] if url.url_paths and url.url_paths != ("/",) else []
+    return [*pages, *(Condition("dataKey", (datakey,)) for datakey in sorted(url.datakeys))]
 
 
 def parse_checklist_line(line: str) -> MessageCheck | EntryGroup | EntryCheck | str | None:

@@ -22,6 +22,8 @@ ENTRY_KEYS = (
 CHECK_KEYS = (*ENTRY_KEYS, "assistantMessageContains", "numberContains")
 # "value 내": these are looked for anywhere inside `value`.
 VALUE_KEYS = ("dataKey", "buttonKey")
+# The page of a `buttonUrl`, which only a URL as expected result asks for.
+PAGE_KEY = "buttonUrl"
 
 _STEP = re.compile(r"\.?([^\s.\[\]'\"*]+)|\[\s*(\*|[0-9]{1,9})\s*\]|\[\s*(?:'([^']+)'|\"([^\"]+)\")\s*\]")
 

@@ -8,13 +8,13 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 
 from scoring.testruns.cells import given, number
-from scoring.testruns.checklist import checklist_lines, parse_checklist_line
+from scoring.testruns.checklist import checklist_lines, parse_checklist_line, url_conditions
 from scoring.testruns.checks import (
     CHECK_KEYS,
     OPS,
@@ -91,7 +91,10 @@ def parse_expected(expected_text: str, criteria_json: str = "") -> ExpectedResul
             draft.add_text(text.replace("\r\n", "\n").strip().removeprefix("\ufeff"))
     once: dict[object, Item] = {}
     for item in draft.items:
-        once.setdefault(declared_as(item) or object(), item)  # a line of a checklist is no other's repetition
+        question = declared_as(item) or object()  # a line of a checklist is no other's repetition
+        kept = once.setdefault(question, item)
+        if isinstance(item, PathCheck) and item.weight != 1 and _weight(kept) == 1:
+            once[question] = _weighing(kept, item.weight)
     return ExpectedResult(
         items=tuple(once.values()),
         prose="\n".join(draft.prose),
@@ -99,6 +102,17 @@ def parse_expected(expected_text: str, criteria_json: str = "") -> ExpectedResul
         intent_rubric="\n".join(draft.rubrics),
         latency_class=draft.latency_class,
     )
+
+
+def _weight(item: Item) -> Fraction:
+    return item.opener.weight if isinstance(item, EntryGroup) else item.weight
+
+
+def _weighing(item: Item, weight: Fraction) -> Item:
+    """The same check with a weight that somebody wrote, which wins over the default of another form."""
+    if isinstance(item, EntryGroup):
+        return replace(item, opener=replace(item.opener, weight=weight))
+    return replace(item, weight=weight)
 
 
 @dataclass(slots=True)
@@ -144,6 +158,11 @@ class _Draft:
                     self._add(_mentioned_check(text))
 
     def _add_checklist_line(self, line: str) -> None:
+        if conditions := url_conditions(line):
+            # Not one entry must do both: the datakey may be offered beside the page.
+            for condition in conditions:
+                self._open(EntryGroup(EntryCheck(line, "checklist", (condition,))))
+            return
         match parse_checklist_line(line):
             case EntryCheck() as check:
                 opened = self.items[self.open_group] if self.open_group >= 0 else None

@@ -33,6 +33,12 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
             "how far a number may be from the ground truth and still count as within tolerance",
         ),
         MIN_COVERAGE,
+        Option(
+            "consistency_min_runs",
+            str(t.MIN_ROOMS),
+            "2|3",
+            "`2` compares the two rooms of older runs; such scores are marked as provisional, the seed asks for three",
+        ),
     ),
     recognition=Recognition(
         columns=frozenset({"ground_truth", "검증 API 결과", "정답 수치"}), layouts=frozenset({Layout.WIDE})
@@ -40,7 +46,11 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     needs_agent_type=True,
     prompts=PROMPTS,
     speed_bands=t.SPEED_BANDS,
-    figure_titles={"speed_single": "응답 속도: 단일 도구", "speed_multi": "응답 속도: 복수 도구"},
+    figure_titles={
+        "provisional": "방이 부족해 잠정 점수인 질의",
+        "speed_single": "응답 속도: 단일 도구",
+        "speed_multi": "응답 속도: 복수 도구",
+    },
     page_parts=page_parts,
     code_titles={**QUALITY_TITLES, **REVIEW_TITLES},
 )

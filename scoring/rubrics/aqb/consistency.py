@@ -4,7 +4,7 @@ Source: seed 000, 2.2 and 3.2; SPEC 3.3.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,20 +18,27 @@ from scoring.testruns.numbers import numbers_in, spread_within
 from scoring.testruns.rubric import Score, Undecided
 
 Conclusions = Sequence[int]
+_MOST_GROUPED_TEXTS = 7  # there are 877 ways to group so many, more would take too long
 
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
     """The answers to compare, in the order of rooms, out of `count` rooms; failed and empty ones have no answer.
 
-    `names`, `texts` and `numbers` are one per answer; `numbers` only where the rooms are enough to compare them.
+    `names`, `texts` and `numbers` are one per answer; `numbers` only where the rooms are `enough` to compare them.
     """
 
     query: str
     count: int
+    enough: bool
     names: tuple[str, ...]
     texts: tuple[str, ...]
     numbers: tuple[frozenset[Fraction], ...]
+
+    @property
+    def provisional(self) -> bool:
+        """Whether the seed asks for more rooms than those that are compared."""
+        return self.enough and self.count < t.MIN_ROOMS
 
     @property
     def needed(self) -> int:
@@ -47,8 +54,11 @@ class Rooms:
         return distinct
 
 
-def rooms_of(readings: Sequence[Reading]) -> Rooms:
-    """The first execution of each room; repeats in a room have seen the answers before them."""
+def rooms_of(readings: Sequence[Reading], least: int) -> Rooms:
+    """The first execution of each room; repeats in a room have seen the answers before them.
+
+    `least` rooms are enough to compare (the option `consistency_min_runs`).
+    """
     first = [reading for reading in readings if reading.execution.round.repeat == 1]
     answered = [reading for reading in first if reading.answered]
     query, truth = readings[0].execution.query_text, given(readings[0].execution.ground_truth) or ""
@@ -56,11 +66,10 @@ def rooms_of(readings: Sequence[Reading]) -> Rooms:
     return Rooms(
         query=query,
         count=len(first),
+        enough=len(first) >= least,
         names=tuple(str(reading.execution.round) for reading in answered),
         texts=texts,
-        numbers=tuple(
-            frozenset(numbers_in(text, query=query, truth=truth)) for text in texts if len(first) >= t.MIN_ROOMS
-        ),
+        numbers=tuple(frozenset(numbers_in(text, query=query, truth=truth)) for text in texts if len(first) >= least),
     )
 
 
@@ -70,18 +79,18 @@ def consistency_request(rooms: Rooms, rubric: str) -> JudgeRequest | None:
     The answer expected has `groups`: for every one of `answers`, in order, the number of its conclusion.
     """
     distinct = rooms.distinct_texts
-    if rooms.count < t.MIN_ROOMS or len(rooms.texts) < rooms.needed or len(distinct) < 2:
+    if not rooms.enough or _judge_cannot_matter(rooms):
         return None
     material = {"query": rooms.query, "answers": list(distinct.values())}
     return JudgeRequest(rubric, QuestionKind.CONCLUSIONS, material)
 
 
 def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
-    """Points from 0 to 5; NULL with fewer than three rooms, or without the verdict that is needed."""
-    if rooms.count < t.MIN_ROOMS:
+    """Points from 0 to 5; NULL with too few rooms, or without the verdict that is needed."""
+    if not rooms.enough:
         return Score(None, f"독립된 방 {rooms.count}개: {t.MIN_ROOMS}개부터 비교함", Undecided.NEEDS_3_RUNS)
     distinct = list(rooms.distinct_texts)
-    # Unasked, nothing depends on the groups: one text, or too few answers for any agreement.
+    # Unasked, nothing depends on the groups.
     group_of_text: Sequence[int] = range(len(distinct))
     judged = ""
     if request is not None:
@@ -91,15 +100,42 @@ def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verd
             status = VerdictStatus.INVALID if verdict.given else verdict.status
             return Score(None, f"{MISSING_TITLES[status]}; {_numbers_text(rooms)}", status)
         group_of_text, judged = groups, verdict.reason.strip()
-    conclusions = [group_of_text[distinct.index(folded(text))] for text in rooms.texts]
+    conclusions = _conclusions(rooms, group_of_text)
     points, title = t.CONSISTENCY_LADDER[_rung(rooms, conclusions)]
     evidence = (
+        f"잠정(독립된 방 {rooms.count}개, 기준은 {t.MIN_ROOMS}개)" if rooms.provisional else "",
         title.format(n=rooms.count, k=rooms.needed),
-        _conclusions_text(rooms, conclusions),
+        _conclusions_text(rooms, conclusions if request is not None or len(distinct) == 1 else ()),
         _numbers_text(rooms),
         judged,
     )
     return Score(points, "; ".join(filter(None, evidence)))
+
+
+def _judge_cannot_matter(rooms: Rooms) -> bool:
+    """Whether every way to group the answers by their conclusion gives the same score."""
+    texts = len(rooms.distinct_texts)
+    if len(rooms.texts) < rooms.needed:
+        return True
+    if texts > _MOST_GROUPED_TEXTS:
+        return False
+    first = _rung(rooms, _conclusions(rooms, range(texts)))
+    return all(_rung(rooms, _conclusions(rooms, groups)) == first for groups in _groupings(texts))
+
+
+def _groupings(count: int) -> Iterator[tuple[int, ...]]:
+    """Every way to put `count` things into groups, which are numbered in the order of first appearance."""
+    if not count:
+        yield ()
+        return
+    for groups in _groupings(count - 1):
+        yield from ((*groups, group) for group in range(max(groups, default=-1) + 2))
+
+
+def _conclusions(rooms: Rooms, group_of_text: Sequence[int]) -> Conclusions:
+    """The group of each answer, from those of the distinct texts."""
+    distinct = list(rooms.distinct_texts)
+    return [group_of_text[distinct.index(folded(text))] for text in rooms.texts]
 
 
 def _rung(rooms: Rooms, conclusions: Conclusions) -> int:
@@ -129,8 +165,11 @@ def _groups(answer: object, texts: int) -> list[int] | None:
 
 
 def _conclusions_text(rooms: Rooms, conclusions: Conclusions) -> str:
+    """Which rooms conclude the same; without `conclusions` no way to group them changes the score."""
+    if not conclusions and len(rooms.texts) >= rooms.needed:
+        return "결론을 어떻게 나누어도 같은 점수"
     rooms_of_conclusion: dict[int, list[str]] = {}
-    for name, conclusion in zip(rooms.names, conclusions, strict=True):
+    for name, conclusion in zip(rooms.names, conclusions, strict=bool(conclusions)):
         rooms_of_conclusion.setdefault(conclusion, []).append(name)
     parts = [", ".join(names) for names in rooms_of_conclusion.values()]
     unanswered = f"응답 없는 방 {rooms.count - len(rooms.texts)}개" if len(rooms.texts) < rooms.count else ""

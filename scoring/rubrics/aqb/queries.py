@@ -95,6 +95,7 @@ class AqbQuery(ScoredQuery):
     total: WeightedTotal
     manual_review_reasons: tuple[str, ...]
     rooms: int
+    consistency_provisional: bool
     unanswered: int
     latency_class: LatencyClass
     mapping: Mapping[MappingGrade, int]
@@ -141,6 +142,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
         total=total,
         manual_review_reasons=review_reasons(points, total, unanswered, _missing(scored, scores["consistency"])),
         rooms=answered.rooms.count,
+        consistency_provisional=answered.rooms.provisional,
         unanswered=unanswered,
         latency_class=latency_class,
         mapping={grade: grades[grade] for grade in MappingGrade},
@@ -162,7 +164,7 @@ def _answered(executions: Sequence[Execution], options: Options) -> _AnsweredQue
         use = tool_use(reading)
         question = semantic_request(reading, use, RUBRIC_ID)
         answers.append(_Answer(reading, use, numbers_of(reading, tolerance), question))
-    rooms = rooms_of(readings)
+    rooms = rooms_of(readings, int(options["consistency_min_runs"]))
     return _AnsweredQuery(agent, tuple(answers), rooms, consistency_request(rooms, RUBRIC_ID))
 
 
@@ -208,7 +210,7 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
 
 def _repeats(rooms: Rooms, scored: Sequence[AqbExecution]) -> Repeats:
     """What the rooms come to; with too few their numbers are not compared, and rooms without an answer are unlike."""
-    unanswered = range(rooms.count - len(rooms.texts)) if rooms.count >= t.MIN_ROOMS else ()
+    unanswered = range(rooms.count - len(rooms.texts)) if rooms.enough else ()
     first = (one for one in scored if one.execution.round.repeat == 1)
     return repeats_of(first, t.PASS_MIN_POINTS, [*rooms.numbers, *unanswered])
 

@@ -109,6 +109,7 @@ def _set(queries: Sequence[AqbQuery]) -> dict[str, dict[str, Any]]:
         "consistency": {
             **set_mean(queries, "consistency").figures(),
             "by_score": score_distribution(consistency),
+            "provisional": sum(query.consistency_provisional for query in queries),
             **repeat_figures(query.repeats for query in queries),
         },
     }

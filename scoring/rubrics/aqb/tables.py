@@ -79,6 +79,7 @@ QUERY_COLUMNS = (
     *pass_columns(PASS_MIN_POINTS),
     mode_column("가장 흔한 숫자 조합으로 답한 방의 비율; 비교할 수 없으면 NULL"),
     TOTAL_MISSING,
+    QueryColumn("consistency_provisional", pa.bool_(), "독립된 방이 3개 미만인데 낸 잠정 일관성 점수인지"),
 )
 
 

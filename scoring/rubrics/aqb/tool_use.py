@@ -4,12 +4,13 @@ Tools are data keys (move, plan), the page that a move leads to, or filters and 
 Source: seed 000, 2.3; SPEC 2 (What an execution used) and 3.3 (mapping grade).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
-from scoring.testruns.cells import given
-from scoring.testruns.checks import EntryGroup, PathCheck
+from scoring.testruns.cells import folded, given
+from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck
 from scoring.testruns.executions import AgentType, Execution, Reading
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES
@@ -87,12 +88,23 @@ def tool_use(reading: Reading) -> ToolUse:
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:
         return _filter_use(execution, used)
     datakeys = listed_datakeys(execution.expected_datakeys) | set(_checked(execution, "dataKey"))
-    page = given(execution.expected_url)
-    if execution.agent_type is AgentType.MOVE and page and not datakeys:
-        there = [path for path in used.url_paths if same_page(page, path)]
-        elsewhere = (path for path in used.url_paths if path not in there)
-        return _compared("URL 경로", {page}, {page} if there else set(), elsewhere)
+    if execution.agent_type is AgentType.MOVE and not datakeys and (pages := _expected_pages(execution)):
+        there = {page: {path for path in used.url_paths if leads(path)} for page, leads in pages.items()}
+        elsewhere = set(used.url_paths).difference(*there.values())
+        return _compared("URL 경로", pages, (page for page, paths in there.items() if paths), elsewhere)
     return _compared("datakey", datakeys, datakeys & used.datakeys, used.datakeys - datakeys)
+
+
+def _expected_pages(execution: Execution) -> dict[str, Callable[[str], bool]]:
+    """The pages that a column or a check expects: each with whether a used path leads there."""
+    whole = [given(execution.expected_url) or "", *_checked(execution, PAGE_KEY)]
+    pages: dict[str, Callable[[str], bool]] = {page: partial(same_page, page) for page in whole if page}
+    parts = _checked(execution, "buttonUrlContains")
+    return pages | {part: partial(_has_part, part) for part in parts if part not in pages}
+
+
+def _has_part(part: str, path: str) -> bool:
+    return folded(part) in folded(path)
 
 
 def shown_filter(code: str) -> str:

@@ -16,13 +16,13 @@ from scoring.testruns.rubric import Score
 FAILED = None
 
 
-def rooms(*answers: str | None) -> Rooms:
+def rooms(*answers: str | None, least: int = 3) -> Rooms:
     """A room per answer; `FAILED` is a failed execution."""
     fields: list[dict[str, Any]] = [
         {"error": "x"} if answer is FAILED else {"answer_text": answer} for answer in answers
     ]
     executions = [Execution(query_id="Q", round=Round(n, 1), **given) for n, given in enumerate(fields, start=1)]
-    return rooms_of([reading_of(execution) for execution in executions])
+    return rooms_of([reading_of(execution) for execution in executions], least)
 
 
 def asked(*answers: str | None) -> JudgeRequest | None:
@@ -98,7 +98,7 @@ def test_fewer_than_three_rooms_are_not_compared(answers: list[str]) -> None:
 
 def test_repeats_in_a_room_do_not_count_as_rooms() -> None:
     executions = [Execution("Q", Round(room, repeat), answer_text="3명") for room in (1, 2) for repeat in (1, 2)]
-    compared = rooms_of([reading_of(execution) for execution in executions])
+    compared = rooms_of([reading_of(execution) for execution in executions], 3)
     assert (compared.count, compared.names) == (2, ("1/1", "2/1"))
 
 
@@ -107,7 +107,7 @@ def test_a_number_of_the_query_does_not_count() -> None:
     executions = [
         Execution("Q", Round(n, 1), query_text="경력 3년인 지원자", answer_text=text) for n, text in enumerate(texts, 1)
     ]
-    assert set(rooms_of([reading_of(execution) for execution in executions]).numbers) == {frozenset({5})}
+    assert set(rooms_of([reading_of(execution) for execution in executions], 3).numbers) == {frozenset({5})}
 
 
 def test_texts_equal_but_for_white_space_are_not_asked_about() -> None:
@@ -121,10 +121,42 @@ def test_too_few_answers_to_agree_are_not_asked_about() -> None:
 
 
 def test_the_question_holds_every_text_once_and_no_room() -> None:
-    request = asked("A: 3명", "A:  3명", "B: 4명")
+    request = asked("A: 3명", "A:  3명", "B: 3명")  # with another number in B its conclusion could not matter
     assert request is not None
     assert request.kind is QuestionKind.CONCLUSIONS
-    assert request.material["answers"] == ["A: 3명", "B: 4명"]
+    assert request.material["answers"] == ["A: 3명", "B: 3명"]
+
+
+def test_nobody_is_asked_where_every_grouping_gives_the_same_score() -> None:
+    # Two equal answers of three are 3 points, whatever the third one concludes with its other number.
+    assert asked("A: 3명", "A: 3명", "B: 9명") is None
+    score = scored("A: 3명", "A: 3명", "B: 9명")
+    assert score.points == 3
+    assert "결론을 어떻게 나누어도 같은 점수" in score.reason
+    assert asked("A: 3명", "A: 3명", "B: 3명") is not None  # 3 or 5
+
+
+@given(
+    st.lists(st.sampled_from(["A: 1명", "B: 1명", "C: 2명", "D: 100명", "E: 101명", FAILED]), min_size=3, max_size=5)
+)
+def test_an_unasked_score_is_that_of_every_verdict(answers: list[str | None]) -> None:
+    compared = rooms(*answers)
+    if consistency_request(compared, "aqb-1.2") is None:
+        texts = list(compared.distinct_texts)
+        asking = JudgeRequest("aqb-1.2", QuestionKind.CONCLUSIONS, {"answers": texts})
+        unasked = consistency_score(compared, None, {}).points
+        for groups in ([1] * len(texts), list(range(1, len(texts) + 1))):
+            verdicts = {asking.key: Verdict(VerdictStatus.OK, {"groups": groups})}
+            assert consistency_score(compared, asking, verdicts).points == unasked
+
+
+def test_two_rooms_are_compared_where_wanted_and_marked_as_provisional() -> None:
+    compared = rooms("3명", "3명", least=2)
+    score = consistency_score(compared, consistency_request(compared, "aqb-1.2"), {})
+    assert (score.points, compared.provisional) == (5, True)
+    assert score.reason.startswith("잠정(독립된 방 2개")
+    assert not rooms("3명", "3명", "3명", least=2).provisional
+    assert consistency_score(rooms("3명", least=2), None, {}).missing == "needs_3_runs"
 
 
 @pytest.mark.parametrize("status", [status for status in VerdictStatus if status is not VerdictStatus.OK])

@@ -167,6 +167,18 @@ def test_a_reason_stands_for_all_executions_or_for_each() -> None:
     assert scored(execution()).scores["stability"].reason == "정상 응답"
 
 
+def test_two_rooms_give_a_provisional_consistency_where_wanted() -> None:
+    rooms = (execution(1), execution(2))
+    assert scored(*rooms).scores["consistency"].missing == "needs_3_runs"
+    options = RUBRIC.chosen({"consistency_min_runs": "2"})
+    found = scored(*rooms, options=options)
+    assert found.scores["consistency"].points == 5
+    assert RUBRIC.query_row(found)["consistency_provisional"] is True
+    assert RUBRIC.summarise([found], options).set["consistency"]["provisional"] == 1
+    assert RUBRIC.version_with(options) == "2+consistency_min_runs=2"
+    assert RUBRIC.query_row(scored(*rooms, execution(3), options=options))["consistency_provisional"] is False
+
+
 def test_the_tolerance_is_an_option() -> None:
     assert scored(execution(message="53.1%")).scores["accuracy"].points == 2
     options = RUBRIC.chosen({"tolerance_percent": "2"})

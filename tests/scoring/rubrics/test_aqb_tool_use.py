@@ -143,3 +143,22 @@ def test_an_unknown_mapping_says_why(use: ToolUse, because: Missing | Undecided)
 )
 def test_the_evidence_names_tools_by_name_and_code(use: ToolUse, evidence: list[str]) -> None:
     assert [words for words in evidence if words not in use.text()] == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "urls", "grade"),
+    [
+        ("/agent/flow/process/{planId}", ["/agent/flow/process/12"], "exact"),
+        ("이동 경로: /agent/flow/process/{planId}", ["/agent/flow/process/12?tab=1"], "exact"),
+        ("/agent/flow/process/{planId}", ["/agent/flow/list"], "none"),
+        ("/agent/flow/process/{planId}", ["/agent/flow/process/12", "/agent/home"], "extra"),
+        ("@check buttonUrlContains=/agent/flow", ["/agent/flow/list"], "exact"),
+        ("@check buttonUrlContains=/agent/flow", ["/agent/home"], "none"),
+        ("buttonUrl: /agent/setting?dataKey=X", ["/agent/setting?dataKey=X"], "exact"),
+        ("buttonUrl: /agent/setting?dataKey=X", ["/agent/setting?dataKey=Y"], "none"),
+    ],
+)
+def test_a_move_is_compared_with_the_page_that_its_expected_result_names(
+    expected: str, urls: list[str], grade: str
+) -> None:
+    assert page("", *urls, expected_text=expected).grade == grade

@@ -40,6 +40,32 @@ def test_followers_must_hold_on_one_and_the_same_entry() -> None:
     assert passes(GROUP, split) == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("url", "passed"),
+    [
+        ("/agent/setting?dataKey=X", [True, True]),
+        ("https://ats.example/agent/setting?tab=1&dataKey=X", [True, True]),
+        ("/agent/setting?dataKey=Y", [True, False]),
+        ("/agent/other?dataKey=X", [False, True]),
+    ],
+)
+@pytest.mark.parametrize("expected", ["/agent/setting?dataKey=X", "buttonUrl: /agent/setting?dataKey=X"])
+def test_an_expected_url_asks_for_its_page_and_its_datakey(expected: str, url: str, passed: list[bool]) -> None:
+    assert passes(expected, response({"formType": "LINK", "buttonUrl": url})) == passed
+
+
+def test_an_expected_path_matches_any_one_segment_for_a_parameter() -> None:
+    offered = response({"buttonUrl": "/agent/flow/process/77"})
+    assert passes("/agent/flow/process/{planId}", offered) == [True]
+    assert passes("/agent/flow/{planId}", offered) == [False]
+
+
+def test_a_datakey_is_found_in_the_urls_on_offer_and_not_by_the_direct_look_up() -> None:
+    offered = response({"buttonUrl": "/agent/setting?dataKey=X"})
+    assert passes("@check dataKey=X", offered) == [True]
+    assert passes("@check dataKey=X", offered, "direct") == [False]
+
+
 def test_the_entry_that_passes_most_counts() -> None:
     raw = response({"formType": "ACTION"}, {"formType": "ACTION", "actionType": "UPDATE", "multiSelectAllowYn": "Y"})
     assert passes(GROUP, raw) == [True, True, True]

@@ -320,6 +320,21 @@ def test_the_same_path_operation_and_value_counts_once() -> None:
     assert len(parse_expected("@check formType=ACTION", criteria).items) == 2
 
 
+def test_a_written_weight_wins_over_the_default_of_an_earlier_form() -> None:
+    path = "dataUIList[*].uiValue.formType"
+    weighted = json.dumps({"accuracyChecks": [{"path": path, "op": "eq", "value": "SELECT", "weight": 3}]})
+    for text in (f"@check formType=SELECT\n{weighted}", f"{weighted}\n@check formType=SELECT"):
+        (item,) = parse_expected(text).items
+        check = item.opener if isinstance(item, EntryGroup) else item
+        assert check.weight == 3
+
+
+def test_a_line_is_a_url_only_where_nothing_else_stands_in_it() -> None:
+    assert parse_expected("/agent/setting 화면으로 안내한다").items == ()
+    assert parse_expected("예/아니오로 답한다").items == ()
+    assert parse_expected("1) /agent/setting").items != ()
+
+
 def test_true_is_the_same_value_in_every_form() -> None:
     criteria = json.dumps({"accuracyChecks": [{"path": "dataUIList[*].uiValue.multiSelectAllowYn", "value": True}]})
     assert len(parse_expected("@check multiSelectAllowYn=true", criteria).items) == 1
