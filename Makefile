@@ -15,7 +15,7 @@ demo: setup
 test: setup
 	$(PYTEST)
 
-# What starts no server of Prefect, evaluator, browser or process that is killed.
+# What runs no flow and starts no server of Prefect, evaluator, browser or process that is killed.
 test-fast: setup
 	$(PYTEST) -m "not slow"
 

@@ -4,6 +4,7 @@ Prefect reads its settings when it is imported, so they are made before any test
 """
 
 import os
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -33,12 +34,14 @@ def pytest_unconfigure() -> None:
 
 
 _SLOW = {"prefect_server", "installed_aqb"}
+_FLOWS = Path(__file__).parent / "flows"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what asks for a slow fixture, and puts what is slow first, so that both workers end together."""
+    """Marks as slow what runs flows or asks for a slow fixture, and puts it first: both workers end together."""
     for item in items:
-        if _SLOW.intersection(getattr(item, "fixturenames", ())):
+        runs_flows = item.path.parent in (_FLOWS, _FLOWS / "steps")
+        if runs_flows or _SLOW.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)

@@ -121,6 +121,7 @@ _chat_rows: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(_chat_rows, max_size=12),
     keep_text=st.sampled_from(["flagged", "all", "none"]),
@@ -245,6 +246,7 @@ def test_score_leaves_the_frame_as_it_was() -> None:
     pd.testing.assert_frame_equal(rows, before)
 
 
+@pytest.mark.slow
 def test_score_imports_pandas_only_for_a_frame_of_pandas() -> None:
     program = (
         "import sys, polars as pl; from scoring import score\n"
@@ -253,6 +255,7 @@ def test_score_imports_pandas_only_for_a_frame_of_pandas() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "README.ko.md", "docs/how-to/python.md"])
 def test_score_does_what_the_documents_show(page: str) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
@@ -262,6 +265,7 @@ def test_score_does_what_the_documents_show(page: str) -> None:
     assert "final_score" in shown.stdout or "required columns are missing: llm_response" in shown.stdout
 
 
+@pytest.mark.slow
 def test_score_is_imported_within_a_third_of_a_second_of_cpu() -> None:
     program = (
         "import pandas, time; begin = time.process_time(); from scoring import score\n"
