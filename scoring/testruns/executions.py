@@ -1,8 +1,8 @@
 """One execution of a test query, and the facts that every rubric reads from it."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from scoring.testruns.cells import folded, given
@@ -78,7 +78,8 @@ class Execution:
     Texts that a file does not give are '', numbers None. `raw_json` is '' where the file has no raw cell:
     then `answer_text` stands for the assistant message. Times in seconds, `latency_ms` in milliseconds.
     `detected_filters` and `button_url` are the numbered columns of the wide layout, `used_datakeys` stands beside a
-    single run's answer, `latency_class` is the column's own word, `recorded_score` an earlier judge's opinion.
+    single run's answer, `latency_class` is the column's own word, `recorded_score` an earlier judge's opinion,
+    `recorded_scores` those of an earlier tool by metric.
     `filter_names` tells the codes of filters.
     """
 
@@ -108,6 +109,7 @@ class Execution:
     expected_url: str = ""
     ground_truth: str = ""
     recorded_score: float | None = None
+    recorded_scores: Mapping[str, float] = field(default_factory=dict)
     filter_names: FilterNames = COMMON_FILTERS
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from scoring.errors import InputError
 from scoring.rejects import UnreadableCell
+from scoring.stats.comparison import TOTAL
 from scoring.testruns.cells import encodable, given, number, seconds
 from scoring.testruns.detection import ID_HEADERS, Layout, agent_type_named, layout_of
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
@@ -74,6 +75,18 @@ _OF_SINGLE_RUN = {
     "detected_filters": "detected_filters",
     "사용 datakey": "used_datakeys",
 }
+# Scores that an earlier tool left in the file, by our metric.
+_RECORDED = {
+    "의도 점수": "intent",
+    "의미 점수": "semantic",
+    "정확도 점수": "accuracy",
+    "정확성 점수": "accuracy",
+    "일관성 점수": "consistency",
+    "속도 점수": "speed",
+    "안정성 점수": "stability",
+    "총점": TOTAL,
+    "종합 점수": TOTAL,
+}
 _NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
 _REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
 _EXPECTED = "a test run: Query ID, 방/반복, Raw JSON (one row per execution), or ID, 질의, 1차 답변 (one row per query)"
@@ -81,6 +94,7 @@ KNOWN_HEADERS = frozenset(
     {
         *(name for known in _FIELDS.values() for headers in known.values() for name in headers),
         *_OF_SINGLE_RUN,
+        *_RECORDED,
         *(f"N차 {name}" for name in _OF_ROUND),
     }
 )
@@ -169,6 +183,11 @@ class RowReader:
                 reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
                 raise UnreadableCell(name, "broken_encoding", reason)
         shared = {**self._given, **dict(self._shared(cells))}
+        shared["recorded_scores"] = {
+            _RECORDED[name]: score
+            for name, cell in zip(self._columns.names, cells, strict=True)
+            if name in _RECORDED and (score := _at_least_zero(cell)) is not None
+        }
         path, value = shared.pop("checked_path", ""), shared.pop("checked_value", "")
         if path and value:
             check = json.dumps({"path": path, "op": "contains", "value": value}, ensure_ascii=False)

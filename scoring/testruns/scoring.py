@@ -11,6 +11,7 @@ from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns.executions import AgentType, Execution
+from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.testrun import TestRunFile
 
@@ -120,5 +121,21 @@ def testrun_summary(scored: ScoredTestRun, judge: Mapping[str, Any] | None = Non
             "notes": dict(run.notes),
         },
         "judge": judge or not_judged,
+        "recorded": _recorded(scored),
         **summary.own_values(),
     }
+
+
+def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:
+    """How the scores that the file holds agree with ours, by query; of several executions their mean counts."""
+    recorded: dict[str, dict[str, float]] = {}
+    for query_id, executions in scored.plan.run.queries.items():
+        names = {name for one in executions for name in one.recorded_scores}
+        known = {
+            name: [one.recorded_scores[name] for one in executions if name in one.recorded_scores] for name in names
+        }
+        recorded[query_id] = {name: sum(scores) / len(scores) for name, scores in known.items()}
+    if not any(recorded.values()):
+        return []
+    rubric = scored.plan.rubric
+    return recorded_agreement(recorded, [rubric.query_row(query) for query in scored.queries], rubric.metrics)

@@ -13,12 +13,22 @@ from markupsafe import Markup
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.summaries import mean_text, undecided_text
-from tasks.reports.wording import cost_text, count_text, day_text, seconds_text, share_text, tenant_text, weights_text
+from tasks.reports.wording import (
+    cost_text,
+    count_text,
+    day_text,
+    kappa_text,
+    seconds_text,
+    share_text,
+    tenant_text,
+    weights_text,
+)
 
 _FILTERS: dict[str, Callable[..., str]] = {
     "cost": cost_text,
     "count": count_text,
     "day": day_text,
+    "kappa": kappa_text,
     "kpi": kpi_text,
     "masked": safe_text,
     "mean": mean_text,

@@ -54,6 +54,7 @@ def write_testrun_folder(
         report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
         untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
         judge=judged and summary["judge"],
+        recorded=summary["recorded"],
         run=plan.run,
         status_titles=STATUS_TITLES,
         note_titles=NOTE_TITLES,

@@ -1,6 +1,8 @@
 """Words and numbers as reports and pages show them, in Korean. Numbers are rounded half away from zero."""
 
+from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.markdown import percent, score_text
@@ -43,6 +45,14 @@ def day_text(day: date) -> str:
 def tenant_text(tenant: str | None) -> str:
     """A tenant as people know it."""
     return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"
+
+
+def kappa_text(agreement: Mapping[str, Any]) -> str:
+    """Linear kappa with its interval: `0.62 (0.41~0.80)`; a dash where all scores are one and the same."""
+    value, low, high = (agreement[f"linear_{part}"] for part in ("kappa", "low", "high"))
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f}~{high:.2f})"
 
 
 def seconds_text(seconds: float | None) -> str:

@@ -291,6 +291,15 @@ def test_columns_and_filters_have_the_names_of_a_team(tmp_path: Path) -> None:
     assert first.filter_names.expected(first.expected_filters).filters == {"FOREIGN_EXAM"}
 
 
+def test_scores_of_an_earlier_tool_are_kept_beside_ours_in_both_layouts(tmp_path: Path) -> None:
+    scores = ["4", "-"]
+    wide = [[*WIDE_HEADER, "정확도 점수", "총점"], [*wide_row(), *scores]]
+    long = [[*LONG_HEADER, "정확도 점수", "총점"], [*long_row(), *scores]]
+    for rows in (wide, long):
+        (one, *_) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
+        assert one.recorded_scores == {"accuracy": 4.0}
+
+
 def test_unknown_columns_may_have_one_name_or_none(tmp_path: Path) -> None:
     header = [*LONG_HEADER, "비고", "비고", ""]
     run = read_testrun_file(write_csv(tmp_path / "r.csv", [header, [*long_row(), "가", "나", "다"]]))

@@ -198,3 +198,13 @@ def test_the_order_of_rows_changes_no_score(tmp_path: Path) -> None:
         write_testrun_folder(tmp_path / name, scored(path), path)
         tables.append(pl.read_parquet(tmp_path / name / "scores.parquet").sort("query_id", "round"))
     assert tables[0].equals(tables[1])
+
+
+def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> None:
+    expected = {"기대 필터": "보훈"}
+    rows = [[*WIDE_HEADER, "정확도 점수"], [*wide_row(**expected), "3"], [*wide_row("A2", **expected), "5"]]
+    path = write_csv(tmp_path / "resume_agent_1.csv", rows)
+    summary = write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices("aqb-1.2")), path)
+    (accuracy,) = summary["recorded"]
+    assert (accuracy["metric"], accuracy["recorded_mean"]) == ("accuracy", 4.0)
+    assert "## 파일에 기록된 점수와 비교" in (tmp_path / "out" / "report.md").read_text("utf-8")

@@ -1,0 +1,56 @@
+"""How scores that a file already holds, an earlier tool's or a person's, agree with ours. They replace none.
+
+Source: SPEC 2.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scoring.stats.comparison import TOTAL
+from scoring.stats.exact import exact, rounded
+from scoring.stats.intervals import weighted_kappa
+from scoring.testruns.rubric import Metric
+
+_SHOWN_DIFFERENCES = 10
+_TOTAL_TITLE = "종합 점수"
+
+
+def recorded_agreement(
+    recorded: Mapping[str, Mapping[str, float]], rows: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]
+) -> list[dict[str, Any]]:
+    """A JSON object per metric, and for the total, over the `n` queries that have both scores.
+
+    `recorded`: query id -> metric -> score; `rows` are those of `queries.parquet`. `mean_difference` is ours minus
+    recorded; `linear_kappa` with its 95 % interval is that of whole points (NULL where all are one and the same);
+    `equal` counts equal whole points; `largest` are the ten largest differences.
+    """
+    found = []
+    for name, title in ((metric.name, metric.title) for metric in (*metrics, Metric(TOTAL, _TOTAL_TITLE))):
+        column = name if name == TOTAL else f"{name}_score"
+        pairs = [
+            {"query_id": row["query_id"], "query_text": row["query_text"] or "", "recorded": known, "ours": float(ours)}
+            for row in rows
+            if (known := recorded.get(row["query_id"], {}).get(name)) is not None
+            and (ours := row.get(column)) is not None
+        ]
+        if pairs:
+            found.append({"metric": name, "title": title, **_agreement(pairs)})
+    return found
+
+
+def _agreement(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    n = len(pairs)
+    recorded, ours = ([float(rounded(exact(pair[side]), 0)) for pair in pairs] for side in ("recorded", "ours"))
+    kappa = weighted_kappa(ours, recorded, range(n), "linear")
+    largest = sorted(pairs, key=lambda pair: -abs(pair["ours"] - pair["recorded"]))[:_SHOWN_DIFFERENCES]
+    return {
+        "n": n,
+        "recorded_mean": sum(pair["recorded"] for pair in pairs) / n,
+        "mean": sum(pair["ours"] for pair in pairs) / n,
+        "mean_difference": sum(pair["ours"] - pair["recorded"] for pair in pairs) / n,
+        "equal": sum(theirs == mine for theirs, mine in zip(recorded, ours, strict=True)),
+        "linear_kappa": kappa.value,
+        "linear_low": kappa.interval and kappa.interval.low,
+        "linear_high": kappa.interval and kappa.interval.high,
+        "largest": [dict(pair) for pair in largest if pair["ours"] != pair["recorded"]],
+    }
