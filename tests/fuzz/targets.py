@@ -7,6 +7,7 @@ a report that a terminal would obey, a workbook that does not open, a judge that
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -91,7 +92,8 @@ def run_jsonl(draw: random.Random) -> str:
     rows = json.loads(_chat_rows().with_columns(pl.col("timestamp").cast(pl.String)).write_json())
     data = mutated_lines(rows, draw)
     path.write_bytes(data)
-    return scored(path, "ola-monitoring", sum(bool(line.strip()) for line in data.split(b"\n")))
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    return scored(path, "ola-monitoring", sum(bool(line.strip()) for line in lines))
 
 
 def run_parquet(draw: random.Random) -> str:
