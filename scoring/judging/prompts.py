@@ -52,6 +52,7 @@ class JudgePrompt:
         """The answer in `text`, None unless the text is exactly one that the schema allows."""
         try:
             answer = json.loads(text, object_pairs_hook=_without_repetition, parse_constant=_no_number)
+            canonical_json(answer).encode()  # an escape may stand for half a character, which no file can hold
         except (ValueError, RecursionError):
             return None
         if not fits(answer, self.schema) or not self.accepts(answer, material):

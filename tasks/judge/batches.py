@@ -5,11 +5,12 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 import openai
-from openai.types import Batch
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from scoring.errors import AqbError
@@ -18,16 +19,37 @@ from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.budget import OVER_BUDGET, Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.questions import Question
-from tasks.judge.replies import LimitReachedError, QuestionRefusedError, TransientError, Usage, reply_in
+from tasks.judge.replies import (
+    LimitReachedError,
+    QuestionRefusedError,
+    TransientError,
+    Usage,
+    mapping_of,
+    reply_in,
+    text_of,
+)
 from tasks.judge.verdict_store import Judgement, VerdictStore, WaitingBatch
 
 _T = TypeVar("_T")
 _ROUNDS = 3
 _LINES_PER_BATCH = 20_000
 _BYTES_PER_BATCH = 100_000_000
-_ENDED = ("completed", "failed", "expired", "cancelled")
+_UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
+_ANSWERED = ("completed", "expired", "cancelled")
+_LONGEST_LINE = 10_000  # bytes of the results a question, on average
+_LONGEST_REASON = 300
+_SLOWEST = 10  # times the longest deadline of a question: for the files
 _NO_COST = Cost(0, 0.0)
 _TRIES = 6
+
+
+@dataclass(frozen=True)
+class _BatchState:
+    """What the endpoint says of a batch: its status, its result files, and why it failed."""
+
+    status: str
+    files: Sequence[str]
+    error: Mapping[str, str]
 
 
 class _UnknownBatchError(Exception):
@@ -129,20 +151,21 @@ class BatchRun:
 
     async def _id_of(self, token: str) -> str:
         """The id of the batch that was created with a token, '' if there is none."""
-        page = await self._with_retries(lambda: self._endpoint.client.batches.list(limit=100))
-        return next((batch.id for batch in page.data if (batch.metadata or {}).get("aqb") == token), "")
+
+        async def found() -> str:
+            page = await self._endpoint.client.batches.list(limit=100)
+            return next((batch.id for batch in page.data if (batch.metadata or {}).get("aqb") == token), "")
+
+        return await self._with_retries(found)
 
     async def _collect(self, waiting: WaitingBatch) -> None:
         """Waits for a batch and stores its judgements; questions without a final one stay open."""
-        while (batch := await self._state_of(waiting.batch_id)).status not in _ENDED:
+        while (batch := await self._state_of(waiting.batch_id)).status in _UNDER_WAY:
             await asyncio.sleep(self._endpoint.timing.poll_s)
-        if batch.status == "failed":
+        if batch.status not in _ANSWERED:
             await self._in_thread(self._store.close_batch, waiting.token, [], [])
-            errors = batch.errors.data if batch.errors else None
-            first = next(iter(errors or []), None)
-            error = {"code": first.code, "message": first.message} if first else {"message": "the batch failed"}
-            self._endpoint.explain_status(400, error, {})
-        lines = {line["custom_id"]: line for line in await self._lines(batch)}
+            self._endpoint.explain_status(400, batch.error, {})
+        lines = await self._lines(batch, len(waiting.keys))
         answers = [self._judgement(self._open[key], line) for key, line in lines.items() if key in self._open]
         for key in waiting.keys:
             self._budget.settle(self._reserved.pop(key, _NO_COST), Usage())
@@ -155,12 +178,12 @@ class BatchRun:
 
     def _judgement(self, question: Question, line: Mapping[str, Any]) -> Judgement:
         """The judgement in a line of a result file with the cost of this round; adds it to that of earlier rounds."""
-        response, usage, model = line.get("response") or {}, None, ""
+        response, usage, model = mapping_of(line.get("response")), None, ""
         if response.get("status_code") == 200:
-            reply = reply_in(response.get("body"))
+            reply = reply_in(response.get("body"), question.largest_usage)
             verdict, usage, model = question.verdict(reply), reply.usage, reply.model
         else:
-            verdict = self._failed(response, line.get("error") or {})
+            verdict = self._failed(response, mapping_of(line.get("error")))
         self._budget.settle(self._reserved.pop(question.key, _NO_COST), usage or Usage())
         usd = self._budget.cost(usage or Usage()).usd
         so_far = self._judgements[question.key]
@@ -169,9 +192,11 @@ class BatchRun:
 
     def _failed(self, response: Mapping[str, Any], error: Mapping[str, Any]) -> Verdict:
         if not response:
-            return Verdict(VerdictStatus.FAILED, reason=f"배치에서 답을 받지 못함: {error.get('message', '이유 없음')}")
+            reason = text_of(error.get("message"))[:_LONGEST_REASON] or "이유 없음"
+            return Verdict(VerdictStatus.FAILED, reason=f"배치에서 답을 받지 못함: {reason}")
+        status = response.get("status_code")
         try:
-            self._endpoint.explain_status(response.get("status_code", 500), response.get("body"), {})
+            self._endpoint.explain_status(status if isinstance(status, int) else 500, response.get("body"), {})
         except QuestionRefusedError as refused:
             return refused.verdict
         except (TransientError, LimitReachedError, AqbError) as failure:
@@ -181,31 +206,45 @@ class BatchRun:
         del self._open[judgement.key]
         self._record(judgement)
 
-    async def _state_of(self, batch_id: str) -> Batch:
-        async def state() -> Batch:
+    async def _state_of(self, batch_id: str) -> _BatchState:
+        async def state() -> _BatchState:
             try:
-                return await self._endpoint.client.batches.retrieve(batch_id)
+                batch = await self._endpoint.client.batches.retrieve(batch_id)
             except openai.NotFoundError:
                 raise _UnknownBatchError from None
+            first = next(iter((batch.errors and batch.errors.data) or []), None)
+            error = {"message": f"the batch is {batch.status}"}
+            if first:
+                error = {"code": text_of(first.code), "message": text_of(first.message)}
+            files = [name for name in (batch.output_file_id, batch.error_file_id) if name]
+            return _BatchState(text_of(batch.status), files, error)
 
         return await self._with_retries(state)
 
-    async def _lines(self, batch: Batch) -> list[dict[str, Any]]:
-        """The lines of the result files: answers and errors."""
-        lines = []
-        for name in filter(None, (batch.output_file_id, batch.error_file_id)):
+    async def _lines(self, batch: _BatchState, questions: int) -> dict[str, Mapping[str, Any]]:
+        """The lines of the result files, answers and errors, by question; what is no such line is left out."""
+        self._endpoint.longest_file = 1_000_000 + questions * _LONGEST_LINE
+        lines: dict[str, Mapping[str, Any]] = {}
+        for name in batch.files:
             content = await self._with_retries(partial(self._endpoint.client.files.content, name))
-            lines += [json.loads(line) for line in content.text.splitlines() if line.strip()]
+            for text in content.content.split(b"\n"):
+                with suppress(ValueError, RecursionError):
+                    line = mapping_of(json.loads(text))
+                    lines[text_of(line.get("custom_id"))] = line
         return lines
 
     async def _with_retries(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """The result of a call that asks no question; errors that may pass are retried."""
 
         async def once() -> _T:
+            timing = self._endpoint.timing
             try:
-                return await call()
+                async with asyncio.timeout(_SLOWEST * timing.longest_deadline_s):
+                    return await call()
             except openai.APIError as error:
                 self._endpoint.explain(error)
+            except TimeoutError:
+                raise TransientError("no answer in time", maybe_paid=True) from None
             except (AttributeError, TypeError, ValueError):  # the client reads a web page as the object it expects
                 raise self._endpoint.unusable("what it says is no answer of a Batch API") from None
 

@@ -1,8 +1,10 @@
 """Calls to an OpenAI-compatible endpoint: a reply or one of the errors of `replies`; and whether it can be reached."""
 
+import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
 from typing import Any, NoReturn
 
 import httpx2
@@ -16,7 +18,9 @@ from tasks.judge.replies import (
     Reply,
     TransientError,
     UnreachableError,
+    Usage,
     reply_in,
+    text_of,
 )
 from tasks.judge.timing import Timing
 
@@ -27,6 +31,7 @@ _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _LONGEST_MESSAGE = 300
+_LONGEST_REPLY = 1_000_000  # bytes; a verdict has a few hundred
 _BUCKETS = ("requests", "tokens")
 _CHECK_TIMEOUT_S = 10.0
 _FIXES = {
@@ -34,6 +39,22 @@ _FIXES = {
     403: "check what the key may do",
     404: "check judge.base_url or OPENAI_BASE_URL: most end in /v1",
 }
+
+
+class _BoundedBody(httpx2.AsyncByteStream):
+    def __init__(self, body: httpx2.AsyncByteStream, longest: int) -> None:
+        self._body, self._longest = body, longest
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        length = 0
+        async for chunk in self._body:
+            length += len(chunk)
+            if length > self._longest:
+                raise httpx2.ReadError(f"the answer is longer than {self._longest:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
 
 
 class JudgeEndpoint:
@@ -48,11 +69,24 @@ class JudgeEndpoint:
             api_key=endpoint.api_key,
             base_url=endpoint.base_url,
             max_retries=0,
-            timeout=openai.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s)),
+            timeout=openai.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s / 2)),
             http_client=openai.DefaultAsyncHttpxClient(
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS)
+                follow_redirects=False,  # another host would get the questions and the key
+                headers={"Accept-Encoding": "identity"},  # what is packed has no known size
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
+                event_hooks={"response": [self._bound]},
             ),
         )
+        self.longest_file = _LONGEST_REPLY
+        """Bytes that a file of the endpoint may have: the results of a batch."""
+
+    async def _bound(self, response: httpx2.Response) -> None:
+        """Lets the body of a response end with an error where it becomes too long."""
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise httpx2.DecodingError("the answer is packed, which was not asked for")
+        longest = self.longest_file if response.request.url.path.endswith("/content") else _LONGEST_REPLY
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _BoundedBody(response.stream, longest)
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -63,8 +97,8 @@ class JudgeEndpoint:
         """The name of the limits and batches in the state database: address and model."""
         return f"{self._endpoint.shown} {self.settings.model}"
 
-    async def ask(self, body: dict[str, Any]) -> Reply:
-        """The reply to one request.
+    async def ask(self, body: dict[str, Any], most: Usage) -> Reply:
+        """The reply to one request, which can use at `most` so many tokens.
 
         Raises:
             TransientError, LimitReachedError, QuestionRefusedError: no reply.
@@ -80,7 +114,7 @@ class JudgeEndpoint:
             content = json.loads(response.content)
         except (ValueError, RecursionError):
             content = None
-        return reply_in(content, _readings(response.headers))
+        return reply_in(content, most, _readings(response.headers))
 
     def explain(self, error: openai.APIError) -> NoReturn:
         """Raises the error of ours for one of the client, without the key that it may quote."""
@@ -131,7 +165,7 @@ class JudgeEndpoint:
         )
 
     def _short(self, text: str) -> str:
-        return " ".join(self._endpoint.redacted(text).split())[:_LONGEST_MESSAGE]
+        return " ".join(text_of(self._endpoint.redacted(text)).split())[:_LONGEST_MESSAGE]
 
 
 def _readings(headers: Mapping[str, str]) -> dict[str, float]:
@@ -166,30 +200,28 @@ def check_endpoint(settings: JudgeSettings) -> str:
     endpoint = endpoint_of(settings)
     if endpoint is None:
         raise UsageError("there is nobody to ask", where="judge", fix="set OPENAI_API_KEY, or judge.base_url")
-    models = _models(endpoint)
+    models = asyncio.run(_models(endpoint, settings))
     listed = "among" if settings.model in models else "not among"
     return f"{endpoint.shown} answers; {settings.model} is {listed} its {len(models)} models"
 
 
-def _models(endpoint: Endpoint) -> list[str]:
-    client = openai.OpenAI(
-        api_key=endpoint.api_key, base_url=endpoint.base_url, max_retries=0, timeout=openai.Timeout(_CHECK_TIMEOUT_S)
-    )
+async def _models(endpoint: Endpoint, settings: JudgeSettings) -> list[str]:
+    timing = Timing(longest_deadline_s=_CHECK_TIMEOUT_S)
     try:
-        with client:
-            answer: Any = client.get("/models", cast_to=httpx2.Response).json()
+        async with aclosing(JudgeEndpoint(endpoint, settings, timing)) as judge, asyncio.timeout(_CHECK_TIMEOUT_S):
+            answer: Any = (await judge.client.get("/models", cast_to=httpx2.Response)).json()
     except openai.APIStatusError as error:
         raise AqbError(
             f"the judge answers with status {error.status_code}",
             where=endpoint.shown,
             fix=_FIXES.get(error.status_code, "ask its operator, or try again later"),
         ) from None
-    except openai.APIConnectionError as error:
-        reason = endpoint.redacted(str(error.__cause__ or error))
+    except (openai.APIConnectionError, TimeoutError) as error:
+        reason = text_of(endpoint.redacted(str(error.__cause__ or error))) or "no answer in time"
         raise AqbError(
             f"the judge cannot be reached: {reason}", where=endpoint.shown, fix="check judge.base_url and the network"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
         raise AqbError(

@@ -251,7 +251,7 @@ class LiveRun:
                 self._calls[timer] = pending.called_at = started
                 pending.in_call += 1
                 try:
-                    reply = await self._endpoint.ask(question.body(mark))
+                    reply = await self._endpoint.ask(question.body(mark), question.largest_usage)
                 finally:
                     del self._calls[timer]
                     pending.called_at = None
@@ -292,10 +292,10 @@ class LiveRun:
     async def _drain(self) -> None:
         """Waits some time for the calls in flight, starts no other, and records the questions that they leave."""
         self._stopping = True
-        in_call = [task for pending in self._pending.values() for task in pending.tasks if pending.in_call]
-        if in_call:
-            await asyncio.wait(in_call, timeout=self._timing.grace_s)
         left = list(self._pending.values())
+        ending = [task for pending in left for task in pending.tasks if pending.in_call or pending.concluded]
+        if ending:
+            await asyncio.wait(ending, timeout=self._timing.grace_s)
         tasks = [task for pending in left for task in pending.tasks]
         for task in tasks:
             task.cancel()

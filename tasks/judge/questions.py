@@ -10,11 +10,12 @@ from scoring.judging.prompts import JudgePrompt, fenced_payload, presented
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus, digest
 from scoring.testruns.scoring import TestRunPlan, judge_requests
 from tasks.config.judge import JudgeSettings
-from tasks.judge.replies import Reply, Usage
+from tasks.judge.replies import Reply, Usage, text_of
 from tasks.judge.verdict_store import Judgement
 
 _ENVELOPE_TOKENS = 64  # roles and separators that the endpoint adds
 _LONGEST_REASON = 300
+_LONGEST_TOKEN = 16  # characters, on average
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,12 @@ class Question:
             return Verdict(VerdictStatus.REFUSED, reason=reply.refusal[:_LONGEST_REASON])
         if reply.cut:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 중간에 잘림")
+        if len(reply.text) > _LONGEST_TOKEN * self.settings.max_output_tokens:
+            return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 허용한 길이보다 긺")
         answer = self.prompt.parse(reply.text, self.request.material)
         if answer is None:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 정해진 형식에 맞지 않음")
-        reason = answer.get("reason")
-        return Verdict(VerdictStatus.OK, answer, reason if isinstance(reason, str) else "")
+        return Verdict(VerdictStatus.OK, answer, text_of(answer.get("reason")))
 
     def judgement(self, verdict: Verdict) -> Judgement:
         """The stored row of this question with a verdict, before any call was made."""

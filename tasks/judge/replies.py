@@ -13,6 +13,7 @@ from typing import Any
 
 from scoring.judging.requests import Verdict, VerdictStatus
 
+_LONGEST_MODEL = 200
 STOPPED = Verdict(VerdictStatus.FAILED, reason="판정 모델이 답을 멈추어 판정하지 못함")
 
 
@@ -76,26 +77,27 @@ class QuestionRefusedError(Exception):
         return Verdict(status, reason=f"판정 모델이 질문을 받지 않음: {self}")
 
 
-def reply_in(body: Any, readings: Mapping[str, float] | None = None) -> Reply:
-    """The reply in the body of a 200, of chat completions or of the responses API; empty if it is neither."""
+def reply_in(body: Any, most: Usage, readings: Mapping[str, float] | None = None) -> Reply:
+    """The reply in the body of a 200, of chat completions or of the responses API; empty if it is neither.
+
+    A usage above `most`, what the call can use at all, is not believed: it counts as not reported.
+    """
     if not isinstance(body, dict):
         return Reply(readings=readings or {})
-    model = body.get("model")
-    parts = _chat_parts(body) if "choices" in body else _response_parts(body)
     return Reply(
-        **parts,
-        model=model if isinstance(model, str) else "",
-        usage=_usage(body.get("usage")),
+        **(_chat_parts(body) if "choices" in body else _response_parts(body)),
+        model=text_of(body.get("model"))[:_LONGEST_MODEL],
+        usage=_usage(body.get("usage"), most),
         readings=readings or {},
     )
 
 
 def _chat_parts(body: Mapping[str, Any]) -> dict[str, Any]:
     choice = _first(body.get("choices"))
-    message = _mapping(choice.get("message"))
+    message = mapping_of(choice.get("message"))
     finish = choice.get("finish_reason")
-    refusal = _text(message.get("refusal")) or ("content filter" if finish == "content_filter" else "")
-    return {"text": _text(message.get("content")), "refusal": refusal, "cut": finish == "length"}
+    refusal = text_of(message.get("refusal")) or ("content filter" if finish == "content_filter" else "")
+    return {"text": text_of(message.get("content")), "refusal": refusal, "cut": finish == "length"}
 
 
 def _response_parts(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,35 +105,36 @@ def _response_parts(body: Mapping[str, Any]) -> dict[str, Any]:
     for item in body.get("output") or [] if isinstance(body.get("output"), list) else []:
         if isinstance(item, dict) and isinstance(item.get("content"), list):
             contents += [part for part in item["content"] if isinstance(part, dict)]
-    why = _mapping(body.get("incomplete_details")).get("reason")
-    refusal = "".join(_text(part.get("refusal")) for part in contents)
+    why = mapping_of(body.get("incomplete_details")).get("reason")
+    refusal = "".join(text_of(part.get("refusal")) for part in contents)
     return {
-        "text": "".join(_text(part.get("text")) for part in contents if part.get("type") == "output_text"),
+        "text": "".join(text_of(part.get("text")) for part in contents if part.get("type") == "output_text"),
         "refusal": refusal or ("content filter" if why == "content_filter" else ""),
         "cut": body.get("status") != "completed",
     }
 
 
-def _usage(reported: Any) -> Usage | None:
-    if not isinstance(reported, dict):
+def _usage(reported: Any, most: Usage) -> Usage | None:
+    reported = mapping_of(reported)
+    details = mapping_of(reported.get("prompt_tokens_details") or reported.get("input_tokens_details"))
+    tokens_in = reported.get("prompt_tokens", reported.get("input_tokens"))
+    cached = details.get("cached_tokens") or 0
+    tokens_out = reported.get("completion_tokens", reported.get("output_tokens"))
+    if not all(type(count) is int and count >= 0 for count in (tokens_in, cached, tokens_out)):
         return None
-    details = _mapping(reported.get("prompt_tokens_details") or reported.get("input_tokens_details"))
-    counts = (
-        reported.get("prompt_tokens", reported.get("input_tokens")),
-        details.get("cached_tokens") or 0,
-        reported.get("completion_tokens", reported.get("output_tokens")),
-    )
-    numbers = [count for count in counts if isinstance(count, int) and count >= 0]
-    return Usage(*numbers) if len(numbers) == len(counts) else None
+    possible = cached <= tokens_in <= most.tokens_in and tokens_out <= most.tokens_out
+    return Usage(tokens_in, cached, tokens_out) if possible else None
 
 
 def _first(values: Any) -> Mapping[str, Any]:
-    return _mapping(values[0]) if isinstance(values, list) and values else {}
+    return mapping_of(values[0]) if isinstance(values, list) and values else {}
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """An object of JSON; empty for what is none."""
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+def text_of(value: Any) -> str:
+    """A text that every database and file can hold: no half of a character, no NUL; '' for what is no text."""
+    return value.encode(errors="replace").decode().replace("\0", "") if isinstance(value, str) else ""

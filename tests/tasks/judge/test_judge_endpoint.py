@@ -16,6 +16,7 @@ from tests.builders.state import opened
 from tests.fakes.judge_questions import API_KEY, ask, failure_of, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
+MOST = Usage(1_000, 0, 100)
 HOPELESS = [
     pytest.param(Behaviour(api_key="another"), "check OPENAI_API_KEY", id="wrong key"),
     pytest.param(Behaviour(model="another"), "check judge.model (judge-1)", id="unknown model"),
@@ -82,7 +83,7 @@ def test_a_question_that_the_endpoint_does_not_take_fails_alone(sqlite_store: Ve
     ],
 )
 def test_a_body_of_any_shape_is_at_worst_an_empty_reply(body: object) -> None:
-    reply = reply_in(body)
+    reply = reply_in(body, MOST)
     assert (reply.text, reply.refusal, reply.usage) == ("", "", None)
 
 
@@ -94,14 +95,19 @@ def test_a_body_of_any_shape_is_at_worst_an_empty_reply(body: object) -> None:
         ({"prompt_tokens": 7}, None),
         ({"prompt_tokens": -7, "completion_tokens": 2}, None),
         ("7", None),
+        ({"prompt_tokens": True, "completion_tokens": 2}, None),
+        ({"prompt_tokens": 7.0, "completion_tokens": 2}, None),
+        ({"prompt_tokens": 2**63, "completion_tokens": 2}, None),
+        ({"prompt_tokens": 7, "completion_tokens": 10**400}, None),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}}, None),
     ],
 )
 def test_usage_is_read_from_both_apis_and_never_guessed(told: object, usage: Usage | None) -> None:
-    assert reply_in({"choices": [], "usage": told}).usage == usage
+    assert reply_in({"choices": [], "usage": told}, MOST).usage == usage
 
 
 def test_a_filter_of_the_endpoint_is_a_refusal() -> None:
-    reply = reply_in({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]})
+    reply = reply_in({"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}, MOST)
     assert reply.refusal
 
 
