@@ -47,7 +47,7 @@ class HttpPost:
     receiver: str
     retried: frozenset[int]
     timeout_s: float = 10.0
-    """How long one attempt may take from the connection to the end of the answer."""
+    """How long one attempt may take from the connection, which gets half of it, to the end of the answer."""
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def __call__(self, address: str, *, longest_body: int, **content: Any) -> Answer:
@@ -83,7 +83,9 @@ class HttpPost:
         headers = {**content.get("headers", {}), "Accept-Encoding": "identity"}  # what is packed has no known size
         async with (
             asyncio.timeout(self.timeout_s),
-            httpx2.AsyncClient(timeout=self.timeout_s, verify=_certificates()) as client,
+            httpx2.AsyncClient(
+                timeout=httpx2.Timeout(None, connect=self.timeout_s / 2), verify=_certificates()
+            ) as client,
             client.stream("POST", address, **{**content, "headers": headers}) as response,
         ):
             body = b""

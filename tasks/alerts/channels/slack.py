@@ -21,7 +21,7 @@ from tasks.config.alerts import AlertsSettings, Destination
 _POST = HttpPost("Slack", frozenset({500, 503}))
 _LONGEST_ANSWER = 64_000
 _LONGEST_PAGE = 1_000_000  # of what others have written in the channel
-_PAGES = 50
+_PAGES = 20
 _SKEW = timedelta(minutes=5)  # between Slack's clock and ours
 _REPEATED = "다시 보냄: 앞선 전송이 끊겨 도착했는지 알 수 없습니다. 이미 받으셨다면 같은 내용입니다."
 _CODE = re.compile(r"[a-z_]{2,60}")

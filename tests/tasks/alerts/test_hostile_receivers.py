@@ -1,0 +1,145 @@
+"""Receivers that drip, flood, pack and send elsewhere: no run waits for them, and none of them has the message."""
+
+import gzip
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tasks.alerts.channel import Channel
+from tasks.alerts.channels.json import JsonWebhook
+from tasks.alerts.channels.slack import SlackBot, SlackWebhook
+from tasks.alerts.delivery import deliver
+from tasks.alerts.outbox import Outbox
+from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
+from tests.fakes.slack_server import CHANNEL, TOKEN
+from tests.tasks.alerts.conftest import NIGHT, Hands, message
+
+CHUNKED = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def channel_to(kind: str, address: str) -> Channel:
+    """A channel of a kind that waits half a second in all."""
+    channel: SlackWebhook | SlackBot | JsonWebhook
+    match kind:
+        case "webhook":
+            channel = SlackWebhook(f"{address}/services/secret")
+        case "bot":
+            channel = SlackBot(TOKEN, CHANNEL, f"{address}/api/")
+        case _:
+            channel = JsonWebhook(f"{address}/hooks/secret")
+    return replace(channel, post=replace(channel.post, timeout_s=0.5, sleep=lambda seconds: None))
+
+
+def dripping(start: bytes, piece: bytes) -> Script:
+    def pieces(body: bytes) -> Iterator[bytes]:
+        yield start
+        while True:
+            time.sleep(0.05)
+            yield piece
+
+    return pieces
+
+
+def always(*pieces: bytes) -> Script:
+    return lambda body: pieces
+
+
+def outcome(kind: str, script: Script, outbox: Outbox, hands: Hands) -> tuple[str, HostileServer]:
+    """Why a delivery of one message stopped, '' where it was sent."""
+    outbox.put("qa", "", [message("a")], NIGHT)
+    with HostileServer(script) as server:
+        done = deliver(outbox, {"qa": channel_to(kind, server.address)}, lambda one: False, hands.clock)
+    return done.stopped.get("qa", ""), server
+
+
+@pytest.mark.parametrize("kind", ["webhook", "bot", "json"])
+def test_receiver_that_drips_its_headers_is_left_after_the_time_limit(kind: str, outbox: Outbox, hands: Hands) -> None:
+    stopped, server = outcome(kind, dripping(b"HTTP/1.1 200 X\r\nX-A: ", b"a"), outbox, hands)
+    assert stopped == "no answer (TimeoutError): it may have arrived"
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("kind", ["webhook", "bot"])
+def test_slack_that_drips_its_answer_is_left_after_the_time_limit(kind: str, outbox: Outbox, hands: Hands) -> None:
+    stopped, _ = outcome(kind, dripping(CHUNKED, b"1\r\no\r\n"), outbox, hands)
+    assert stopped == "no answer (TimeoutError): it may have arrived"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("kind", ["webhook", "bot", "json"])
+def test_receiver_that_redirects_has_not_got_the_message(kind: str, status: int, outbox: Outbox, hands: Hands) -> None:
+    with HostileServer(always(http(b"ok"))) as other:
+        stopped, _ = outcome(kind, always(http(b"", status, [f"Location: {other.url}"])), outbox, hands)
+    assert stopped == f"HTTP {status}"
+    assert other.received == []
+
+
+@pytest.mark.parametrize("kind", ["webhook", "bot"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        always(http(b"o" * 50_000_000)),
+        always(CHUNKED, *[b"10000\r\n" + b"o" * 0x10000 + b"\r\n"] * 1_000),
+        always(http(gzip.compress(b"ok" + b" " * 50_000_000), headers=["Content-Encoding: gzip"])),
+    ],
+    ids=["long", "endless", "packed"],
+)
+def test_slack_that_answers_without_an_end_is_read_to_the_limit(
+    kind: str, script: Script, outbox: Outbox, hands: Hands
+) -> None:
+    stopped, server = outcome(kind, script, outbox, hands)
+    assert stopped
+    assert server.sent < 20_000_000  # with what the sockets hold
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"[]", b'{"ok": 1}', b"[" * 50_000, b"\xff", b'{"ok": true, "ts": [1]}']
+)
+def test_slack_bot_survives_an_answer_of_any_shape(body: bytes, outbox: Outbox, hands: Hands) -> None:
+    outcome("bot", always(http(body)), outbox, hands)
+    assert [one.attempts for one in (*outbox.waiting(), *outbox.given_up())] in ([1], [])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"ok": True},
+        {"ok": True, "messages": 1},
+        {"ok": True, "messages": [1]},
+        {"ok": True, "messages": [{"metadata": []}]},
+        {"ok": True, "messages": [], "response_metadata": {"next_cursor": "again"}},
+    ],
+)
+def test_slack_bot_that_cannot_read_its_channel_says_that_it_repeats_itself(
+    page: dict[str, object], outbox: Outbox, hands: Hands
+) -> None:
+    posts: list[bytes] = []
+
+    def answers(body: bytes) -> list[bytes]:
+        if not body.startswith(b"{"):
+            return [json_http(page)]
+        posts.append(body)
+        return [json_http({"ok": True, "ts": "1"})] if len(posts) > 1 else [b""]
+
+    outbox.put("qa", "", [message("a")], NIGHT)
+    with HostileServer(answers) as server:
+        channel = {"qa": channel_to("bot", server.address)}
+        assert "may have arrived" in deliver(outbox, channel, lambda one: False, hands.clock).stopped["qa"]
+        assert len(deliver(outbox, channel, lambda one: False, hands.clock).sent) == 1
+        assert len(server.received) <= 60
+    assert ["다시 보냄" in post.decode() for post in posts] == [False, True]
+
+
+@pytest.mark.parametrize("kind", ["webhook", "bot", "json"])
+@pytest.mark.parametrize("certificate", [True, False])
+def test_receiver_behind_broken_tls_cannot_be_reached(
+    kind: str, certificate: bool, outbox: Outbox, hands: Hands
+) -> None:
+    outbox.put("qa", "", [message("a")], NIGHT)
+    with HostileServer(always(http(b"ok")), UNTRUSTED if certificate else None) as server:
+        channel = {"qa": channel_to(kind, server.address.replace("http:", "https:"))}
+        done = deliver(outbox, channel, lambda one: False, hands.clock)
+    assert "cannot be reached" in done.stopped["qa"]
+    assert not any(server.received)
