@@ -9,10 +9,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import NoReturn
 
 from scoring.errors import StorageError
 from tasks.config.secrets import shown_url
+
+_DATABASE_BYTES = 8 * 1024 * 1024
+"""What a new database of Prefect takes with its journal, and half as much again."""
 
 
 def prepare_prefect(reports: str) -> None:
@@ -21,7 +25,7 @@ def prepare_prefect(reports: str) -> None:
     Its home folder stands beside the reports.
 
     Raises:
-        StorageError: the home folder cannot be made.
+        StorageError: the home folder cannot be made or written, or has no room for a new database.
     """
     defaults = {
         # A missing home folder makes the temporary server fail as a time-out.
@@ -40,11 +44,13 @@ def prepare_prefect(reports: str) -> None:
         chosen.mkdir(mode=0o700, parents=True, exist_ok=True)
         if "PREFECT_API_URL" not in os.environ:  # of its temporary server: parameters and log lines of every run
             make_private(chosen / "prefect.db")
+            with TemporaryFile(dir=chosen) as room:  # a server without it ends as a time-out after minutes
+                room.write(bytes(_DATABASE_BYTES))
     except OSError as error:
         raise StorageError(
-            f"Prefect's home folder cannot be made: {error.strerror}",
+            f"Prefect's home folder cannot be used: {error.strerror}",
             where=str(chosen),
-            fix="make it a folder that can be written, or set PREFECT_HOME to another",
+            fix="make it a folder that can be written and has room, or set PREFECT_HOME to another",
         ) from error
     _keep_terminal_quiet()
 

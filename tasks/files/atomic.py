@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 import pyarrow as pa
@@ -113,6 +113,12 @@ def writable(path: Path, fix: str = _AGAIN) -> Iterator[None]:
     """What the system refuses within the block is a StorageError of this file or folder."""
     try:
         yield
+    except FileNotFoundError as error:  # folders are made before they are written to
+        raise StorageError(
+            "cannot write: files that belong to it were removed meanwhile",
+            where=str(path),
+            fix="keep other programs off this folder, then run again",
+        ) from error
     except OSError as error:
         raise StorageError(f"cannot write: {error.strerror or error}", where=str(path), fix=fix) from error
 
@@ -123,18 +129,18 @@ def _alone_with(unfinished: Path, mode: int) -> Iterator[None]:
     while True:
         with open(unfinished, "ab", opener=partial(os.open, mode=mode)) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if not _is_at(unfinished, file):
+            if not is_at(unfinished, file):
                 continue  # its former holder has renamed it
             try:
                 yield
             finally:
-                if _is_at(unfinished, file):
+                if is_at(unfinished, file):
                     unfinished.unlink()
             return
 
 
-def _is_at(path: Path, file: IO[bytes]) -> bool:
-    """Whether an open file still has this name."""
+def is_at(path: Path, file: IO[Any]) -> bool:
+    """Whether an open file still has this name: it may have been removed or replaced."""
     try:
         return os.path.samestat(path.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:

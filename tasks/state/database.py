@@ -1,5 +1,6 @@
 """The state database, SQLite or PostgreSQL, for work that several processes do at once."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -59,6 +60,7 @@ class StateDatabase:
         except ValueError:
             raise _unusable("its port is no number") from None
         self._file: Path | None = None
+        self._opened: os.stat_result | None = None
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", _durable_and_shared)
@@ -85,6 +87,7 @@ class StateDatabase:
                 try:  # SQLite's own files beside it follow its mode: verdicts and messages quote people
                     self._file.parent.mkdir(parents=True, exist_ok=True)
                     make_private(self._file)
+                    self._opened = self._opened or self._file.stat()
                 except OSError as error:
                     raise self._refused(error) from error
             with self.transaction() as connection:
@@ -100,6 +103,8 @@ class StateDatabase:
         try:
             with self._engine.begin() as connection:
                 yield connection
+                if self._opened and not self._is_there(self._opened):  # SQLite would go on in the removed file
+                    raise self._refused("its file was removed or replaced while it was in use")
         except sa.exc.DBAPIError as error:
             raise self._refused(error.orig) from error
 
@@ -107,7 +112,13 @@ class StateDatabase:
         """Closes the connections; the database connects again when it is used again."""
         self._engine.dispose()
 
-    def _refused(self, reason: BaseException | None) -> StorageError:
+    def _is_there(self, opened: os.stat_result) -> bool:
+        try:
+            return self._file is not None and os.path.samestat(self._file.stat(), opened)
+        except FileNotFoundError:
+            return False
+
+    def _refused(self, reason: BaseException | str | None) -> StorageError:
         return StorageError(
             f"the state database cannot be used: {reason}",
             where=self._shown_url,

@@ -76,7 +76,7 @@ class Warehouse(Protocol):
         No other run of that name works meanwhile, on any machine that shares the warehouse.
 
         Raises:
-            StorageError: another run of that name is still working, or the folder cannot be written.
+            StorageError: another run of that name is still working, or the folder cannot be written or was removed.
         """
         ...
 

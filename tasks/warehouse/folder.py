@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
-from tasks.files.atomic import remove_unfinished, writable, write_parquet
+from tasks.files.atomic import is_at, remove_unfinished, writable, write_parquet
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.tables import SCORES, shaped
 
@@ -115,7 +115,7 @@ class FolderWarehouse:
         """An empty folder for one run of that name. What a killed run left there is removed first.
 
         Raises:
-            StorageError: another run of that name is still working, or the folder cannot be written.
+            StorageError: another run of that name is still working, or the folder cannot be written or was removed.
         """
         folder = self.folder / _STAGING / name
         with self._lock_file(name) as lock:
@@ -131,6 +131,12 @@ class FolderWarehouse:
             shutil.rmtree(folder, ignore_errors=True)
             try:
                 yield folder
+                if not is_at(Path(lock.name), lock):
+                    raise StorageError(
+                        "the warehouse was removed while a run wrote to it",
+                        where=str(self.folder),
+                        fix="keep other programs off this folder, then run again",
+                    )
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 

@@ -3,8 +3,6 @@ and once the world is mended the next run leaves what an undisturbed one leaves.
 """
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY
+from tests.builders.disks import small_disk
 from tests.builders.state import opened
 from tests.fakes.cuttable_proxy import CuttableProxy
 from tests.faults.processes import SAID
@@ -34,21 +33,10 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 @pytest.fixture
-def small_disk(world: World) -> Iterator[Callable[[str], None]]:
-    """Makes the warehouse a disk of its own; gives what changes it: `size=40k`, `ro`."""
-    folder = world.folder / "warehouse"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(folder)]
-    if os.geteuid() or subprocess.run(mount, check=False).returncode:
-        pytest.skip("a small disk has to be mounted, which this user may not do")
-
-    def change(options: str) -> None:
-        subprocess.run(["mount", "-o", f"remount,{options}", folder], check=True)
-
-    try:
+def warehouse_disk(world: World) -> Iterator[Callable[[str], None]]:
+    """Makes the warehouse a disk of its own, nearly full; gives what changes it: `size=50m`, `ro`."""
+    with small_disk(world.folder / "warehouse", "size=40k") as change:
         yield change
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 def messages(world: World) -> str:
@@ -63,21 +51,21 @@ def assert_mended(world: World, undisturbed: dict[str, bytes]) -> None:
 
 
 def test_a_full_disk_fails_the_days_and_leaves_nothing_half(
-    world: World, small_disk: Callable[[str], None], undisturbed: dict[str, bytes]
+    world: World, warehouse_disk: Callable[[str], None], undisturbed: dict[str, bytes]
 ) -> None:
     assert world.run(BACKFILL) == 1
     assert leftovers(world) == []
     assert all(content == undisturbed[name] for name, content in results(world).items())
-    small_disk("size=50m")
+    warehouse_disk("size=50m")
     assert_mended(world, undisturbed)
 
 
 def test_a_folder_that_became_read_only_fails_the_days_until_it_can_be_written(
-    world: World, small_disk: Callable[[str], None], undisturbed: dict[str, bytes]
+    world: World, warehouse_disk: Callable[[str], None], undisturbed: dict[str, bytes]
 ) -> None:
-    small_disk("size=50m,ro")
+    warehouse_disk("size=50m,ro")
     assert world.run(BACKFILL) == 1
-    small_disk("rw")
+    warehouse_disk("rw")
     assert_mended(world, undisturbed)
 
 
@@ -97,6 +85,30 @@ def test_a_source_that_vanishes_in_the_middle_of_a_night_loses_no_day(
     assert world.run(NIGHTLY) == 0
     assert results(world) == undisturbed
     assert leftovers(world) == []
+
+
+def test_a_warehouse_that_is_removed_in_the_middle_fails_its_day_and_is_made_again(
+    world: World, undisturbed: dict[str, bytes]
+) -> None:
+    warehouse = world.folder / "warehouse"
+
+    def vanish() -> None:
+        warehouse.rename(world.folder / "away")
+
+    assert world.run_until(BACKFILL, lambda: world.has_scored(DAY), vanish) == 1
+    assert "were removed" in messages(world) or "was removed" in messages(world)
+    assert_mended(world, undisturbed)
+
+
+def test_a_full_disk_of_the_state_stops_the_night_and_the_next_one_does_it(
+    world: World, undisturbed: dict[str, bytes]
+) -> None:
+    (world.folder / "state.db").symlink_to("state/state.db")
+    with small_disk(world.folder / "state", "size=120k") as change:
+        assert world.run(BACKFILL) == 1
+        assert "Traceback" not in (world.folder / SAID).read_text("utf-8")
+        change("size=20m")
+        assert_mended(world, undisturbed)
 
 
 def test_a_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(

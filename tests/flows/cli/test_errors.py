@@ -82,7 +82,7 @@ MISTAKES = {
         "report", 1, f"{LONG}/test-runs/index.html: ", "check that it may be read", {}, {"AQB_REPORTS": LONG}
     ),
     "a file for Prefect's home": Mistake(
-        "alerts", 1, "a/b: Prefect's home folder cannot be made", "set PREFECT_HOME", {"a": ""}, {"PREFECT_HOME": "a/b"}
+        "alerts", 1, "a/b: Prefect's home folder cannot be used", "set PREFECT_HOME", {"a": ""}, {"PREFECT_HOME": "a/b"}
     ),
     "a damaged table": Mistake(
         "report", 1, "monitoring_kpis/2026-02-13.parquet: this table file is damaged", "aqb backfill --from 2026-02-13",

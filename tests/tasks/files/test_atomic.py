@@ -3,7 +3,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from scoring.errors import StorageError
 from tasks.files import atomic
 from tasks.files.atomic import ROWS_PER_GROUP, write_parquet, write_text
+from tests.builders.disks import small_disk
 
 SCHEMA = pa.schema([pa.field("number", pa.int64(), metadata={"description": "번호"}), ("text", pa.string())])
 KILLS = 4
@@ -126,23 +126,9 @@ def test_a_folder_in_the_place_of_the_file_is_a_clear_error(tmp_path: Path) -> N
     assert names_in(tmp_path) == ["t.parquet"]
 
 
-@contextmanager
-def mounted(folder: Path, options: str) -> Iterator[None]:
-    """A small disk of its own, where the machine lets us."""
-    folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip(f"this machine mounts no disk for tests: {made.stderr.decode().strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is Linux's")
 def test_a_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    with mounted(disk, "size=128k"):
+    with small_disk(disk, "size=128k"):
         path = disk / "t.parquet"
         write_parquet(path, SCHEMA, [rows(0, 3)])
         with pytest.raises(StorageError, match="No space left") as refused:
@@ -152,12 +138,11 @@ def test_a_full_disk_is_a_clear_error_and_keeps_the_old_file(tmp_path: Path) -> 
         assert names_in(disk) == ["t.parquet"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="tmpfs is Linux's")
 def test_a_read_only_disk_is_a_clear_error(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
-    with mounted(disk, "size=128k"):
+    with small_disk(disk, "size=128k") as change:
         write_text(disk / "report.md", "old")
-        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        change("ro")
         with pytest.raises(StorageError, match="Read-only"):
             write_text(disk / "report.md", "new")
         assert (disk / "report.md").read_text() == "old"

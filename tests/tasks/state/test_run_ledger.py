@@ -13,6 +13,7 @@ from scoring.errors import StorageError, UsageError
 from tasks.files.atomic import write_parquet
 from tasks.state.database import StateDatabase
 from tasks.state.run_ledger import RUNS_SCHEMA, Run, RunLedger, RunStep
+from tests.builders.disks import small_disk
 from tests.builders.state import opened
 
 DAY = date(2026, 2, 13)
@@ -183,6 +184,45 @@ def test_a_database_that_became_read_only_is_a_clear_error(tmp_path: Path) -> No
         pytest.raises(StorageError, match="readonly"),
     ):
         read_only.save(RUN)
+
+
+def test_a_database_gets_the_tables_of_a_store_together_or_none(state_url: str) -> None:
+    metadata = sa.MetaData()
+    sa.Table("first", metadata, sa.Column("a", sa.String, primary_key=True))
+    sa.Table("second", metadata, sa.Column("a", sa.String), sa.Index("refused", sa.text("no_such_function(a)")))
+    with StateDatabase(state_url) as database:
+        with pytest.raises(StorageError, match="cannot be used"):
+            database.create_tables(metadata)
+        with database.transaction() as connection:
+            assert not sa.inspect(connection).has_table("first")
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_database_whose_file_is_removed_in_use_is_a_clear_error(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "state.db"
+    with opened(RunLedger, f"sqlite:///{path}") as ledger:
+        ledger.save(RUN)
+        for name in tmp_path.glob("state.db*"):
+            name.unlink()
+        if replaced:
+            path.touch()
+        with pytest.raises(StorageError, match="its file was removed or replaced while it was in use"):
+            ledger.save(RUN)
+
+
+def test_a_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    with small_disk(disk, "size=60k") as change:
+        url = f"sqlite:///{disk}/state.db"
+        with pytest.raises(StorageError, match="disk is full"), opened(RunLedger, url) as ledger:
+            for number in range(1000):
+                ledger.save(replace(RUN, run_id=f"run {number}", message="m" * 500))
+        change("size=4m")
+        with opened(RunLedger, url) as ledger:
+            saved = len(ledger.of_day(DAY))
+            assert all(run.message == "m" * 500 for run in ledger.of_day(DAY))
+            ledger.save(replace(RUN, run_id="one more"))
+            assert len(ledger.of_day(DAY)) == saved + 1
 
 
 def test_a_database_that_lost_its_table_is_a_clear_error(ledger: RunLedger, tmp_path: Path) -> None:

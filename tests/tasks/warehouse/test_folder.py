@@ -1,6 +1,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -211,3 +212,25 @@ def test_a_part_of_a_day_that_another_version_wrote_is_replaced_too(tmp_path: Pa
     warehouse.replace_day("runs", FRIDAY, before, [pl.DataFrame({"run": ["a"], "dropped": [1]})], only={"run": "a"})
     warehouse.replace_day("runs", FRIDAY, after, [pl.DataFrame({"run": ["b"], "added": [2]})], only={"run": "b"})
     assert pl.read_parquet(warehouse.path("runs", FRIDAY)).rows() == [("a", None), ("b", 2)]
+
+
+def test_a_warehouse_that_is_removed_while_a_run_works_fails_the_run(warehouse: FolderWarehouse) -> None:
+    with (
+        pytest.raises(StorageError, match="the warehouse was removed while a run wrote to it"),
+        warehouse.staging("night"),
+    ):
+        warehouse.folder.rename(warehouse.folder.with_name("away"))
+        warehouse.replace_day("scores", SUNDAY, SCHEMA, day_rows(SUNDAY, 5))
+
+
+def test_a_day_whose_staged_rows_are_removed_says_so_and_keeps_the_old_one(warehouse: FolderWarehouse) -> None:
+    def staged(folder: Path) -> Iterator[pl.DataFrame]:
+        folder.rename(folder.with_name("away"))
+        yield pl.scan_ipc(folder / "rows.arrow").collect()
+
+    with warehouse.staging("night") as folder:
+        folder.mkdir()
+        pl.DataFrame({"number": [5]}).write_ipc(folder / "rows.arrow")
+        with pytest.raises(StorageError, match="files that belong to it were removed meanwhile"):
+            warehouse.replace_day("scores", FRIDAY, SCHEMA, staged(folder))
+    assert numbers_in(warehouse, [FRIDAY]) == [1, 2]
