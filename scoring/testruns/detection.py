@@ -82,8 +82,14 @@ def layout_of(headers: Collection[str]) -> Layout | None:
         return Layout.WIDE
     if len(names & _LONG_COLUMNS) >= 2:
         return Layout.LONG
-    single_run = "응답" in names and names & set(ID_HEADERS) and names & {"질의", "query"}
-    return Layout.WIDE if single_run else None
+    return Layout.WIDE if is_single_run(names) else None
+
+
+def is_single_run(headers: Collection[str]) -> bool:
+    """Whether a wide file has one run per query, in `응답` instead of numbered columns."""
+    names = set(headers)
+    numbered = any(map(_ROUND_COLUMN.fullmatch, names))
+    return "응답" in names and bool(names & set(ID_HEADERS)) and bool(names & {"질의", "query"}) and not numbered
 
 
 def agent_type_named(text: str) -> AgentType | None:

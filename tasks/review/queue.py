@@ -19,6 +19,7 @@ import polars as pl
 from scoring.errors import UsageError
 from scoring.testruns.executions import Execution, reading_of
 from scoring.testruns.rubric import Metric
+from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import ScoredFolder
 
@@ -69,8 +70,8 @@ def reviewed_metrics(run: ScoredFolder) -> tuple[Metric, ...]:
     return tuple(metric for metric in run.rubric.metrics if metric.name not in _MEASURED)
 
 
-def review_items(run: ScoredFolder, audit: Fraction) -> Review:
-    """What to look at in `run`; `audit` is the share of the other queries.
+def review_items(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_NAMES) -> Review:
+    """What to look at in `run`; `audit` is the share of the other queries, `names` what a team calls its columns.
 
     Raises:
         InputError: the copy of the input in `scores.xlsx` cannot be read.
@@ -78,7 +79,7 @@ def review_items(run: ScoredFolder, audit: Fraction) -> Review:
     lots = {query_id: _lot(run, query_id) for query_id in run.queries["query_id"]}
     flagged = set(_flagged(run))
     audited = {query_id for query_id, lot in lots.items() if query_id not in flagged and lot < audit * _HASHES}
-    answers = read_testrun_file(run.folder / "scores.xlsx").queries
+    answers = read_testrun_file(run.folder / "scores.xlsx", names).queries
     chosen = sorted((flagged | audited) & answers.keys(), key=lambda query_id: (lots[query_id], query_id))
     metrics = reviewed_metrics(run)
     items = [

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.errors import InputError
-from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
+from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_single_run, layout_of
 from scoring.testruns.rows import columns_of
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from scoring.testruns.testrun import TestRunFile, TestRunReading
@@ -38,6 +38,8 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
     if path.suffix.lower() == ".xlsx":
         with closing(_workbook(path)) as workbook:
             sheets = [sheet for sheet in workbook.sheets if layout_of(names.headers(sheet.columns)) in _LAYOUTS]
+            # A list of questions and answers beside the results is no second result.
+            sheets = [sheet for sheet in sheets if not is_single_run(names.headers(sheet.columns))] or sheets
             if not workbook.sheets:
                 columns_of((), f"{path} (no visible sheet with a header)")
             for sheet in sheets or workbook.sheets[:1]:  # the first one says what is wrong with it

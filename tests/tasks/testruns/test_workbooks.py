@@ -33,6 +33,14 @@ def test_sheets_of_two_layouts_are_an_error(tmp_path: Path) -> None:
         read_testrun_file(path)
 
 
+def test_a_sheet_of_single_answers_beside_results_is_left_alone_and_noted(tmp_path: Path) -> None:
+    answers = [["ID", "질의", "응답"], ["A1", "몇 명?", "12명"]]
+    both = read_testrun_file(write_xlsx(tmp_path / "r.xlsx", {"결과": [WIDE_HEADER, wide_row()], "참고": answers}))
+    assert (both.counts.rows_in, both.notes) == (1, {"other_sheets": 1})
+    alone = read_testrun_file(write_xlsx(tmp_path / "s.xlsx", {"참고": answers}))
+    assert alone.queries["A1"][0].answer_text == "12명"
+
+
 def test_a_hidden_sheet_is_left_alone_and_noted(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"old": [WIDE_HEADER, wide_row("OLD")], "new": [WIDE_HEADER, wide_row()]})
     book = openpyxl.load_workbook(path)
