@@ -219,11 +219,18 @@ def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str
     """
     tools = [e.accuracy_grade for e in executions if e.accuracy_grade is not None]
     numbers = [e.numbers_grade for e in executions if e.numbers_grade is not None]
-    ttft = [e.ttft_pass for e in executions if e.ttft_pass is not None]
+    ttft = [(e.latency_class, e.ttft_pass) for e in executions if e.ttft_pass is not None]
     waits = chat_waits(executions)
     singles = [seconds for of_chat in waits.values() for seconds in of_chat]
     return {
-        "ttft_rate": _rate("ttft_rate", [passed == "PASS" for passed in ttft]),
+        "ttft_rate": {
+            **_rate("ttft_rate", [verdict == "PASS" for _, verdict in ttft]),
+            "by_class": {
+                latency_class.value: {"passed": verdicts.count("PASS"), "n": len(verdicts)}
+                for latency_class in LatencyClass
+                if (verdicts := [verdict for of, verdict in ttft if of is latency_class])
+            },
+        },
         "chat_wait_rate": {
             **_rate("chat_wait_rate", [_within(mean(of_chat)) for of_chat in waits.values()]),
             "mean_wait_s": as_float(mean(mean(of_chat) for of_chat in waits.values())),

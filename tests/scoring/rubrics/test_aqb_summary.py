@@ -10,7 +10,7 @@ from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.rubrics.aqb import RUBRIC
 from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.summary import AgentFigures, AqbSummary
-from scoring.testruns.executions import AgentType, Execution, Round
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
 from scoring.testruns.summaries import nearest_rank
 from tasks.reports.testrun_folder import testrun_report
 
@@ -152,6 +152,17 @@ def test_nine_of_ten_first_tokens_within_a_second_meet_the_target(good: int, met
 
 def test_without_a_measurement_a_rate_is_not_known() -> None:
     assert target("ttft_rate", execution()) == (0, 0, None)
+
+
+def test_ttft_is_counted_for_single_and_multi_apart() -> None:
+    seconds = {LatencyClass.SINGLE: [0.5, 1.0, 1.2], LatencyClass.MULTI: [2.0]}
+    every = [
+        execution(f"Q-{kind}-{place}", ttft_s=one, latency_class=kind)
+        for kind, measured in seconds.items()
+        for place, one in enumerate(measured)
+    ]
+    rate = agent(*every)["targets"]["ttft_rate"]
+    assert rate["by_class"] == {"SINGLE": {"passed": 2, "n": 3}, "MULTI": {"passed": 0, "n": 1}}
 
 
 @pytest.mark.parametrize(("seconds", "passed"), [(10.0, 1), (10.01, 0)])
