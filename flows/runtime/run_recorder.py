@@ -59,7 +59,7 @@ class RunRecorder:
 
     def ends(self, outcome: str, **found: Any) -> Run:
         """The run as the ledger will keep it when its block ends."""
-        self.note(finished_at=now(), outcome=outcome, **found)
+        self.note(finished_at=max(now(), self.run.started_at), outcome=outcome, **found)
         return self.run
 
     def keep(self) -> None:
@@ -88,6 +88,7 @@ def recorded_run(
 
     The block says how the run ends (`ends`), unless it fails.
     """
+    ledger = RunLedger(state)
     run = Run(
         run_id=uuid.uuid4().hex,
         kind=kind,
@@ -95,7 +96,7 @@ def recorded_run(
         rubric=rubric,
         rubric_version=rubric_version,
         code_version=version("aqb"),
-        started_at=now(),
+        started_at=ledger.start_of_next(day, now()),
         inputs=inputs or [],
         parameters=parameters,
     )
@@ -104,7 +105,7 @@ def recorded_run(
         lines_of_run(run.run_id),
         span(f"run {kind}") as attributes,
     ):
-        recording = RunRecorder(RunLedger(state), run)
+        recording = RunRecorder(ledger, run)
         try:
             yield recording
         except BaseException as error:

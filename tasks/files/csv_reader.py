@@ -42,14 +42,19 @@ class DelimitedText:
             refuse_protected(path, sample)
             self.encoding = _encoding_of(sample)
             file.seek(0)
-            header = _Records(file, self).header()
-        self.columns = tuple(cell.strip("\ufeff \t\r\n") for cell in header)
+            self._header = _Records(file, self).header()
+        self.columns = tuple(cell.strip("\ufeff \t\r\n") for cell in self._header)
 
     def rows(self) -> Iterator[TextRow | BrokenRow]:
-        """The rows below the header in file order; blank lines are none."""
+        """The rows below the header in file order; blank lines are none.
+
+        Raises:
+            InputError: the file has another header by now: its cells would be taken for those of other columns.
+        """
         with self.path.open("rb") as file:
             records = _Records(file, self)
-            records.header()
+            if records.header() != self._header:
+                raise InputError("was replaced while it was read", where=str(self.path), fix="run again")
             yield from records.rows(width=len(self.columns))
 
 

@@ -6,7 +6,7 @@ Two tables: `runs`, a row a run of one day or of one test-run file; `run_steps`,
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from types import UnionType
 from typing import Annotated, Any, get_args
 
@@ -118,6 +118,16 @@ class RunLedger:
         """Adds a step or replaces what is known of it."""
         same = (_steps.c.run_id == step.run_id) & (_steps.c.position == step.position)
         self._replace(_steps, same, asdict(step))
+
+    def start_of_next(self, day: date, now: datetime) -> datetime:
+        """When a run of the day begins: now, or just after its last run where the clock was set back.
+
+        The latest run is the one that began last, whatever the clock says.
+        """
+        query = sa.select(sa.func.max(_runs.c.started_at)).where(_runs.c.score_date == day)
+        with self._database.transaction() as connection:
+            last: datetime | None = connection.execute(query).scalar_one()
+        return now if last is None else max(now, last + timedelta(microseconds=1))
 
     def of_day(self, day: date) -> list[Run]:
         """All runs of one day, earliest first."""

@@ -1,6 +1,7 @@
 """Which files the chat rows come from, and their rows one after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
+from os import stat_result
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,7 +41,9 @@ class ChatRowFiles:
         """
         for path in self.files:
             try:
+                before = path.stat()
                 yield from _reader_of(path)(path, window)
+                _refuse_cut(path, before)
             except InputError as error:
                 yield FileFailure(str(path), error)
             except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
@@ -68,6 +71,13 @@ def _reader_of(path: Path) -> Callable[[Path, Window | None], Iterator[RowBatch]
             where=str(path),
             fix="rename or convert the file",
         ) from None
+
+
+def _refuse_cut(path: Path, before: stat_result) -> None:
+    """A file may grow or be replaced while it is read; one that has become shorter has lost rows unseen."""
+    after = path.stat() if path.exists() else before
+    if after.st_ino == before.st_ino and after.st_size < before.st_size:
+        raise InputError("became shorter while it was read", where=str(path), fix="run again when it is complete")
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

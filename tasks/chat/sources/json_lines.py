@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from scoring.chat.rows import (
     READ_COLUMNS,
@@ -26,18 +27,20 @@ def read_json_lines(path: Path, window: Window | None) -> Iterator[RowBatch]:
 
     Source: SPEC 1.1.
     """
-    _refuse_missing_keys(path)
     builder = RowBuilder(str(path), window)
-    for line, text in _lines(path):
-        found = _parsed(text)
-        if isinstance(found, dict):
-            builder.add(line, found)
-        elif isinstance(found, _NotJson):
-            builder.reject(line, "not_json", f"JSON으로 읽을 수 없습니다: {found}")
-        else:
-            builder.reject(line, "not_an_object", "JSON 객체가 아닙니다: 한 줄에 객체 하나가 있어야 합니다.")
-        if builder.full:
-            yield builder.take()
+    # Opened once: a file that is replaced meanwhile is another one.
+    with path.open("rb") as file:
+        _refuse_missing_keys(path, file)
+        for line, text in _lines(path, file):
+            found = _parsed(text)
+            if isinstance(found, dict):
+                builder.add(line, found)
+            elif isinstance(found, _NotJson):
+                builder.reject(line, "not_json", f"JSON으로 읽을 수 없습니다: {found}")
+            else:
+                builder.reject(line, "not_an_object", "JSON 객체가 아닙니다: 한 줄에 객체 하나가 있어야 합니다.")
+            if builder.full:
+                yield builder.take()
     yield builder.take()
 
 
@@ -54,26 +57,26 @@ def _parsed(text: str) -> object:
         return _NotJson("너무 깊습니다." if isinstance(error, RecursionError) else "너무 긴 정수가 있습니다.")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
     """Number and text of each line that is not blank; bytes that are no UTF-8 become lone surrogates."""
-    with path.open("rb") as file:
-        for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=1):
-            if len(raw) == LONGEST_LINE:
-                raise InputError(
-                    f"line {number} is longer than {LONGEST_LINE:,} bytes: expected one JSON object a line",
-                    where=str(path),
-                    fix="check that it is JSON Lines, and export it again",
-                )
-            if number == 1:
-                raw = raw.removeprefix(b"\xef\xbb\xbf")
-            if text := raw.decode("utf-8", "surrogateescape").strip(" \t\r\n"):
-                yield number, text
+    file.seek(0)
+    for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=1):
+        if len(raw) == LONGEST_LINE:
+            raise InputError(
+                f"line {number} is longer than {LONGEST_LINE:,} bytes: expected one JSON object a line",
+                where=str(path),
+                fix="check that it is JSON Lines, and export it again",
+            )
+        if number == 1:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if text := raw.decode("utf-8", "surrogateescape").strip(" \t\r\n"):
+            yield number, text
 
 
-def _refuse_missing_keys(path: Path) -> None:
+def _refuse_missing_keys(path: Path, file: BinaryIO) -> None:
     """Reads until every required key was seen: one line of a usual file, all of a wrong one."""
     seen: dict[str, None] = {}
-    for _, text in _lines(path):
+    for _, text in _lines(path, file):
         found = _parsed(text)
         if isinstance(found, dict):
             seen.update(dict.fromkeys(name for name in READ_COLUMNS if name in found))

@@ -1,6 +1,7 @@
 """`aqb` as people and cron call it: what it prints, what it answers, how it ends."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -284,6 +285,32 @@ def test_sql_takes_the_names_of_an_exported_table(aqb: Command, folder: Path) ->
         "WHERE source.`jsonPayload`.`timestamp`",
     ):
         assert part in query
+
+
+@pytest.mark.parametrize(
+    ("section", "quoted"),
+    [
+        (
+            "columns.user_input = '(SELECT/**/MAX(s)/**/FROM/**/p.d.other)'",
+            "source.`(SELECT/**/MAX(s)/**/FROM/**/p`.`d`.`other)` AS user_input",
+        ),
+        ("prefix = 'x--'", "source.`x--user_input` AS user_input"),
+    ],
+)
+def test_sql_prints_names_of_columns_as_names_alone(aqb: Command, folder: Path, section: str, quoted: str) -> None:
+    (folder / "aqb.toml").write_text(f"[bigquery]\n{section}\n", "utf-8")
+    query = aqb("sql").out
+    assert quoted in query
+    outside = re.sub("`[^`]*`", "", query)
+    assert "/**/" not in outside
+    assert "x--" not in outside
+
+
+@pytest.mark.parametrize("name", ["a`b", "a b", "a\\b", ""])
+def test_sql_refuses_names_of_columns_that_end_their_quotes(aqb: Command, folder: Path, name: str) -> None:
+    (folder / "aqb.toml").write_text(f"[bigquery]\ncolumns.user_input = '{name}'\n", "utf-8")
+    ended = aqb("sql")
+    assert (ended.exit_code, ended.out) == (2, "")
 
 
 @pytest.mark.parametrize(

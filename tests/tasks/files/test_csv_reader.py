@@ -226,3 +226,13 @@ def test_a_row_with_a_million_cells_is_broken_like_any_other(tmp_path: Path) -> 
     broken, whole = DelimitedText(path).rows()
     assert isinstance(broken, BrokenRow) and broken.code == "wrong_field_count"
     assert whole == TextRow(3, ["1", "2"])
+
+
+def test_a_file_that_gets_other_columns_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("질의,답변\n가,나\n", "utf-8")
+    table = DelimitedText(path)
+    (tmp_path / "b.csv").write_text("답변,질의\n나,가\n", "utf-8")
+    (tmp_path / "b.csv").replace(path)
+    with pytest.raises(InputError, match="was replaced while it was read"):
+        list(table.rows())

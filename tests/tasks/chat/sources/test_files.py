@@ -252,3 +252,49 @@ assert batch.rows.height == 1
 assert "pandas" not in sys.modules, "its import costs more than reading 50 MB"
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# --- Files that change while they are read ---------------------------------------------------------------------------
+
+
+def many_lines(path: Path, question: str, count: int = 20_000) -> Path:
+    row = {"user_input": question, "llm_response": "a", "timestamp": "2026-02-13T00:00:00Z"}
+    line = json.dumps(row | {"input_tokens": 1, "output_tokens": 2}, ensure_ascii=False)
+    path.write_text(f"{line}\n" * count, "utf-8")
+    return path
+
+
+def test_json_lines_that_are_replaced_while_they_are_read_are_read_to_their_end(tmp_path: Path) -> None:
+    path = many_lines(tmp_path / "a.jsonl", "질문")
+    batches = ChatRowFiles([path]).batches()
+    found = [next(batches)]
+    many_lines(tmp_path / "new", "새 질문", count=3).replace(path)
+    found += batches
+    questions = [text for batch in found if isinstance(batch, RowBatch) for text in batch.rows["user_input"]]
+    assert (len(questions), set(questions)) == (20_000, {"질문"})
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_a_file_that_is_cut_short_while_it_is_read_is_a_failure(tmp_path: Path, ending: str) -> None:
+    path = many_lines(tmp_path / "a.jsonl", "질문")
+    if ending == "csv":
+        path = tmp_path / "a.csv"
+        path.write_text(CONTENT + CONTENT.splitlines(keepends=True)[1] * 40_000, "utf-8")
+    batches = ChatRowFiles([path]).batches()
+    found = [next(batches)]
+    with path.open("rb+") as file:
+        file.truncate(path.stat().st_size // 2)
+    found += batches
+    assert isinstance(found[-1], FileFailure)
+    assert "became shorter while it was read" in str(found[-1].error)
+
+
+def test_a_file_that_grows_while_it_is_read_is_none(tmp_path: Path) -> None:
+    path = many_lines(tmp_path / "a.jsonl", "질문")
+    batches = ChatRowFiles([path]).batches()
+    found = [next(batches)]
+    with path.open("a", encoding="utf-8") as file:
+        file.write(path.read_text("utf-8").partition("\n")[0] + "\n")
+    found += batches
+    assert sum(batch.rows.height for batch in found if isinstance(batch, RowBatch)) >= 20_000
+    assert not any(isinstance(batch, FileFailure) for batch in found)
