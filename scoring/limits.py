@@ -1,4 +1,6 @@
-"""The sizes beyond which an input is refused, with their reasons. Beyond each stands a clear error, never a slow run.
+"""The sizes beyond which an input or an answer is refused, with their reasons.
+
+Beyond each stands a clear error, never a slow run.
 
 Two limits need no number. Patterns of checks are RE2, which takes time in proportion to the text. JSON that is nested
 deeper than Python's own limit (about a thousand levels) is a cell that cannot be read.
@@ -31,3 +33,16 @@ times smaller, only what was made to harm more than a hundred times."""
 
 SMALL_UNPACKED = 64 * 1024 * 1024
 """Bytes that any workbook may unpack to: an almost empty sheet with formats packs very well."""
+
+LARGEST_JUDGE_REPLY = 1_000_000
+"""Bytes of an answer of a judge's endpoint, which packs none: a verdict has a few hundred, the list of all models of a
+large provider a hundred thousand."""
+
+LARGEST_BATCH_LINE = 10_000
+"""Bytes of the results of a batch for each of its questions, on average: five times what a long verdict needs."""
+
+LARGEST_ALERT_ANSWER = 64_000
+"""Bytes read of the answer to an alert: Slack repeats a message, which has 12,000 at most."""
+
+LARGEST_CHANNEL_PAGE = 1_000_000
+"""Bytes of a page of 50 messages that others have written in a Slack channel; a bot reads 20 such pages at most."""

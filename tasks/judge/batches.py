@@ -16,6 +16,7 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt,
 from scoring.errors import AqbError
 from scoring.judging.prompts import absent_mark
 from scoring.judging.requests import Verdict, VerdictStatus
+from scoring.limits import LARGEST_BATCH_LINE, LARGEST_JUDGE_REPLY
 from tasks.judge.budget import OVER_BUDGET, Budget, Cost
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.questions import Question
@@ -36,7 +37,6 @@ _LINES_PER_BATCH = 20_000
 _BYTES_PER_BATCH = 100_000_000
 _UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _ANSWERED = ("completed", "expired", "cancelled")
-_LONGEST_LINE = 10_000  # bytes of the results a question, on average
 _LONGEST_REASON = 300
 _SLOWEST = 10  # times the longest deadline of a question: for the files
 _NO_COST = Cost(0, 0.0)
@@ -223,7 +223,7 @@ class BatchRun:
 
     async def _lines(self, batch: _BatchState, questions: int) -> dict[str, Mapping[str, Any]]:
         """The lines of the result files, answers and errors, by question; what is no such line is left out."""
-        self._endpoint.longest_file = 1_000_000 + questions * _LONGEST_LINE
+        self._endpoint.longest_file = LARGEST_JUDGE_REPLY + questions * LARGEST_BATCH_LINE
         lines: dict[str, Mapping[str, Any]] = {}
         for name in batch.files:
             content = await self._with_retries(partial(self._endpoint.client.files.content, name))

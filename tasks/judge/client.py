@@ -102,7 +102,7 @@ class Judge:
         answering raises nothing: see `Judged.failure`.
 
         Raises:
-            UsageError: the address, the key or the budget cannot work; nothing was asked.
+            UsageError: the address, the form of the key or the budget cannot work; nothing was asked.
             StorageError: the state database cannot be used.
         """
         budget = self.budget or Budget(self.settings)

@@ -11,6 +11,7 @@ import httpx2
 import openai
 
 from scoring.errors import AqbError, UsageError
+from scoring.limits import LARGEST_JUDGE_REPLY
 from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
 from tasks.judge.replies import (
     LimitReachedError,
@@ -31,7 +32,6 @@ _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _LONGEST_MESSAGE = 300
-_LONGEST_REPLY = 1_000_000  # bytes; a verdict has a few hundred
 _BUCKETS = ("requests", "tokens")
 _CHECK_TIMEOUT_S = 10.0
 _FIXES = {
@@ -77,14 +77,14 @@ class JudgeEndpoint:
                 event_hooks={"response": [self._bound]},
             ),
         )
-        self.longest_file = _LONGEST_REPLY
+        self.longest_file = LARGEST_JUDGE_REPLY
         """Bytes that a file of the endpoint may have: the results of a batch."""
 
     async def _bound(self, response: httpx2.Response) -> None:
         """Lets the body of a response end with an error where it becomes too long."""
         if response.headers.get("content-encoding", "identity") != "identity":
             raise httpx2.DecodingError("the answer is packed, which was not asked for")
-        longest = self.longest_file if response.request.url.path.endswith("/content") else _LONGEST_REPLY
+        longest = self.longest_file if response.request.url.path.endswith("/content") else LARGEST_JUDGE_REPLY
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _BoundedBody(response.stream, longest)
 
@@ -147,12 +147,12 @@ class JudgeEndpoint:
             raise QuestionRefusedError(f"status {status}: {message}", filtered=False) from None
         raise self.unusable(f"status {status}: {message}", status) from None
 
-    def unusable(self, message: str, status: int = 400) -> UsageError:
+    def unusable(self, message: str, status: int = 400) -> AqbError:
         """The error for an endpoint that refuses every question."""
         fix = {401: "check OPENAI_API_KEY", 403: "check what the key may do"}.get(
             status, f"check judge.model ({self.settings.model}), judge.base_url, judge.api and judge.temperature"
         )
-        return UsageError(
+        return AqbError(
             f"the judge refuses every question: {self._short(message)}", where=self._endpoint.shown, fix=fix
         )
 

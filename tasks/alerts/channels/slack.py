@@ -13,14 +13,13 @@ from typing import Any
 from urllib.parse import urljoin
 
 from scoring.alerting.messages import OutboxMessage
+from scoring.limits import LARGEST_ALERT_ANSWER, LARGEST_CHANNEL_PAGE
 from tasks.alerts.block_kit import block_kit, fallback_text
 from tasks.alerts.channel import Delivery, DeliveryStatus
 from tasks.alerts.http import HttpPost, NotSentError, address_problem, unconfirmed
 from tasks.config.alerts import AlertsSettings, Destination
 
 _POST = HttpPost("Slack", frozenset({500, 503}))
-_LONGEST_ANSWER = 64_000
-_LONGEST_PAGE = 1_000_000  # of what others have written in the channel
 _PAGES = 20
 _SKEW = timedelta(minutes=5)  # between Slack's clock and ours
 _REPEATED = "다시 보냄: 앞선 전송이 끊겨 도착했는지 알 수 없습니다. 이미 받으셨다면 같은 내용입니다."
@@ -62,7 +61,7 @@ class SlackWebhook:
         """Posts a message; webhooks have no threads."""
         content = {**_content(message, repeated=message.unsure_since is not None), "unfurl_links": False}
         try:
-            answer = self.post(self.address, longest_body=_LONGEST_ANSWER, json=content)
+            answer = self.post(self.address, longest_body=LARGEST_ALERT_ANSWER, json=content)
         except NotSentError as failure:
             return failure.delivery
         if (answer.status, answer.body) == (200, b"ok"):
@@ -108,7 +107,7 @@ class SlackBot:
             }
             if message.thread_ts:
                 content |= {"thread_ts": message.thread_ts, "reply_broadcast": message.level == "critical"}
-            posted = self._call("chat.postMessage", _LONGEST_ANSWER, json=content)
+            posted = self._call("chat.postMessage", LARGEST_ALERT_ANSWER, json=content)
         except NotSentError as failure:
             return failure.delivery
         return Delivery(DeliveryStatus.SENT, ts=str(posted.get("ts", "")))
@@ -136,7 +135,7 @@ class SlackBot:
     def _messages(self, method: str, place: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         cursor = ""
         for _ in range(_PAGES):
-            page = self._call(method, _LONGEST_PAGE, data={**place, "cursor": cursor})
+            page = self._call(method, LARGEST_CHANNEL_PAGE, data={**place, "cursor": cursor})
             yield from page["messages"]
             if not (cursor := page.get("response_metadata", {}).get("next_cursor")):
                 return
