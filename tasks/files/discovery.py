@@ -24,6 +24,18 @@ def identity_of(path: Path) -> FileIdentity:
         return FileIdentity(str(path), digest.hexdigest(), file.tell())
 
 
+def refuse_replaced(path: Path, identity: FileIdentity) -> None:
+    """Refuses a file that no longer holds what it held when `identity` was taken.
+
+    Raises:
+        InputError: it was replaced, changed or removed.
+    """
+    if identity_of(path).sha256 != identity.sha256:
+        raise InputError(
+            "the file was changed while it was scored", where=str(path), fix="score it again; verdicts are kept"
+        )
+
+
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
     """What the system refuses within the block is an InputError of this file or folder."""

@@ -16,6 +16,7 @@ from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, Test
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
 from tasks.files.atomic import write_parquet, write_text
+from tasks.files.discovery import refuse_replaced
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.templates import markdown
@@ -34,9 +35,11 @@ def write_testrun_folder(
     cost this time.
 
     Raises:
+        InputError: `source` was replaced since it was read; nothing is written.
         StorageError: the folder cannot be written.
     """
     plan = scored.plan
+    refuse_replaced(source, plan.run.identity)
     scores, queries = scores_frame(scored), queries_frame(scored)
     write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), [scores])
     write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), [queries])

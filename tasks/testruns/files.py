@@ -18,7 +18,7 @@ from scoring.testruns.rows import columns_of
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from scoring.testruns.testrun import TestRunFile, TestRunReading
 from tasks.files.csv_reader import DelimitedText
-from tasks.files.discovery import identity_of
+from tasks.files.discovery import identity_of, refuse_replaced
 
 if TYPE_CHECKING:
     from tasks.testruns.workbooks import TestRunWorkbook
@@ -31,7 +31,7 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
     """Reads a test run; `names` are what a team calls its columns and filters.
 
     Raises:
-        InputError: no table, no test run, or a required column is missing.
+        InputError: no table, no test run, a required column is missing, or it was changed while it was read.
     """
     identity = identity_of(path)
     reading = TestRunReading(agent_type_of(FileFacts(path.name)), names)
@@ -47,6 +47,7 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
             reading.notes.update(workbook.notes(sheets))
     else:
         reading.add(text_table(path), str(path))
+    refuse_replaced(path, identity)
     return reading.run_file(path.name, identity)
 
 

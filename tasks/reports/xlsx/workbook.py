@@ -6,6 +6,7 @@ Source: seed 000, 5.2; SPEC 4.
 """
 
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import islice
@@ -87,7 +88,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
     with replacing(path) as unfinished, zipfile.ZipFile(source or _empty_workbook()) as package:
         try:
             grown = _Grown(package, tabs)
-        except (ExpatError, KeyError, IndexError, ValueError, StopIteration, zipfile.BadZipFile) as error:
+        except (ExpatError, LookupError, ValueError, StopIteration, zipfile.BadZipFile, zlib.error) as error:
             raise InputError(
                 f"no score tabs can be added to this workbook: {error!r}",
                 where=str(source),

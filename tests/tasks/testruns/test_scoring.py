@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from scoring.catalog import row_rubric
-from scoring.errors import UsageError
+from scoring.errors import InputError, UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.stats.comparison import compare_testruns
 from scoring.testrun_plan import TestRunChoices, plan_of
@@ -208,3 +208,16 @@ def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> Non
     (accuracy,) = summary["recorded"]
     assert (accuracy["metric"], accuracy["recorded_mean"]) == ("accuracy", 4.0)
     assert "## 파일에 기록된 점수와 비교" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_scoring_a_file_that_is_replaced_meanwhile_writes_nothing(
+    tmp_path: Path, long_file: Path, removed: bool
+) -> None:
+    run = scored(long_file)
+    long_file.unlink()
+    if not removed:
+        long_file.write_text("another,file\n", "utf-8")
+    with pytest.raises(InputError, match="cannot be read" if removed else "was changed while it was scored"):
+        write_testrun_folder(tmp_path / "out", run, long_file)
+    assert not (tmp_path / "out").exists()
