@@ -22,7 +22,7 @@ from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_refused, noti
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.alerting.run_messages import RefusedFile
-from scoring.errors import AqbError, InputError, UsageError
+from scoring.errors import AqbError, InputError, UnexpectedError
 from scoring.inputs import FileIdentity
 from scoring.rejects import nothing_scored
 from scoring.testrun_plan import TestRunChoices, plan_of
@@ -155,13 +155,13 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
         for identity in inbox.new:
             try:
                 plan = _plan(identity, settings)
-            except (InputError, UsageError) as error:
-                refused.append(_refuse(context, identity, day, error))
+            except Exception as error:  # noqa: BLE001 - another file must not stop with it
+                refused.append(_refuse(context, identity, day, _told(error, identity)))
                 continue
             try:
                 scored.append(_score_and_record(context, plan, day, budget))
-            except Exception as error:  # noqa: BLE001 - another file must not stop with it
-                failures.append(str(error) if isinstance(error, AqbError) else f"{identity.name}: {reason_of(error)}")
+            except Exception as error:  # noqa: BLE001 - nor here
+                failures.append(str(_told(error, identity)))
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
             publish_runs(context, one)
         # With those of a run that died before it told of them.
@@ -188,6 +188,10 @@ def _plan(identity: FileIdentity, settings: Settings) -> TestRunPlan:
         raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
     chosen = settings.test_runs.of_file(path.name)
     return plan_of(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings.rubric_options)
+
+
+def _told(error: Exception, identity: FileIdentity) -> AqbError:
+    return error if isinstance(error, AqbError) else UnexpectedError(error, where=identity.name)
 
 
 def _refuse(context: Context, identity: FileIdentity, day: date, error: AqbError) -> RefusedFile:

@@ -10,7 +10,6 @@ import pytest
 from flows.backfill import BackfillOutcome, IncompleteBackfillError
 from flows.nightly import IncompleteRunError, NightlyOutcome
 from flows.nightly import nightly as nightly_flow
-from flows.steps.day import summarise
 from scoring.days import days_between
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
@@ -213,7 +212,6 @@ def _break_second_day(monkeypatch: pytest.MonkeyPatch) -> None:
         return whole(report)
 
     monkeypatch.setattr(MonitoringReport, "markdown", broken)
-    monkeypatch.setattr(summarise.task, "retry_delay_seconds", [0, 0])  # instead of 35 s
 
 
 # --- The command -----------------------------------------------------------------------------------------------------
