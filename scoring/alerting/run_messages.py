@@ -174,7 +174,7 @@ _QUERY_CHARACTERS, _NAME_CHARACTERS = 120, 80
 
 @dataclass(frozen=True)
 class ReviewedQuery:
-    """A query that a person should look at; `total` (0..5) is None where no metric is known. Reasons are Korean."""
+    """A query that a person should look at; `total` (0..5) is None where too little is known. Reasons are Korean."""
 
     query_id: str
     text: str | None

@@ -24,6 +24,7 @@ _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_
 _SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
 _SCORE_TITLES = {**{str(points): f"{points}점" for points in range(t.MAX_POINTS, -1, -1)}, "null": "미채점"}
 _SLOWEST = 5
+_BEST_WITHOUT_TRUTH = t.FILTER_ACCURACY[MappingGrade.EXACT, None].points
 
 
 _TOOL_NOTES = {
@@ -42,7 +43,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "metrics": {**METRIC_TITLES, **_SPEED_TITLES},
         "metric_titles": METRIC_TITLES,
         "no_judge": no_judge(summary),
-        "best_without_truth": t.FILTER_ACCURACY[MappingGrade.EXACT, None].points,
+        "best_without_truth": _BEST_WITHOUT_TRUTH,
         "most_undecided": float(MOST_UNDECIDED),
         "titles_of_rounds": lambda figures: [f"회차 {name}" for name in figures["rounds"]],
         "means_by_round": _means_by_round,
@@ -102,6 +103,7 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
             )
             for title, figures in agents.items()
         ],
+        notice=_best_without_truth_text(sum(figures.get("without_ground_truth", 0) for figures in agents.values())),
         review_count=sum(figures["manual_review"] for figures in agents.values()) if agents else None,
         targets=[
             (f"{target['title']} ({title})", target)
@@ -112,6 +114,14 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
             _slowest(summary.get("slowest_filter_combinations", [])),
             cause_table("실패한 단계", summary.get("failures_by_step", ()), "step", "n"),
         ),
+    )
+
+
+def _best_without_truth_text(queries: int) -> str:
+    if not queries:
+        return ""
+    return (
+        f"정답 수치가 없는 질의 {queries:,}개는 필터만으로 채점해 정확성이 {_BEST_WITHOUT_TRUTH}점을 넘을 수 없습니다."
     )
 
 

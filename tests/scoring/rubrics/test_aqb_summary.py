@@ -129,6 +129,9 @@ def test_an_agent_whose_accuracy_is_unknown_has_no_total() -> None:
 
 
 def test_the_best_accuracy_without_a_ground_truth_is_said() -> None:
+    said = RUBRIC.page_parts(summary(execution("Q-1"), execution("Q-2", ground_truth="5")).own_values()).notice
+    assert "정답 수치가 없는 질의 1개" in said
+    assert RUBRIC.page_parts(summary(execution(ground_truth="5")).own_values()).notice == ""
     assert "정답 수치가 없는 질의 1개는 필터만으로 채점해 4점이 최고" in report(
         execution("Q-1"), execution("Q-2", ground_truth="5")
     )
