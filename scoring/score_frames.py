@@ -15,10 +15,11 @@ import pyarrow as pa
 from pyarrow import types
 
 from scoring.catalog import row_rubric
-from scoring.chat.arrow_rows import leaves_to_read, read_batch, refuse_wrong_types
+from scoring.chat.arrow_rows import leaves_to_read, read_batch
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
+from scoring.chat.reading import READ_COLUMNS, column_places
 from scoring.chat.row_ids import TIE_BREAK, with_row_ids
-from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, READ_COLUMNS, RowBatch, refuse_wrong_columns
+from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
 from scoring.errors import InputError, UsageError
 from scoring.inputs import FileIdentity, TextRow
@@ -165,15 +166,15 @@ class _TextTable:
 
 def _batches(frame: object) -> Iterator[RowBatch]:
     """The chat rows of a table; at least one batch, perhaps empty."""
-    refuse_wrong_columns(FRAME, _columns_of(frame))
+    column_places(FRAME, _columns_of(frame))
     table = _arrow_table(frame, READ_COLUMNS)
-    refuse_wrong_types(FRAME, table.schema)
-    table = table.select([leaf.partition(".")[0] for leaf in leaves_to_read(table.schema)])
+    leaves = leaves_to_read(FRAME, table.schema)
+    table = table.select([leaf.path[0] for leaf in leaves.values()])
     if not table.num_rows:
         yield RowBatch(FRAME, pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, 0, 0)
     for start in range(0, table.num_rows, BATCH_ROWS):
         (batch,) = table.slice(start, BATCH_ROWS).combine_chunks().to_batches()
-        yield read_batch(FRAME, batch, start + 1)
+        yield read_batch(FRAME, batch, leaves, start + 1)
 
 
 def _refuse_unknown(time_zone: str, keep_text: str) -> None:

@@ -102,7 +102,13 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
     names = {str(name): path for name, path in settings.bigquery.columns.items()}
     return scoring_query(
         rejecting_unreadable(row_rubric(settings.monitoring.rubric)),
-        chat_rows=chat_rows_query(source, prefix=settings.bigquery.prefix, names=names, period=period),
+        chat_rows=chat_rows_query(
+            source,
+            prefix=settings.bigquery.prefix,
+            names=names,
+            period=period,
+            naive_zone=settings.monitoring.naive_timestamps,
+        ),
         time_zone=settings.time_zone,
         keep_text=settings.monitoring.keep_text,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from tasks.judge.client import Estimate
 
 
+class TableFormat(StrEnum):
+    """A format of tables besides Parquet."""
+
+    CSV = "csv"
+    XLSX = "xlsx"
+
+
 def score(
     inputs: Annotated[
         list[str], typer.Argument(help="Files, folders or globs: chat rows, or test runs.", metavar="INPUT...")
@@ -29,6 +37,13 @@ def score(
     option: Annotated[
         list[str] | None, typer.Option(help="Test runs: an option of the rubric.", metavar="NAME=VALUE")
     ] = None,
+    also: Annotated[
+        list[TableFormat] | None,
+        typer.Option(help="Chat rows: write the tables as CSV files, or as one workbook, as well."),
+    ] = None,
+    naive_timestamps: Annotated[
+        str, typer.Option(help="Chat rows: the zone of timestamps that name none.", metavar="ZONE")
+    ] = "",
     judge: Annotated[
         bool, typer.Option("--judge", help="Ask the judge what rules cannot tell. This costs money.")
     ] = False,
@@ -45,13 +60,16 @@ def score(
     from tasks.config.settings import load_settings
 
     choices = TestRunChoices(rubric, agent_type, _options(option or []))
-    settings = load_settings(**({"judge": {"enabled": True}} if judge else {}))
+    given: dict[str, Any] = {"judge": {"enabled": True}} if judge else {}
+    if naive_timestamps:
+        given["monitoring"] = {"naive_timestamps": naive_timestamps}
+    settings = load_settings(**given)
     if dry_run:
         estimates = estimate_inputs(inputs, choices, out, settings)
         lines = [_estimate_line(name, found) for name, found in estimates.items()]
         show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
         return
-    scored = score_inputs(inputs, choices, out, settings)
+    scored = score_inputs(inputs, choices, out, settings, also or [])
     several = [{"name": one.name, "summary": one.summary, "error": one.error} for one in scored]
     texts = [_score_text(one, asked=settings.judge.enabled) for one in scored]
     show(scored[0].summary if len(scored) == 1 else several, "\n".join(texts), as_json=as_json)
@@ -71,23 +89,31 @@ def _options(given: list[str]) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def score_inputs(inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
+def score_inputs(
+    inputs: Sequence[str],
+    choices: TestRunChoices,
+    out: Path,
+    settings: Settings,
+    also: Sequence[str] = (),
+) -> list[ScoredFile]:
     """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
 
-    A run that cannot be scored does not stop the others; the error of a single one is raised.
+    A run that cannot be scored does not stop the others; the error of a single one is raised. `also` are formats of
+    the tables of chat rows besides Parquet.
 
     Raises:
-        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options for chat rows.
+        UsageError: no such rubric or agent type, chat rows mixed with test runs, or options of the one for the other.
         InputError: an input matches nothing.
         StorageError: `out` cannot be written.
     """
-    from flows.cli.score_files import ScoredFile, are_chat_rows, files_to_score, score_to_folder
+    from flows.cli.score_files import ScoredFile, files_to_score, score_to_folder
 
-    files = files_to_score(inputs, choices, out)
-    if are_chat_rows(files, choices.rubric):
-        return [
-            ScoredFile("", out, score_to_folder(inputs, choices.rubric or settings.monitoring.rubric, out, settings))
-        ]
+    files, are_chat_rows = files_to_score(inputs, choices, out, settings)
+    if are_chat_rows:
+        rubric_id = choices.rubric or settings.monitoring.rubric
+        return [ScoredFile("", out, score_to_folder(inputs, rubric_id, out, settings, also))]
+    if also:
+        raise UsageError("--also is for chat rows: a test run has its workbook", fix="leave it out")
     from flows.cli.score_testruns import score_testruns  # with the judge and its database: a second that chat rows save
 
     return score_testruns(files, choices, out, settings)
@@ -102,10 +128,10 @@ def estimate_inputs(
         UsageError: a wrong choice, or a budget without a price.
         InputError: an input matches nothing, or a file cannot be read.
     """
-    from flows.cli.score_files import are_chat_rows, files_to_score
+    from flows.cli.score_files import files_to_score
 
-    files = files_to_score(inputs, choices, out)
-    if are_chat_rows(files, choices.rubric):
+    files, are_chat_rows = files_to_score(inputs, choices, out, settings)
+    if are_chat_rows:
         raise UsageError(
             "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
         )
@@ -130,14 +156,18 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
 
     `asked` says whether the judge was to be asked: without an endpoint it was not.
     """
+    from scoring.chat.reading import naive_text
+
     if scored.summary is None:
         return f"{scored.name}: not scored"
-    counts = scored.summary["counts"]
+    counts, quality = scored.summary["counts"], scored.summary["data_quality"]
     lines = [scored.nothing_scored] if scored.nothing_scored else []
     lines += [
         f"{scored.name + ': ' if scored.name else ''}{scored.summary['rubric']} {scored.summary['rubric_version']}, "
         f"{counts_text(counts)}"
     ]
+    if naive := naive_text(quality.get("naive_timestamps", 0), quality.get("naive_zone", "")):
+        lines.append(f"  {naive}")
     if "kpis" in scored.summary:
         lines += [kpi_line(name, kpi["text"]) for name, kpi in scored.summary["kpis"].items()]
     else:

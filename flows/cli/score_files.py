@@ -1,6 +1,6 @@
 """`aqb score`: files into a folder, without Prefect, a server or a database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ from scoring.rejects import nothing_scored
 from scoring.testrun_plan import TestRunChoices
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
-from tasks.chat.sources import ChatRowFiles
+from tasks.chat.sources import ChatRowFiles, reading_of
 from tasks.config.settings import Settings
 from tasks.files.atomic import sole_writer
 from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
+from tasks.reports.chat_tables import TABLES
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
 
 _CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
@@ -38,8 +39,12 @@ class ScoredFile:
         return nothing_scored(self.summary["counts"]) if self.summary else ""
 
 
-def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings) -> dict[str, Any]:
+def score_to_folder(
+    inputs: Sequence[str], rubric_id: str, out: Path, settings: Settings, also: Sequence[str] = ()
+) -> dict[str, Any]:
     """Scores all chat rows of the inputs and writes tables, summary and report to `out`; returns the summary.
+
+    `also` are formats of the tables besides Parquet.
 
     Raises:
         UsageError: no such rubric.
@@ -47,7 +52,7 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
         StorageError: `out` cannot be written, or another process is writing there.
     """
     rubric = row_rubric(rubric_id)
-    source = ChatRowFiles(inputs, out)
+    source = ChatRowFiles(inputs, out, reading_of(settings))
     with sole_writer(out) as staging:
         with progress("score", "rows") as show:
             outcome = score_chat_rows(
@@ -59,28 +64,35 @@ def score_to_folder(inputs: Sequence[str], rubric_id: str, out: Path, settings: 
                 keep_text=settings.monitoring.keep_text,
                 on_progress=lambda rows: show(rows, None, ""),
             )
-        return write_score_folder(out, outcome, source.fingerprint())
+        return write_score_folder(out, outcome, source.fingerprint(), also, settings.time_zone)
 
 
-def files_to_score(inputs: Sequence[str], choices: TestRunChoices, out: Path) -> tuple[Path, ...]:
-    """The files to score, when the choices fit them; what an earlier call wrote to `out` is none of them."""
+def files_to_score(
+    inputs: Sequence[str], choices: TestRunChoices, out: Path, settings: Settings
+) -> tuple[tuple[Path, ...], bool]:
+    """The files to score and whether they hold chat rows, when the choices fit them.
+
+    What an earlier call wrote to `out` is none of them.
+    """
     agent_type_of(FileFacts(""), choices.agent_type)
     files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS), out)
-    if any(Path(given).is_dir() and Path(given).resolve() == out.resolve() for given in inputs):
+    among_inputs = any(Path(given).is_dir() and Path(given).resolve() == out.resolve() for given in inputs)
+    if among_inputs or any(path.resolve().parent == out.resolve() and path.stem in TABLES for path in files):
         raise UsageError(
             "the scores would be written among the files that they are made of, and read as such the next time",
             where=str(out),
             fix=f"choose another --out folder, such as {out / 'scores'}",
         )
-    if (choices.options or choices.agent_type) and are_chat_rows(files, choices.rubric):
+    are_chat_rows = _are_chat_rows(files, choices.rubric, reading_of(settings).names)
+    if are_chat_rows and (choices.options or choices.agent_type):
         raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
-    return files
+    return files, are_chat_rows
 
 
-def are_chat_rows(files: Sequence[Path], rubric_id: str) -> bool:
+def _are_chat_rows(files: Sequence[Path], rubric_id: str, names: Mapping[str, str]) -> bool:
     if rubric_id:
         return isinstance(rubric_of(rubric_id), RowRubric)
-    chat = [path for path in files if _is_chat_file(path)]
+    chat = [path for path in files if _is_chat_file(path, names)]
     if chat and len(chat) < len(files):
         raise UsageError(
             f"chat rows and test runs in one call: {chat[0].name} holds chat rows",
@@ -89,10 +101,12 @@ def are_chat_rows(files: Sequence[Path], rubric_id: str) -> bool:
     return bool(chat)
 
 
-def _is_chat_file(path: Path) -> bool:
+def _is_chat_file(path: Path, names: Mapping[str, str]) -> bool:
     if path.suffix.lower() in _CHAT_ENDINGS:
         return True
     try:
-        return layout_of(headers_of(path)) is Layout.CHAT
+        headers = headers_of(path)
     except InputError:
         return False  # whoever reads it next says what is wrong with it
+    own = {called: name for name, called in names.items()}
+    return layout_of([own.get(header, header) for header in headers]) is Layout.CHAT

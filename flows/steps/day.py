@@ -18,6 +18,7 @@ from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from scoring.alerting.facts import AlertFact
+from scoring.chat.reading import naive_text
 from scoring.chat.shrinkage import NOT_SCORED
 from scoring.errors import AqbError, InputError, UnexpectedError
 from scoring.figures import Figure
@@ -46,7 +47,8 @@ _DEFECT = (
 class DayOutcome:
     """What became of one day: counts, KPIs of all tenants and their figures, alert facts, the report, what went wrong.
 
-    `unread_files` of the `files` of the source could not be read; the rows of the others are scored.
+    `naive` says how timestamps without a zone were read, where there were any. `unread_files` of the `files` of the
+    source could not be read; the rows of the others are scored.
     """
 
     run_id: str
@@ -57,6 +59,7 @@ class DayOutcome:
     alerts: list[AlertFact]
     report: Path
     problems: tuple[str, ...]
+    naive: str
     files: int
     unread_files: int
 
@@ -217,6 +220,7 @@ def score_day(
         alerts,
         report.path,
         problems,
+        naive_text(outcome.naive_timestamps, outcome.naive_zone),
         files,
         len(outcome.failures),
     )

@@ -1,7 +1,7 @@
 """Chat rows that come as Arrow columns: which columns and types they need, and what each row says.
 
-_Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is cut.
-Without a zone they are UTC. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
+Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is cut.
+A flat `session_id` stands above `request_metadata`, a struct or JSON text.
 
 Parquet says what type a column has, not that its values are sound: text may be no UTF-8, numbers and timestamps may
 come as text. Columns are read in bulk wherever their type allows. The arithmetic is Polars', because the first value
@@ -10,8 +10,9 @@ that pyarrow takes from Python makes it import pandas, which costs more than rea
 Source: SPEC 1.1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pyarrow as pa
@@ -19,12 +20,14 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from scoring.chat import cells
+from scoring.chat.reading import UTC_ZONE, Place, column_places, no_column, value_in
 from scoring.chat.row_ids import TEXTS
-from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds, refuse_wrong_columns
+from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.rejects import Reject, UnreadableCell
 
+_TOKENS = ("input_tokens", "output_tokens")
 _FIRST_SECOND, _SECOND_AFTER_LAST = -62_135_596_800, 253_402_300_800  # the years 0001 to 9999
 _TICKS_IN_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}  # nanoseconds end in 2262: nothing to check
 _TEXT_TYPES = (
@@ -48,9 +51,29 @@ class _Timestamps(NamedTuple):
     naive: pl.Series
 
 
-def refuse_wrong_types(where: str, schema: pa.Schema) -> None:
-    """Raises InputError unless the required columns are there, each once, of types that can hold chat rows."""
-    refuse_wrong_columns(where, schema.names)
+class Leaf(NamedTuple):
+    """Where a column stands: its path through structs, the type there, and the keys inside its JSON text."""
+
+    path: tuple[str, ...]
+    kind: pa.DataType
+    keys: tuple[str, ...] = ()
+
+
+def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | None = None) -> dict[str, Leaf]:
+    """The columns to read, by their names in chat rows; of metadata the session alone, its other half is personal.
+
+    `names` is what they are called in the schema.
+
+    Raises:
+        InputError: a required column is missing, one is there twice, or one has a type that cannot hold chat rows.
+    """
+    found: dict[str, Leaf] = {}
+    for name, place in column_places(where, schema.names, names).items():
+        if leaf := _leaf(schema, place):
+            found[name] = leaf
+        else:
+            called = ".".join([place.column, *place.keys])
+            raise no_column(where, called, name, f"{place.column} is {schema.field(place.column).type}")
     expected = {
         **dict.fromkeys(TEXTS, (_holds_text, "text")),
         **dict.fromkeys(("input_tokens", "output_tokens"), (_holds_numbers, "a number")),
@@ -59,16 +82,34 @@ def refuse_wrong_types(where: str, schema: pa.Schema) -> None:
         "request_metadata": (_holds_metadata, "a struct with a session_id of text, or JSON text"),
     }
     wrong = [
-        f"{field.name} is {field.type}, expected {expected[field.name][1]}"
-        for field in schema
-        if field.name in expected and not expected[field.name][0](field.type)
+        f"{name} is {leaf.kind}, expected {'JSON text' if leaf.keys else expected[name][1]}"
+        for name, leaf in found.items()
+        if not (_holds_text if leaf.keys else expected[name][0])(leaf.kind)
     ]
     if wrong:
         raise InputError(
-            f"columns of a wrong type: {'; '.join(wrong)}",
-            where=where,
-            fix="export them with the expected types",
+            f"columns of a wrong type: {'; '.join(wrong)}", where=where, fix="export them with the expected types"
         )
+    metadata = found.pop("request_metadata", None)
+    if metadata and "session_id" not in found and (session := _below(metadata, ("session_id",))):
+        found["session_id"] = session
+    return found
+
+
+def _leaf(schema: pa.Schema, place: Place) -> Leaf | None:
+    return _below(Leaf((place.column,), schema.field(place.column).type), place.keys)
+
+
+def _below(leaf: Leaf, keys: Sequence[str]) -> Leaf | None:
+    """What stands below these keys; None where a struct does not have one of them."""
+    path, kind, waiting = list(leaf.path), leaf.kind, [*leaf.keys, *keys]
+    while waiting and types.is_struct(kind):
+        position = kind.get_field_index(waiting[0])
+        if position < 0:
+            return None
+        path.append(waiting.pop(0))
+        kind = kind.field(position).type
+    return Leaf(tuple(path), kind, tuple(waiting))
 
 
 def _holds_text(kind: pa.DataType) -> bool:
@@ -96,34 +137,24 @@ def _holds_metadata(kind: pa.DataType) -> bool:
     return position < 0 or _holds_labels(kind.field(position).type)
 
 
-def leaves_to_read(schema: pa.Schema) -> list[str]:
-    """Paths of the columns to read: of a metadata struct the session alone, its other half is personal."""
-    wanted = [*TEXTS, "input_tokens", "output_tokens", "timestamp"]
-    wanted += [name for name in ("tenant_id", "session_id") if name in schema.names]
-    if "session_id" not in schema.names and "request_metadata" in schema.names:
-        kind = schema.field("request_metadata").type
-        if not types.is_struct(kind):
-            wanted.append("request_metadata")
-        elif kind.get_field_index("session_id") >= 0:
-            wanted.append("request_metadata.session_id")
-    return wanted
-
-
 def read_batch(
     file: str,
     batch: pa.RecordBatch,
+    leaves: Mapping[str, Leaf],
     first_line: int,
     texts: pl.DataFrame | None = None,
     window: Window | None = None,
+    naive_zone: str = UTC_ZONE,
 ) -> RowBatch:
     """The rows of a batch that are readable and in the window, and an account of the others.
 
-    `batch` has the columns of `leaves_to_read`; the two texts may be apart, when they are known to be UTF-8.
+    `batch` has the columns of `leaves`; the two texts may be apart, when they are known to be UTF-8. Timestamps
+    without a zone are in `naive_zone`.
     """
-    timestamps = _timestamp_column(batch.column("timestamp"))
+    timestamps = _timestamp_column(_values(batch, leaves["timestamp"]), cells.other_zone(naive_zone))
     moments = timestamps.microseconds
     lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
-    columns = _columns(batch, texts, timestamps, lines)
+    columns = _columns(batch, leaves, texts, timestamps, lines)
     problems = dict(timestamps.problems)
     for column in columns:
         for row, problem in column.problems.items():
@@ -149,31 +180,49 @@ def read_batch(
 
 
 def _columns(
-    batch: pa.RecordBatch, texts: pl.DataFrame | None, timestamps: _Timestamps, lines: pl.Series
+    batch: pa.RecordBatch,
+    leaves: Mapping[str, Leaf],
+    texts: pl.DataFrame | None,
+    timestamps: _Timestamps,
+    lines: pl.Series,
 ) -> list[_ParsedColumn]:
     """The columns of the batch in the order of the schema."""
-    if "request_metadata" in batch.schema.names:
-        sessions = _session_column(batch.column("request_metadata"))
-    else:
-        sessions = _optional_labels("session_id", batch)
+
+    def column(name: str) -> _ParsedColumn:
+        if name not in leaves:
+            return _ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
+        values = _values(batch, leaves[name])
+        if isinstance(values, list):
+            return _cells_column(name, values)
+        if name in _TOKENS:
+            return _number_column(name, values)
+        return _text_column(name, values) if name in TEXTS else _label_column(name, values)
+
     return [
-        *(
-            _text_column(name, batch.column(name)) if texts is None else _ParsedColumn(texts[name], {})
-            for name in TEXTS
-        ),
-        _number_column("input_tokens", batch.column("input_tokens")),
-        _number_column("output_tokens", batch.column("output_tokens")),
+        *(column(name) if texts is None else _ParsedColumn(texts[name], {}) for name in TEXTS),
+        *map(column, _TOKENS),
         _ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
-        _optional_labels("tenant_id", batch),
-        sessions,
+        *map(column, ("tenant_id", "session_id")),
         _ParsedColumn(lines, {}),
     ]
 
 
-def _optional_labels(name: str, batch: pa.RecordBatch) -> _ParsedColumn:
-    if name not in batch.schema.names:
-        return _ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
-    return _label_column(name, batch.column(name))
+def _values(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array | list[object]:
+    """The column as it stands, or what its JSON text holds."""
+    array = batch.column(leaf.path[0])
+    for key in leaf.path[1:]:
+        array = pc.struct_field(array, key)
+    return [value_in(text, leaf.keys) for text in _texts(array)] if leaf.keys else array
+
+
+def _cells_column(name: str, values: Sequence[object]) -> _ParsedColumn:
+    """A column whose cells are read one by one, as those of text files."""
+    if name in _TOKENS:
+        found, problems = _read(values, lambda value: cells.number(name, value))
+        return _ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
+    cell = cells.text if name in TEXTS else cells.label
+    found, problems = _read(values, lambda value: cell(name, value))
+    return _ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
 
 
 def _text_column(name: str, array: pa.Array) -> _ParsedColumn:
@@ -183,8 +232,7 @@ def _text_column(name: str, array: pa.Array) -> _ParsedColumn:
         # As bytes, because Polars takes Arrow's text on trust; it checks twenty times faster than Arrow.
         return _ParsedColumn(pl.Series(raw).cast(pl.String), {})
     except pl.exceptions.ComputeError:
-        found, problems = _read(_texts(raw), lambda value: cells.text(name, value))
-        return _ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
+        return _cells_column(name, _texts(raw))
 
 
 def _label_column(name: str, array: pa.Array) -> _ParsedColumn:
@@ -196,28 +244,21 @@ def _label_column(name: str, array: pa.Array) -> _ParsedColumn:
     )
 
 
-def _session_column(array: pa.Array) -> _ParsedColumn:
-    """Sessions from `request_metadata`: its struct (NULL where the struct is) or its JSON text."""
-    if types.is_struct(array.type):
-        return _label_column("session_id", pc.struct_field(array, "session_id"))
-    found, problems = _read(_texts(array), lambda value: cells.label("session_id", cells.session_in(value)))
-    return _ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
-
-
 def _number_column(name: str, array: pa.Array) -> _ParsedColumn:
     """Numbers of any type as FLOAT64, NaN as NULL."""
     array = _decoded(array)
     if _holds_text(array.type):
-        found, problems = _read(_texts(array), lambda value: cells.number(name, value))
-        return _ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
+        return _cells_column(name, _texts(array))
     return _ParsedColumn(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
 
 
-def _timestamp_column(array: pa.Array) -> _Timestamps:
-    """_Timestamps of any unit, dates (their midnight) or text as UTC instants, cut to microseconds."""
-    array = _decoded(array)
-    if _holds_text(array.type):
-        found, problems = _read(_texts(array), cells.instant)
+def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | None) -> _Timestamps:
+    """Timestamps of any unit, dates (their midnight) or text as UTC instants, cut to microseconds."""
+    array = values if isinstance(values, list) else _decoded(values)
+    if isinstance(array, list) or _holds_text(array.type):
+        found, problems = _read(
+            array if isinstance(array, list) else _texts(array), lambda value: cells.instant(value, naive_zone)
+        )
         microseconds = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
         naive = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
         return _Timestamps(microseconds, problems, naive)
@@ -227,7 +268,20 @@ def _timestamp_column(array: pa.Array) -> _Timestamps:
     microseconds = (
         ticks // 1000 if array.type.unit == "ns" else ticks * (1_000_000 // _TICKS_IN_SECOND[array.type.unit])
     )
-    return _Timestamps(microseconds, problems, pl.repeat(array.type.tz is None, len(array), eager=True))
+    is_naive = array.type.tz is None
+    if is_naive and naive_zone:
+        microseconds, shifted = _within_years(_in_zone(microseconds, naive_zone), "us")
+        problems |= shifted
+    return _Timestamps(microseconds, problems, pl.repeat(is_naive, len(array), eager=True))
+
+
+def _in_zone(microseconds: pl.Series, zone: ZoneInfo) -> pl.Series:
+    """Local times as instants; one that a change of clocks repeats is the earlier, one that it skips is shifted."""
+    local = microseconds.cast(pl.Datetime("us"))
+    moments = local.dt.replace_time_zone(zone.key, ambiguous="earliest", non_existent="null").dt.epoch("us")
+    for row in (moments.is_null() & microseconds.is_not_null()).arg_true():
+        moments[row] = cells.in_zone(microseconds[row], zone)
+    return moments
 
 
 def _within_years(ticks: pl.Series, unit: str) -> tuple[pl.Series, dict[int, UnreadableCell]]:
@@ -250,7 +304,7 @@ def _texts(array: pa.Array) -> list[str | None]:
     return [value if value is None else value.decode("utf-8", "surrogateescape") for value in raw]
 
 
-def _read(values: list[str | None], read: Callable[[str | None], Any]) -> tuple[list[Any], dict[int, UnreadableCell]]:
+def _read(values: Sequence[object], read: Callable[[Any], Any]) -> tuple[list[Any], dict[int, UnreadableCell]]:
     found: list[Any] = []
     problems: dict[int, UnreadableCell] = {}
     for row, value in enumerate(values):

@@ -1,11 +1,12 @@
 """One cell of a chat row from text or JSON: the value that is scored, or the reason why it cannot be read."""
 
-import json
 import math
 import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
+from scoring.chat.reading import UTC_ZONE
 from scoring.rejects import UnreadableCell
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
@@ -17,10 +18,11 @@ _INSTANT = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SHOWN = 30
+_FIRST, _AFTER_LAST = timedelta(seconds=-62_135_596_800), timedelta(seconds=253_402_300_800)  # the years 0001 to 9999
 
 
 class Instant(NamedTuple):
-    """Microseconds since 1970 in UTC; `naive` when the text named no zone and was read as UTC."""
+    """Microseconds since 1970 in UTC; `naive` when the text named no zone."""
 
     microseconds: int
     naive: bool
@@ -43,11 +45,11 @@ def number(column: str, value: object) -> float | None:
     return None if math.isnan(parsed) else parsed
 
 
-def instant(value: object) -> Instant | None:
+def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None:
     """A timestamp in ISO 8601 or as BigQuery writes it (`2026-02-13 16:44:52.12 UTC`); NULL for a blank.
 
-    A fraction is cut to microseconds, a date alone is its midnight. Without a zone it is UTC, and marked. A number is
-    refused: its unit is unknown.
+    A fraction is cut to microseconds, a date alone is its midnight. Without a zone it is in `naive_zone` (None: UTC),
+    and marked. A number is refused: its unit is unknown.
     """
     if isinstance(value, str):
         value = value.strip() or None
@@ -64,13 +66,24 @@ def instant(value: object) -> Instant | None:
     except ValueError:
         raise _not_an_instant(value) from None
     if sign == "0":
-        return Instant((local - _EPOCH) // _MICROSECOND, naive=utc == "0")
+        naive = utc == "0"
+        microseconds = (local - _EPOCH) // _MICROSECOND
+        if naive and naive_zone:
+            microseconds = in_zone(microseconds, naive_zone)
+            if not _FIRST <= timedelta(microseconds=microseconds) < _AFTER_LAST:
+                raise timestamp_out_of_range(value)
+        return Instant(microseconds, naive)
     ahead = timedelta(hours=int(ahead_h), minutes=int(ahead_min))
     try:
         moment = local - ahead if sign == "+" else local + ahead
     except OverflowError:
         raise timestamp_out_of_range(value) from None
     return Instant((moment - _EPOCH) // _MICROSECOND, naive=False)
+
+
+def in_zone(microseconds: int, zone: ZoneInfo) -> int:
+    """A local time as the instant that it is in a zone, both as microseconds since 1970."""
+    return (_EPOCH.replace(tzinfo=zone) + timedelta(microseconds=microseconds) - _EPOCH) // _MICROSECOND
 
 
 def text(column: str, value: object) -> bytes | None:
@@ -97,17 +110,9 @@ def label(column: str, value: object) -> bytes | None:
     return text(column, value)
 
 
-def session_in(metadata: object) -> object:
-    """What `request_metadata` (an object, or its JSON text) says the session is; None where it does not tell.
-
-    Metadata that cannot be read leaves the session NULL and rejects nothing: no score depends on it.
-    """
-    if isinstance(metadata, str):
-        try:
-            metadata = json.loads(metadata)
-        except (ValueError, RecursionError):
-            return None
-    return metadata.get("session_id") if isinstance(metadata, dict) else None
+def other_zone(name: str) -> ZoneInfo | None:
+    """The zone of times that name none, where that is not UTC."""
+    return None if name == UTC_ZONE else ZoneInfo(name)
 
 
 def timestamp_out_of_range(value: object) -> UnreadableCell:

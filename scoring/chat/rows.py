@@ -1,13 +1,13 @@
 """What every source of chat rows is read into: batches of one schema, rejects with their reasons, failed files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
 from scoring.chat import cells
-from scoring.chat.row_ids import TEXTS
+from scoring.chat.reading import UTC_ZONE, value_in
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.rejects import Reject, UnreadableCell
@@ -24,17 +24,11 @@ CHAT_ROW_SCHEMA = pl.Schema(
         "line": pl.Int64(),
     }
 )
-REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
-# `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
-# read.
-READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata")
-
 # Large enough for the engine to work in columns, small enough that a few of them fit in memory.
 BATCH_ROWS = 8192
 BATCH_BYTES = 24 * 1024 * 1024
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NAMES_SHOWN = 30
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,9 @@ class RowBuilder:
     it.
     """
 
-    def __init__(self, file: str, window: Window | None) -> None:
+    def __init__(self, file: str, window: Window | None, naive_zone: str = UTC_ZONE) -> None:
         self._file = file
+        self._naive_zone = cells.other_zone(naive_zone)
         self._bounds = window and (microseconds(window.start), microseconds(window.end))
         self._clear()
 
@@ -90,12 +85,12 @@ class RowBuilder:
         """
         self._rows_in += 1
         try:
-            moment = cells.instant(row.get("timestamp"))
+            moment = cells.instant(row.get("timestamp"), self._naive_zone)
             if moment and self._bounds and not self._bounds[0] <= moment.microseconds < self._bounds[1]:
                 self._outside += 1
                 return
             flat = "session_id" in row
-            session = row["session_id"] if flat else cells.session_in(row.get("request_metadata"))
+            session = row["session_id"] if flat else value_in(row.get("request_metadata"), ["session_id"])
             user_input = cells.text("user_input", row.get("user_input"))
             llm_response = cells.text("llm_response", row.get("llm_response"))
             values = (
@@ -133,32 +128,6 @@ class RowBuilder:
         self._columns: list[list[object]] = [[] for _ in CHAT_ROW_SCHEMA]
         self._rejects: list[Reject] = []
         self._naive = self._rows_in = self._outside = self._bytes = 0
-
-
-def refuse_wrong_columns(where: str, found: Sequence[str]) -> None:
-    """Raises InputError unless each required column is there and each column that is read is there once."""
-    missing = [name for name in REQUIRED_COLUMNS if name not in found]
-    if missing:
-        raise InputError(
-            f"required columns are missing: {', '.join(missing)}; {_described(found)}",
-            where=where,
-            fix=f"give a table with the columns {', '.join(REQUIRED_COLUMNS)}",
-        )
-    doubled = [name for name in READ_COLUMNS if found.count(name) > 1]
-    if doubled:
-        raise InputError(
-            f"columns are there more than once: {', '.join(doubled)}",
-            where=where,
-            fix="keep one column of each name: it is unclear which one is meant",
-        )
-
-
-def _described(found: Sequence[str]) -> str:
-    """The columns of a file as evidence, unless its first line may be a person's row instead of a header."""
-    if not any(name in READ_COLUMNS for name in found):
-        return f"found {len(found)} columns without a known name: is the header line there, the delimiter right?"
-    shown = ", ".join(name[:_NAMES_SHOWN] for name in found[:_NAMES_SHOWN])
-    return f"found {shown}" + (f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else "")
 
 
 def _series(name: str, kind: pl.DataType, values: list[object]) -> pl.Series:

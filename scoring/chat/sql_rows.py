@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from scoring.chat.rows import REQUIRED_COLUMNS
+from scoring.chat.reading import REQUIRED_COLUMNS, UTC_ZONE
 from scoring.chat.rubric import RejectRule, RowRubric
 from scoring.errors import InputError
 from scoring.rules.expressions import Column, Compare, Value
+from scoring.rules.googlesql_backend import literal
 
 _TOKENS = ("input_tokens", "output_tokens")
 _NUMBERS = ("INTEGER", "INT64", "FLOAT", "FLOAT64", "NUMERIC", "BIGNUMERIC", "STRING")
@@ -81,16 +82,18 @@ def chat_rows_query(
     prefix: str = "",
     names: Mapping[str, str] | None = None,
     period: tuple[str, str] | None = None,
+    naive_zone: str = UTC_ZONE,
 ) -> str:
     """A SELECT of the chat rows of `view` (`project.dataset.view`), to be used as it is or as a subquery.
 
     `schema`: the columns of the view; without it those of the production view, called as `prefix` and `names` say
     (`[bigquery]` `prefix` and `columns`). `period`: GoogleSQL of the first instant and the one after the last; rows
-    without a timestamp, which the rules reject, belong to every period.
+    without a timestamp, which the rules reject, belong to every period. `naive_zone`: the zone of timestamps that name
+    none.
 
     Columns: `user_input`, `llm_response`, `input_tokens`, `output_tokens` (FLOAT64, NaN is NULL), `timestamp`,
     `tenant_id`, `session_id`, `unreadable` (the name of the column that cannot be read, a key of `UNREADABLE`; NULL
-    where all can), `naive` (whether the timestamp named no zone and was read as UTC).
+    where all can), `naive` (whether the timestamp named no zone).
 
     Raises:
         InputError: a required column is missing, or one has a type that cannot hold what it should.
@@ -100,7 +103,7 @@ def chat_rows_query(
     names = names or {}
     columns = _columns(view, schema or _production_schema(prefix, names), prefix, names)
     _refuse_wrong_types(view, columns)
-    timestamp = _timestamp(columns["timestamp"])
+    timestamp = _timestamp(columns["timestamp"], naive_zone)
     values = {
         "user_input": columns["user_input"].sql,
         "llm_response": columns["llm_response"].sql,
@@ -209,14 +212,18 @@ def _number(column: _ViewColumn) -> str:
     return number if column.kind in ("INTEGER", "INT64") else f"IF(IS_NAN({number}), NULL, {number})"
 
 
-def _timestamp(column: _ViewColumn) -> str:
+def _timestamp(column: _ViewColumn, naive_zone: str) -> str:
+    is_utc, zone = naive_zone == UTC_ZONE, literal(naive_zone)
     match column.kind:
         case "TIMESTAMP":
             return column.sql
-        case "STRING":
+        case "STRING" if is_utc:
             return _cast(column, "TIMESTAMP")
+        case "STRING":
+            local = f"TIMESTAMP({_cast(column, 'DATETIME')}, {zone})"
+            return f"IF({_naive(column)}, {local}, {_cast(column, 'TIMESTAMP')})"
         case _:
-            return f"TIMESTAMP({column.sql})"
+            return f"TIMESTAMP({column.sql})" if is_utc else f"TIMESTAMP({column.sql}, {zone})"
 
 
 def _label(column: _ViewColumn | None) -> str:

@@ -16,7 +16,7 @@ from scoring.rules.googlesql_backend import literal, to_sql
 
 # The first rule that keeps a row from being scored: its place among the rejects, then the exclusions; NULL when scored.
 UNSCORED_BY = field("unscored_by", pa.int64(), "채점하지 않은 규칙의 순번(거부, 다음 제외). 채점했으면 NULL")
-NAIVE = field("naive", pa.bool_(), "시각에 시간대가 없어 UTC로 읽었는가")
+NAIVE = field("naive", pa.bool_(), "시각에 시간대가 없었는가")
 
 _Queries = list[tuple[str, str]]
 

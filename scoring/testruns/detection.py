@@ -26,7 +26,7 @@ ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
 """The headers of a query's id in the wide layout."""
 _ROUND_COLUMN = re.compile(r"[0-9]+차 (?:답변|답변 raw|raw)")
 _LONG_COLUMNS = frozenset({"Query ID", "방/반복", "Raw JSON"})
-_CHAT_COLUMNS = frozenset({"user_input", "llm_response"})
+_CHAT_TEXTS, _CHAT_TOKENS = frozenset({"user_input", "llm_response"}), frozenset({"input_tokens", "output_tokens"})
 
 
 class Layout(StrEnum):
@@ -76,7 +76,7 @@ class Recognition:
 def layout_of(headers: Collection[str]) -> Layout | None:
     """The layout that headers tell, None where they tell none. It may still lack a required column."""
     names = set(headers)
-    if names >= _CHAT_COLUMNS:
+    if names & _CHAT_TEXTS or names >= _CHAT_TOKENS:
         return Layout.CHAT
     if any(_ROUND_COLUMN.fullmatch(name) for name in names):
         return Layout.WIDE

@@ -293,7 +293,11 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
             fix="ask the agent these questions, and give the file with its answers",
         )
     found = "chat rows" if layout else _described(names)
-    return InputError(f"no test run: expected {_EXPECTED}; found {found}", where=where, fix="check the header line")
+    return InputError(
+        f"no test run: expected {_EXPECTED}; found {found}",
+        where=where,
+        fix="check the header line; for chat rows, choose their rubric with --rubric: it names what is missing",
+    )
 
 
 def _described(names: tuple[str, ...]) -> str:

@@ -139,7 +139,7 @@ class PushdownEngine:
             self.warehouse.remove(staged)
             raise
         return PushdownDay(
-            _outcome(rubric, fates, content),
+            replace(_outcome(rubric, fates, content), naive_zone=self.source.naive_zone),
             _by_tenant(fates, len(rubric.rejects)),
             day,
             str(self.source.view),

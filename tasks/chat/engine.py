@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from scoring.chat.day_content import DayContent
+from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.shrinkage import RowsByTenant
@@ -37,14 +38,15 @@ class ScoringOutcome:
     """What is known of scored rows without the rows.
 
     `first_rejected` are the first rejected rows (`file`, `line`, `column`, `code`, `reason`) that have a line, in
-    reading order; rows of a view have none. `content` is what the source holds of the scored window, None without a
-    window.
+    reading order; rows of a view have none. `naive_timestamps` name no zone and were read in `naive_zone`. `content` is
+    what the source holds of the scored window, None without a window.
     """
 
     rubric: RowRubric
     counts: Counts = field(default_factory=Counts)
     failures: list[FileFailure] = field(default_factory=list)
     naive_timestamps: int = 0
+    naive_zone: str = UTC_ZONE
     excluded_by_reason: Counter[str] = field(default_factory=Counter)
     rejected_by_code: Counter[str] = field(default_factory=Counter)
     first_rejected: list[dict[str, Any]] = field(default_factory=list)

@@ -189,6 +189,7 @@ def score_chat_rows(
     contents = source.contents(window, time_zone) if window else None
     outcome = ScoredRows(
         rubric=rubric,
+        naive_zone=source.naive_zone,
         source=source,
         window=window,
         keep_text=keep_text,

@@ -57,7 +57,7 @@ class _DayReadBefore(ChatRowFiles):
     def __init__(
         self, source: ChatRowFiles, identities: tuple[FileIdentity, ...], day: date, kept: Mapping[str, Parts]
     ) -> None:
-        self.files = source.files
+        self.files, self.reading, self.naive_zone = source.files, source.reading, source.naive_zone
         self._identities = identities
         self._day = day
         self._kept = kept
@@ -70,7 +70,7 @@ class _DayReadBefore(ChatRowFiles):
                     rows = pl.read_ipc(path)
                     yield RowBatch(str(file), rows, (), rows.height if naive else 0, rows.height, 0)
             else:
-                yield from ChatRowFiles([file]).batches(window)
+                yield from ChatRowFiles([file], reading=self.reading).batches(window)
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """What identified the files when they were read."""

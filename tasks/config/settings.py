@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -23,7 +23,7 @@ from pydantic_settings import (
 from scoring.errors import UsageError
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from tasks.config.alerts import AlertsSettings
-from tasks.config.bigquery import BigQuerySettings
+from tasks.config.bigquery import BigQuerySettings, SourceColumn
 from tasks.config.judge import JudgeSettings
 from tasks.config.secrets import Url, is_masked, part_of
 from tasks.config.section import Section
@@ -37,8 +37,20 @@ _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 # An empty variable, as a script with a misspelt name sets it, must not mean the working folder.
 _Place = Annotated[str, Field(min_length=1)]
+_ColumnName = Annotated[str, Field(min_length=1)]
 # `tolerance_percent = 1` is as good as "1".
 _OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
+        raise ValueError(f"{name[:80]!r} is no time zone; use a name such as Asia/Seoul or UTC") from None
+    return name
+
+
+_Zone = Annotated[str, AfterValidator(_known_zone)]
 
 
 class _SettingsFile(TomlConfigSettingsSource):
@@ -56,6 +68,12 @@ class MonitoringSettings(Section):
 
     source: _Place = "data/chat_rows"
     """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
+
+    columns: dict[SourceColumn, _ColumnName] = Field(default_factory=dict)
+    """Columns of files that are called differently: `user_input = "question"`; dots lead into structs and JSON."""
+
+    naive_timestamps: _Zone = "UTC"
+    """The zone of timestamps that name none."""
 
     keep_text: Literal["flagged", "all", "none"] = "flagged"
     """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
@@ -92,7 +110,7 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
     )
 
-    time_zone: str = "Asia/Seoul"
+    time_zone: _Zone = "Asia/Seoul"
     """The zone whose calendar days are scored."""
 
     warehouse: _Place = "data/warehouse"
@@ -121,15 +139,6 @@ class Settings(BaseSettings):
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
-
-    @field_validator("time_zone")
-    @classmethod
-    def _known_zone(cls, name: str) -> str:
-        try:
-            ZoneInfo(name)
-        except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
-            raise ValueError(f"{name[:80]!r} is no time zone; use a name such as Asia/Seoul or UTC") from None
-        return name
 
     @classmethod
     def settings_customise_sources(

@@ -22,7 +22,8 @@ ROWS_PER_GROUP = 20_000
 _UNFINISHED = ".unfinished"
 _AGAIN = "check free space and permissions, then run again"
 _STAGING = ".staging"
-_TABLE_MODE = 0o640  # tables hold texts of people
+TABLE_MODE = 0o640
+"""Who may read and write tables: they hold texts of people."""
 
 
 def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> int:
@@ -34,20 +35,20 @@ def write_parquet(path: Path, schema: pa.Schema, frames: Iterable[pl.DataFrame])
     Raises:
         StorageError: the folder cannot be written or the disk is full; the old file is still there.
     """
-    with replacing(path, _TABLE_MODE) as unfinished, unfinished.open("wb") as file:
+    with replacing(path, TABLE_MODE) as unfinished, unfinished.open("wb") as file:
         rows = parquet_into(file, schema, frames)
         file.flush()
         os.fsync(file.fileno())
     return rows
 
 
-def write_text(path: Path, text: str | Iterator[str]) -> None:
-    """Replaces `path` atomically by `text`, or by its pieces one after another, in UTF-8.
+def write_text(path: Path, text: str | Iterator[str], mode: int = 0o666) -> None:
+    """Replaces `path` atomically by `text`, or by its pieces one after another, in UTF-8. `mode` as for `replacing`.
 
     Raises:
         StorageError: as for `write_parquet`.
     """
-    with replacing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
+    with replacing(path, mode) as unfinished, unfinished.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines([text] if isinstance(text, str) else text)
         file.flush()
         os.fsync(file.fileno())

@@ -4,6 +4,7 @@ Source: SPEC 4.
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rubric import RowRubric
 from scoring.inputs import FileIdentity
 from scoring.rejects import REJECTED_SCHEMA
@@ -19,13 +21,23 @@ from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
+from tasks.reports.chat_tables import write_csv_tables, write_table_workbook
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
 
 
-def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIdentity, ...]) -> dict[str, Any]:
-    """Writes the six files and returns the summary. Each file is replaced atomically, the summary last."""
+def write_score_folder(
+    folder: Path,
+    outcome: ScoredRows,
+    inputs: tuple[FileIdentity, ...],
+    also: Collection[str] = (),
+    time_zone: str = UTC_ZONE,
+) -> dict[str, Any]:
+    """Writes the six files and returns the summary. Each file is replaced atomically, the summary last.
+
+    `also` are the formats in which the tables are written besides Parquet, with their times in `time_zone`.
+    """
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
     write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
@@ -37,6 +49,10 @@ def write_score_folder(folder: Path, outcome: ScoredRows, inputs: tuple[FileIden
         for frame in outcome.rejected_frames()
     )
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
+    if "csv" in also:
+        write_csv_tables(folder, time_zone)
+    if "xlsx" in also:
+        write_table_workbook(folder, time_zone)
     scores = pl.scan_parquet(folder / "scores.parquet")
     findings = findings_of(rubric, FrameQueries(rubric, scores))
     report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings)
@@ -71,6 +87,7 @@ def _summary(
             "excluded": dict(sorted(outcome.excluded_by_reason.items())),
             "rejected": dict(sorted(outcome.rejected_by_code.items())),
             "naive_timestamps": outcome.naive_timestamps,
+            "naive_zone": outcome.naive_zone,
             "failed_files": [{"name": failure.file, "error": str(failure.error)} for failure in outcome.failures],
         },
         "judge": {"questions": 0, "cached": 0, "tokens": 0, "cost": 0, "by_status": {}},

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from scoring.chat.day_content import DayContent
+from scoring.chat.reading import Reading
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import UsageError
@@ -28,7 +29,7 @@ from tasks.config.addresses import is_bigquery
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
-__all__ = ["ChatRowFiles", "ChatRowSource", "open_source"]
+__all__ = ["ChatRowFiles", "ChatRowSource", "open_source", "reading_of"]
 
 
 class ChatRowSource(Protocol):
@@ -37,6 +38,11 @@ class ChatRowSource(Protocol):
     @property
     def files(self) -> Sequence[str | Path]:
         """The files that are read, or the view."""
+        ...
+
+    @property
+    def naive_zone(self) -> str:
+        """The zone in which timestamps are read that name none."""
         ...
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
@@ -56,6 +62,12 @@ class ChatRowSource(Protocol):
         ...
 
 
+def reading_of(settings: Settings) -> Reading:
+    """How files are read by `[monitoring.columns]` and `monitoring.naive_timestamps`."""
+    monitoring = settings.monitoring
+    return Reading({str(name): called for name, called in monitoring.columns.items()}, monitoring.naive_timestamps)
+
+
 def open_source(address: str | Path, settings: Settings, labels: Mapping[str, str] | None = None) -> ChatRowSource:
     """The source at an address: a file, a folder, a glob, or `bigquery://project.dataset.view`.
 
@@ -73,7 +85,7 @@ def open_source(address: str | Path, settings: Settings, labels: Mapping[str, st
             fix="name a file, a folder, a glob, or bigquery://project.dataset.view",
         )
     if not is_bigquery(str(address)):
-        return ChatRowFiles([address])
+        return ChatRowFiles([address], reading=reading_of(settings))
     from tasks.chat.sources.bigquery import BigQueryChatRows  # a second of imports that only BigQuery needs
 
     return BigQueryChatRows(str(address), settings, labels)

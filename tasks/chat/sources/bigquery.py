@@ -44,6 +44,7 @@ class BigQueryChatRows:
     def __init__(self, url: str, settings: Settings, labels: Mapping[str, str] | None = None) -> None:
         self.view = table_of(url)
         self.files = (str(self.view),)
+        self.naive_zone = settings.monitoring.naive_timestamps
         self._settings = settings
         self._job: tuple[Window | None, QueryJob] | None = None
         self._client = JobClient(settings, self.view.project, labels)
@@ -100,6 +101,7 @@ class BigQueryChatRows:
             prefix=chosen.prefix,
             names={str(name): path for name, path in chosen.columns.items()},
             period=("@start", "@end") if window else None,
+            naive_zone=self.naive_zone,
         )
 
     def _run(self, sql: str, window: Window | None, step: str) -> QueryJob:

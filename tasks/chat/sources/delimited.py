@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from scoring.chat.reading import Reading, column_places, value_in
 from scoring.chat.row_ids import TEXTS
-from scoring.chat.rows import READ_COLUMNS, RowBatch, RowBuilder, refuse_wrong_columns
+from scoring.chat.rows import RowBatch, RowBuilder
 from scoring.days import Window
 from scoring.inputs import BrokenRow
 from tasks.files.csv_reader import DelimitedText
 
 
-def read_delimited(path: Path, window: Window | None) -> Iterator[RowBatch]:
+def read_delimited(path: Path, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
     """Batches of the rows of `path`, split at commas, or at tabs when its name ends in `.tsv`.
 
     An empty cell of the two texts is the empty text, elsewhere NULL; a row of empty cells is a blank line, and no row.
@@ -20,17 +21,21 @@ def read_delimited(path: Path, window: Window | None) -> Iterator[RowBatch]:
     Source: SPEC 1.1.
     """
     table = DelimitedText(path, "\t" if path.suffix.lower() == ".tsv" else ",")
-    refuse_wrong_columns(str(path), table.columns)
-    places = [(name, table.columns.index(name), name in TEXTS) for name in READ_COLUMNS if name in table.columns]
-    builder = RowBuilder(str(path), window)
+    found = column_places(str(path), table.columns, reading.names)
+    places = [(name, table.columns.index(place.column), place.keys) for name, place in found.items()]
+    builder = RowBuilder(str(path), window, reading.naive_zone)
     for row in table.rows():
         if isinstance(row, BrokenRow):
             builder.reject(row.line, row.code, row.reason)
         elif not row.is_blank:
             cells = row.cells
-            builder.add(
-                row.line, {name: cells[place] if is_text else cells[place] or None for name, place, is_text in places}
-            )
+            builder.add(row.line, {name: _value(name, cells[place], keys) for name, place, keys in places})
         if builder.full:
             yield builder.take()
     yield builder.take()
+
+
+def _value(name: str, cell: str, keys: tuple[str, ...]) -> object:
+    if keys:
+        return value_in(cell, keys)
+    return cell if name in TEXTS else cell or None

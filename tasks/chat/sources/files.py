@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from scoring.chat.reading import AS_IT_IS, Reading
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
@@ -15,7 +16,8 @@ from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import read_parquet
 from tasks.files.discovery import identity_of, matching_files
 
-_READERS: dict[str, Callable[[Path, Window | None], Iterator[RowBatch]]] = {
+_Reader = Callable[[Path, Window | None, Reading], Iterator[RowBatch]]
+_READERS: dict[str, _Reader] = {
     ".parquet": read_parquet,
     ".csv": read_delimited,
     ".tsv": read_delimited,
@@ -31,8 +33,10 @@ class ChatRowFiles:
     `matching_files` says which those are. Raises InputError when an input matches nothing.
     """
 
-    def __init__(self, inputs: Sequence[str | Path], out: Path | None = None) -> None:
+    def __init__(self, inputs: Sequence[str | Path], out: Path | None = None, reading: Reading = AS_IT_IS) -> None:
         self.files = matching_files(inputs, tuple(_READERS), out)
+        self.reading = reading
+        self.naive_zone = reading.naive_zone
 
     def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
         """The rows of every file whose timestamp is in `window` or NULL, file by file, in bounded memory.
@@ -42,7 +46,7 @@ class ChatRowFiles:
         for path in self.files:
             try:
                 before = path.stat()
-                yield from _reader_of(path)(path, window)
+                yield from _reader_of(path)(path, window, self.reading)
                 _refuse_cut(path, before)
             except InputError as error:
                 yield FileFailure(str(path), error)
@@ -62,7 +66,7 @@ class ChatRowFiles:
         return f"{len(self.files)} files, {size:,} bytes"
 
 
-def _reader_of(path: Path) -> Callable[[Path, Window | None], Iterator[RowBatch]]:
+def _reader_of(path: Path) -> _Reader:
     try:
         return _READERS[path.suffix.lower()]
     except KeyError:

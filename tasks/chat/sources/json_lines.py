@@ -1,24 +1,19 @@
 """Chat rows from JSON Lines: one object a line, its keys in any order."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from scoring.chat.rows import (
-    READ_COLUMNS,
-    REQUIRED_COLUMNS,
-    RowBatch,
-    RowBuilder,
-    refuse_wrong_columns,
-)
+from scoring.chat.reading import READ_COLUMNS, REQUIRED_COLUMNS, Reading, column_places, place_of, value_in
+from scoring.chat.rows import RowBatch, RowBuilder
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.limits import LONGEST_LINE
 
 
-def read_json_lines(path: Path, window: Window | None) -> Iterator[RowBatch]:
+def read_json_lines(path: Path, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
     """Batches of the rows of `path`; null and the empty text stay apart, blank lines are no rows.
 
     BigQuery writes NULL by leaving the key out: a lacking key is NULL, and a column is missing only when no object of
@@ -27,14 +22,14 @@ def read_json_lines(path: Path, window: Window | None) -> Iterator[RowBatch]:
 
     Source: SPEC 1.1.
     """
-    builder = RowBuilder(str(path), window)
+    builder = RowBuilder(str(path), window, reading.naive_zone)
     # Opened once: a file that is replaced meanwhile is another one.
     with path.open("rb") as file:
-        _refuse_missing_keys(path, file)
+        _refuse_missing_keys(path, file, reading.names)
         for line, text in _lines(path, file):
             found = _parsed(text)
             if isinstance(found, dict):
-                builder.add(line, found)
+                builder.add(line, _named(found, reading.names) if reading.names else found)
             elif isinstance(found, _NotJson):
                 builder.reject(line, "not_json", f"JSON으로 읽을 수 없습니다: {found}")
             else:
@@ -73,19 +68,26 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _refuse_missing_keys(path: Path, file: BinaryIO) -> None:
+def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, object]:
+    """The values of an object by the names of chat rows; what is not there is left out."""
+    places = {name: place_of(names.get(name, name), found) for name in READ_COLUMNS}
+    return {name: value_in(found[place.column], place.keys) for name, place in places.items() if place}
+
+
+def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -> None:
     """Reads until every required key was seen: one line of a usual file, all of a wrong one."""
+    called = {name: names.get(name, name) for name in READ_COLUMNS}
     seen: dict[str, None] = {}
     for _, text in _lines(path, file):
         found = _parsed(text)
         if isinstance(found, dict):
-            seen.update(dict.fromkeys(name for name in READ_COLUMNS if name in found))
-            if seen.keys() >= set(REQUIRED_COLUMNS):
+            seen.update(dict.fromkeys(place.column for name in called.values() if (place := place_of(name, found))))
+            if all(place_of(called[name], seen) for name in REQUIRED_COLUMNS):
                 return
     if not seen:
         raise InputError(
             "no line holds an object with one of the expected keys",
             where=str(path),
-            fix=f"write one JSON object a line, with the keys {', '.join(REQUIRED_COLUMNS)}",
+            fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}",
         )
-    refuse_wrong_columns(str(path), tuple(seen))
+    column_places(str(path), tuple(seen), names)

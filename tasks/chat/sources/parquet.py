@@ -6,7 +6,7 @@ takes half of pyarrow's time.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scoring.chat.arrow_rows import leaves_to_read, read_batch, refuse_wrong_types
+from scoring.chat.arrow_rows import Leaf, leaves_to_read, read_batch
+from scoring.chat.reading import UTC_ZONE, Reading
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import (
     BATCH_BYTES,
@@ -31,11 +32,11 @@ _TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
 
-def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
+def read_parquet(path: Path, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
     """Batches of the rows of `path`; row groups outside the window by their statistics are only counted.
 
     Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is
-    cut. Without a zone they are UTC. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
+    cut. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
     Raises InputError for a missing column, or one whose type cannot hold what it should.
 
     Source: SPEC 1.1.
@@ -45,32 +46,34 @@ def read_parquet(path: Path, window: Window | None) -> Iterator[RowBatch]:
         path.open("rb") as opened,
         pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
     ):
-        refuse_wrong_types(str(path), file.schema_arrow)
+        leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
         line = 1
-        for outside, groups in _runs_of_row_groups(file, window):
+        for outside, groups in _runs_of_row_groups(file, window, leaves["timestamp"], reading.naive_zone):
             if outside:
                 rows = _rows(file, groups)
                 yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
                 line += rows
                 continue
-            for batch, texts in _decoded(opened, file, groups, line - 1):
-                yield read_batch(str(path), batch, line, texts, window)
+            for batch, texts in _decoded(opened, file, leaves, groups, line - 1):
+                yield read_batch(str(path), batch, leaves, line, texts, window, reading.naive_zone)
                 line += batch.num_rows
                 del batch, texts  # before the next ones are decoded
 
 
 def _decoded(
-    opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row: int
+    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], first_row: int
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
     """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them."""
-    columns = leaves_to_read(file.schema_arrow)
-    for together in _within_memory(file, groups):
-        texts = _texts(opened, file, together, first_row)
+    text_leaves = {name: leaves[name] for name in TEXTS}
+    text_paths = {".".join(leaf.path) for leaf in text_leaves.values()}
+    columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
+    for together in _within_memory(file, groups, text_paths):
+        texts = _texts(opened, file, text_leaves, together, first_row)
         if texts is None:  # pyarrow copies them out of the pages that it holds
             wanted, batch_bytes = columns, BATCH_BYTES // 2
         else:
-            wanted, batch_bytes = [name for name in columns if name not in TEXTS], BATCH_BYTES
-        batch_rows = batch_bytes * _rows(file, together) // max(1, _text_bytes(file, together))
+            wanted, batch_bytes = [name for name in columns if name not in text_paths], BATCH_BYTES
+        batch_rows = batch_bytes * _rows(file, together) // max(1, _text_bytes(file, together, text_paths))
         done = 0
         # One thread: two decode no faster here, and hold twice the pages.
         for batch in file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), together, wanted, use_threads=False):
@@ -80,12 +83,12 @@ def _decoded(
         texts = None  # before the next ones are decoded
 
 
-def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
+def _within_memory(file: pq.ParquetFile, groups: list[int], text_paths: Collection[str]) -> Iterator[list[int]]:
     """The groups, as many at once as their texts may be held together; a larger one comes alone."""
     together: list[int] = []
     size = 0
     for group in groups:
-        own = _text_bytes(file, [group])
+        own = _text_bytes(file, [group], text_paths)
         if together and size + own > _TEXT_BYTES_AT_ONCE:
             yield together
             together, size = [], 0
@@ -94,20 +97,22 @@ def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int
     yield together
 
 
-def _texts(opened: BinaryIO, file: pq.ParquetFile, groups: list[int], first_row: int) -> pl.DataFrame | None:
+def _texts(
+    opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], first_row: int
+) -> pl.DataFrame | None:
     """The two texts of the groups, known to be UTF-8; None where pyarrow has to read them.
 
     That is where they are too large to be held, are no plain text by their type, or cannot be read: pyarrow then tells
     which row it is.
     """
     plain = (pa.string(), pa.large_string(), pa.string_view())
-    if any(file.schema_arrow.field(name).type not in plain for name in TEXTS):
+    if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in leaves.values()):
         return None
-    if _text_bytes(file, groups) > _TEXT_BYTES_AT_ONCE:
+    if _text_bytes(file, groups, [leaf.path[0] for leaf in leaves.values()]) > _TEXT_BYTES_AT_ONCE:
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file
-        rows = pl.scan_parquet(opened).select(TEXTS)
+        rows = pl.scan_parquet(opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in leaves.items())
         return rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
@@ -117,20 +122,24 @@ def _rows(file: pq.ParquetFile, groups: list[int]) -> int:
     return sum(file.metadata.row_group(group).num_rows for group in groups)
 
 
-def _text_bytes(file: pq.ParquetFile, groups: list[int]) -> int:
+def _text_bytes(file: pq.ParquetFile, groups: list[int], text_paths: Collection[str]) -> int:
     """What the texts of the groups take before compression, by the file's own footer."""
     size = 0
     for group in groups:
         chunks = map(file.metadata.row_group(group).column, range(file.metadata.num_columns))
-        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in TEXTS)
+        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in text_paths)
     return size
 
 
-def _runs_of_row_groups(file: pq.ParquetFile, window: Window | None) -> Iterator[tuple[bool, list[int]]]:
+def _runs_of_row_groups(
+    file: pq.ParquetFile, window: Window | None, leaf: Leaf, naive_zone: str
+) -> Iterator[tuple[bool, list[int]]]:
     """Neighbouring row groups that are alike: surely outside the window or not, and their numbers."""
     leaves = [file.schema.column(position).path for position in range(len(file.schema))]
-    timestamp = leaves.index("timestamp")
+    timestamp = leaves.index(".".join(leaf.path))
     unit = json.loads(file.schema.column(timestamp).logical_type.to_json()).get("timeUnit")
+    if naive_zone != UTC_ZONE and getattr(leaf.kind, "tz", None) is None:
+        unit = None  # the statistics are local times
 
     def outside(group: int) -> bool:
         statistics = file.metadata.row_group(group).column(timestamp).statistics

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from flows.cli.rules import bigquery_scoring_query
+from scoring.chat.reading import REQUIRED_COLUMNS
+from scoring.chat.sql_rows import chat_rows_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows
 from tasks.config.bigquery import BigQuerySettings, SourceColumn
@@ -152,3 +155,27 @@ def is_rejected(row: Row) -> bool:
     """SPEC 1.1: a missing timestamp, negative or infinite tokens."""
     tokens = [row[name] for name in ("input_tokens", "output_tokens") if row[name] is not None]
     return row["timestamp"] is None or any(number < 0 or number == float("inf") for number in tokens)
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("Europe/London", ["2026-02-13 09:00", "2026-02-13 00:00", None]),
+        ("Asia/Seoul", ["2026-02-13 00:00", "2026-02-13 00:00", None]),
+    ],
+)
+def test_times_without_a_zone_are_read_in_the_one_that_is_set_inside_bigquery_too(
+    zone: str, expected: list[str | None]
+) -> None:
+    kinds = {"input_tokens": "FLOAT64", "output_tokens": "FLOAT64"}
+    fields = [
+        SimpleNamespace(name=name, field_type=kinds.get(name, "STRING"), mode="NULLABLE", fields=())
+        for name in REQUIRED_COLUMNS
+    ]
+    schema = pa.schema([(name, pa.float64() if name in kinds else pa.string()) for name in REQUIRED_COLUMNS])
+    times = ["2026-02-13 09:00:00", "2026-02-13T09:00:00+09:00", "soon"]
+    rows = [dict.fromkeys(REQUIRED_COLUMNS) | {"timestamp": time} for time in times]
+    found = answers_over(chat_rows_query(TABLE, fields, naive_zone=zone), {TABLE: (schema, rows)})
+    assert [row["timestamp"] and f"{row['timestamp']:%Y-%m-%d %H:%M}" for row in found] == expected
+    assert [row["naive"] for row in found] == [True, False, False]
+    assert [row["unreadable"] for row in found] == [None, None, "timestamp"]

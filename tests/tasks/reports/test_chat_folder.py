@@ -132,6 +132,7 @@ def test_the_summary_has_the_keys_of_the_specification(out: Path) -> None:
         "excluded": {"llm_response_null": 1},
         "rejected": {"negative_tokens": 1},
         "naive_timestamps": 1,
+        "naive_zone": "UTC",
         "failed_files": [],
     }
 

@@ -1,0 +1,121 @@
+"""How a table of chat rows is read: what its columns are called, where each one stands, and times without a zone.
+
+Source: SPEC 1.1.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from scoring.chat.row_ids import TEXTS
+from scoring.errors import InputError
+
+REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
+# `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
+# read.
+READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata")
+UTC_ZONE = "UTC"
+_NAMES_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the columns of the files are called, by the names of chat rows, and the zone of times that name none.
+
+    A name may be a path with dots that leads into structs and JSON text.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    naive_zone: str = UTC_ZONE
+
+
+AS_IT_IS = Reading()
+
+
+class Place(NamedTuple):
+    """Where a column of chat rows stands: in a column of the table, or inside it, below these keys."""
+
+    column: str
+    keys: tuple[str, ...] = ()
+
+
+def column_places(where: str, found: Sequence[str], names: Mapping[str, str] | None = None) -> dict[str, Place]:
+    """The places of the columns that a table with the columns `found` has, by their names in chat rows.
+
+    `names` is what they are called there; None where no setting can say so.
+
+    Raises:
+        InputError: a required column is missing, or a column that is read is there more than once.
+    """
+    fix = f"give a table with the columns {', '.join(REQUIRED_COLUMNS)}"
+    if names is not None:
+        fix += ', or say in aqb.toml under [monitoring.columns] what they are called here: user_input = "question"'
+    names = names or {}
+    places = {name: place for name in READ_COLUMNS if (place := place_of(names.get(name, name), found))}
+    missing = [name for name in REQUIRED_COLUMNS if name not in places]
+    if wrong := [name for name in names if name not in places]:
+        raise no_column(where, names[wrong[0]], wrong[0], _described(found, names))
+    if missing:
+        raise InputError(
+            f"required columns are missing: {', '.join(missing)}; {_described(found, names)}",
+            where=where,
+            fix=fix,
+        )
+    read = {place.column for place in places.values()}
+    if doubled := [name for name in found if name in read and found.count(name) > 1]:
+        raise InputError(
+            f"columns are there more than once: {', '.join(dict.fromkeys(doubled))}",
+            where=where,
+            fix="keep one column of each name: it is unclear which one is meant",
+        )
+    return places
+
+
+def value_in(value: object, keys: Sequence[str]) -> object:
+    """What stands below these keys in an object or its JSON text; None where nothing does or it cannot be read."""
+    for key in keys:
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except (ValueError, RecursionError):
+                return None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def no_column(where: str, called: str, name: str, found: str) -> InputError:
+    """The error for a name in `[monitoring.columns]` that the table does not have."""
+    return InputError(
+        f"there is no column {called} for {name}; {found}", where=where, fix=f"correct monitoring.columns.{name}"
+    )
+
+
+def naive_text(count: int, zone: str) -> str:
+    """That times without a zone were read in a zone, and how to change that; '' where there were none."""
+    if not count:
+        return ""
+    return (
+        f"{count:,} timestamps name no time zone and were read as {zone}; "
+        "monitoring.naive_timestamps (aqb score: --naive-timestamps) names another"
+    )
+
+
+def place_of(called: str, found: Collection[str]) -> Place | None:
+    """The column that is called so, else the longest beginning of a path that is one."""
+    parts = called.split(".")
+    for length in range(len(parts), 0, -1):
+        column = ".".join(parts[:length])
+        if column in found:
+            return Place(column, tuple(parts[length:]))
+    return None
+
+
+def _described(found: Sequence[str], names: Mapping[str, str]) -> str:
+    """The columns of a file as evidence, unless its first line may be a person's row instead of a header."""
+    if not any(name in READ_COLUMNS or name in names.values() for name in found):
+        return f"found {len(found)} columns without a known name: is the header line there, the delimiter right?"
+    shown = ", ".join(name[:_NAMES_SHOWN] for name in found[:_NAMES_SHOWN])
+    return f"found {shown}" + (f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else "")

@@ -1,0 +1,92 @@
+"""The tables of scored chat rows as CSV files or as one workbook, for people who open them in Excel.
+
+Every text stays a text, times are those of the configured zone, and a list is one cell.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+import xlsxwriter
+
+from scoring.errors import UsageError
+from tasks.files.atomic import TABLE_MODE, replacing, write_text
+from tasks.files.excel import excel_csv, shown_text
+
+TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
+_ROWS_AT_ONCE = 20_000
+_MOST_ROWS = 1_048_575
+_NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same rows give the same bytes
+
+
+def write_csv_tables(folder: Path, time_zone: str) -> None:
+    """Writes `<table>.csv` beside each `<table>.parquet` of a folder.
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    for name in TABLES:
+        rows = _local_rows(folder / f"{name}.parquet", time_zone)
+        lines = chain([rows.collect_schema().names()], _rows(rows))
+        write_text(folder / f"{name}.csv", excel_csv(lines), TABLE_MODE)
+
+
+def write_table_workbook(folder: Path, time_zone: str) -> None:
+    """Writes `scores.xlsx` with a sheet for each table of a folder.
+
+    Raises:
+        StorageError: the folder cannot be written.
+        UsageError: a table has more rows than a sheet can hold.
+    """
+    tables = {name: _local_rows(folder / f"{name}.parquet", time_zone) for name in TABLES}
+    for name, rows in tables.items():
+        if (count := rows.select(pl.len()).collect().item()) > _MOST_ROWS:
+            raise UsageError(
+                f"{name} has {count:,} rows, and a sheet of Excel holds {_MOST_ROWS:,}",
+                where=str(folder),
+                fix="take --also csv, or score fewer files at once",
+            )
+    with (
+        replacing(folder / "scores.xlsx", TABLE_MODE) as unfinished,
+        xlsxwriter.Workbook(str(unfinished), {"constant_memory": True}) as book,
+    ):
+        book.set_properties({"created": _NO_TIME})
+        head = book.add_format({"bold": True})
+        moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+        day = book.add_format({"num_format": "yyyy-mm-dd"})
+        for name, rows in tables.items():
+            sheet = book.add_worksheet(name)
+            sheet.freeze_panes(1, 0)
+            for place, title in enumerate(rows.collect_schema().names()):
+                sheet.write_string(0, place, title, head)
+            local = rows.with_columns(cs.datetime().dt.replace_time_zone(None))  # Excel knows no zones
+            for line, row in enumerate(_rows(local), start=1):
+                for place, value in enumerate(row):
+                    _write_cell(sheet, line, place, value, moment if isinstance(value, datetime) else day)
+
+
+def _local_rows(path: Path, time_zone: str) -> pl.LazyFrame:
+    local = cs.datetime().dt.convert_time_zone(time_zone)
+    return pl.scan_parquet(path).with_columns(local, cs.list().list.join(", "))
+
+
+def _rows(rows: pl.LazyFrame) -> Iterator[tuple[Any, ...]]:
+    for batch in rows.collect_batches(chunk_size=_ROWS_AT_ONCE, maintain_order=True):
+        yield from batch.iter_rows()
+
+
+def _write_cell(sheet: Any, line: int, place: int, value: Any, date_format: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, str):
+        sheet.write_string(line, place, shown_text(value))
+    elif isinstance(value, bool):
+        sheet.write_boolean(line, place, value)
+    elif isinstance(value, int | float):
+        sheet.write_number(line, place, value)
+    else:
+        sheet.write_datetime(line, place, value, date_format)

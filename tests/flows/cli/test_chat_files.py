@@ -1,0 +1,103 @@
+"""Chat rows as people export them: other headers, local times, and tables that open in Excel."""
+
+import csv
+import json
+from datetime import datetime
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from tests.flows.conftest import Command
+
+COLUMNS = """
+[monitoring.columns]
+user_input = "질문"
+llm_response = "답변"
+timestamp = "시각"
+input_tokens = "입력"
+output_tokens = "출력"
+"""
+ROWS = [
+    ["질문", "답변", "시각", "입력", "출력"],
+    ["삼성전자 주가 알려줘", "70,000원입니다.", "2026-02-13 09:00:00", "100", "200"],
+    ["=SUM(A1)", "죄송합니다", "2026-02-13 23:30:00", "10", "20"],
+    ["뭐야", "네", "2026-02-13T00:00:00Z", "-5", "20"],
+]
+RENAMED = ["--out", "out", "--naive-timestamps", "Asia/Seoul"]
+
+
+@pytest.fixture
+def export(folder: Path) -> Path:
+    with Path("export.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(ROWS)
+    Path("aqb.toml").write_text(COLUMNS)
+    return Path("export.csv")
+
+
+@pytest.mark.parametrize("lacking", ["user_input", "llm_response", "timestamp", "input_tokens"])
+def test_score_names_the_column_that_a_chat_file_lacks(aqb: Command, folder: Path, lacking: str) -> None:
+    names = ["user_input", "llm_response", "timestamp", "input_tokens", "output_tokens"]
+    Path("chat.csv").write_text(",".join(name for name in names if name != lacking) + "\n")
+    ended = aqb("score", "chat.csv", "--out", "out")
+    assert ended.exit_code == 1
+    assert f"chat.csv: required columns are missing: {lacking}; found " in ended.err
+    assert "under [monitoring.columns]" in ended.err
+
+
+def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export: Path) -> None:
+    ended = aqb("score", export, "--out", "out")
+    assert "ola-monitoring 1, rows in 3 = scored 2 + excluded 0 + rejected 1" in ended.out
+    assert ended.out.splitlines()[1].strip().startswith("2 timestamps name no time zone and were read as UTC; ")
+    days = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["data_quality"]
+    assert (days["naive_timestamps"], days["naive_zone"]) == (2, "UTC")
+
+
+def test_score_reads_local_times_as_it_is_told_and_says_so_at_the_top(aqb: Command, export: Path) -> None:
+    ended = aqb("score", export, *RENAMED)
+    assert "were read as Asia/Seoul" in ended.out
+    top = Path("out/report.md").read_text(encoding="utf-8").splitlines()[:8]
+    assert [line for line in top if line.startswith("시간대가 없는 시각 2건을 Asia/Seoul 시각으로 읽었습니다.")]
+    assert [line for line in top if line.endswith("— 2026-02-13")]  # one day, not two
+    wrong = aqb("score", export, "--out", "out", "--naive-timestamps", "Seoul")
+    assert (wrong.exit_code, "monitoring.naive_timestamps: 'Seoul' is no time zone" in wrong.err) == (2, True)
+
+
+def test_a_night_says_how_it_read_local_times(aqb: Command, export: Path) -> None:
+    Path("aqb.toml").write_text(f'[monitoring]\nsource = "export.csv"\nnaive_timestamps = "Asia/Seoul"\n{COLUMNS}')
+    ended = aqb("nightly", "--date", "2026-02-13")
+    assert "2026-02-13: rows in 3 = scored 2" in ended.out
+    assert "2 timestamps name no time zone and were read as Asia/Seoul; " in ended.out
+
+
+def test_score_writes_its_tables_for_excel_too(aqb: Command, export: Path) -> None:
+    aqb("score", export, *RENAMED, "--also", "csv", "--also", "xlsx")
+    scores = list(csv.DictReader(Path("out/scores.csv").read_text(encoding="utf-8-sig").splitlines()))
+    assert [row["timestamp"] for row in scores] == ["2026-02-13 09:00:00+09:00", "2026-02-13 23:30:00+09:00"]
+    assert scores[1]["user_input"] == "'=SUM(A1)"
+    (rejected,) = csv.DictReader(Path("out/rejected.csv").read_text(encoding="utf-8-sig").splitlines())
+    assert (rejected["line"], rejected["code"], rejected["reason"]) == (
+        "4",
+        "negative_tokens",
+        "입력 토큰이 음수입니다",
+    )
+    book = openpyxl.load_workbook("out/scores.xlsx")
+    assert book.sheetnames == ["scores", "excluded", "kpis", "crosstab", "rejected"]
+    header, *rows = book["scores"].iter_rows(values_only=True)
+    assert list(header) == list(scores[0])
+    second = dict(zip(header, rows[1], strict=True))
+    assert (second["timestamp"], second["input_tokens"]) == (datetime(2026, 2, 13, 23, 30), 10)
+    cell = book["scores"].cell(3, 1 + header.index("user_input"))
+    assert (cell.value, cell.data_type) == ("=SUM(A1)", "s")
+    assert second["alert_rules"] == scores[1]["alert_rules"] != ""
+    assert book["rejected"]["B2"].value == "export.csv"
+
+
+def test_score_refuses_other_tables_of_a_test_run_and_a_folder_that_holds_its_input(aqb: Command, export: Path) -> None:
+    Path("run.csv").write_text("ID,질의,1차 답변\n")
+    refused = aqb("score", "run.csv", "--out", "out", "--also", "csv")
+    assert (refused.exit_code, "--also is for chat rows" in refused.err) == (2, True)
+    export.rename("scores.csv")
+    among = aqb("score", "scores.csv", "--out", ".", "--also", "csv")
+    assert (among.exit_code, "choose another --out folder" in among.err) == (2, True)
+    assert Path("scores.csv").read_text(encoding="utf-8").startswith("질문")
