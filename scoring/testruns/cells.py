@@ -40,7 +40,7 @@ def seconds(value: object) -> float | None:
     """A duration in seconds; None unless `value` is a finite number from 0, or the text of one (`7.6`, `7.6초`)."""
     if isinstance(value, str):
         match = _SECONDS.fullmatch(value.strip())
-        return float(match.group(1)) if match else None
+        value = float(match.group(1)) if match else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

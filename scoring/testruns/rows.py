@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isinf
 from typing import Any
 
 from scoring.errors import InputError
@@ -102,6 +103,7 @@ KNOWN_HEADERS = frozenset(
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}월\s*[0-9]{1,2}일|[0-9]{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-[0-9]+"
 )
+_LARGEST_COUNT = 2**63 - 1  # that a table holds
 _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
 
 
@@ -255,7 +257,7 @@ def _round(column: str, text: str) -> Round:
 
 def _float(text: str) -> float | None:
     found = number(text)
-    return None if found is None else float(found)
+    return None if found is None or isinf(found) else float(found)
 
 
 def _at_least_zero(text: str) -> float | None:
@@ -265,7 +267,7 @@ def _at_least_zero(text: str) -> float | None:
 
 def _count(text: str) -> int | None:
     found = number(text)
-    return None if found is None or found < 0 or found != int(found) else int(found)
+    return None if found is None or not 0 <= found <= _LARGEST_COUNT or found != int(found) else int(found)
 
 
 def _ordinal(text: str) -> int | None:

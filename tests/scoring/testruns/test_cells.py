@@ -25,7 +25,8 @@ def test_durations_are_read(value: object, expected: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, True, -1, float("nan"), float("inf"), 10**400, "빠름", "-3", "1e5", [5], {"s": 5}, "5.0.0"]
+    "value",
+    [None, True, -1, float("nan"), float("inf"), 10**400, "빠름", "-3", "1e5", [5], {"s": 5}, "5.0.0", "9" * 400],
 )
 def test_what_is_no_duration_is_missing(value: object) -> None:
     assert seconds(value) is None
