@@ -100,7 +100,7 @@ def consistency_score(rooms: Rooms, request: JudgeRequest | None, verdicts: Verd
             status = VerdictStatus.INVALID if verdict.given else verdict.status
             return Score(None, f"{MISSING_TITLES[status]}; {_numbers_text(rooms)}", status)
         group_of_text, judged = groups, verdict.reason.strip()
-    conclusions = _conclusions(rooms, group_of_text)
+    conclusions = [group_of_text[place] for place in _text_places(rooms)]
     points, title = t.CONSISTENCY_LADDER[_rung(rooms, conclusions)]
     evidence = (
         f"잠정(독립된 방 {rooms.count}개, 기준은 {t.MIN_ROOMS}개)" if rooms.provisional else "",
@@ -119,8 +119,10 @@ def _judge_cannot_matter(rooms: Rooms) -> bool:
         return True
     if texts > _MOST_GROUPED_TEXTS:
         return False
-    first = _rung(rooms, _conclusions(rooms, range(texts)))
-    return all(_rung(rooms, _conclusions(rooms, groups)) == first for groups in _groupings(texts))
+    places = _text_places(rooms)
+    rungs = (_rung(rooms, [groups[place] for place in places]) for groups in _groupings(texts))
+    first = next(rungs)
+    return all(rung == first for rung in rungs)
 
 
 def _groupings(count: int) -> Iterator[tuple[int, ...]]:
@@ -132,10 +134,10 @@ def _groupings(count: int) -> Iterator[tuple[int, ...]]:
         yield from ((*groups, group) for group in range(max(groups, default=-1) + 2))
 
 
-def _conclusions(rooms: Rooms, group_of_text: Sequence[int]) -> Conclusions:
-    """The group of each answer, from those of the distinct texts."""
+def _text_places(rooms: Rooms) -> list[int]:
+    """The place of each answer's text among the distinct ones."""
     distinct = list(rooms.distinct_texts)
-    return [group_of_text[distinct.index(folded(text))] for text in rooms.texts]
+    return [distinct.index(folded(text)) for text in rooms.texts]
 
 
 def _rung(rooms: Rooms, conclusions: Conclusions) -> int:
