@@ -258,7 +258,7 @@ class LiveRun:
                     pending.in_call -= 1
         except TimeoutError:
             pending.judgement = pending.judgement.with_call(None, None, None, "")
-            raise TransientError(f"no answer within {self._now() - started:.0f} s", maybe_paid=True) from None
+            raise UnreachableError(f"no answer within {self._now() - started:.0f} s", maybe_paid=True) from None
         except LimitReachedError as reached:
             self._apply_limit(reached, ticket)
             raise

@@ -1,7 +1,7 @@
 """Replies of an endpoint in one shape for all APIs, and the errors of a call without a reply.
 
 TransientError           this call failed; the next one may succeed
-└── UnreachableError     no connection
+└── UnreachableError     no connection, or no answer in time
 LimitReachedError        too many requests or tokens; the question is not the reason
 QuestionRefusedError     the endpoint does not take this question; others may pass
 AqbError                 no question can pass: wrong key, unknown model, no money
@@ -47,7 +47,7 @@ class TransientError(Exception):
 
 
 class UnreachableError(TransientError):
-    """There was no connection to the endpoint."""
+    """There was no connection to the endpoint, or no answer in time."""
 
 
 class LimitReachedError(Exception):

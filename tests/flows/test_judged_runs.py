@@ -117,9 +117,14 @@ def test_a_refused_key_is_one_clear_line_without_the_key(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         done = aqb("score", WIDE, "--judge", "--out", "out")
         assert server.stats()["asked"] <= 20
-    assert done.exit_code in (1, 2)
-    assert done.err.startswith("error: ")
+    assert done.exit_code == 1
+    assert "error: " in done.err
+    assert "check OPENAI_API_KEY" in done.err
     assert KEY not in done.err + done.out
+    queries = pl.read_parquet("out/queries.parquet")  # what rules can score
+    assert queries["accuracy_score"].null_count() == 0
+    assert queries["semantic_score"].null_count() == queries.height
+    assert summary_of("out")["judge"]["by_status"].keys() == {"failed"}  # type: ignore[index]
 
 
 @pytest.mark.usefixtures("prefect_server")

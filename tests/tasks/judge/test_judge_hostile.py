@@ -163,6 +163,12 @@ def test_judge_behind_broken_tls_gives_no_answer(trusted: bool, sqlite_store: Ve
     assert not any(server.received)
 
 
+def test_judge_that_never_answers_ends_the_run_after_two_time_limits(sqlite_store: VerdictStore) -> None:
+    judged, server = judged_by(MODES["a byte at a time"], sqlite_store)
+    assert "no answer within" in str(judged.failure)
+    assert len(server.received) <= 8  # two attempts at each of the four questions in flight
+
+
 @pytest.mark.parametrize("status", ["failed", "no such status", None, 7])
 def test_judge_batch_of_an_unknown_state_ends_the_run(status: object, sqlite_store: VerdictStore) -> None:
     judged, _ = judged_by(always(json_http({"id": "b", "status": status, "data": []})), sqlite_store, mode="batch")
