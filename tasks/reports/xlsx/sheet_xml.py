@@ -10,10 +10,10 @@ from math import isfinite
 from typing import Any
 from xml.sax.saxutils import escape
 
+from scoring.limits import MOST_SHEET_ROWS
 from scoring.stats.exact import exact, rounded
 from tasks.files.excel import display_width, formula_like, shown_text
 
-MOST_ROWS = 1_048_576
 _WIDEST = 60
 _NARROWEST = 8
 _ROWS_MEASURED = 300
@@ -79,7 +79,7 @@ def sheet_xml(tab: Tab, namespace: str, first_style: int) -> Iterator[str]:
     styles = [_style_of(column) for column in tab.columns]
     wrapped = [(place, widths[place] - 2) for place, style in enumerate(styles) if style is Style.WRAPPED]
     last = 1
-    for last, values in enumerate(islice(chain(measured, rows), MOST_ROWS - 1 - len(tab.notes)), start=2):
+    for last, values in enumerate(islice(chain(measured, rows), MOST_SHEET_ROWS - 1 - len(tab.notes)), start=2):
         cells = [
             f'<c r="{at}{last}"{content}'
             for at, value, style in zip(letters, values, styles, strict=False)

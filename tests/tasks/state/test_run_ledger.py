@@ -210,6 +210,21 @@ def test_a_database_whose_file_is_removed_in_use_is_a_clear_error(tmp_path: Path
             ledger.save(RUN)
 
 
+def test_a_database_on_a_read_only_disk_is_a_clear_error_and_goes_on_afterwards(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    url = f"sqlite:///{disk}/state.db"
+    with small_disk(disk, "size=4m") as change:
+        with opened(RunLedger, url) as ledger:
+            ledger.save(RUN)
+        change("ro")
+        with pytest.raises(StorageError, match="the state database cannot be used") as refused, opened(RunLedger, url):
+            pass
+        assert "that the database or its folder can be written" in refused.value.fix
+        change("rw")
+        with opened(RunLedger, url) as ledger:
+            assert [run.run_id for run in ledger.of_day(DAY)] == [RUN.run_id]
+
+
 def test_a_full_disk_leaves_a_database_that_goes_on_when_there_is_room(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     with small_disk(disk, "size=60k") as change:
