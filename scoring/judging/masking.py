@@ -36,11 +36,11 @@ def _is_card(digits: str) -> bool:
 
 
 def _is_resident(digits: str) -> bool:
-    """Whether 13 digits without any sign are a resident number and not the milliseconds of a date from 2020 to 2029.
+    """Whether 13 digits without any sign are a resident number and not the milliseconds of a date from 2020 to 2026.
 
     Whoever was born when the same digits would be such a date has a number with a check digit.
     """
-    if digits[:2] not in ("16", "17", "18") or len(digits) < 13:
+    if digits[:2] not in ("16", "17") or len(digits) < 13:
         return True
     weights = (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)
     total = sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))
@@ -62,7 +62,7 @@ _AREA = "(?:2|3[1-3]|4[1-4]|5[1-5]|6[1-4]|70|80|50[2-8]?)"  # landline, internet
 # A group of six digits is never made by joining others: `010120 1234 5678` is a stock code with two prices.
 _REST = rf"\)?(?:[ ]?{_GAP}[0-9]{{3,4}}{_GAP}[0-9]{{4}}|{_GAP}[0-9]{{7,8}})"
 _PAIRS = rf"{_GAP}[0-9]{{2}}(?:{_GAP}[0-9]{{2}}){{3}}"
-_CARD_START = "(?:4[0-9]|5[1-5]|2[2-7]|35|6[0-9]|9[0-9])[0-9]{2}"
+_CARD_START = "(?:2[2-7]|[3-69][0-9])[0-9]{2}"
 _BANK = "(?:은행|뱅크|농협|신협|수협|새마을금고|우체국|증권|토스|카카오페이)"
 _NAMED = r"[^0-9\n]{0,12}"  # what may stand between a label and its digits
 _LAST_DIGITS = "(?![0-9])"

@@ -188,13 +188,21 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "spoken": _as(spoken, _joined("-")),
         "+82, 0082": _abroad,
         "landline": _landline,
+        "landline, bare": lambda random: (
+            f"{random.choice(('02', '031', '070'))}{random.randint(200, 9999)}{digits(random, 4)}"
+        ),
+        "landline, one by one": _as(one_by_one, _landline),
+        "landline, full-width": _as(full_width, _landline),
         "1588-1234": _service,
     },
     "resident number": {
         "900101-1234567": _resident("-"),
         "bare": _resident(""),
         "a blank": _resident(" "),
+        "two blanks": _resident("  "),
         "dots": _resident("."),
+        "middle dots": _resident("·"),
+        "underscores": _resident("_"),
         "slashes": _resident("/"),
         "blanks and dash": _resident(" - "),
         "odd dashes": _resident("\u2212"),
@@ -224,7 +232,10 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "bare": _card(""),
         "two blanks": _card("  "),
         "dots": _card("."),
+        "middle dots": _card("·"),
         "slashes": _card("/"),
+        "underscores": _card("_"),
+        "odd dashes": _card("\u2013"),
         "mixed signs": lambda random: "{}-{} {}.{}".format(*_fours(_any_card(random))),
         "2-series": lambda random: "-".join(_fours(card(random, str(random.randint(2221, 2720))))),
         "15 digits": lambda random: card(random, random.choice(("34", "37")), 15),
@@ -272,7 +283,11 @@ PERSONAL_FORMS: Mapping[str, Mapping[str, Form]] = {
         "Bearer": lambda random: f"Authorization: Bearer {_letters(random, 40)}",
         "비밀번호": lambda random: f"비밀번호: {_letters(random, 10)}",
     },
-    "birth date with a label": {"생년월일 900101, 1990-01-01, ...": _birth},
+    "birth date with a label": {
+        "생년월일 900101, 1990-01-01, ...": _birth,
+        "1990년 1월 2일생": lambda random: f"{_birthday(random):%Y년 %m월 %d일}생",
+        "900102생": lambda random: f"{_birthday(random):%y%m%d}생",
+    },
     "IP address": {
         "192.0.2.1": lambda random: ".".join(str(random.randint(1, 255)) for _ in range(4)),
         "2001:db8::1": lambda random: f"2001:db8:{random.randrange(65536):x}::{random.randrange(65536):x}",
@@ -292,7 +307,7 @@ def _price(random: Random) -> str:
 
 
 def _instant(random: Random) -> datetime:
-    return datetime(2020, 10, 1, tzinfo=UTC) + timedelta(seconds=random.randrange(9 * 365 * 86_400))
+    return datetime(2020, 10, 1, tzinfo=UTC) + timedelta(seconds=random.randrange(6 * 365 * 86_400))
 
 
 HARMLESS_FORMS: Mapping[str, Mapping[str, Form]] = {
