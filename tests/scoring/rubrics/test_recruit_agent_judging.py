@@ -184,3 +184,14 @@ def test_the_material_is_json_whatever_the_answer_holds() -> None:
     ui_value = {"formType": {"a": [1]}, "selectOptionList": {"x": 1}, "value": [[{"dataKey": 7}]], "filterType": 3}
     material = request(run(raw={"dataUIList": [{"uiValue": ui_value}, {"uiValue": 5}]})).material
     assert json.loads(json.dumps(material)) == material
+
+
+def test_without_a_judge_consistency_is_not_that_of_the_query_that_always_fails() -> None:
+    def repeated(query_id: str, **fields: Any) -> RecruitQuery:
+        return RUBRIC.score_query([run(room=room, query_id=query_id, **fields) for room in (1, 2)], OPTIONS, {})
+
+    failing = repeated("F", error="timeout")
+    assert failing.scores["consistency"].points == 5  # by rule: it fails the same way every time
+    consistency = summary_of(failing, *map(repeated, ("A", "B", "C"))).set["consistency"]
+    assert (consistency["mean"], consistency["decided"], consistency["undecided"]) == (None, 1, 3)
+    assert (consistency["low"], consistency["high"]) == (1.25, 5)

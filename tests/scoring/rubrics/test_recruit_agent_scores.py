@@ -324,15 +324,6 @@ def test_failures_beside_unjudged_answers_make_no_mean() -> None:
     assert summary.set["weighted_total"]["weight_coverage"] == 0.7
 
 
-def test_without_a_judge_consistency_is_not_that_of_the_query_that_always_fails() -> None:
-    failing = query(run("1/1", query_id="F", error="timeout"), run("2/1", query_id="F", error="timeout"))
-    assert failing.scores["consistency"].points == 5  # by rule: it fails the same way every time
-    unjudged = [query(run("1/1", query_id=name), run("2/1", query_id=name)) for name in ("A", "B", "C")]
-    consistency = RUBRIC.summarise([failing, *unjudged], OPTIONS).set["consistency"]
-    assert (consistency["mean"], consistency["decided"], consistency["undecided"]) == (None, 1, 3)
-    assert (consistency["low"], consistency["high"]) == (1.25, 5)
-
-
 @pytest.mark.parametrize(("offered", "expected"), [("/agent/setting?dataKey=X", 5), ("/agent/setting?dataKey=Y", 3)])
 def test_an_expected_url_is_found_in_the_button_that_offers_it(offered: str, expected: int) -> None:
     raw = {"assistantMessage": "안내", "dataUIList": [{"uiValue": {"formType": "LINK", "buttonUrl": offered}}]}
