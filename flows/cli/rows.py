@@ -63,7 +63,7 @@ def golden(
     from polars.selectors import datetime
 
     from scoring.markdown import one_line
-    from tasks.files.atomic import write_text
+    from tasks.files.atomic import TABLE_MODE, write_text
     from tasks.files.excel import excel_csv
 
     days = day_range(first, last)
@@ -72,7 +72,7 @@ def golden(
     counted = f"{candidates.height} candidates"
     if out:
         local = candidates.with_columns(datetime().dt.convert_time_zone(context.settings.time_zone))
-        write_text(out, excel_csv([local.columns, *local.iter_rows()]))
+        write_text(out, excel_csv([local.columns, *local.iter_rows()]), TABLE_MODE)
         typer.echo(f"{counted}: {out}")
     else:
         lines = [

@@ -15,7 +15,7 @@ from scoring.testruns.report_tables import REPORT_TABLES
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
-from tasks.files.atomic import write_parquet, write_text
+from tasks.files.atomic import TABLE_MODE, write_parquet, write_text
 from tasks.files.discovery import refuse_replaced
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
@@ -48,7 +48,9 @@ def write_testrun_folder(
     if has_review_list(plan.rubric):
         write_review_list(folder / REVIEW_LIST, plan.rubric, queries)
     if plan.rubric.query_json:
-        write_text(folder / "scores.json", _json([plan.rubric.query_json(query) for query in scored.queries]))
+        write_text(
+            folder / "scores.json", _json([plan.rubric.query_json(query) for query in scored.queries]), TABLE_MODE
+        )
     if judged:
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
     summary = testrun_summary(scored, judged.summary() if judged else None)

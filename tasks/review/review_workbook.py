@@ -10,7 +10,7 @@ import xlsxwriter
 
 from scoring.errors import InputError, UsageError
 from scoring.inputs import TextRow
-from tasks.files.atomic import replacing
+from tasks.files.atomic import TABLE_MODE, replacing
 from tasks.files.discovery import readable
 from tasks.files.excel import display_width, shown_text
 from tasks.review.labels import Label
@@ -47,7 +47,7 @@ def write_review_workbook(path: Path, run: ScoredFolder, items: Iterable[ReviewI
         StorageError: the file cannot be written.
     """
     metrics = {metric.name: f"{metric.title} [{metric.name}]" for metric in reviewed_metrics(run)}
-    with replacing(path) as unfinished, xlsxwriter.Workbook(str(unfinished)) as book:
+    with replacing(path, TABLE_MODE) as unfinished, xlsxwriter.Workbook(str(unfinished)) as book:
         book.set_properties({"created": _NO_TIME})
         text = {"valign": "top", "text_wrap": True, "border": 1, "border_color": "#BFBFBF", "num_format": "@"}
         plain, other = book.add_format(text), book.add_format({**text, "bg_color": "#E7E6E6"})

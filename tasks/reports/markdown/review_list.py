@@ -16,7 +16,7 @@ from scoring.catalog import rubric_of
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
-from tasks.files.atomic import write_text
+from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv
 
 REVIEW_LIST = "review.csv"
@@ -37,7 +37,7 @@ def write_review_list(path: Path, rubric: AnyTestRunRubric, queries: pl.DataFram
     """
     header = ["질의 id", "질의", "에이전트", "까닭", "종합 점수"]
     header += [cell for one in _shown_metrics(rubric) for cell in (f"{one.title} 점수", f"{one.title} 근거")]
-    write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(queries))]))
+    write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(queries))]), TABLE_MODE)
 
 
 def reviewed_testrun(

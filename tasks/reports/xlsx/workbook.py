@@ -16,7 +16,7 @@ from xml.dom.minidom import Document, Element, parseString
 from xml.parsers.expat import ExpatError
 
 from scoring.errors import InputError
-from tasks.files.atomic import replacing
+from tasks.files.atomic import TABLE_MODE, replacing
 from tasks.reports.xlsx.sheet_xml import Tab, sheet_xml
 
 LONGEST_NAME = 31
@@ -85,7 +85,7 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
         InputError: `source` cannot be extended: its list of sheets or formats is not what a workbook has.
         StorageError: `path` cannot be written.
     """
-    with replacing(path) as unfinished, zipfile.ZipFile(source or _empty_workbook()) as package:
+    with replacing(path, TABLE_MODE) as unfinished, zipfile.ZipFile(source or _empty_workbook()) as package:
         try:
             grown = _Grown(package, tabs)
         except (ExpatError, LookupError, ValueError, StopIteration, zipfile.BadZipFile, zlib.error) as error:

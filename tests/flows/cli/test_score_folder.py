@@ -175,5 +175,8 @@ def test_score_tables_and_databases_are_for_their_owner(aqb: Command, installed_
     Path("data/state.db").touch(0o644)  # as an earlier version left it
     assert aqb("score", chat, "--out", "out").exit_code == 0
     assert {mode_of(table) for table in Path("out").glob("*.parquet")} == {0o640}
+    assert aqb("score", WIDE, "--out", "run").exit_code == 0
+    readable = {path.name for path in Path("run").iterdir() if mode_of(path) != 0o640}
+    assert readable == {"report.md", "summary.json"}
     assert installed_aqb("alerts", "--pending").exit_code == 0
     assert mode_of("data/state.db") == mode_of("data/.prefect/prefect.db") == 0o600
