@@ -89,6 +89,8 @@ class Execution:
     item_id: str = ""
     query_text: str = ""
     category: str = ""
+    track: str = ""
+    run_type: str = ""
     agent_type: AgentType | None = None
     raw_json: str = ""
     answer_text: str = ""

@@ -25,6 +25,8 @@ _ANY_LAYOUT = {
     "item_id": ("Item ID",),
     "query_text": ("질의", "query"),
     "category": ("카테고리",),
+    "track": ("Track",),
+    "run_type": ("실행 유형",),
     "agent_type": ("agent_type", "에이전트 유형"),
     "expected_text": ("기대결과", "LLM 판단 기준(정확도)", "LLM 판단 기준"),
     "criteria_json": ("LLM 평가기준",),

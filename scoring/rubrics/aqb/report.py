@@ -47,6 +47,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "most_undecided": float(MOST_UNDECIDED),
         "titles_of_rounds": lambda figures: [f"회차 {name}" for name in figures["rounds"]],
         "means_by_round": _means_by_round,
+        "means_of": lambda figures: [mean_text(figures["set"][metric]) for metric in METRIC_TITLES],
         "repeat_line": repeat_line,
         "goal_figure": goal_figure,
         "tool_notes": _TOOL_NOTES,

@@ -40,6 +40,11 @@ QUALITY_TITLES = {
 }
 
 
+# Runs of the expert flow (실행 유형) and Tracks stand apart. Source: seed 000, 2.5; SPEC 3.3.
+_GROUPS = {"Track": "track", "실행 유형": "run_type"}
+_NO_VALUE = "(없음)"
+
+
 class AgentFigures(TypedDict):
     """What the queries of one agent come to; `weight_coverage` is 0 to 1, `mapping` counts executions by grade."""
 
@@ -54,6 +59,14 @@ class AgentFigures(TypedDict):
     set: dict[str, dict[str, Any]]
     targets: dict[str, dict[str, Any]]
     mapping: dict[str, int]
+    latency: dict[str, dict[str, Any]]
+
+
+class GroupFigures(TypedDict):
+    """What the queries of one Track or kind of run come to."""
+
+    queries: int
+    set: dict[str, dict[str, Any]]
     latency: dict[str, dict[str, Any]]
 
 
@@ -75,9 +88,13 @@ class FailedStep(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class AqbSummary(TestRunSummary):
-    """Figures by agent type, the queries for a person by code, and the findings of the applicant agent's filters."""
+    """Figures by agent type, the queries for a person by code, and the findings of the applicant agent's filters.
+
+    `groups`: column (`Track`, `실행 유형`) -> value -> figures, where a file has several values.
+    """
 
     agents: dict[str, AgentFigures]
+    groups: dict[str, dict[str, GroupFigures]]
     manual_review: dict[str, int]
     uncovered_filters: list[str]
     slowest_filter_combinations: list[FilterCombination]
@@ -93,6 +110,7 @@ def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries),
         agents={agent.value: _agent(agent, own, options) for agent, own in agents.items() if own},
+        groups={column: found for column, name in _GROUPS.items() if len(found := _groups(queries, name)) > 1},
         manual_review=_manual_review(queries),
         uncovered_filters=_uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
         slowest_filter_combinations=_filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
@@ -138,6 +156,17 @@ def _agent(agent: AgentType, queries: Sequence[AqbQuery], options: Options) -> A
         "targets": targets_of(executions, agent),
         "mapping": {grade.value: grades[grade] for grade in MappingGrade},
         "latency": latency_figures(executions),
+    }
+
+
+def _groups(queries: Sequence[AqbQuery], name: str) -> dict[str, GroupFigures]:
+    """The figures of queries by a field of their first execution; blank is a value, too."""
+    by_value: dict[str, list[AqbQuery]] = {}
+    for query in queries:
+        by_value.setdefault(getattr(query.executions[0].execution, name) or _NO_VALUE, []).append(query)
+    return {
+        value: {"queries": len(own), "set": _set(own), "latency": latency_figures(_executions(own))}
+        for value, own in sorted(by_value.items())
     }
 
 

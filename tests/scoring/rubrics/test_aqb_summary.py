@@ -157,6 +157,19 @@ def test_without_a_measurement_a_rate_is_not_known() -> None:
     assert target("ttft_rate", execution()) == (0, 0, None)
 
 
+def test_tracks_and_runs_of_the_expert_flow_stand_apart() -> None:
+    expert = execution("Q-1", track="Track 1", run_type="전문가", answer_time_s=20)
+    others = [execution(f"Q-{n}", track="Track 2", run_type="일반", error="x") for n in (2, 3)]
+    groups = summary(expert, *others).groups
+    assert {value: one["queries"] for value, one in groups["Track"].items()} == {"Track 1": 1, "Track 2": 2}
+    stability = {value: one["set"]["stability"]["mean"] for value, one in groups["실행 유형"].items()}
+    assert stability == {"일반": 0, "전문가": 5}
+    assert groups["실행 유형"]["전문가"]["latency"]["SINGLE"]["p95_s"] == 20
+    text = report(expert, *others)
+    assert "## Track별" in text and "| 전문가 | 1 |" in text
+    assert summary(*others).groups == {}
+
+
 def test_ttft_is_counted_for_single_and_multi_apart() -> None:
     seconds = {LatencyClass.SINGLE: [0.5, 1.0, 1.2], LatencyClass.MULTI: [2.0]}
     every = [
