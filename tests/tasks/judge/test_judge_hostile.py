@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from scoring.errors import AqbError
 from scoring.judging.requests import VerdictStatus
 from tasks.judge.client import Judged
+from tasks.judge.endpoint import check_endpoint
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
 from tests.fakes.judge_questions import FAST, ask, settings_for
@@ -118,6 +120,26 @@ def test_judge_survives_an_endpoint_that_answers(name: str, sqlite_store: Verdic
     assert sqlite_store.found([one.key for one in judged.judgements]).keys() == {
         one.key for one in judged.judgements if one.status in (VerdictStatus.OK, VerdictStatus.REFUSED)
     }
+
+
+@pytest.mark.parametrize("name", [name for name in READABLE if name.startswith(("NUL", "half", "model", "score"))])
+def test_judge_replies_go_into_every_state_database(name: str, store: VerdictStore) -> None:
+    judged, _ = judged_by(MODES[name], store)
+    final = [one for one in judged.judgements if one.status in (VerdictStatus.OK, VerdictStatus.REFUSED)]
+    assert store.found([one.key for one in final]) == {one.key: replace(one, from_store=True) for one in final}
+
+
+@pytest.mark.parametrize("name", [name for name in MODES if "a byte at a time" not in name])
+def test_judge_check_is_one_line_or_one_error_for_any_answer(name: str) -> None:
+    models = json_http({"data": [{"id": HALF}, {"id": 1}, 2, {}]})
+    for script in (MODES[name], always(models)):
+        with HostileServer(script) as server:
+            try:
+                said = check_endpoint(settings_for(server.url))
+            except AqbError as error:
+                said = str(error)
+        assert said.startswith(server.url)
+        assert said.encode()
 
 
 @pytest.mark.parametrize("usage", ["usage of 10**9", "more cached than sent", "true as usage", "negative usage"])
