@@ -13,7 +13,9 @@ _TEMPLATE = """\
 1. 행을 `Query ID`와 `방/반복`(예: 1/1, 2/1)으로 묶습니다.
 2. `Raw JSON`에서 assistantMessage, dataUIList[*].uiValue, responseTimeSec, error를 읽습니다.
 3. `기대결과`의 각 줄을 체크 하나로 봅니다. 확인할 것은 assistantMessage의 키워드, formType,
-   multiSelectAllowYn, actionType, value 안의 dataKey와 buttonKey(깊이와 무관)입니다.
+   multiSelectAllowYn, actionType, value 안의 dataKey와 buttonKey(깊이와 무관)입니다. dataKey는 buttonUrl의
+   dataKey 매개변수에서도 찾습니다. URL만 적힌 줄은 같은 경로의 buttonUrl이 있는지, 그 URL에 dataKey가 있으면
+   그 값이 쓰였는지를 각각 확인합니다(중괄호로 묶인 마디는 무엇이든 맞습니다).
    머리말에 적힌 개수는 믿지 말고 실제 줄을 셉니다. 키워드는 띄어쓰기를 무시하고 찾습니다.
    "해당 항목의"로 시작하는 체크는 바로 앞의 "존재하는가" 체크에 맞는 같은 항목에서 확인합니다.
 4. `오류`나 error가 있거나, Raw JSON을 읽을 수 없거나, assistantMessage와 dataUIList가 모두 비어 있으면
