@@ -1,6 +1,6 @@
 """The blocks of a message: what it shows, as plain values that every channel writes in its own way.
 
-A text is only a text here: it formats nothing, links nowhere and calls nobody, because bold, links and mentions are
+A text is only a text here: it formats nothing, links nowhere and mentions no one, because bold, links and mentions are
 spans of their own. A channel escapes what its own markup would read. What readers could be deceived by is removed
 here: characters that show nothing or turn the reading direction, line breaks, and clickable addresses.
 
@@ -19,7 +19,7 @@ from scoring.markdown import shortened
 
 
 class Span(TypedDict):
-    """A piece of a line. `url` belongs to a link; the text of a mention is `@` and the id or name of whom it calls."""
+    """A piece of a line. `url` belongs to a link; a mention is `@` and the id of a person or group."""
 
     type: Literal["text", "bold", "code", "link", "mention"]
     text: str
@@ -60,7 +60,7 @@ class Context(TypedDict):
 
 Block = Header | Paragraph | Bullets | Context
 
-MAX_BLOCKS = 48  # Slack takes 50: two are left for whom a sender calls, and for a note that it repeats itself
+MAX_BLOCKS = 48  # Slack takes 50: two are left for mentions, and for a note that it repeats itself
 MAX_MESSAGE_BYTES = 12_000
 MAX_HEADER = 150
 MAX_RICH_TEXT = 2_000  # three bytes a Hangul syllable: a block of it is half a message, and below a section's 3,000

@@ -211,7 +211,7 @@ class ReviewedTestRun:
 
 
 def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
-    """The message about one test run; none where nobody has to look at anything, or the route does not hear of it."""
+    """The message about one test run; none where there is nothing to look at, or the route does not accept it."""
     level: MessageLevel = "warning"
     what = _headline(run)
     if not what or not route.matches_testrun(level, run.rubric, run.agent_types):

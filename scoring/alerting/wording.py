@@ -1,4 +1,4 @@
-"""What a reader is told of one incident, in Korean: what, how many, since when, what to do, an example."""
+"""The texts about one incident, in Korean: what, how many, since when, what to do, an example."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -62,8 +62,8 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
     if rule.startswith(KPI_RULE):
         return [plain(_KPI_ACTION)]
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
-    told = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
-    return [told, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [told]
+    what = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
+    return [what, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [what]
 
 
 def resolved_line(one: Incident) -> list[Span]:

@@ -98,7 +98,7 @@ class FailCondition:
     def failure(self, comparison: Comparison) -> str | None:
         """Why the comparison fails (English, for a build log), None where it does not.
 
-        What cannot be told fails too: a build must not pass because nothing was compared.
+        What cannot be compared fails too: a build must not pass because nothing was compared.
         """
         change = next(one for one in comparison.metrics if one.metric == self.metric)
         difference = change.difference

@@ -112,7 +112,7 @@ class Destination(Section):
 
 
 class Route(Destination):
-    """A subscription: what is told where. A filter that is left out lets everything through."""
+    """A subscription: which messages go where. A filter that is left out lets everything through."""
 
     name: str
     """How messages of this route are known; renaming a route makes it a new subscriber."""
@@ -131,7 +131,7 @@ class Route(Destination):
 
 
 class AlertsSettings(Section):
-    """Alerts: told once, to those who subscribed. Without a webhook nothing is sent."""
+    """Alerts: sent once, to every route that accepts them. Without a webhook nothing is sent."""
 
     route: tuple[Route, ...] = ()
     """The subscriptions; several may match."""
@@ -143,7 +143,7 @@ class AlertsSettings(Section):
     """Whether runs only log what they would send."""
 
     all_quiet_weekly: bool = False
-    """Whether a quiet week is told, on Mondays."""
+    """Whether a route without messages for a week gets one that says so, on Mondays."""
 
     reports_url: str = ""
     """Where the folder `reports` is served to people; empty: messages name the file."""
