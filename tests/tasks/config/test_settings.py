@@ -161,3 +161,23 @@ def test_a_file_without_secrets_may_be_read_by_everybody() -> None:
     file.write_text('state_url = "sqlite:///data/state.db"\n[judge]\napi_key = ""\n', encoding="utf-8")
     file.chmod(0o644)
     load_settings()
+
+
+def test_a_column_of_test_runs_that_nobody_reads_is_refused_with_those_that_are() -> None:
+    Path("aqb.toml").write_text('[test_runs.columns]\n"질문" = "Question"\n', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"no such column: 질문; use one of: .*질의"):
+        load_settings()
+    Path("aqb.toml").write_text('[test_runs.columns]\n"N차 답변" = "Answer {n}"\n', encoding="utf-8")
+    assert load_settings().test_runs.names.headers(["Answer 2"]) == ("2차 답변",)
+
+
+def test_the_first_pattern_of_file_names_comes_before_the_choice_for_all() -> None:
+    Path("aqb.toml").write_text(
+        '[test_runs]\nrubric = "aqb-1.2"\n'
+        '[[test_runs.files]]\npattern = "실행*.CSV"\nrubric = "plan-agent"\n'
+        '[[test_runs.files]]\npattern = "*"\nagent_type = "move"\n',
+        encoding="utf-8",
+    )
+    settings = load_settings().test_runs
+    chosen = [settings.of_file(name) for name in ("실행_1.csv", "이동_1.csv")]
+    assert [(one.rubric, one.agent_type) for one in chosen] == [("plan-agent", ""), ("aqb-1.2", "move")]
