@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 class BackfillOutcome:
     """What a backfill has done, earliest day first; `up_to_date` days were left alone.
 
-    `unpublished` is why the site could not be built or people, where they were to be told, were not.
+    `unpublished` is why the site could not be built, or why people were not notified where they should have been.
     """
 
     days: tuple[DayResult, ...]
@@ -100,7 +100,7 @@ def backfill(
         first: The first day.
         last: The last day; it must be over.
         force: Score days that are up to date too.
-        alerts: Send the alerts of these days; usually nobody wants to be told of last year.
+        alerts: Send the alerts of these days; usually no message about last year is wanted.
         allow_shrink: Replace days of which the source has lost most rows, too: their scores are lost.
 
     Raises:
@@ -118,7 +118,8 @@ def backfill(
                 _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
             days = (one for some in portions(chosen) for one in _scored(context, some, folder, allow_shrink))
             done = sorted(_shown(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
-        # Also where nothing was left to score: a run that died may have scored it, and neither built the site nor told.
+        # Also where nothing was left to score: a run that died may have scored it without building the site
+        # or notifying people.
         unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
         if alerts:
             unpublished += notify_unreported(context, BACKFILL, first, last)

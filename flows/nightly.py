@@ -35,7 +35,7 @@ class NightlyOutcome:
     """What one nightly run did: its day, the inbox (None where there is none), the site, and the days before its own.
 
     `unfilled` are the first and the last of missed days that are too long ago for it; `unread` is why it could not look
-    for late rows; `unreported` is why people could not be told of something.
+    for late rows; `unreported` is why people could not be notified of something.
     """
 
     own: DayResult
@@ -147,7 +147,7 @@ def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> N
     )
     # What stops it stops neither the site nor messages nor the inbox.
     own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
-    site = site_after(context)  # before people are told: messages link to its pages
+    site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
     outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread)
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings))

@@ -1,4 +1,4 @@
-"""`aqb alerts`: what people are told, sent, shown and previewed."""
+"""`aqb alerts`: messages to people, sent, shown and previewed."""
 
 from __future__ import annotations
 

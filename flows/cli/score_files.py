@@ -107,6 +107,6 @@ def _is_chat_file(path: Path, names: Mapping[str, str]) -> bool:
     try:
         headers = headers_of(path)
     except InputError:
-        return False  # whoever reads it next says what is wrong with it
+        return False  # the reader of test runs says what is wrong with it
     own = {called: name for name, called in names.items()}
     return layout_of([own.get(header, header) for header in headers]) is Layout.CHAT

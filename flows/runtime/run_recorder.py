@@ -130,7 +130,7 @@ def publish_runs(context: Context, day: date, ending: Run | None = None) -> None
     warehouse = context.warehouse
     with warehouse.lock(RUNS):
         runs, published = RunLedger(context.state).frame_of_day(day, ending), warehouse.read(RUNS, [day])
-        told_apart = runs.select("run_id", "outcome").rows()
+        current = runs.select("run_id", "outcome").rows()
         known = [] if published is None else published.select("run_id", "outcome").collect().rows()
-        if sorted(told_apart) != sorted(known):
+        if sorted(current) != sorted(known):
             warehouse.replace_day(RUNS, day, RUNS_SCHEMA, [runs])

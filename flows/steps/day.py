@@ -102,7 +102,7 @@ class DayResult:
 
 
 def failure_text(one: DayResult) -> str:
-    """The day, and the class and step of an error that nobody expected."""
+    """The day, and the class and step of an unexpected error."""
     return f"{one.day} ({one.error.what})" if isinstance(one.error, UnexpectedError) else str(one.day)
 
 
