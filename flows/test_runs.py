@@ -22,10 +22,9 @@ from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_refused, noti
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.alerting.run_messages import RefusedFile
+from scoring.catalog import TestRunChoices, plan_of
 from scoring.errors import AqbError, InputError, UnexpectedError
-from scoring.inputs import FileIdentity
-from scoring.rejects import nothing_scored
-from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.inputs import FileIdentity, nothing_scored
 from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.settings import Settings
 from tasks.context import Context

@@ -1,7 +1,12 @@
-"""What readers of files hand over: what a file was, its rows as text, and lines of which no row could be made."""
+"""What readers of files hand over: what a file was, its rows as text, and rows that cannot be read, with the reason."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import pyarrow as pa
+
+from scoring.rules.arrow_types import field
 
 
 @dataclass(frozen=True)
@@ -38,3 +43,50 @@ class BrokenRow(NamedTuple):
     line: int
     code: str
     reason: str
+
+
+REJECTED_SCHEMA = pa.schema(
+    [
+        field("score_date", pa.date32(), "이 행을 읽으려던 실행의 날"),
+        field("file", pa.string(), "파일"),
+        field("line", pa.int64(), "줄(Parquet는 행 번호)"),
+        field("column", pa.string(), "문제가 된 열. 행 전체가 문제면 NULL"),
+        field("code", pa.string(), "거부한 까닭의 코드"),
+        field("reason", pa.string(), "거부한 까닭"),
+        field("rubric", pa.string(), "루브릭 id"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Reject:
+    """A row that cannot be read. `line` as in the rows, `column` NULL when the whole row is meant.
+
+    `code` is English, `reason` a Korean sentence with its evidence; neither holds a text or a session of a person.
+    """
+
+    file: str
+    line: int | None
+    column: str | None
+    code: str
+    reason: str
+
+
+class UnreadableCell(Exception):  # noqa: N818  (caught row by row: it ends as a reject, never as an error)
+    """Why a row is rejected: the column, a code in English, a reason in Korean. Never what a person wrote."""
+
+    def __init__(self, column: str, code: str, reason: str) -> None:
+        super().__init__(code)
+        self.column = column
+        self.code = code
+        self.reason = reason
+
+
+def nothing_scored(counts: Mapping[str, int]) -> str:
+    """That rows came in and none was scored, in a sentence; '' where one was scored, or none came in."""
+    if counts["scored"] or not counts["rows_in"]:
+        return ""
+    return (
+        f"nothing was scored: of {counts['rows_in']:,} rows {counts['excluded']:,} were excluded "
+        f"and {counts['rejected']:,} rejected"
+    )

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import types
 
-from scoring.catalog import row_rubric
+from scoring.catalog import TestRunChoices, plan_of, row_rubric
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.reading import READ_COLUMNS, column_places
@@ -22,10 +22,8 @@ from scoring.chat.row_ids import TIE_BREAK, with_row_ids
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
 from scoring.errors import InputError, UsageError
-from scoring.inputs import FileIdentity, TextRow
-from scoring.rejects import REJECTED_SCHEMA
+from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
-from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.cells import cell_text
 from scoring.testruns.rubric import Options
 from scoring.testruns.scoring import score_testrun, testrun_summary

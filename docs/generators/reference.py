@@ -10,7 +10,7 @@ from typer.main import get_command
 
 from flows.cli.app import app
 from scoring.catalog import row_rubric
-from scoring.rejects import REJECTED_SCHEMA
+from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat import tables as monitoring_tables
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import RUNS_SCHEMA

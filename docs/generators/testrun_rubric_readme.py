@@ -9,8 +9,7 @@ from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MISSING_TITLES, NUMBERS_TITLES, MappingGrade
 from scoring.rubrics.plan_agent import thresholds as plan
 from scoring.rubrics.recruit_agent import thresholds as recruit
-from scoring.rules.bands import Bands
-from scoring.testruns.band_texts import band_rows
+from scoring.rules.bands import Bands, band_rows
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.summaries import MOST_UNDECIDED

@@ -15,7 +15,7 @@ from scoring.markdown import percent
 
 if TYPE_CHECKING:
     from flows.cli.score_files import ScoredFile
-    from scoring.testrun_plan import TestRunChoices
+    from scoring.catalog import TestRunChoices
     from tasks.config.settings import Settings
     from tasks.judge.client import Estimate
 
@@ -56,7 +56,7 @@ def score(
 
     Example: aqb score plan_agent_0224.csv --option value_lookup=direct --out out/
     """
-    from scoring.testrun_plan import TestRunChoices
+    from scoring.catalog import TestRunChoices
     from tasks.config.settings import load_settings
 
     choices = TestRunChoices(rubric, agent_type, _options(option or []))

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from flows.cli.terminal import progress
-from scoring.catalog import row_rubric, rubric_of
+from scoring.catalog import TestRunChoices, row_rubric, rubric_of
 from scoring.chat.rubric import RowRubric
 from scoring.errors import AqbError, InputError, UsageError
-from scoring.rejects import nothing_scored
-from scoring.testrun_plan import TestRunChoices
+from scoring.inputs import nothing_scored
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
 from tasks.chat.sources import ChatRowFiles, reading_of

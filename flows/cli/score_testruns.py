@@ -7,8 +7,8 @@ from pathlib import Path
 from flows.cli.score_files import ScoredFile
 from flows.cli.terminal import progress
 from flows.runtime.telemetry import tell_judgements
+from scoring.catalog import TestRunChoices, plan_of
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
-from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.settings import Settings
 from tasks.context import Context

@@ -22,8 +22,7 @@ from scoring.chat.reading import naive_text
 from scoring.chat.shrinkage import NOT_SCORED
 from scoring.errors import AqbError, InputError, UnexpectedError
 from scoring.figures import Figure
-from scoring.inputs import FileIdentity
-from scoring.rejects import nothing_scored
+from scoring.inputs import FileIdentity, nothing_scored
 from tasks.chat.choose_engine import open_engine, uses_pushdown
 from tasks.chat.day_guard import DayKeptError, day_guards
 from tasks.chat.day_plan import day_parameters

@@ -25,7 +25,7 @@ from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds
 from scoring.days import Window
 from scoring.errors import InputError
-from scoring.rejects import Reject, UnreadableCell
+from scoring.inputs import Reject, UnreadableCell
 
 _TOKENS = ("input_tokens", "output_tokens")
 _FIRST_SECOND, _SECOND_AFTER_LAST = -62_135_596_800, 253_402_300_800  # the years 0001 to 9999

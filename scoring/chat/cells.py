@@ -7,7 +7,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from scoring.chat.reading import UTC_ZONE
-from scoring.rejects import UnreadableCell
+from scoring.inputs import UnreadableCell
 
 _NUMBER = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE)
 _INSTANT = re.compile(

@@ -10,7 +10,7 @@ from scoring.chat import cells
 from scoring.chat.reading import UTC_ZONE, value_in
 from scoring.days import Window
 from scoring.errors import InputError
-from scoring.rejects import Reject, UnreadableCell
+from scoring.inputs import Reject, UnreadableCell
 
 CHAT_ROW_SCHEMA = pl.Schema(
     {

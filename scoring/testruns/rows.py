@@ -12,7 +12,7 @@ from math import isinf
 from typing import Any
 
 from scoring.errors import InputError
-from scoring.rejects import UnreadableCell
+from scoring.inputs import UnreadableCell
 from scoring.stats.comparison import TOTAL
 from scoring.testruns.cells import encodable, given, number, seconds
 from scoring.testruns.detection import ID_HEADERS, Layout, agent_type_named, layout_of

@@ -1,21 +1,27 @@
-"""Means, counts and distributions over scored executions: what every test-run report needs.
+"""Means, counts, distributions and repeats of scored executions: what every test-run report needs.
 
-Source: seed 000, 1.3; seed 003, 3; SPEC 4 `summary.json`.
+How often the repeats of a query pass and come out the same is shown beside its consistency score, which says how equal
+they are but not whether they are right.
+
+Source: seed 000, 1.3 and 2.2; seed 003, 2-5 and 3; seed 004, 일관성; SPEC 4 `summary.json`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from scoring.markdown import score_text
+from scoring.markdown import percent, score_text
 from scoring.stats.exact import Exact, mean
+from scoring.stats.intervals import mode_ratio, pass_hat_k
 from scoring.testruns.executions import Round
 from scoring.testruns.rubric import Score, ScoredExecution, ScoredQuery
 
 MOST_UNDECIDED = Fraction(1, 5)
 WORST_POINTS, BEST_POINTS = 0, 5
+# Teams repeat a question two to five times; a longer list would say the same about fewer queries.
+_MOST_REPEATS = 5
 
 
 def executions_by_round(queries: Iterable[ScoredQuery]) -> dict[Round, list[ScoredExecution]]:
@@ -169,3 +175,41 @@ def score_counts(distribution: Mapping[str, int]) -> list[tuple[str, int]]:
 def nearest_rank(ordered: Sequence[float], percent: int) -> float:
     """The smallest of some ordered values that at least `percent` of them do not exceed."""
     return ordered[-(-percent * len(ordered) // 100) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Of `n` executions whose accuracy is known `passed` pass; `mode_ratio` is the share of the commonest outcome."""
+
+    passed: int
+    n: int
+    mode_ratio: Fraction | None
+
+
+def repeats_of(executions: Iterable[ScoredExecution], pass_at: Exact, outcomes: Sequence[Hashable] = ()) -> Repeats:
+    """The repeats of one query: `pass_at` points of accuracy are a pass, and `outcomes` may be equal or not."""
+    known = [points for one in executions if (points := one.scores["accuracy"].points) is not None]
+    return Repeats(sum(points >= pass_at for points in known), len(known), mode_ratio(outcomes) if outcomes else None)
+
+
+def repeat_figures(queries: Iterable[Repeats]) -> dict[str, Any]:
+    """`pass_hat_k`: k -> mean and `n`, the queries with k executions or more; `mode_ratio`: its mean and `n`."""
+    queries = list(queries)
+    by_k = {
+        str(k): mean_and_n(pass_hat_k(one.passed, one.n, k) for one in queries) for k in range(1, _MOST_REPEATS + 1)
+    }
+    return {
+        "pass_hat_k": {k: figures for k, figures in by_k.items() if figures["n"]},
+        "mode_ratio": mean_and_n(one.mode_ratio for one in queries),
+    }
+
+
+def repeat_line(figures: dict[str, Any]) -> str:
+    """The figures as one Korean line of a report, '' where nothing was repeated."""
+    repeated = {k: of_k for k, of_k in figures["pass_hat_k"].items() if k != "1"}
+    if not repeated:
+        return ""
+    passing = ", ".join(f"{k}회 연속 {percent(of_k['mean'])}(질의 {of_k['n']:,}개)" for k, of_k in repeated.items())
+    once, same = figures["pass_hat_k"]["1"], figures["mode_ratio"]
+    alike = f" 가장 흔한 결과의 비율은 평균 {percent(same['mean'])}입니다." if same["n"] else ""
+    return f"- 반복해도 통과할 비율(pass^k): 1회 {percent(once['mean'])}, {passing}.{alike}"

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from scoring.errors import InputError
-from scoring.inputs import BrokenRow, FileIdentity, TextRow
+from scoring.inputs import BrokenRow, FileIdentity, Reject, TextRow, UnreadableCell
 from scoring.limits import MOST_TESTRUN_ROWS
-from scoring.rejects import Reject, UnreadableCell
 from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.rows import RowReader, columns_of

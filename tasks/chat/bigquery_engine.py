@@ -33,7 +33,7 @@ from scoring.chat.sql_tables import (
 )
 from scoring.days import day_window
 from scoring.errors import StorageError
-from scoring.rejects import REJECTED_SCHEMA
+from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES

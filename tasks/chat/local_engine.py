@@ -32,7 +32,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, ScoredBatch, all_rejects, copied, excluded_rows, score_batch, with_kept_texts
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
 from scoring.days import Window, day_window
-from scoring.rejects import REJECTED_SCHEMA
+from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.sources import ChatRowSource
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES

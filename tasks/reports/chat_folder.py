@@ -15,8 +15,7 @@ import polars as pl
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rubric import RowRubric
-from scoring.inputs import FileIdentity
-from scoring.rejects import REJECTED_SCHEMA
+from scoring.inputs import REJECTED_SCHEMA, FileIdentity
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.files.atomic import write_parquet, write_text

@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
-from scoring.rejects import REJECTED_SCHEMA
 from scoring.testruns.report_tables import REPORT_TABLES
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary

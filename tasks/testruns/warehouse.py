@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.rejects import REJECTED_SCHEMA
+from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.rubric import Score
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary

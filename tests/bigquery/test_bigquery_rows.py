@@ -11,7 +11,7 @@ from google.cloud.bigquery import Client
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch
 from scoring.days import day_window
 from scoring.errors import InputError, UsageError
-from scoring.rejects import Reject
+from scoring.inputs import Reject
 from tasks.chat.sources import open_source
 from tasks.chat.sources.bigquery import BigQueryChatRows
 from tasks.config.bigquery import BigQuerySettings

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.catalog import TestRunChoices, plan_of
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from scoring.catalog import TestRunChoices, plan_of
 from scoring.chat.rubric import RowRubric
-from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.scoring import score_testrun
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles

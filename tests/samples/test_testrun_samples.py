@@ -6,7 +6,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.catalog import TestRunChoices, plan_of
 from scoring.testruns.scoring import ScoredTestRun, score_testrun
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.files import read_testrun_file

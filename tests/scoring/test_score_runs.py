@@ -15,8 +15,8 @@ import pytest
 
 from flows.cli.score import score_inputs
 from scoring import score_runs
+from scoring.catalog import TestRunChoices
 from scoring.errors import InputError, UsageError
-from scoring.testrun_plan import TestRunChoices
 from tasks.config.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "tasks" / "samples" / "inbox"

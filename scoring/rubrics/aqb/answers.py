@@ -19,7 +19,7 @@ from scoring.rubrics.aqb.thresholds import (
     ToolVerdict,
 )
 from scoring.rubrics.aqb.tool_use import ToolUse
-from scoring.testruns.band_texts import band_text
+from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
 from scoring.testruns.executions import AgentType, LatencyClass, Reading
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, says_none

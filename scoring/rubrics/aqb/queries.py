@@ -37,9 +37,8 @@ from scoring.testruns.executions import (
 )
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.numbers import numbers_in
-from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.testruns.summaries import undecided_score
+from scoring.testruns.summaries import Repeats, repeats_of, undecided_score
 from scoring.testruns.tool_usage import PERIOD_FILTER
 from scoring.testruns.totals import WeightedTotal
 

@@ -16,9 +16,8 @@ from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
 from scoring.testruns.patterns import outages
-from scoring.testruns.repeats import repeat_line
 from scoring.testruns.rubric import Options
-from scoring.testruns.summaries import MOST_UNDECIDED, mean_text
+from scoring.testruns.summaries import MOST_UNDECIDED, mean_text, repeat_line
 
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
 _SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}

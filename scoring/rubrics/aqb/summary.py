@@ -18,12 +18,12 @@ from scoring.rubrics.aqb.tool_use import shown_filter
 from scoring.stats.exact import exact, mean
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import FILTER_CODES
-from scoring.testruns.repeats import repeat_figures
 from scoring.testruns.rubric import Options, TestRunSummary
 from scoring.testruns.summaries import (
     as_float,
     distributions,
     nearest_rank,
+    repeat_figures,
     round_means,
     score_distribution,
     set_mean,

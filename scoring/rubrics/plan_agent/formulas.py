@@ -10,17 +10,16 @@ import pyarrow as pa
 from scoring.judging.requests import JudgeRequest, Verdicts
 from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rules.arrow_types import field
+from scoring.rules.bands import band_text
 from scoring.stats.exact import Exact, mean, rounded
-from scoring.testruns.band_texts import band_text
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, reading_of
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import QueryColumn, mode_column, pass_columns, reason_column, score_column
-from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.testruns.summaries import as_float, query_means
+from scoring.testruns.summaries import Repeats, as_float, query_means, repeats_of
 
 METRICS = (
     Metric("intent", "의도 충족"),

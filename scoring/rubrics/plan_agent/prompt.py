@@ -4,7 +4,7 @@ Source: seed 003, 5; SPEC 3.1.
 """
 
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.testruns.band_texts import band_rows
+from scoring.rules.bands import band_rows
 
 _TEMPLATE = """\
 당신은 채용 실행 에이전트(plan_agent)의 테스트 결과를 채점합니다. 아래 표를 다음 순서로 채점하십시오.

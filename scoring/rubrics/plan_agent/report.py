@@ -9,9 +9,9 @@ from scoring.rubrics.plan_agent import thresholds as t
 from scoring.rubrics.plan_agent.findings import checked_list, insights, slow_limit
 from scoring.rubrics.plan_agent.formulas import PlanQuery
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
-from scoring.testruns.band_texts import band_rows
-from scoring.testruns.repeats import repeat_line
+from scoring.rules.bands import band_rows
 from scoring.testruns.rubric import Options, ScoredExecution
+from scoring.testruns.summaries import repeat_line
 
 _REASON_CHARACTERS = 240
 

@@ -17,9 +17,15 @@ from scoring.rubrics.plan_agent.formulas import (
 )
 from scoring.stats.exact import Exact, exact, mean
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
-from scoring.testruns.repeats import repeat_figures
 from scoring.testruns.rubric import Options, ScoredExecution, TestRunSummary
-from scoring.testruns.summaries import as_float, distributions, executions_by_round, round_means, set_means
+from scoring.testruns.summaries import (
+    as_float,
+    distributions,
+    executions_by_round,
+    repeat_figures,
+    round_means,
+    set_means,
+)
 
 
 class Agreement(TypedDict):

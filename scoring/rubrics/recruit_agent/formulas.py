@@ -11,9 +11,8 @@ from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.consistency import consistency, signature
 from scoring.rubrics.recruit_agent.intent import Intent, intent_of
 from scoring.rules.arrow_types import field
-from scoring.rules.bands import Bands
+from scoring.rules.bands import Bands, band_text
 from scoring.stats.exact import Exact, mean, rounded
-from scoring.testruns.band_texts import band_text
 from scoring.testruns.check_results import CheckResult, evaluate, pass_ratio
 from scoring.testruns.checks import Item
 from scoring.testruns.executions import Execution, LatencyClass, Reading, latency_class_of_query, reading_of
@@ -31,9 +30,8 @@ from scoring.testruns.query_columns import (
     score_column,
     total_column,
 )
-from scoring.testruns.repeats import Repeats, repeats_of
 from scoring.testruns.rubric import Metric, Options, Score, ScoredExecution, ScoredQuery
-from scoring.testruns.summaries import as_float, query_means
+from scoring.testruns.summaries import Repeats, as_float, query_means, repeats_of
 from scoring.testruns.tool_usage import PERIOD_FILTER, tool_usage_of
 from scoring.testruns.totals import WeightedTotal
 

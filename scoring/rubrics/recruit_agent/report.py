@@ -7,13 +7,12 @@ from scoring.markdown import score_text
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
-from scoring.testruns.band_texts import band_rows
-from scoring.testruns.repeats import repeat_line
+from scoring.rules.bands import band_rows
 from scoring.testruns.report_tables import (
     problem_table,
 )
 from scoring.testruns.rubric import Metric, Options
-from scoring.testruns.summaries import mean_text
+from scoring.testruns.summaries import mean_text, repeat_line
 
 _SHOWN_PROBLEMS = 20
 _REASON_CHARACTERS = 240

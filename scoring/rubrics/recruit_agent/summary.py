@@ -17,9 +17,8 @@ from scoring.rubrics.recruit_agent.formulas import (
 )
 from scoring.stats.exact import mean
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages
-from scoring.testruns.repeats import repeat_figures
 from scoring.testruns.rubric import Options, TestRunSummary
-from scoring.testruns.summaries import as_float, distributions, round_means, set_mean, set_means
+from scoring.testruns.summaries import as_float, distributions, repeat_figures, round_means, set_mean, set_means
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,7 @@ from scoring.chat.sql_rows import UNREADABLE, chat_rows_query
 from scoring.chat.sql_tables import contents_query
 from scoring.days import Window
 from scoring.errors import UsageError
-from scoring.inputs import FileIdentity
-from scoring.rejects import Reject
+from scoring.inputs import FileIdentity, Reject
 from tasks.config.addresses import table_of
 from tasks.warehouse.bigquery.client import JobClient, QueryParameter
 from tasks.warehouse.bigquery.errors import as_aqb_errors

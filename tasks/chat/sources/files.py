@@ -11,9 +11,8 @@ from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
-from tasks.chat.sources.delimited import read_delimited
-from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import read_parquet
+from tasks.chat.sources.text_files import read_delimited, read_json_lines
 from tasks.files.discovery import identity_of, matching_files
 
 _Reader = Callable[[Path, Window | None, Reading], Iterator[RowBatch]]

@@ -7,9 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from scoring.markdown import percent, score_text
-from scoring.rules.bands import Bands
+from scoring.rules.bands import Bands, band_rows
 from scoring.stats.intervals import Interval, cluster_bootstrap_mean
-from scoring.testruns.band_texts import band_rows
 from scoring.testruns.executions import AGENT_TITLES, AgentType, LatencyClass
 from scoring.testruns.summaries import mean_text, nearest_rank
 from tasks.reports.site.pages import Chart, Table

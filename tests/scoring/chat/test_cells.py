@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scoring.chat import cells
 from scoring.chat.cells import Instant
 from scoring.chat.reading import value_in
-from scoring.rejects import UnreadableCell
+from scoring.inputs import UnreadableCell
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HUGE = pytest.param(10**5000, id="5001 digits")  # more than Python writes as text

@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from scoring.rules.bands import Bands
-from scoring.testruns.band_texts import band_rows, band_text
+from scoring.rules.bands import Bands, band_rows, band_text
 from scoring.testruns.check_results import evaluate
 from scoring.testruns.executions import Execution, LatencyClass, Round
 from scoring.testruns.expected import parse_expected

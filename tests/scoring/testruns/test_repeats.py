@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 from scoring.testruns.executions import Execution, LatencyClass, Round
-from scoring.testruns.repeats import Repeats, repeat_figures, repeat_line, repeats_of
 from scoring.testruns.rubric import Score, ScoredExecution
+from scoring.testruns.summaries import Repeats, repeat_figures, repeat_line, repeats_of
 
 
 def execution(points: int | None, room: int = 1) -> ScoredExecution:

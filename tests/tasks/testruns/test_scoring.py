@@ -9,11 +9,10 @@ import openpyxl
 import polars as pl
 import pytest
 
-from scoring.catalog import row_rubric
+from scoring.catalog import TestRunChoices, plan_of, row_rubric
 from scoring.errors import InputError, UsageError
 from scoring.judging.requests import Verdict, VerdictStatus
 from scoring.stats.comparison import compare_testruns
-from scoring.testrun_plan import TestRunChoices, plan_of
 from scoring.testruns.scoring import ScoredTestRun, judge_requests, score_testrun
 from tasks.reports.site.build import build_pages
 from tasks.reports.testrun_folder import write_testrun_folder

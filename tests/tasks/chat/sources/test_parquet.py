@@ -9,7 +9,7 @@ import pytest
 
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
-from scoring.rejects import Reject
+from scoring.inputs import Reject
 from tasks.chat.sources import ChatRowFiles
 
 MOMENT = datetime(2026, 2, 13, 16, 44, 52, tzinfo=UTC)

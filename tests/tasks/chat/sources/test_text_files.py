@@ -6,7 +6,7 @@ import pytest
 
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
-from scoring.rejects import Reject
+from scoring.inputs import Reject
 from tasks.chat.sources import ChatRowFiles
 
 HEADER = "user_input,llm_response,input_tokens,output_tokens,timestamp"

@@ -8,7 +8,7 @@ import pytest
 from scoring.alerting.blocks import readable
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.run_messages import ReviewedTestRun, review_message
-from scoring.testrun_plan import TestRunChoices, plan_of
+from scoring.catalog import TestRunChoices, plan_of
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.markdown.review_list import REVIEW_LIST, reviewed_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
