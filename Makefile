@@ -32,6 +32,7 @@ fuzz: setup
 # What takes an hour: processes killed at random moments, a thousand times, and deliveries two hundred times.
 soak: setup
 	$(MAKE) --jobs=2 --output-sync=target kills-nightly kills-backfill
+	MASKED_CHARACTERS=1000000 .venv/bin/python -m pytest tests/scoring/judging/test_masking.py
 	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/alerts/test_slack_kills.py
 
 kills-nightly kills-backfill: kills-%:

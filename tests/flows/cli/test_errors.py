@@ -214,7 +214,8 @@ def test_a_website_is_no_judge_of_batches(aqb: Command, website: str, monkeypatc
     for name, value in {"OPENAI_BASE_URL": website, "OPENAI_API_KEY": "key", "AQB_JUDGE__MODE": "batch"}.items():
         monkeypatch.setenv(name, value)
     judged = aqb("score", SAMPLE_INBOX / "resume_agent_sample.xlsx", "--judge", "--out", "o")
-    assert_told(judged, 2, f"{website}: the judge refuses every question", "check judge.model", "judge.base_url")
+    # Not 2, as wrong usage: what rules score is written.
+    assert_told(judged, 1, f"{website}: the judge refuses every question", "check judge.model", "judge.base_url")
 
 
 def test_a_webhook_that_is_no_address_is_told_by_its_name(
