@@ -1,8 +1,8 @@
 """The flow of test runs: scores each new file of the inbox once, into its own report folder and the warehouse.
 
 A file is known by its content: a changed file is a new run. One that failed, or was still arriving, is looked at again
-by the next run. A file that fails does not stop the others. One that cannot be read is told once, as a Warning, and
-fails no flow run.
+by the next run. A file that fails does not stop the others. One that cannot be read is reported once, as a Warning,
+and fails no flow run.
 """
 
 from collections.abc import Callable
@@ -54,7 +54,7 @@ class InboxOutcome:
     """What became of the inbox: scored files, failures and refused files (one line each), files scored before, files
     still arriving.
 
-    `unpublished` is why the site could not be built or people could not be told of something.
+    `unpublished` is why the site could not be built or people could not be notified of something.
     """
 
     scored: tuple[WrittenTestRun, ...]
@@ -155,26 +155,26 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
             try:
                 plan = _plan(identity, settings)
             except Exception as error:  # noqa: BLE001 - another file must not stop with it
-                refused.append(_refuse(context, identity, day, _told(error, identity)))
+                refused.append(_refuse(context, identity, day, _as_aqb_error(error, identity)))
                 continue
             try:
                 scored.append(_score_and_record(context, plan, day, budget))
             except Exception as error:  # noqa: BLE001 - nor here
-                failures.append(str(_told(error, identity)))
+                failures.append(str(_as_aqb_error(error, identity)))
         for one in (day - timedelta(days=1), day):  # a run that died may have scored without publishing
             publish_runs(context, one)
-        # With those of a run that died before it told of them.
+        # With those of a run that died before it notified of them.
         unreported = ledger.unreported(TEST_RUN, day - STILL_NEWS)
     return InboxOutcome(
         tuple(scored),
         tuple(failures),
         len(inbox.known),
         tuple(path.name for path in inbox.arriving),
-        tuple(f"{one.name}: {one.reason}" for one in refused),
+        tuple(one.reason for one in refused),
         (
             *(site_after(context).problems if scored else ()),
             *notify_refused(context, refused),
-            *(why for run in unreported for why in _tell(context, run)),
+            *(why for run in unreported for why in _notify_of(context, run)),
             *deliver_waiting(context),
         ),
     )
@@ -189,7 +189,7 @@ def _plan(identity: FileIdentity, settings: Settings) -> TestRunPlan:
     return plan_of(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings.rubric_options)
 
 
-def _told(error: Exception, identity: FileIdentity) -> AqbError:
+def _as_aqb_error(error: Exception, identity: FileIdentity) -> AqbError:
     return error if isinstance(error, AqbError) else UnexpectedError(error, where=identity.name)
 
 
@@ -201,7 +201,7 @@ def _refuse(context: Context, identity: FileIdentity, day: date, error: AqbError
     return RefusedFile(Path(identity.name).name, identity.sha256, str(error))
 
 
-def _tell(context: Context, run: Run) -> tuple[str, ...]:
+def _notify_of(context: Context, run: Run) -> tuple[str, ...]:
     (read,) = run.inputs
     folder = context.reports.testrun_folder(read["name"], read["sha256"])
     return notify_testrun(context, folder, run.run_id) if folder.is_dir() else ()

@@ -43,7 +43,8 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
     rested = (now - timedelta(seconds=quiet_s)).timestamp()
     for path in files_in(folder, RUN_FILE_ENDINGS):
         if not path.resolve().is_relative_to(home):
-            refused.append(_refused(path, "a link that leads out of the inbox"))
+            outside = InputError("a link that leads out of the inbox", where=str(path), fix="copy the file into it")
+            refused.append(_refused(path, outside))
             continue
         try:
             before, identity, after = path.stat(), identity_of(path), path.stat()
@@ -51,7 +52,7 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
             continue
         except InputError as error:
             if path.exists():
-                refused.append(_refused(path, str(error)))
+                refused.append(_refused(path, error))
             continue
         if after.st_mtime > rested or (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
             arriving.append(path)
@@ -62,6 +63,6 @@ def look_into(folder: Path, known: Collection[str], now: datetime, quiet_s: floa
     return Inbox(tuple(new.values()), tuple(seen), tuple(arriving), tuple(refused))
 
 
-def _refused(path: Path, reason: str) -> RefusedFile:
+def _refused(path: Path, error: InputError) -> RefusedFile:
     place = sha256(os.fsencode(path)).hexdigest()  # what it holds is not known
-    return RefusedFile(os.fsencode(path.name).decode(errors="backslashreplace"), place, reason)
+    return RefusedFile(os.fsencode(path.name).decode(errors="backslashreplace"), place, str(error))
