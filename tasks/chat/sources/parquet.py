@@ -6,7 +6,7 @@ takes half of pyarrow's time.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
@@ -28,7 +28,7 @@ from scoring.chat.rows import (
 from scoring.days import Window
 
 _BUFFER_BYTES = 1024 * 1024
-_TEXT_BYTES_AT_ONCE = 96 * 1024 * 1024
+_BYTES_AT_ONCE = 96 * 1024 * 1024
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
 
@@ -67,13 +67,13 @@ def _decoded(
     text_leaves = {name: leaves[name] for name in TEXTS}
     text_paths = {".".join(leaf.path) for leaf in text_leaves.values()}
     columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
-    for together in _within_memory(file, groups, text_paths):
+    for together in _within_memory(file, groups):
         texts = _texts(opened, file, text_leaves, together, first_row)
         if texts is None:  # pyarrow copies them out of the pages that it holds
             wanted, batch_bytes = columns, BATCH_BYTES // 2
         else:
             wanted, batch_bytes = [name for name in columns if name not in text_paths], BATCH_BYTES
-        batch_rows = batch_bytes * _rows(file, together) // max(1, _text_bytes(file, together, text_paths))
+        batch_rows = batch_bytes * _rows(file, together) // max(1, _bytes(file, together))
         done = 0
         # One thread: two decode no faster here, and hold twice the pages.
         for batch in file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), together, wanted, use_threads=False):
@@ -83,13 +83,13 @@ def _decoded(
         texts = None  # before the next ones are decoded
 
 
-def _within_memory(file: pq.ParquetFile, groups: list[int], text_paths: Collection[str]) -> Iterator[list[int]]:
-    """The groups, as many at once as their texts may be held together; a larger one comes alone."""
+def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
+    """The groups, as many at once as may be held together; a larger one comes alone."""
     together: list[int] = []
     size = 0
     for group in groups:
-        own = _text_bytes(file, [group], text_paths)
-        if together and size + own > _TEXT_BYTES_AT_ONCE:
+        own = _bytes(file, [group])
+        if together and size + own > _BYTES_AT_ONCE:
             yield together
             together, size = [], 0
         together.append(group)
@@ -108,7 +108,7 @@ def _texts(
     plain = (pa.string(), pa.large_string(), pa.string_view())
     if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in leaves.values()):
         return None
-    if _text_bytes(file, groups, [leaf.path[0] for leaf in leaves.values()]) > _TEXT_BYTES_AT_ONCE:
+    if _bytes(file, groups) > _BYTES_AT_ONCE:
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file
@@ -122,13 +122,9 @@ def _rows(file: pq.ParquetFile, groups: list[int]) -> int:
     return sum(file.metadata.row_group(group).num_rows for group in groups)
 
 
-def _text_bytes(file: pq.ParquetFile, groups: list[int], text_paths: Collection[str]) -> int:
-    """What the texts of the groups take before compression, by the file's own footer."""
-    size = 0
-    for group in groups:
-        chunks = map(file.metadata.row_group(group).column, range(file.metadata.num_columns))
-        size += sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema in text_paths)
-    return size
+def _bytes(file: pq.ParquetFile, groups: list[int]) -> int:
+    """What the groups take before compression, by the file's own footer; most of it are the texts."""
+    return sum(file.metadata.row_group(group).total_byte_size for group in groups)
 
 
 def _runs_of_row_groups(
@@ -142,8 +138,12 @@ def _runs_of_row_groups(
         unit = None  # the statistics are local times
 
     def outside(group: int) -> bool:
+        if window is None:
+            return False
+        # A footer that contradicts itself is an error here; below it would end the process, in C++.
+        next(file.iter_batches(1, [group], [leaves[timestamp]], use_threads=False), None)
         statistics = file.metadata.row_group(group).column(timestamp).statistics
-        return window is not None and _surely_outside(statistics, _TICKS_IN_SECOND.get(unit), window)
+        return _surely_outside(statistics, _TICKS_IN_SECOND.get(unit), window)
 
     for is_outside, groups in groupby(range(file.metadata.num_row_groups), outside):
         yield is_outside, list(groups)

@@ -93,7 +93,7 @@ def test_texts_are_the_same_in_small_and_in_large_row_groups(
     columns = {"user_input": texts, "llm_response": answers}
     path = parquet(tmp_path, columns, rows=299, row_group_size=rows_in_group, **options)
     # However large a group is, its texts are read as those of one that is too large to be held.
-    monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_BYTES_AT_ONCE", 0)
+    monkeypatch.setattr("tasks.chat.sources.parquet._BYTES_AT_ONCE", 0)
     paged = rows(path)
     monkeypatch.undo()
     assert [(row["user_input"], row["llm_response"]) for row in paged] == list(zip(texts, answers, strict=True))
@@ -106,7 +106,7 @@ def test_texts_of_small_row_groups_are_all_decoded_the_fast_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = parquet(tmp_path, rows=100, row_group_size=7)
-    monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_BYTES_AT_ONCE", 1_000)  # several groups at once, not all
+    monkeypatch.setattr("tasks.chat.sources.parquet._BYTES_AT_ONCE", 1_000)  # several groups at once, not all
     monkeypatch.delattr("scoring.chat.arrow_rows._text_column")  # the slow way, which would hide a failure of the other
     assert len(rows(path)) == 100
 
@@ -114,7 +114,7 @@ def test_texts_of_small_row_groups_are_all_decoded_the_fast_way(
 def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.chat.sources.parquet._TEXT_BYTES_AT_ONCE", 1_000)
+    monkeypatch.setattr("tasks.chat.sources.parquet._BYTES_AT_ONCE", 1_000)
     path = parquet(tmp_path, rows=100, row_group_size=7)
     batches = ChatRowFiles([path]).batches()
     found = [next(batches)]
@@ -382,3 +382,11 @@ def test_a_column_whose_name_is_no_utf8_is_a_failure_of_its_file(tmp_path: Path)
     path = parquet(tmp_path, {"another": [1]}, store_schema=False)
     path.write_bytes(path.read_bytes().replace(b"another", b"an\xff\xfeher"))
     assert "expected a whole table (.parquet), found: a column whose name is no UTF-8" in failure(path)
+
+
+@pytest.mark.parametrize("window", [None, DAY])
+def test_a_footer_that_contradicts_itself_is_a_failure_of_its_file(window: Window | None) -> None:
+    path = Path("tests/fuzz/corpus/chat_footer_that_contradicts_itself.parquet").resolve()
+    (failure,) = ChatRowFiles([path]).batches(window)
+    assert isinstance(failure, FileFailure)
+    assert "expected a whole table (.parquet)" in failure.error.what
