@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
@@ -217,7 +218,7 @@ async def _models(endpoint: Endpoint, settings: JudgeSettings) -> list[str]:
             fix=_FIXES.get(error.status_code, "ask its operator, or try again later"),
         ) from None
     except (openai.APIConnectionError, TimeoutError) as error:
-        reason = text_of(endpoint.redacted(str(error.__cause__ or error))) or "no answer in time"
+        reason = text_of(endpoint.redacted(_reason(error))) or "no answer in time"
         raise AqbError(
             f"the judge cannot be reached: {reason}", where=endpoint.shown, fix="check judge.base_url and the network"
         ) from None
@@ -228,3 +229,11 @@ async def _models(endpoint: Endpoint, settings: JudgeSettings) -> list[str]:
             "this is no judge: it lists no models, as a web page does", where=endpoint.shown, fix=_FIXES[404]
         )
     return [str(model.get("id")) for model in answer["data"] if isinstance(model, dict)]
+
+
+def _reason(error: BaseException) -> str:
+    """What the system says of a connection that failed, else what the client says."""
+    found = error.__cause__ or error
+    while cause := found.__cause__ or found.__context__:
+        found = cause
+    return os.strerror(found.errno) if isinstance(found, OSError) and found.errno else str(error.__cause__ or error)
