@@ -22,6 +22,9 @@ _AGENT_OF_PREFIX = {
 }
 _KOREAN = "(이동|실행|플랜[ _-]?생성|지원자[ _-]?관리)"
 _KOREAN_FILE_NAME = re.compile(rf"{_KOREAN}(?![가-힣])|.*?{_KOREAN}[ _-]?에이전트")
+_EXPERT_FILE_NAME = re.compile(r"(?<!비)전문가|(?<![a-z])expert(?![a-z])")
+EXPERT_FLOW = "전문가"
+"""The kind of run (`실행 유형`) of a file whose name tells that the agent was chosen by hand."""
 ID_HEADERS = ("ID", "query_id", "질의ID", "Query ID")
 """The headers of a query's id in the wide layout."""
 _ROUND_COLUMN = re.compile(r"[0-9]+차 (?:답변|답변 raw|raw)")
@@ -119,6 +122,14 @@ def _agent_type_of_name(file_name: str) -> AgentType | None:
     if korean := _KOREAN_FILE_NAME.match(name):
         return agent_type_named(korean[1] or korean[2])
     return next((agent for prefix, agent in _AGENT_OF_PREFIX.items() if name.startswith(prefix)), None)
+
+
+def run_type_of(file_name: str) -> str:
+    """The kind of run of rows that name none in `실행 유형`: the expert flow where the file's name says so, else ''.
+
+    Source: seed 000, 2.4 and 2.5; SPEC 3.3.
+    """
+    return EXPERT_FLOW if _EXPERT_FILE_NAME.search(unicodedata.normalize("NFC", file_name).casefold()) else ""
 
 
 def unknown_agent_type(file_name: str) -> UsageError:

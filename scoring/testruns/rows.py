@@ -170,10 +170,12 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
 class RowReader:
     """Executions of the rows of one table. `notes` counts what was read with a reservation."""
 
-    def __init__(self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames) -> None:
-        """`agent_type` is that of rows which name none."""
+    def __init__(
+        self, columns: Columns, agent_type: AgentType | None, filter_names: FilterNames, run_type: str
+    ) -> None:
+        """`agent_type` and `run_type` are those of rows that name none."""
         self.notes: Counter[str] = Counter()
-        self._given = {"agent_type": agent_type, "filter_names": filter_names}
+        self._given = {"agent_type": agent_type, "filter_names": filter_names, "run_type": run_type}
         self._columns = columns
 
     def executions(self, cells: list[str]) -> list[Execution]:

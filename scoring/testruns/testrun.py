@@ -71,8 +71,10 @@ class TestRunTable(Protocol):
 class TestRunReading:
     """What the tables of one file came to so far."""
 
-    def __init__(self, agent_type: AgentType | None, names: TeamNames) -> None:
+    def __init__(self, agent_type: AgentType | None, names: TeamNames, run_type: str = "") -> None:
+        """`agent_type` and `run_type` are those of rows that name none."""
         self._agent_type = agent_type
+        self._run_type = run_type
         self._names = names
         self.notes: Counter[str] = Counter()
         self._executions: dict[tuple[str, str, str], Execution] = {}
@@ -94,7 +96,7 @@ class TestRunReading:
                 fix="split the workbook: one file per layout",
             )
         self._headers.update(dict.fromkeys(columns.names))
-        reader = RowReader(columns, self._agent_type, self._names.filter_names)
+        reader = RowReader(columns, self._agent_type, self._names.filter_names, self._run_type)
         for row in table.rows():
             if isinstance(row, TextRow) and row.is_blank:
                 continue

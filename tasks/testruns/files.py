@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.errors import InputError
-from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_single_run, layout_of
+from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_single_run, layout_of, run_type_of
 from scoring.testruns.rows import columns_of
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from scoring.testruns.testrun import TestRunFile, TestRunReading
@@ -34,7 +34,7 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
         InputError: no table, no test run, a required column is missing, or it was changed while it was read.
     """
     identity = identity_of(path)
-    reading = TestRunReading(agent_type_of(FileFacts(path.name)), names)
+    reading = TestRunReading(agent_type_of(FileFacts(path.name)), names, run_type_of(path.name))
     if path.suffix.lower() == ".xlsx":
         with closing(_workbook(path)) as workbook:
             sheets = [sheet for sheet in workbook.sheets if layout_of(names.headers(sheet.columns)) in _LAYOUTS]

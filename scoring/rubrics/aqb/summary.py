@@ -16,6 +16,7 @@ from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, ToolVerdict
 from scoring.rubrics.aqb.tool_use import shown_filter
 from scoring.stats.exact import exact, mean
+from scoring.testruns.detection import EXPERT_FLOW
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.rubric import Options, TestRunSummary
@@ -40,7 +41,7 @@ QUALITY_TITLES = {
 }
 
 
-# Runs of the expert flow (실행 유형) and Tracks stand apart. Source: seed 000, 2.5; SPEC 3.3.
+# Runs of the expert flow and Tracks stand apart. Source: seed 000, 2.4 and 2.5; SPEC 3.3.
 _GROUPS = {"Track": "track", "실행 유형": "run_type"}
 _NO_VALUE = "(없음)"
 
@@ -90,7 +91,8 @@ class FailedStep(TypedDict):
 class AqbSummary(TestRunSummary):
     """Figures by agent type, the queries for a person by code, and the findings of the applicant agent's filters.
 
-    `groups`: column (`Track`, `실행 유형`) -> value -> figures, where a file has several values.
+    `groups`: column (`Track`, `실행 유형`) -> value -> figures, where a file has several values or is of the expert
+    flow alone.
     """
 
     agents: dict[str, AgentFigures]
@@ -110,7 +112,11 @@ def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
         distributions=distributions(queries, EXECUTION_METRICS),
         data_quality=_data_quality(queries),
         agents={agent.value: _agent(agent, own, options) for agent, own in agents.items() if own},
-        groups={column: found for column, name in _GROUPS.items() if len(found := _groups(queries, name)) > 1},
+        groups={
+            column: found
+            for column, name in _GROUPS.items()
+            if len(found := _groups(queries, name)) > 1 or EXPERT_FLOW in found
+        },
         manual_review=_manual_review(queries),
         uncovered_filters=_uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
         slowest_filter_combinations=_filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),

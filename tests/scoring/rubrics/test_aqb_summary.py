@@ -168,6 +168,7 @@ def test_tracks_and_runs_of_the_expert_flow_stand_apart() -> None:
     text = report(expert, *others)
     assert "## Track별" in text and "| 전문가 | 1 |" in text
     assert summary(*others).groups == {}
+    assert list(summary(expert).groups) == ["실행 유형"]
 
 
 def test_ttft_is_counted_for_single_and_multi_apart() -> None:

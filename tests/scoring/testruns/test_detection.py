@@ -14,6 +14,7 @@ from scoring.testruns.detection import (
     agent_type_of,
     layout_of,
     rubric_of,
+    run_type_of,
     unknown_agent_type,
 )
 from scoring.testruns.executions import AgentType
@@ -99,6 +100,23 @@ def test_a_korean_file_name_tells_the_agent_and_no_rubric(name: str, agent: Agen
     assert agent_type_of(facts(name)) is agent
     with pytest.raises(UsageError, match="which rubric"):
         rubric_of(facts(name), known=RUBRICS)
+
+
+@pytest.mark.parametrize(
+    ("name", "run_type"),
+    [
+        ("지원자 관리_전문가_0224.csv", "전문가"),
+        ("전문가용 요청 흐름.xlsx", "전문가"),
+        (unicodedata.normalize("NFD", "실행_전문가.csv"), "전문가"),
+        ("resume_agent_Expert.csv", "전문가"),
+        ("plan_agent_expert-flow_2.csv", "전문가"),
+        ("비전문가_0224.csv", ""),
+        ("plan_agent_expertise.csv", ""),
+        ("plan_agent_0224.csv", ""),
+    ],
+)
+def test_a_file_name_tells_the_expert_flow(name: str, run_type: str) -> None:
+    assert run_type_of(name) == run_type
 
 
 def test_columns_have_the_names_of_a_team() -> None:

@@ -80,6 +80,15 @@ def test_the_turn_column_counts_repeats_or_rooms(tmp_path: Path, header: list[st
     assert [str(one.round) for one in executions(run)] == rounds
 
 
+def test_the_kind_of_run_of_a_row_comes_before_that_of_the_file_name(tmp_path: Path) -> None:
+    header = [*WIDE_HEADER, "실행 유형"]
+    rows = [header, [*wide_row(ID="A"), "일반"], [*wide_row(ID="B"), ""]]
+    named = executions(read_testrun_file(write_csv(tmp_path / "resume_agent_전문가.csv", rows)))
+    assert {one.query_id: one.run_type for one in named} == {"A": "일반", "B": "전문가"}
+    unnamed = executions(read_testrun_file(write_csv(tmp_path / "resume_agent_1.csv", rows)))
+    assert {one.query_id: one.run_type for one in unnamed} == {"A": "일반", "B": ""}
+
+
 def test_the_first_alias_with_a_value_counts(tmp_path: Path) -> None:
     header = [
         "질의ID",
