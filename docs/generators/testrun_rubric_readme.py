@@ -69,7 +69,7 @@ def _aqb() -> Sections:
         ("Stability", f"{aqb.ANSWERED_POINTS} for an answer, {aqb.UNANSWERED_POINTS} for a failed or empty one."),
         ("Weighted total", _part(_TOTAL, ("Metric", "Weight"), weights)),
         ("Manual review", table(("Code", "When"), REVIEW_TITLES.items())),
-        ("Targets", table(("Code", "Rate", "At least", "Source"), _goal_rows())),
+        ("Targets", _part(_CHAT_SETS, ("Code", "Rate", "At least", "Source"), _goal_rows())),
         ("Why a score is missing", table(("Code", "Meaning"), MISSING_TITLES.items())),
     ]
 
@@ -91,6 +91,10 @@ _TTFT = f"TTFT passes up to {aqb.TTFT_MAX_S} s and is no part of the total."
 _FILTERS = (
     "`nothing expected` is a query with a ground truth and no expected filter; a filter name without a code leaves the "
     "score NULL. A failed or empty answer earns 0."
+)
+_CHAT_SETS = (
+    f"A room of {aqb.SET_MESSAGES_MIN} to {aqb.SET_MESSAGES_MAX} messages is a chat set; the test of the wait asks for "
+    f"{aqb.SETS_MIN} of them. Rooms with fewer or more messages are counted apart."
 )
 _TOTAL = (
     "Over the metrics that are known, renormalised; `weight_coverage` says how much weight was there. With less of it "

@@ -111,6 +111,7 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
             for target in figures["targets"].values()
         ],
         tables=(
+            _chat_sets({title: sets for title, figures in agents.items() if (sets := figures.get("chat_sets"))}),
             _slowest(summary.get("slowest_filter_combinations", [])),
             cause_table("실패한 단계", summary.get("failures_by_step", ()), "step", "n"),
         ),
@@ -122,6 +123,18 @@ def _best_without_truth_text(queries: int) -> str:
         return ""
     return (
         f"정답 수치가 없는 질의 {queries:,}개는 필터만으로 채점해 정확성이 {_BEST_WITHOUT_TRUTH}점을 넘을 수 없습니다."
+    )
+
+
+def _chat_sets(sets: Mapping[str, Mapping[str, Any]]) -> PageTable:
+    """By agent; `sets` are the figures of `chat_sets`."""
+    counts = ("rooms", "sets", "fewer", "more", "needed")
+    return PageTable(
+        "방 하나의 메시지 수",
+        ["에이전트", "방", "세트", "더 적은 방", "더 많은 방", "필요한 세트"],
+        [[title, *(f"{figures[count]:,}" for count in counts)] for title, figures in sets.items()],
+        id="chat-sets",
+        title=f"대화 세트(메시지 {t.SET_MESSAGES_MIN}~{t.SET_MESSAGES_MAX}개)",
     )
 
 

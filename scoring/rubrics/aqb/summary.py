@@ -6,14 +6,14 @@ Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, TypedDict
 
 from scoring.judging.requests import VerdictStatus
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.queries import EXECUTION_METRICS, METRICS, AqbExecution, AqbQuery
 from scoring.rubrics.aqb.review import REVIEW_TITLES
-from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, ToolVerdict
+from scoring.rubrics.aqb.targets import chat_sets, targets_of
+from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade
 from scoring.rubrics.aqb.tool_use import shown_filter
 from scoring.stats.exact import exact, mean
 from scoring.testruns.detection import EXPERT_FLOW
@@ -59,6 +59,7 @@ class AgentFigures(TypedDict):
     rounds: dict[str, dict[str, Any]]
     set: dict[str, dict[str, Any]]
     targets: dict[str, dict[str, Any]]
+    chat_sets: dict[str, Any]
     mapping: dict[str, int]
     latency: dict[str, dict[str, Any]]
 
@@ -160,6 +161,7 @@ def _agent(agent: AgentType, queries: Sequence[AqbQuery], options: Options) -> A
         "rounds": round_means(queries, EXECUTION_METRICS),
         "set": _set(queries),
         "targets": targets_of(executions, agent),
+        "chat_sets": chat_sets(executions),
         "mapping": {grade.value: grades[grade] for grade in MappingGrade},
         "latency": latency_figures(executions),
     }
@@ -246,52 +248,6 @@ def no_judge(summary: AqbSummary) -> bool:
     return bool(summary.data_quality[VerdictStatus.NO_JUDGE])
 
 
-def targets_of(executions: Sequence[AqbExecution], agent: AgentType) -> dict[str, dict[str, Any]]:
-    """The rates of one agent by their code. The unit is one execution, or one chat for the wait.
-
-    Tool accuracy counts the executions whose mapping is known, result accuracy those with a ground truth, TTFT those
-    with a measurement; an answer that failed or is empty did not use the right tools.
-    """
-    tools = [e.accuracy_grade for e in executions if e.accuracy_grade is not None]
-    numbers = [e.numbers_grade for e in executions if e.numbers_grade is not None]
-    ttft = [(e.latency_class, e.ttft_pass) for e in executions if e.ttft_pass is not None]
-    waits = chat_waits(executions)
-    singles = [seconds for of_chat in waits.values() for seconds in of_chat]
-    return {
-        "ttft_rate": {
-            **_rate("ttft_rate", [verdict == "PASS" for _, verdict in ttft]),
-            "by_class": {
-                latency_class.value: {"passed": verdicts.count("PASS"), "n": len(verdicts)}
-                for latency_class in LatencyClass
-                if (verdicts := [verdict for of, verdict in ttft if of is latency_class])
-            },
-        },
-        "chat_wait_rate": {
-            **_rate("chat_wait_rate", [_within(mean(of_chat)) for of_chat in waits.values()]),
-            "mean_wait_s": as_float(mean(mean(of_chat) for of_chat in waits.values())),
-            "questions_rate": as_float(mean(int(_within(seconds)) for seconds in singles)),
-            "questions": len(singles),
-        },
-        "tool_accuracy_rate": {
-            **_rate("tool_accuracy_rate", [grade in t.PASSING_TOOLS[agent] for grade in tools]),
-            "partial": sum(grade is ToolVerdict.PARTIAL for grade in tools),
-            "weak": sum(e.weak_check for e in executions),
-            "unknown": len(executions) - len(tools),
-        },
-        "result_accuracy_rate": _rate("result_accuracy_rate", [grade in t.RIGHT_NUMBERS for grade in numbers]),
-    }
-
-
-def chat_waits(executions: Iterable[AqbExecution]) -> dict[tuple[str, int], list[Fraction]]:
-    """Chat (run and room) -> the seconds of its single-tool answers. What failed or has no time is left out."""
-    waits: dict[tuple[str, int], list[Fraction]] = {}
-    for scored in executions:
-        if scored.latency_class is LatencyClass.SINGLE and scored.latency_s is not None and not scored.failed:
-            chat = (scored.execution.run_id, scored.execution.round.room)
-            waits.setdefault(chat, []).append(exact(scored.latency_s))
-    return waits
-
-
 def latency_figures(executions: Sequence[AqbExecution]) -> dict[str, dict[str, Any]]:
     """Latency class -> `n`, `mean_s`, `p50_s`, `p95_s` of answers with a time: a baseline without a target.
 
@@ -312,20 +268,3 @@ def latency_figures(executions: Sequence[AqbExecution]) -> dict[str, dict[str, A
                 "p95_s": nearest_rank(seconds, 95),
             }
     return figures
-
-
-def _within(seconds: Fraction | None) -> bool:
-    return seconds is not None and seconds <= t.SINGLE_MEAN_MAX_S
-
-
-def _rate(code: str, passes: Sequence[bool]) -> dict[str, Any]:
-    goal, passed, n = t.GOALS[code], sum(passes), len(passes)
-    rate = Fraction(passed, n) if n else None
-    return {
-        "title": goal.title,
-        "rate": as_float(rate),
-        "passed": passed,
-        "n": n,
-        "target": float(goal.at_least),
-        "met": None if rate is None else rate >= goal.at_least,
-    }

@@ -189,6 +189,8 @@ class Goal:
 
 
 SINGLE_MEAN_MAX_S = 10
+SET_MESSAGES_MIN, SET_MESSAGES_MAX, SETS_MIN = 3, 5, 10
+"""How many messages of one chat are a set, and how many sets the test of the wait asks for (seed 000, 2.4)."""
 GOALS = {
     "ttft_rate": Goal(f"TTFT {TTFT_MAX_S}초 이하인 응답", Fraction(90, 100), "seed 000, 2.4·2.5"),
     "chat_wait_rate": Goal(
