@@ -61,7 +61,8 @@ def test_a_judged_run_has_every_score_and_its_second_time_asks_nothing(aqb: Comm
     assert isinstance(first, dict) and isinstance(second, dict)
     assert (first["questions"], first["cached"], second["cached"], second["cost"]) == (asked, 0, asked, 0)
     assert first["tokens"] > 0 and first["cost"] > 0
-    assert "## 판정 모델" in Path("first/report.md").read_text(encoding="utf-8")
+    report = Path("first/report.md").read_text(encoding="utf-8")
+    assert "## 판정 모델" in report and "톤앤매너 준수율: " in report
 
 
 def test_a_key_alone_starts_nothing(aqb: Command, judge: FakeOpenAI) -> None:

@@ -27,13 +27,14 @@ from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Score
 
 CLASS_TITLES = {LatencyClass.SINGLE: "단일 도구 호출", LatencyClass.MULTI: "복수 도구 호출"}
+_TONE_TITLES = {True: "톤앤매너 준수", False: "톤앤매너 미준수", None: ""}
 _SHOWN_NUMBERS = 6
 
 
 def semantic_request(reading: Reading, use: ToolUse, rubric: str) -> JudgeRequest | None:
     """The question on one answer, None where a rule decides: a move agent, or no answer.
 
-    The answer expected has `score` (a whole number from 0 to 5).
+    The answer expected has `score` (a whole number from 0 to 5) and `tone_kept` (a boolean).
     """
     execution = reading.execution
     if not reading.answered or execution.agent_type is AgentType.MOVE:
@@ -65,6 +66,15 @@ def semantic_score(reading: Reading, use: ToolUse, request: JudgeRequest | None,
     return Score(t.MOVE_SEMANTIC_POINTS[use.grade], use.text())
 
 
+def tone_kept(request: JudgeRequest | None, verdicts: Verdicts) -> bool | None:
+    """Whether the judge found the tone kept, None where nothing tells: no question, no verdict, one without the field.
+
+    No part of any score. Source: seed 000, 3.1 (톤앤매너 준수율).
+    """
+    told = verdict_of(request, verdicts).answer.get("tone_kept") if request else None
+    return told if isinstance(told, bool) else None
+
+
 def _judged(use: ToolUse, request: JudgeRequest, verdicts: Verdicts) -> Score:
     verdict = verdict_of(request, verdicts)
     if not verdict.given:
@@ -74,7 +84,8 @@ def _judged(use: ToolUse, request: JudgeRequest, verdicts: Verdicts) -> Score:
         return Score(None, f"{MISSING_TITLES[VerdictStatus.INVALID]}; {use.text()}", VerdictStatus.INVALID)
     cap = t.SEMANTIC_CAPS.get(use.grade, t.MAX_POINTS)
     capped = f"조건 매핑 '{MAPPING_TITLES[use.grade]}'의 상한 {cap}점 적용(판정 {points}점); " if points > cap else ""
-    return Score(min(points, cap), "; ".join(filter(None, (f"{capped}{use.text()}", verdict.reason.strip()))))
+    tone = _TONE_TITLES[tone_kept(request, verdicts)]
+    return Score(min(points, cap), "; ".join(filter(None, (f"{capped}{use.text()}", tone, verdict.reason.strip()))))
 
 
 def _offered(ui_value: JsonObject) -> dict[str, Any]:

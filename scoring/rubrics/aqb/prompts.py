@@ -12,7 +12,7 @@ from scoring.judging.requests import QuestionKind
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 
-SEMANTIC_VERSION = "1"
+SEMANTIC_VERSION = "2"
 CONCLUSIONS_VERSION = "1"
 
 _SEMANTIC_INSTRUCTIONS = """\
@@ -37,8 +37,10 @@ _SEMANTIC_INSTRUCTIONS = """\
 조건 매핑이 불완전하면 답변이 훌륭해도 높은 점수를 주지 않는다(불필요한 조건 추가나 일부 누락은 3점 이하, 조건이
 전혀 맞지 않으면 1점 이하).
 
-먼저 reason에 근거를 한국어 한두 문장으로 적되 답변의 어느 부분 때문인지 밝힌다. 그다음 score를 정한다.
-두 점수 사이에서 망설여지면 낮은 쪽을 고른다."""
+먼저 reason에 근거를 한국어 한두 문장으로 적되 답변의 어느 부분 때문인지 밝히고, 말투 기준을 어긴 곳이 있으면
+그곳도 적는다. 그다음 score를 정한다. 두 점수 사이에서 망설여지면 낮은 쪽을 고른다.
+마지막으로 tone_kept에 말투 기준을 모두 지켰으면 true, 하나라도 어겼으면 false를 적는다. 조건이나 내용이 틀렸어도
+여기서는 말투만 본다."""
 
 _CONCLUSIONS_INSTRUCTIONS = """\
 너는 같은 질의에 대한 여러 답변이 같은 결론을 말하는지 가리는 채점자다. 답변들은 서로 독립된 채팅방에서 나왔다.
@@ -79,8 +81,9 @@ SEMANTIC = JudgePrompt(
         "properties": {
             "reason": {"type": "string"},
             "score": {"type": "integer", "minimum": 0, "maximum": t.MAX_POINTS},
+            "tone_kept": {"type": "boolean"},
         },
-        "required": ["reason", "score"],
+        "required": ["reason", "score", "tone_kept"],
         "additionalProperties": False,
     },
 )

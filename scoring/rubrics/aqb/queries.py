@@ -17,6 +17,7 @@ from scoring.rubrics.aqb.answers import (
     semantic_score,
     speed_score,
     stability_score,
+    tone_kept,
     ttft_pass,
 )
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
@@ -75,7 +76,10 @@ class _AnsweredQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AqbExecution(ScoredExecution):
-    """An execution with its grades (None where unknown), and what the summary counts."""
+    """An execution with its grades (None where unknown), and what the summary counts.
+
+    `tone_asked`: whether a judge is to tell `tone_kept`.
+    """
 
     mapping_grade: MappingGrade
     accuracy_grade: ToolVerdict | None
@@ -84,6 +88,8 @@ class AqbExecution(ScoredExecution):
     used_tools: tuple[str, ...]
     weak_check: bool
     failed_steps: tuple[str, ...]
+    tone_asked: bool
+    tone_kept: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +210,8 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
         used_tools=use.used,
         weak_check=bool(use.weak),
         failed_steps=failed_steps(reading),
+        tone_asked=answer.question is not None,
+        tone_kept=tone_kept(answer.question, verdicts),
     )
 
 

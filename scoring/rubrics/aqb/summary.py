@@ -6,6 +6,7 @@ Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypedDict
 
 from scoring.judging.requests import VerdictStatus
@@ -21,6 +22,7 @@ from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.rubric import Options, TestRunSummary
 from scoring.testruns.summaries import (
+    MOST_UNDECIDED,
     as_float,
     distributions,
     nearest_rank,
@@ -60,6 +62,7 @@ class AgentFigures(TypedDict):
     set: dict[str, dict[str, Any]]
     targets: dict[str, dict[str, Any]]
     chat_sets: dict[str, Any]
+    tone: dict[str, Any]
     mapping: dict[str, int]
     latency: dict[str, dict[str, Any]]
 
@@ -162,8 +165,26 @@ def _agent(agent: AgentType, queries: Sequence[AqbQuery], options: Options) -> A
         "set": _set(queries),
         "targets": targets_of(executions, agent),
         "chat_sets": chat_sets(executions),
+        "tone": _tone(executions),
         "mapping": {grade.value: grades[grade] for grade in MappingGrade},
         "latency": latency_figures(executions),
+    }
+
+
+def _tone(executions: Sequence[AqbExecution]) -> dict[str, Any]:
+    """How many of the judged answers kept the tone: `kept` of `n`; `undecided` were asked about and are not known.
+
+    The `rate` is NULL where too many are undecided. Source: seed 000, 3.1 (톤앤매너 준수율).
+    """
+    asked = [scored.tone_kept for scored in executions if scored.tone_asked]
+    known = [kept for kept in asked if kept is not None]
+    undecided = len(asked) - len(known)
+    withheld = not known or undecided > MOST_UNDECIDED * len(asked)
+    return {
+        "rate": None if withheld else as_float(Fraction(sum(known), len(known))),
+        "kept": sum(known),
+        "n": len(known),
+        "undecided": undecided,
     }
 
 

@@ -61,12 +61,18 @@ def test_words_outside_the_tables_are_no_verdict(answer: Any) -> None:
 @pytest.mark.parametrize("score", range(6))
 def test_every_level_of_semantic_quality_is_explained_and_allowed(score: int) -> None:
     assert f"- {score}: {aqb.SEMANTIC_LEVELS[score]}" in SEMANTIC.instructions
-    assert parsed(SEMANTIC, {"reason": "근거", "score": score}) == {"reason": "근거", "score": score}
+    answer = {"reason": "근거", "score": score, "tone_kept": True}
+    assert parsed(SEMANTIC, answer) == answer
 
 
 @pytest.mark.parametrize("score", [-1, 6, 4.5, "5", True, None])
 def test_what_is_no_whole_number_from_0_to_5_is_no_score(score: Any) -> None:
-    assert parsed(SEMANTIC, {"reason": "근거", "score": score}) is None
+    assert parsed(SEMANTIC, {"reason": "근거", "score": score, "tone_kept": True}) is None
+
+
+@pytest.mark.parametrize("tone", [{"tone_kept": told} for told in ("true", 1, None)] + [{}])
+def test_a_tone_that_is_neither_kept_nor_broken_is_no_verdict(tone: dict[str, Any]) -> None:
+    assert parsed(SEMANTIC, {"reason": "근거", "score": 3, **tone}) is None
 
 
 @pytest.mark.parametrize("groups", [[1, 1], [1, 2]])
