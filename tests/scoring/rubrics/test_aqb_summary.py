@@ -8,60 +8,9 @@ import pytest
 
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.rubrics.aqb import RUBRIC
-from scoring.rubrics.aqb.queries import AqbQuery
-from scoring.rubrics.aqb.summary import AgentFigures, AqbSummary
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, Round
+from scoring.testruns.executions import LatencyClass
 from scoring.testruns.summaries import nearest_rank
-from tasks.reports.testrun_folder import testrun_report
-
-OPTIONS = RUBRIC.chosen({})
-
-
-def execution(query_id: str = "Q-1", room: int = 1, used: str = "PATRIOT", **fields: Any) -> Execution:
-    entries = [{"uiValue": {"filterType": name}} for name in used.split()]
-    given = {
-        "query_id": query_id,
-        "round": Round(room, 1),
-        "query_text": "보훈 지원자 수",
-        "agent_type": AgentType.APPLICANT_MANAGEMENT,
-        "raw_json": json.dumps({"assistantMessage": "5명입니다", "dataUIList": entries}),
-        "expected_filters": "보훈",
-        "answer_time_s": 4.0,
-    }
-    return Execution(**{**given, **fields})
-
-
-def plan(query_id: str = "P-1", used: str = "A", **fields: Any) -> Execution:
-    entries = [{"uiValue": {"value": {"dataKey": key}}} for key in used.split()]
-    raw = json.dumps({"assistantMessage": "안내", "dataUIList": entries})
-    given = {"agent_type": AgentType.PLAN, "raw_json": raw, "expected_datakeys": "A", "expected_filters": ""}
-    return execution(query_id, **{**given, **fields})
-
-
-def move(query_id: str = "M-1", used: str = "A", **fields: Any) -> Execution:
-    return plan(query_id, used, **{"agent_type": AgentType.MOVE, **fields})
-
-
-def run(*executions: Execution) -> tuple[list[AqbQuery], AqbSummary]:
-    by_query: dict[str, list[Execution]] = {}
-    for one in executions:
-        by_query.setdefault(one.query_id, []).append(one)
-    queries = [RUBRIC.score_query(of_query, OPTIONS, {}) for of_query in by_query.values()]
-    return queries, RUBRIC.summarise(queries, OPTIONS)
-
-
-def summary(*executions: Execution) -> AqbSummary:
-    return run(*executions)[1]
-
-
-def agent(*executions: Execution) -> AgentFigures:
-    (figures,) = summary(*executions).agents.values()
-    return figures
-
-
-def target(code: str, *executions: Execution) -> tuple[Any, ...]:
-    rate = agent(*executions)["targets"][code]
-    return rate["passed"], rate["n"], rate["met"]
+from tests.builders.aqb_runs import agent, execution, move, plan, report, summary, target
 
 
 def test_the_final_mean_is_the_mean_of_the_rounds() -> None:
@@ -157,20 +106,6 @@ def test_without_a_measurement_a_rate_is_not_known() -> None:
     assert target("ttft_rate", execution()) == (0, 0, None)
 
 
-def test_tracks_and_runs_of_the_expert_flow_stand_apart() -> None:
-    expert = execution("Q-1", track="Track 1", run_type="전문가", answer_time_s=20)
-    others = [execution(f"Q-{n}", track="Track 2", run_type="일반", error="x") for n in (2, 3)]
-    groups = summary(expert, *others).groups
-    assert {value: one["queries"] for value, one in groups["Track"].items()} == {"Track 1": 1, "Track 2": 2}
-    stability = {value: one["set"]["stability"]["mean"] for value, one in groups["실행 유형"].items()}
-    assert stability == {"일반": 0, "전문가": 5}
-    assert groups["실행 유형"]["전문가"]["latency"]["SINGLE"]["p95_s"] == 20
-    text = report(expert, *others)
-    assert "## Track별" in text and "| 전문가 | 1 |" in text
-    assert summary(*others).groups == {}
-    assert list(summary(expert).groups) == ["실행 유형"]
-
-
 def test_ttft_is_counted_for_single_and_multi_apart() -> None:
     seconds = {LatencyClass.SINGLE: [0.5, 1.0, 1.2], LatencyClass.MULTI: [2.0]}
     every = [
@@ -195,36 +130,6 @@ def test_a_chat_is_judged_by_its_mean_and_questions_stand_beside_it() -> None:
     assert (wait["passed"], wait["n"], wait["met"]) == (1, 2, False)
     assert (wait["questions"], wait["mean_wait_s"]) == (3, 11)
     assert wait["questions_rate"] == pytest.approx(1 / 3)
-
-
-def chat(room: int, messages: int, **fields: Any) -> list[Execution]:
-    return [execution(f"Q-{place}", room=room, **fields) for place in range(messages)]
-
-
-def test_a_set_of_a_chat_is_three_to_five_messages() -> None:
-    rooms = [one for room, messages in enumerate([1, 2, 3, 5, 6], 1) for one in chat(room, messages)]
-    found = agent(*rooms)["chat_sets"]
-    assert {name: found[name] for name in ("rooms", "sets", "fewer", "more")} == {
-        "rooms": 5, "sets": 2, "fewer": 2, "more": 1
-    }  # fmt: skip
-    assert "방 5개 중 2개(메시지가 더 적은 방 2개, 더 많은 방 1개)로, 응답 속도 측정에 필요한 10개에" in report(*rooms)
-
-
-def test_a_set_of_a_chat_counts_every_message_and_is_timed_by_its_answers() -> None:
-    failed = [*chat(1, 2), execution("Q-9", error="x")]
-    found = agent(*failed, *chat(2, 3, answer_time_s=10.01), *chat(3, 3, error="x"))["chat_sets"]
-    assert (found["sets"], found["passed"], found["timed"]) == (3, 1, 2)
-
-
-@pytest.mark.parametrize(("sets", "enough"), [(9, False), (10, True)])
-def test_ten_sets_of_chats_are_enough(sets: int, enough: bool) -> None:
-    rooms = [one for room in range(1, sets + 1) for one in chat(room, 3)]
-    assert agent(*rooms)["chat_sets"]["enough"] is enough
-    assert ("에 못 미칩니다." in report(*rooms)) is not enough
-
-
-def test_rooms_of_two_runs_are_two_chats() -> None:
-    assert agent(*chat(1, 3, run_id="a"), *chat(1, 2, run_id="b"))["chat_sets"]["sets"] == 1
 
 
 def test_a_datakey_too_many_still_passes() -> None:
@@ -310,11 +215,6 @@ def test_a_summary_is_json() -> None:
     found = summary(execution(), plan(), move())
     parts = [found.rounds, found.set, found.distributions, found.data_quality, found.own_values()]
     assert json.loads(json.dumps(parts)) == parts
-
-
-def report(*executions: Execution) -> str:
-    queries, found = run(*executions)
-    return testrun_report(RUBRIC, "시험.csv", queries, found, OPTIONS)
 
 
 def test_the_report_says_once_that_there_was_no_judge() -> None:

@@ -1,0 +1,52 @@
+"""aqb-1.2: what stands apart in a summary: Tracks, the expert flow, sets of messages in a chat."""
+
+from typing import Any
+
+import pytest
+
+from scoring.testruns.executions import Execution
+from tests.builders.aqb_runs import agent, execution, report, summary
+
+
+def test_tracks_and_runs_of_the_expert_flow_stand_apart() -> None:
+    expert = execution("Q-1", track="Track 1", run_type="전문가", answer_time_s=20)
+    others = [execution(f"Q-{n}", track="Track 2", run_type="일반", error="x") for n in (2, 3)]
+    groups = summary(expert, *others).groups
+    assert {value: one["queries"] for value, one in groups["Track"].items()} == {"Track 1": 1, "Track 2": 2}
+    stability = {value: one["set"]["stability"]["mean"] for value, one in groups["실행 유형"].items()}
+    assert stability == {"일반": 0, "전문가": 5}
+    assert groups["실행 유형"]["전문가"]["latency"]["SINGLE"]["p95_s"] == 20
+    text = report(expert, *others)
+    assert "## Track별" in text and "| 전문가 | 1 |" in text
+    assert summary(*others).groups == {}
+    assert list(summary(expert).groups) == ["실행 유형"]
+
+
+def chat(room: int, messages: int, **fields: Any) -> list[Execution]:
+    return [execution(f"Q-{place}", room=room, **fields) for place in range(messages)]
+
+
+def test_a_set_of_a_chat_is_three_to_five_messages() -> None:
+    rooms = [one for room, messages in enumerate([1, 2, 3, 5, 6], 1) for one in chat(room, messages)]
+    found = agent(*rooms)["chat_sets"]
+    assert {name: found[name] for name in ("rooms", "sets", "fewer", "more")} == {
+        "rooms": 5, "sets": 2, "fewer": 2, "more": 1
+    }  # fmt: skip
+    assert "방 5개 중 2개(메시지가 더 적은 방 2개, 더 많은 방 1개)로, 응답 속도 측정에 필요한 10개에" in report(*rooms)
+
+
+def test_a_set_of_a_chat_counts_every_message_and_is_timed_by_its_answers() -> None:
+    failed = [*chat(1, 2), execution("Q-9", error="x")]
+    found = agent(*failed, *chat(2, 3, answer_time_s=10.01), *chat(3, 3, error="x"))["chat_sets"]
+    assert (found["sets"], found["passed"], found["timed"]) == (3, 1, 2)
+
+
+@pytest.mark.parametrize(("sets", "enough"), [(9, False), (10, True)])
+def test_ten_sets_of_chats_are_enough(sets: int, enough: bool) -> None:
+    rooms = [one for room in range(1, sets + 1) for one in chat(room, 3)]
+    assert agent(*rooms)["chat_sets"]["enough"] is enough
+    assert ("에 못 미칩니다." in report(*rooms)) is not enough
+
+
+def test_rooms_of_two_runs_are_two_chats() -> None:
+    assert agent(*chat(1, 3, run_id="a"), *chat(1, 2, run_id="b"))["chat_sets"]["sets"] == 1
