@@ -5,7 +5,7 @@ Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypedDict
 
@@ -189,10 +189,17 @@ def _tone(executions: Sequence[AqbExecution]) -> dict[str, Any]:
 
 
 def _groups(queries: Sequence[AqbQuery], name: str) -> dict[str, GroupFigures]:
-    """The figures of queries by a field of their first execution; blank is a value, too."""
+    """The figures by a field of the executions; blank is a value, too.
+
+    A query with several values counts under each with its executions there; its consistency is that of all its rooms.
+    """
     by_value: dict[str, list[AqbQuery]] = {}
     for query in queries:
-        by_value.setdefault(getattr(query.executions[0].execution, name) or _NO_VALUE, []).append(query)
+        of_value: dict[str, list[AqbExecution]] = {}
+        for one in query.executions:
+            of_value.setdefault(getattr(one.execution, name) or _NO_VALUE, []).append(one)
+        for value, own in of_value.items():
+            by_value.setdefault(value, []).append(replace(query, executions=tuple(own)))
     return {
         value: {"queries": len(own), "set": _set(own), "latency": latency_figures(_executions(own))}
         for value, own in sorted(by_value.items())

@@ -22,6 +22,14 @@ def test_tracks_and_runs_of_the_expert_flow_stand_apart() -> None:
     assert list(summary(expert).groups) == ["실행 유형"]
 
 
+def test_a_query_of_both_flows_stands_under_each_with_its_own_executions() -> None:
+    usual = execution(run_id="a", run_type="일반", answer_time_s=4)
+    expert = execution(run_id="b", run_type="전문가", answer_time_s=20)
+    groups = summary(usual, expert).groups["실행 유형"]
+    assert {value: one["set"]["speed"]["mean"] for value, one in groups.items()} == {"일반": 5, "전문가": 1}
+    assert {value: one["latency"]["SINGLE"]["mean_s"] for value, one in groups.items()} == {"일반": 4, "전문가": 20}
+
+
 def chat(room: int, messages: int, **fields: Any) -> list[Execution]:
     return [execution(f"Q-{place}", room=room, **fields) for place in range(messages)]
 
