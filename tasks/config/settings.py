@@ -178,7 +178,7 @@ def load_settings(**options: Any) -> Settings:
         raise UsageError(
             f"cannot be read: {error.strerror}", where=SETTINGS_FILE, fix="check its permissions"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:  # the last of lists in lists
         raise UsageError(
             f"not valid TOML in UTF-8: {error}", where=SETTINGS_FILE, fix="correct it, or save it as UTF-8"
         ) from error

@@ -113,6 +113,7 @@ def test_every_wrong_setting_is_named_at_once() -> None:
     [
         (b'warehouse = "w\n', "line 1"),
         ('warehouse = "창고"\n'.encode("cp949"), "utf-8"),
+        (b"warehouse = " + 9_000 * b"[", "recursion"),
     ],
 )
 def test_a_file_that_is_no_toml_is_a_clear_error(content: bytes, message: str) -> None:
