@@ -8,8 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["tests.flows.prefect_server"]
+
+# The cases of the profile `ci`, a quarter of them: `.ci/run` takes them all.
+settings.register_profile("short", settings.get_profile("ci"), max_examples=25)
 
 _PREFECT_HOME = TemporaryDirectory(prefix="aqb-prefect-")
 
