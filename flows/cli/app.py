@@ -6,6 +6,7 @@ Heavy libraries are imported where a command needs them, so that `aqb --help` an
 
 import gc
 import io
+import os
 import sys
 
 import typer
@@ -84,9 +85,18 @@ def main() -> None:
     except OSError as error:  # a permission, a disk: nothing that a traceback would explain
         where = str(error.filename or "")
         complain(StorageError(error.strerror or str(error), where=where, fix="check that it may be read and written"))
+        _drop_what_cannot_be_written()
         sys.exit(1)
     except Exception as error:
         if sys.flags.dev_mode:
             raise
         complain(UnexpectedError(error))
         sys.exit(1)
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Python would try again when it ends, complain once more, and change the exit code to 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
