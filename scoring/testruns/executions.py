@@ -116,7 +116,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedExecution:
     """An execution with its Raw JSON read, once, and what every rubric asks first.
 
     `failure` and `emptiness` are '' or the Korean reason. `latency_s` in seconds, None where nothing tells it.
@@ -139,7 +139,7 @@ class Reading:
         return f"실행 실패: {self.failure}" if self.failure else f"빈 응답: {self.emptiness}"
 
 
-def reading_of(execution: Execution) -> Reading:
+def parse_execution(execution: Execution) -> ParsedExecution:
     """Read the execution. Of a large run keep readings only as long as their query is being scored:
     parsed JSON takes several times the memory of its text.
 
@@ -152,7 +152,7 @@ def reading_of(execution: Execution) -> Reading:
     if isinstance(read, str):
         problems.append(read)
     nothing = not response.assistant_message.strip() and not response.ui_entries
-    return Reading(
+    return ParsedExecution(
         execution=execution,
         response=response,
         failure="; ".join(problems),
@@ -162,7 +162,7 @@ def reading_of(execution: Execution) -> Reading:
 
 
 def latency_class_of_query(
-    readings: Sequence[Reading],
+    readings: Sequence[ParsedExecution],
     *,
     expected_filters: int | None,
     used_filters: int,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from urllib.parse import parse_qs, unquote
 
 from scoring.testruns.cells import given
-from scoring.testruns.executions import Reading
+from scoring.testruns.executions import ParsedExecution
 from scoring.testruns.filter_names import split_names
 from scoring.testruns.raw_json import JsonObject
 
@@ -34,7 +34,7 @@ class ToolUsage:
     url_paths: tuple[str, ...] = ()
 
 
-def tool_usage_of(reading: Reading) -> ToolUsage:
+def tool_usage_of(reading: ParsedExecution) -> ToolUsage:
     """What the `uiValue`s of a response used, joined with its numbered `buttonUrl` and
     `감지된 필터` cells of the wide layout.
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from scoring.errors import UsageError
-from scoring.testruns.executions import Execution, reading_of
+from scoring.testruns.executions import Execution, parse_execution
 from scoring.testruns.rubric import Metric
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from tasks.testruns.files import read_testrun_file
@@ -121,7 +121,7 @@ def _expectations(execution: Execution) -> tuple[str, ...]:
 
 def _answer(execution: Execution) -> tuple[str, str]:
     """The message as the user read it, and the entries of `dataUIList` as JSON, a line each, links readable."""
-    reading = reading_of(execution)
+    reading = parse_execution(execution)
     if reading.failure:
         return f"(실행 실패: {reading.failure})", ""
     values: Iterable[Mapping[str, object]] = reading.response.ui_values

@@ -39,7 +39,7 @@ import pyarrow as pa
 from scoring.judging.requests import JudgeRequest, QuestionKind, verdict_of
 from scoring.testruns.rubric import Metric, Option, TestRunRubric, TestRunSummary, Score, ScoredExecution, ScoredQuery
 from scoring.testruns.detection import Recognition
-from scoring.testruns.executions import LatencyClass, reading_of
+from scoring.testruns.executions import LatencyClass, parse_execution
 from scoring.testruns.page_parts import PageParts, PageTable
 from scoring.testruns.query_columns import ROUNDS, QueryColumn, score_column
 from scoring.testruns.summaries import distributions, query_means, round_means
@@ -53,10 +53,10 @@ class ToySummary(TestRunSummary):
     longest: int
 
 def request(execution):
-    return JudgeRequest("toy", QuestionKind.INTENT, {"answer": reading_of(execution).response.assistant_message})
+    return JudgeRequest("toy", QuestionKind.INTENT, {"answer": parse_execution(execution).response.assistant_message})
 
 def scored(execution, options, verdicts):
-    reading = reading_of(execution)
+    reading = parse_execution(execution)
     length = len(reading.response.assistant_message)
     verdict = verdict_of(request(execution), verdicts)
     liked = verdict.answer["points"] if verdict.given else None

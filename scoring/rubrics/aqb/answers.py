@@ -21,7 +21,7 @@ from scoring.rubrics.aqb.thresholds import (
 from scoring.rubrics.aqb.tool_use import ToolUse
 from scoring.rules.bands import band_text
 from scoring.testruns.cells import given
-from scoring.testruns.executions import AgentType, LatencyClass, Reading
+from scoring.testruns.executions import AgentType, LatencyClass, ParsedExecution
 from scoring.testruns.numbers import compare_numbers, number_text, numbers_in, says_none
 from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Score
@@ -31,7 +31,7 @@ _TONE_TITLES = {True: "톤앤매너 준수", False: "톤앤매너 미준수", No
 _SHOWN_NUMBERS = 6
 
 
-def semantic_request(reading: Reading, use: ToolUse, rubric: str) -> JudgeRequest | None:
+def semantic_request(reading: ParsedExecution, use: ToolUse, rubric: str) -> JudgeRequest | None:
     """The question on one answer, None where a rule decides: a move agent, or no answer.
 
     The answer expected has `score` (a whole number from 0 to 5) and `tone_kept` (a boolean).
@@ -55,7 +55,7 @@ def semantic_request(reading: Reading, use: ToolUse, rubric: str) -> JudgeReques
     return JudgeRequest(rubric, QuestionKind.SEMANTIC, material)
 
 
-def semantic_score(reading: Reading, use: ToolUse, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
+def semantic_score(reading: ParsedExecution, use: ToolUse, request: JudgeRequest | None, verdicts: Verdicts) -> Score:
     """Points from 0 to 5. Failed or empty earns 0; NULL with the status where a verdict is not given."""
     if not reading.answered:
         return Score(t.UNANSWERED_POINTS, f"응답 실패: {reading.failure or reading.emptiness}")
@@ -105,7 +105,7 @@ class Numbers:
     text: str
 
 
-def numbers_of(reading: Reading, tolerance: Fraction) -> Numbers | None:
+def numbers_of(reading: ParsedExecution, tolerance: Fraction) -> Numbers | None:
     """The numbers of an answer against its ground truth, None where there is none (or it states no number).
 
     A failed or empty answer states no number. `tolerance` is relative: 1/100 for 1 %. Source: seed 000, 3.3.
@@ -133,7 +133,7 @@ def numbers_of(reading: Reading, tolerance: Fraction) -> Numbers | None:
     return Numbers(grade, f"수치 불일치: {found}")
 
 
-def accuracy_of(reading: Reading, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:
+def accuracy_of(reading: ParsedExecution, use: ToolUse, numbers: Numbers | None) -> tuple[Score, ToolVerdict | None]:
     """Points from 0 to 5, and the verdict on the tools used; NULL where unknown.
 
     A failed or empty answer earns 0 wherever an answer could have earned points.
@@ -161,7 +161,7 @@ def listed_numbers(numbers: Sequence[Fraction]) -> str:
     return ", ".join(map(number_text, numbers[:_SHOWN_NUMBERS])) + more
 
 
-def speed_score(reading: Reading, latency_class: LatencyClass, agent: AgentType) -> Score:
+def speed_score(reading: ParsedExecution, latency_class: LatencyClass, agent: AgentType) -> Score:
     """Points of the seconds by class and agent; failed earns 0, NULL without a time.
 
     Source: seed 000, 3.4 and 3.5.
@@ -184,7 +184,7 @@ def ttft_pass(ttft_s: float | None) -> Literal["PASS", "FAIL"] | None:
     return "PASS" if ttft_s <= t.TTFT_MAX_S else "FAIL"
 
 
-def stability_score(reading: Reading) -> Score:
+def stability_score(reading: ParsedExecution) -> Score:
     """5 for an answer, 0 for a failed or empty one. Source: seed 000, 3.6."""
     if reading.answered:
         return Score(t.ANSWERED_POINTS, "정상 응답")
@@ -192,7 +192,7 @@ def stability_score(reading: Reading) -> Score:
     return Score(t.UNANSWERED_POINTS, what)
 
 
-def failed_steps(reading: Reading) -> tuple[str, ...]:
+def failed_steps(reading: ParsedExecution) -> tuple[str, ...]:
     """The steps at which an answer failed, each once; () for an answer. Source: seed 000, 2.6."""
     if reading.answered:
         return ()

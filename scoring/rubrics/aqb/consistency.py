@@ -13,7 +13,7 @@ from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import listed_numbers
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES
 from scoring.testruns.cells import folded, given
-from scoring.testruns.executions import Reading
+from scoring.testruns.executions import ParsedExecution
 from scoring.testruns.numbers import numbers_in, spread_within
 from scoring.testruns.rubric import Score, Undecided
 
@@ -54,7 +54,7 @@ class Rooms:
         return distinct
 
 
-def rooms_of(readings: Sequence[Reading], least: int) -> Rooms:
+def rooms_of(readings: Sequence[ParsedExecution], least: int) -> Rooms:
     """The first execution of each room; repeats in a room have seen the answers before them.
 
     `least` rooms are enough to compare (the option `consistency_min_runs`).

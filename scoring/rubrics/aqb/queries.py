@@ -31,10 +31,10 @@ from scoring.testruns.executions import (
     AgentType,
     Execution,
     LatencyClass,
-    Reading,
+    ParsedExecution,
     Round,
     latency_class_of_query,
-    reading_of,
+    parse_execution,
 )
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.numbers import numbers_in
@@ -58,7 +58,7 @@ EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execut
 class _Answer:
     """One execution, read, with what its tools and numbers come to, and the question for the judge."""
 
-    reading: Reading
+    reading: ParsedExecution
     use: ToolUse
     numbers: Numbers | None
     question: JudgeRequest | None
@@ -160,7 +160,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
 
 def _answered(executions: Sequence[Execution], options: Options) -> _AnsweredQuery:
     tolerance = Fraction(options["tolerance_percent"]) / 100
-    readings = [reading_of(execution) for execution in sorted(executions, key=lambda execution: execution.round)]
+    readings = [parse_execution(execution) for execution in sorted(executions, key=lambda execution: execution.round)]
     agent = readings[0].execution.agent_type
     if agent is None:
         raise unknown_agent_type(readings[0].execution.query_id)

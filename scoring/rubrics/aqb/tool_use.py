@@ -11,7 +11,7 @@ from functools import partial
 from scoring.rubrics.aqb.thresholds import MISSING_TITLES, MappingGrade, Missing
 from scoring.testruns.cells import folded, given
 from scoring.testruns.checks import PAGE_KEY, EntryGroup, PathCheck
-from scoring.testruns.executions import AgentType, Execution, Reading
+from scoring.testruns.executions import AgentType, Execution, ParsedExecution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.filter_names import FILTER_CODES
 from scoring.testruns.rubric import Undecided
@@ -82,7 +82,7 @@ class ToolUse:
         return f"기대한 {kind} 정확히 사용: {_listed(self.found)}{weak}"
 
 
-def tool_use(reading: Reading) -> ToolUse:
+def tool_use(reading: ParsedExecution) -> ToolUse:
     """How the tools of one answer meet what its row expects."""
     execution, used = reading.execution, tool_usage_of(reading) if reading.answered else _NOTHING
     if execution.agent_type is AgentType.APPLICANT_MANAGEMENT:

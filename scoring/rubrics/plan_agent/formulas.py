@@ -14,7 +14,7 @@ from scoring.rules.bands import band_text
 from scoring.stats.exact import Exact, mean, rounded
 from scoring.testruns.check_results import CheckResult, ValueLookup, evaluate
 from scoring.testruns.checks import Item
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, reading_of
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution, parse_execution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import QueryColumn, mode_column, pass_columns, reason_column, score_column
@@ -112,7 +112,7 @@ def timed_latencies(executions: Sequence[ScoredExecution]) -> list[Fraction]:
     ]
 
 
-def item_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
+def item_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Score:
     """The share of checks that pass, banded. Source: seed 003, 2-2 and 2-3."""
     if not reading.answered:
         return Score(t.NOT_ANSWERED_POINTS, reading.not_answered)
@@ -133,7 +133,7 @@ def item_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
     )
 
 
-def stability_score(reading: Reading, item: Score) -> Score:
+def stability_score(reading: ParsedExecution, item: Score) -> Score:
     """5 or 0 by the item score; an answer without checks is stable. Source: seed 003, 2-4; SPEC 3.1."""
     if not reading.answered:
         return Score(t.UNSTABLE_POINTS, reading.not_answered)
@@ -145,7 +145,7 @@ def stability_score(reading: Reading, item: Score) -> Score:
     return Score(t.UNSTABLE_POINTS, f"응답은 있으나 통과한 체크가 없어 문항 점수 {item.points}점")
 
 
-def speed_score(reading: Reading) -> Score:
+def speed_score(reading: ParsedExecution) -> Score:
     """The response time, banded by the single-tool table. Source: seed 003, 2-6; SPEC 3.1."""
     if reading.failure:
         return Score(None, "실패한 실행이라 응답 속도에서 제외", "failed")
@@ -190,7 +190,7 @@ def both_pass(query: ScoredQuery) -> bool:
 
 
 def _judged(execution: Execution, lookup: ValueLookup) -> tuple[PlanExecution, tuple[CheckResult, ...]]:
-    reading, items = reading_of(execution), checks_of(execution)
+    reading, items = parse_execution(execution), checks_of(execution)
     results = evaluate(items, reading.response, value_lookup=lookup) if reading.answered else ()
     item = item_score(reading, results)
     passed = sum(result.passed for result in results)

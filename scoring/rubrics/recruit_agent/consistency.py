@@ -10,7 +10,7 @@ from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.intent import Intent
 from scoring.stats.exact import rounded
 from scoring.stats.intervals import mode_ratio
-from scoring.testruns.executions import Reading
+from scoring.testruns.executions import ParsedExecution
 from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Score
 from scoring.testruns.tool_usage import filters_of
@@ -25,7 +25,7 @@ class Consistency:
     ratio_b: Fraction | None
 
 
-def signature(reading: Reading) -> str:
+def signature(reading: ParsedExecution) -> str:
     """What the user sees, as canonical JSON of the seed's key fields of every entry, whatever their order.
 
     `EMPTY` without entries and where the execution failed.

@@ -15,7 +15,13 @@ from scoring.rules.bands import Bands, band_text
 from scoring.stats.exact import Exact, mean, rounded
 from scoring.testruns.check_results import CheckResult, evaluate, pass_ratio
 from scoring.testruns.checks import Item
-from scoring.testruns.executions import Execution, LatencyClass, Reading, latency_class_of_query, reading_of
+from scoring.testruns.executions import (
+    Execution,
+    LatencyClass,
+    ParsedExecution,
+    latency_class_of_query,
+    parse_execution,
+)
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import (
@@ -106,7 +112,7 @@ def checks_of(execution: Execution) -> tuple[Item, ...]:
 def score_query(executions: Sequence[Execution], options: Options, verdicts: Verdicts) -> RecruitQuery:
     """One query, its executions in the order of rounds, with consistency, total and what a person should look at."""
     ordered = sorted(executions, key=lambda execution: execution.round)
-    readings = [reading_of(execution) for execution in ordered]
+    readings = [parse_execution(execution) for execution in ordered]
     intents = [intent_of(reading, verdicts) for reading in readings]
     signatures = [signature(reading) for reading in readings]
     latency_class = _latency_class(readings)
@@ -147,7 +153,7 @@ def weighted_total(points: Mapping[str, Exact | None], options: Options) -> Weig
     return t.WEIGHTS.total({**points, "speed": mean((points["speed_single"], points["speed_multi"]))}, options)
 
 
-def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
+def accuracy_score(reading: ParsedExecution, results: Sequence[CheckResult]) -> Score:
     """The weighted share of checks that pass, banded; 0 where a run failed or nothing can be checked.
 
     Source: seed 004, 정확성; SPEC 3.2.
@@ -174,7 +180,7 @@ def accuracy_score(reading: Reading, results: Sequence[CheckResult]) -> Score:
     )
 
 
-def stability_score(reading: Reading) -> Score:
+def stability_score(reading: ParsedExecution) -> Score:
     """5 for an answer without errors, else 0. Source: seed 004, 안정성."""
     if reading.answered:
         return Score(t.STABLE_POINTS, f"오류 없이 응답해 {t.STABLE_POINTS}점")
@@ -206,7 +212,7 @@ def _speed(latency_s: float | None, bands: Bands[int]) -> Score:
     return Score(points, f"응답 {latency_s:g}초({band_text(bands, latency_s, '초')})로 {points}점")
 
 
-def _scored(reading: Reading, intent: Intent, seen: str, latency_class: LatencyClass) -> RecruitExecution:
+def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: LatencyClass) -> RecruitExecution:
     items = checks_of(reading.execution)
     results = () if reading.failure else evaluate(items, reading.response)
     ratio = pass_ratio(results)
@@ -230,7 +236,7 @@ def _scored(reading: Reading, intent: Intent, seen: str, latency_class: LatencyC
     )
 
 
-def _latency_class(readings: Sequence[Reading]) -> LatencyClass:
+def _latency_class(readings: Sequence[ParsedExecution]) -> LatencyClass:
     executions = [reading.execution for reading in readings]
     expected = [one.filter_names.expected(one.expected_filters).filters for one in executions]
     criteria = (parse_expected(r.execution.expected_text, r.execution.criteria_json).latency_class for r in readings)

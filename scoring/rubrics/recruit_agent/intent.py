@@ -9,7 +9,7 @@ from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, Verdi
 from scoring.markdown import shortened
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.testruns.cells import given
-from scoring.testruns.executions import Execution, Reading, reading_of
+from scoring.testruns.executions import Execution, ParsedExecution, parse_execution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.raw_json import JsonObject
 from scoring.testruns.rubric import Options, Score
@@ -35,11 +35,11 @@ class Intent:
 
 def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
     """One question per execution that answered, verdict and label together; what did not answer is decided by rule."""
-    readings = (reading_of(execution) for execution in executions)
+    readings = (parse_execution(execution) for execution in executions)
     return [intent_request(reading) for reading in readings if reading.answered]
 
 
-def intent_request(reading: Reading) -> JudgeRequest:
+def intent_request(reading: ParsedExecution) -> JudgeRequest:
     """The question about one answer. It names no run and no round: the same answer is asked about once."""
     execution = reading.execution
     expected = parse_expected(execution.expected_text, execution.criteria_json)
@@ -58,7 +58,7 @@ def intent_request(reading: Reading) -> JudgeRequest:
     )
 
 
-def intent_of(reading: Reading, verdicts: Verdicts) -> Intent:
+def intent_of(reading: ParsedExecution, verdicts: Verdicts) -> Intent:
     """The verdict's points; FAILED and ERROR by rule without an answer; NULL with the status without a verdict.
 
     A verdict whose words are not in the tables is no verdict: its status is `invalid`.
@@ -78,7 +78,7 @@ def intent_of(reading: Reading, verdicts: Verdicts) -> Intent:
     return Intent(Score(verdict.points, reason), word, label)
 
 
-def described_data_ui(reading: Reading) -> list[Mapping[str, Any]]:
+def described_data_ui(reading: ParsedExecution) -> list[Mapping[str, Any]]:
     """What the user saw beside the message, short: the judge needs its meaning, not its JSON."""
     return [_described(entry) for entry in reading.response.ui_entries[: t.DESCRIBED_ENTRIES]]
 

@@ -17,7 +17,7 @@ from tasks.files.atomic import write_text
 from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
 from tasks.reports.site.pages import Link
-from tasks.reports.site.scored_days import ScoredDay, scored_days
+from tasks.reports.site.scored_days import SiteDay, scored_days
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
 from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns
 from tasks.reports.site.worst_rows import day_rows
@@ -56,7 +56,7 @@ def build_pages(
 
 
 def _pages(
-    warehouse: Warehouse, rubric: RowRubric, days: Sequence[ScoredDay], folder: Path, time_zone: str, span: int
+    warehouse: Warehouse, rubric: RowRubric, days: Sequence[SiteDay], folder: Path, time_zone: str, span: int
 ) -> Iterator[tuple[str, str]]:
     """Every page with its name, a day at a time: only one day's rows are in memory."""
     intervals: list[Mapping[str, Interval | None]] = []

@@ -15,7 +15,7 @@ from scoring.figures import Figure
 from scoring.markdown import percent
 from scoring.stats.intervals import Interval
 from tasks.reports.site.pages import Chart, Link, Mark, Table
-from tasks.reports.site.scored_days import ScoredDay
+from tasks.reports.site.scored_days import SiteDay
 from tasks.reports.wording import count_text, counted_share_text, day_text
 
 # Shapes as well, for people who cannot tell the colours apart.
@@ -78,7 +78,7 @@ def interval_chart(kpi: Kpi) -> Chart:
     )
 
 
-def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
+def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi]) -> Chart:
     """One KPI over the days; a line never crosses a missing day or a change of the rubric."""
     figures = list(zip(days, (kpi.figure for kpi in kpis), strict=True))
     last = kpis[-1].figure
@@ -114,7 +114,7 @@ def trend_chart(days: Sequence[ScoredDay], kpis: Sequence[Kpi]) -> Chart:
     )
 
 
-def _point(day: ScoredDay, figure: Figure) -> dict[str, Any]:
+def _point(day: SiteDay, figure: Figure) -> dict[str, Any]:
     return {
         "day": str(day.day),
         "value": figure.value,
@@ -127,7 +127,7 @@ def _point(day: ScoredDay, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _trend_summary(figures: Sequence[tuple[ScoredDay, Figure]], changes: Sequence[Mapping[str, str]]) -> str:
+def _trend_summary(figures: Sequence[tuple[SiteDay, Figure]], changes: Sequence[Mapping[str, str]]) -> str:
     """What a person who cannot see the line should know of it."""
     known = [(day, figure) for day, figure in figures if figure.value is not None]
     title, target = figures[-1][1].title, figures[-1][1].target_text
@@ -142,7 +142,7 @@ def _trend_summary(figures: Sequence[tuple[ScoredDay, Figure]], changes: Sequenc
     )
 
 
-def version_changes(days: Sequence[ScoredDay]) -> list[dict[str, str]]:
+def version_changes(days: Sequence[SiteDay]) -> list[dict[str, str]]:
     """The first day of each new rubric version."""
     return [
         {"day": str(after.day), "label": f"루브릭 {before.version} → {after.version}"}
@@ -151,7 +151,7 @@ def version_changes(days: Sequence[ScoredDay]) -> list[dict[str, str]]:
     ]
 
 
-def shares_chart(rubric: RowRubric, days: Sequence[ScoredDay], scale: GradeScale) -> Chart:
+def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale) -> Chart:
     """The grades of every day as shares of its rows."""
     title, names = rubric.titles[scale.column], _names(scale)
     counts = [_counts(scale, each.total) for each in days]
@@ -171,7 +171,7 @@ def shares_chart(rubric: RowRubric, days: Sequence[ScoredDay], scale: GradeScale
     )
 
 
-def alert_rows_chart(rubric: RowRubric, days: Sequence[ScoredDay]) -> Chart:
+def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay]) -> Chart:
     """How many rows had an alert of each level, day by day."""
     levels = rubric.alert_levels
     counts = [{level: each.total[f"{level}_rows"] for level in levels} for each in days]
@@ -191,7 +191,7 @@ def alert_rows_chart(rubric: RowRubric, days: Sequence[ScoredDay]) -> Chart:
     )
 
 
-def grade_bars(rubric: RowRubric, day: ScoredDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]]) -> Chart:
+def grade_bars(rubric: RowRubric, day: SiteDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]]) -> Chart:
     """The grades of one day, each beside its usual share: that of the last scored days together."""
     title, counts, rows = rubric.titles[scale.column], _counts(scale, day.total), day.total["rows"]
     usual_rows = sum(past["rows"] for past in earlier)
@@ -227,7 +227,7 @@ def _counts(scale: GradeScale, row: Mapping[str, Any]) -> dict[str, int | None]:
 
 
 def _stacked(
-    days: Sequence[ScoredDay], title: str, names: Mapping[str, str], counts: Sequence[Mapping[str, int | None]]
+    days: Sequence[SiteDay], title: str, names: Mapping[str, str], counts: Sequence[Mapping[str, int | None]]
 ) -> dict[str, Any]:
     """The data of a chart that stacks counts by day."""
     return {

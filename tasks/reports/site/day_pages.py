@@ -24,7 +24,7 @@ from tasks.reports.site.day_charts import (
     version_changes,
 )
 from tasks.reports.site.pages import Cell, Link, Table, page
-from tasks.reports.site.scored_days import ScoredDay, earlier_rows
+from tasks.reports.site.scored_days import SiteDay, earlier_rows
 from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.site.worst_rows import DayRows
@@ -51,7 +51,7 @@ class ShownAlert:
 
 def overview(
     rubric: RowRubric,
-    days: Sequence[ScoredDay],
+    days: Sequence[SiteDay],
     mean_intervals: Sequence[Mapping[str, Interval | None]],
     last_rows: DayRows | None,
     runs: Sequence[PublishedTestRun],
@@ -87,7 +87,7 @@ def overview(
     )
 
 
-def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: DayRows) -> str:
+def day_page(rubric: RowRubric, days: Sequence[SiteDay], position: int, rows: DayRows) -> str:
     """The page of `days[position]`."""
     day = days[position]
     kpis = kpis_of(rubric.quotients, day.total, rows.mean_intervals, earlier_rows(days, position))
@@ -106,7 +106,7 @@ def day_page(rubric: RowRubric, days: Sequence[ScoredDay], position: int, rows: 
 
 
 def _parts_of_day(
-    rubric: RowRubric, days: Sequence[ScoredDay], position: int, kpis: Sequence[Kpi], rows: DayRows, page_of_day: str
+    rubric: RowRubric, days: Sequence[SiteDay], position: int, kpis: Sequence[Kpi], rows: DayRows, page_of_day: str
 ) -> dict[str, Any]:
     """What both pages show of `days[position]`."""
     day = days[position]
@@ -125,14 +125,14 @@ def _parts_of_day(
     }
 
 
-def alert_examples(day: ScoredDay) -> list[str]:
+def alert_examples(day: SiteDay) -> list[str]:
     """The rows that the alerts of all tenants point to: these are on the day's page whatever their score."""
     facts = (fact for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS)
     return [row_id for fact in facts for row_id in (fact["row_ids"] or [])[:_EXAMPLES]]
 
 
 def _shown_alerts(
-    rubric: RowRubric, day: ScoredDay, kpis: Sequence[Kpi], row_ids: Collection[str], page_of_day: str
+    rubric: RowRubric, day: SiteDay, kpis: Sequence[Kpi], row_ids: Collection[str], page_of_day: str
 ) -> list[ShownAlert]:
     """The alert facts of a day: all tenants first, critical before warning, as they were found.
 
@@ -196,7 +196,7 @@ def _headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> tuple[str, l
     return title, [f"{name}: {', '.join(what)}" for name, what in details.items() if what]
 
 
-def _tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
+def _tenant_table(rubric: RowRubric, day: SiteDay) -> Table:
     """The KPIs of each tenant with their verdicts."""
     levels = rubric.alert_levels
     rows: list[list[Cell]] = [
@@ -213,7 +213,7 @@ def _tenant_table(rubric: RowRubric, day: ScoredDay) -> Table:
     return Table(["테넌트", "채점", "제외", *titles, *levels.values()], rows)
 
 
-def _day_table(rubric: RowRubric, days: Sequence[ScoredDay], by_day: Sequence[Sequence[Kpi]]) -> Table:
+def _day_table(rubric: RowRubric, days: Sequence[SiteDay], by_day: Sequence[Sequence[Kpi]]) -> Table:
     """A line a day, latest first."""
     rows: list[list[Cell]] = [
         [

@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class ScoredDay:
+class SiteDay:
     """One day: the KPI row of all tenants, those of each, the cells of its cross table, its alert facts.
 
     Days of one `segment` follow one another without a gap under one rubric version: only these may be joined by a line.
@@ -46,7 +46,7 @@ class ScoredDay:
         return day_page_name(self.day)
 
 
-def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[ScoredDay]:
+def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[SiteDay]:
     """The scored days among the last `span` calendar days up to the last scored one, earliest first.
 
     Their rows have the columns of `rubric`, with None where the version that scored a day did not have them.
@@ -59,11 +59,11 @@ def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[Scor
     crosstab = _rows_by_day(warehouse, CROSSTAB, days, rubric.crosstab_schema)
     alerts = _rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
     provisional = _provisional(warehouse, days)
-    found: list[ScoredDay] = []
+    found: list[SiteDay] = []
     for day in days:
         total = next(row for row in kpis[day] if row["tenant_id"] == ALL_TENANTS)
         found.append(
-            ScoredDay(
+            SiteDay(
                 day,
                 total,
                 [row for row in kpis[day] if row["tenant_id"] != ALL_TENANTS],
@@ -76,13 +76,13 @@ def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[Scor
     return found
 
 
-def earlier_rows(days: Sequence[ScoredDay], position: int) -> list[Row]:
+def earlier_rows(days: Sequence[SiteDay], position: int) -> list[Row]:
     """The KPI rows of the last seven scored days before the one at `position`, under its rubric version."""
     version = days[position].version
     return [each.total for each in days[:position] if each.version == version and each.total["rows"]][-HISTORY_DAYS:]
 
 
-def _segment(found: Sequence[ScoredDay], day: date, total: Row) -> int:
+def _segment(found: Sequence[SiteDay], day: date, total: Row) -> int:
     if not found:
         return 0
     last = found[-1]

@@ -9,7 +9,7 @@ import pytest
 from scoring.rubrics.aqb.answers import accuracy_of, numbers_of
 from scoring.rubrics.aqb.thresholds import ToolVerdict
 from scoring.rubrics.aqb.tool_use import tool_use
-from scoring.testruns.executions import AgentType, Execution, Round, reading_of
+from scoring.testruns.executions import AgentType, Execution, Round, parse_execution
 from scoring.testruns.rubric import Score
 
 ONE_PERCENT = Fraction(1, 100)
@@ -20,7 +20,7 @@ def judged(
 ) -> tuple[Score, ToolVerdict | None]:
     raw = json.dumps({"assistantMessage": message, "dataUIList": [{"uiValue": value} for value in ui_values]})
     given = {"query_id": "Q", "round": Round(1, 1), "agent_type": agent, "raw_json": raw, **fields}
-    reading = reading_of(Execution(**given))
+    reading = parse_execution(Execution(**given))
     return accuracy_of(reading, tool_use(reading), numbers_of(reading, tolerance))
 
 

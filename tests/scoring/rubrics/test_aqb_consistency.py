@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.aqb.consistency import Rooms, consistency_request, consistency_score, rooms_of
 from scoring.testruns.cells import folded
-from scoring.testruns.executions import Execution, Round, reading_of
+from scoring.testruns.executions import Execution, Round, parse_execution
 from scoring.testruns.rubric import Score
 
 FAILED = None
@@ -22,7 +22,7 @@ def rooms(*answers: str | None, least: int = 3) -> Rooms:
         {"error": "x"} if answer is FAILED else {"answer_text": answer} for answer in answers
     ]
     executions = [Execution(query_id="Q", round=Round(n, 1), **given) for n, given in enumerate(fields, start=1)]
-    return rooms_of([reading_of(execution) for execution in executions], least)
+    return rooms_of([parse_execution(execution) for execution in executions], least)
 
 
 def asked(*answers: str | None) -> JudgeRequest | None:
@@ -98,7 +98,7 @@ def test_fewer_than_three_rooms_are_not_compared(answers: list[str]) -> None:
 
 def test_repeats_in_a_room_do_not_count_as_rooms() -> None:
     executions = [Execution("Q", Round(room, repeat), answer_text="3명") for room in (1, 2) for repeat in (1, 2)]
-    compared = rooms_of([reading_of(execution) for execution in executions], 3)
+    compared = rooms_of([parse_execution(execution) for execution in executions], 3)
     assert (compared.count, compared.names) == (2, ("1/1", "2/1"))
 
 
@@ -107,7 +107,7 @@ def test_a_number_of_the_query_does_not_count() -> None:
     executions = [
         Execution("Q", Round(n, 1), query_text="경력 3년인 지원자", answer_text=text) for n, text in enumerate(texts, 1)
     ]
-    assert set(rooms_of([reading_of(execution) for execution in executions], 3).numbers) == {frozenset({5})}
+    assert set(rooms_of([parse_execution(execution) for execution in executions], 3).numbers) == {frozenset({5})}
 
 
 def test_texts_equal_but_for_white_space_are_not_asked_about() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scoring.rubrics.aqb.answers import failed_steps, speed_score, stability_score, ttft_pass
 from scoring.stats.exact import mean, rounded
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, Reading, Round, reading_of
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, ParsedExecution, Round, parse_execution
 
 SINGLE = (5, 8, 10, 15, 20)
 MULTI = (10, 15, 20, 30, 45)
@@ -26,8 +26,8 @@ TWO_ERRORS_OF_ONE_STEP = (
 )
 
 
-def answered(**fields: Any) -> Reading:
-    return reading_of(Execution(**{"query_id": "Q", "round": Round(1, 1), "answer_text": "답", **fields}))
+def answered(**fields: Any) -> ParsedExecution:
+    return parse_execution(Execution(**{"query_id": "Q", "round": Round(1, 1), "answer_text": "답", **fields}))
 
 
 def speed(seconds: float, latency_class: LatencyClass, agent: AgentType) -> Any:

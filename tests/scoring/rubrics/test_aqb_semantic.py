@@ -9,22 +9,22 @@ from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, Verdic
 from scoring.rubrics.aqb.answers import semantic_request, semantic_score
 from scoring.rubrics.aqb.tool_use import tool_use
 from scoring.stats.exact import mean, rounded
-from scoring.testruns.executions import AgentType, Execution, Reading, Round, reading_of
+from scoring.testruns.executions import AgentType, Execution, ParsedExecution, Round, parse_execution
 from scoring.testruns.rubric import Score
 
 
-def reading(agent: AgentType = AgentType.PLAN, expected: str = "A", *used: str, **fields: Any) -> Reading:
+def reading(agent: AgentType = AgentType.PLAN, expected: str = "A", *used: str, **fields: Any) -> ParsedExecution:
     entries = [{"uiValue": {"value": {"dataKey": key}}} for key in used or ("A",)]
     raw = json.dumps({"assistantMessage": "안내할게요.", "dataUIList": entries})
     given = {"query_id": "Q", "round": Round(1, 1), "agent_type": agent, "raw_json": raw, "expected_datakeys": expected}
-    return reading_of(Execution(**{**given, **fields}))
+    return parse_execution(Execution(**{**given, **fields}))
 
 
-def question(answer: Reading) -> JudgeRequest | None:
+def question(answer: ParsedExecution) -> JudgeRequest | None:
     return semantic_request(answer, tool_use(answer), "aqb-1.2")
 
 
-def scored(answer: Reading, verdict: Verdict | None = None) -> Score:
+def scored(answer: ParsedExecution, verdict: Verdict | None = None) -> Score:
     asked = question(answer)
     verdicts = {asked.key: verdict} if asked and verdict else {}
     return semantic_score(answer, tool_use(answer), asked, verdicts)

@@ -8,7 +8,7 @@ import pytest
 
 from scoring.rubrics.aqb.thresholds import MappingGrade, Missing
 from scoring.rubrics.aqb.tool_use import ToolUse, tool_use
-from scoring.testruns.executions import AgentType, Execution, Round, reading_of
+from scoring.testruns.executions import AgentType, Execution, Round, parse_execution
 from scoring.testruns.rubric import Undecided
 
 PERIOD = "RESUME_PERIOD"
@@ -17,7 +17,7 @@ PERIOD = "RESUME_PERIOD"
 def tool_usage_of(agent: AgentType, *ui_values: object, **fields: Any) -> ToolUse:
     raw = json.dumps({"assistantMessage": "답", "dataUIList": [{"uiValue": value} for value in ui_values]})
     given = {"query_id": "Q", "round": Round(1, 1), "agent_type": agent, "raw_json": raw, **fields}
-    return tool_use(reading_of(Execution(**given)))
+    return tool_use(parse_execution(Execution(**given)))
 
 
 def filters(expected: str, *used: str, columns: tuple[str, ...] = ()) -> ToolUse:

@@ -15,7 +15,7 @@ from scoring.rubrics.recruit_agent import formulas as recruit
 from scoring.rubrics.recruit_agent import thresholds as recruit_thresholds
 from scoring.rules.explain import explain
 from scoring.rules.expressions import Column, Definition, Length
-from scoring.testruns.executions import Execution, Reading, Round, reading_of
+from scoring.testruns.executions import Execution, ParsedExecution, Round, parse_execution
 from scoring.testruns.rubric import Score
 
 
@@ -35,12 +35,12 @@ def labels(column: str, text: str) -> list[str]:
     return [finding.label for finding in found if finding.column == column]
 
 
-def answered() -> Reading:
+def answered() -> ParsedExecution:
     """The reading of an answer without errors."""
     parsed = Round.parse("1/1")
     assert parsed is not None
     raw = json.dumps({"assistantMessage": "안내", "responseTimeSec": 3}, ensure_ascii=False)
-    return reading_of(Execution(query_id="Q-1", round=parsed, raw_json=raw))
+    return parse_execution(Execution(query_id="Q-1", round=parsed, raw_json=raw))
 
 
 def test_name_only_reason_names_the_length_of_the_threshold(restored: pytest.MonkeyPatch) -> None:

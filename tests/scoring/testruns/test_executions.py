@@ -9,17 +9,17 @@ from scoring.testruns.executions import (
     AgentType,
     Execution,
     LatencyClass,
-    Reading,
+    ParsedExecution,
     Round,
     latency_class_of_query,
-    reading_of,
+    parse_execution,
 )
 
 ANSWER = '{"assistantMessage": "안내할게요."}'
 
 
-def reading(**fields: Any) -> Reading:
-    return reading_of(Execution(**{"query_id": "Q-1", "round": Round(1, 1), "raw_json": ANSWER, **fields}))
+def reading(**fields: Any) -> ParsedExecution:
+    return parse_execution(Execution(**{"query_id": "Q-1", "round": Round(1, 1), "raw_json": ANSWER, **fields}))
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1/1", Round(1, 1)), (" 2 / 1 ", Round(2, 1)), ("10/3", Round(10, 3))])
@@ -110,7 +110,7 @@ def test_latency_comes_from_the_first_source_that_knows(
 
 
 def latency_class(
-    *readings: Reading, expected: int | None = None, used: int = 0, criteria: LatencyClass | None = None
+    *readings: ParsedExecution, expected: int | None = None, used: int = 0, criteria: LatencyClass | None = None
 ) -> LatencyClass:
     forward = latency_class_of_query(readings, expected_filters=expected, used_filters=used, criteria=criteria)
     backward = latency_class_of_query(readings[::-1], expected_filters=expected, used_filters=used, criteria=criteria)

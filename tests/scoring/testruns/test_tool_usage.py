@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.testruns.executions import Execution, Round, reading_of
+from scoring.testruns.executions import Execution, Round, parse_execution
 from scoring.testruns.tool_usage import ToolUsage, button_url, listed_datakeys, same_page, tool_usage_of
 
 
 def used(*ui_values: object, **fields: Any) -> ToolUsage:
     raw = json.dumps({"assistantMessage": "가", "dataUIList": [{"uiValue": value} for value in ui_values]})
-    return tool_usage_of(reading_of(Execution(**{"query_id": "Q", "round": Round(1, 1), "raw_json": raw, **fields})))
+    return tool_usage_of(
+        parse_execution(Execution(**{"query_id": "Q", "round": Round(1, 1), "raw_json": raw, **fields}))
+    )
 
 
 def grid_url(*filters: str, columns: tuple[str, ...] = ("name",)) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import InputError
-from scoring.testruns.executions import AgentType, Execution, LatencyClass, reading_of
+from scoring.testruns.executions import AgentType, Execution, LatencyClass, parse_execution
 from scoring.testruns.expected import parse_expected
 from scoring.testruns.team_names import TeamNames
 from scoring.testruns.testrun import TestRunFile
@@ -280,7 +280,7 @@ def test_a_single_run_needs_no_numbered_columns(tmp_path: Path) -> None:
     rows = [header, ["A1", "몇 명?", "12명", "3.5", "", "PATRIOT", "EVAL", "12", "보훈"]]
     (one,) = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows)))
     assert (str(one.round), one.query_text, one.answer_text, one.answer_time_s) == ("1/1", "몇 명?", "12명", 3.5)
-    used = tool_usage_of(reading_of(one))
+    used = tool_usage_of(parse_execution(one))
     assert (set(used.filters), set(used.datakeys)) == ({"PATRIOT"}, {"EVAL"})
     assert (one.ground_truth, one.expected_filters) == ("12", "보훈")
 
