@@ -115,7 +115,8 @@ class FolderWarehouse:
         """An empty folder for one run of that name. What a killed run left there is removed first.
 
         Raises:
-            StorageError: another run of that name is still working, or the folder cannot be written or was removed.
+            StorageError: another run of that name is still working, or the folder cannot be written, was removed, or
+                has a link in place of its staging folder.
         """
         folder = self.folder / _STAGING / name
         with self._lock_file(name) as lock:
@@ -143,6 +144,12 @@ class FolderWarehouse:
     @contextmanager
     def _lock_file(self, name: str) -> Iterator[IO[str]]:
         path = self.folder / _STAGING / f"{name}.lock"
+        if path.parent.is_symlink():
+            raise StorageError(
+                "the staging folder of the warehouse is a link, and links are not followed",
+                where=str(path.parent),
+                fix="remove the link; the next run makes the folder",
+            )
         with writable(self.folder, "check the permissions of this folder"):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = path.open("w")

@@ -109,6 +109,19 @@ def test_staging_is_gone_after_a_failure_too(warehouse: FolderWarehouse) -> None
         pass
 
 
+def test_a_link_in_place_of_the_staging_folder_is_refused_and_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_text("somebody's")
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    warehouse.folder.mkdir()
+    (warehouse.folder / ".staging").symlink_to(elsewhere)
+    with pytest.raises(StorageError, match="is a link") as refused, warehouse.staging("kept"):
+        pass
+    assert "remove the link" in str(refused.value)
+    assert [path.name for path in elsewhere.iterdir()] == ["kept"]
+
+
 def test_a_second_run_of_the_same_name_is_refused_while_the_first_works(warehouse: FolderWarehouse) -> None:
     with warehouse.staging("monitoring-2026-02-13") as staging:
         staging.mkdir()
