@@ -12,7 +12,9 @@ from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
 
 API_KEY = "sk-test-5up3r53cr3t"
-FAST = Timing(**{name: value / 20 for name, value in vars(Timing()).items()})
+_DEADLINES = ("shortest_deadline_s", "longest_deadline_s")
+FAST = Timing(**{name: value if name in _DEADLINES else value / 20 for name, value in vars(Timing()).items()})
+"""Waits a twentieth of the usual time, but for answers: a busy machine is late, and what is late is paid for twice."""
 SCHEMA = {
     "type": "object",
     "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}},

@@ -30,9 +30,11 @@ def test_every_question_gets_a_verdict_and_the_second_run_asks_nothing(store: Ve
     with FakeOpenAI() as server:
         settings = settings_for(server.url, api=api)
         first = ask(30, settings, store)
+        asked = server.asked.total()
         second = ask(30, settings, store)
     assert statuses(first) == {VerdictStatus.OK}
-    assert server.asked.total() == 30
+    assert 30 <= asked <= 31  # one may be hedged
+    assert server.asked.total() == asked
     assert second.verdicts == first.verdicts
     assert second.summary() | {"tokens_in": 0} == second.summary()
     assert second.summary()["cached"] == 30
@@ -41,21 +43,18 @@ def test_every_question_gets_a_verdict_and_the_second_run_asks_nothing(store: Ve
 def test_nothing_is_lost_when_calls_fail_hang_break_off_and_come_back_cut(store: VerdictStore) -> None:
     faults = Behaviour(latency_s=0.02, server_errors=0.05, dropped=0.05, hung=0.02, cut=0.05)
     with FakeOpenAI(faults) as server:
-        judged = ask(150, settings_for(server.url), store)
+        judged = ask(150, settings_for(server.url), store, timing=dataclasses.replace(FAST, shortest_deadline_s=2.0))
     assert statuses(judged) == {VerdictStatus.OK}
     assert {"503", "dropped", "hung", "cut"} <= server.statuses.keys()
     assert server.paid_twice <= 2  # hedges; a hung call is not answered
-
-
-PATIENT = dataclasses.replace(FAST, shortest_deadline_s=20.0, longest_deadline_s=20.0, grace_s=0.1)
 
 
 def test_the_last_call_is_asked_a_second_time_when_it_is_slow(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
         server.hang_once = "11번 지원자"
         started = time.monotonic()
-        judged = ask(40, settings_for(server.url), sqlite_store, timing=PATIENT)
-    assert time.monotonic() - started < 10
+        judged = ask(40, settings_for(server.url), sqlite_store)
+    assert time.monotonic() - started < FAST.shortest_deadline_s
     assert statuses(judged) == {VerdictStatus.OK}
 
 

@@ -65,4 +65,4 @@ def test_ctrl_c_lets_the_calls_in_flight_finish_and_keeps_what_was_paid(tmp_path
     assert "KeyboardInterrupt" in said
     assert 60 <= paid < 200
     assert kept.summary()["by_status"]["ok"] == answered
-    assert server.paid_twice <= 2  # what the second run hedges
+    assert server.paid_twice - (paid - answered) <= 2  # what the second run hedges
