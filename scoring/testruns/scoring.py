@@ -7,6 +7,7 @@ With a judge there are two passes: `judge_requests` says what to ask, and the ca
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
@@ -130,12 +131,17 @@ def _recorded(scored: ScoredTestRun) -> list[dict[str, Any]]:
     """How the scores that the file holds agree with ours, by query; of several executions their mean counts."""
     recorded: dict[str, dict[str, float]] = {}
     for query_id, executions in scored.plan.run.queries.items():
-        names = {name for one in executions for name in one.recorded_scores}
-        known = {
-            name: [one.recorded_scores[name] for one in executions if name in one.recorded_scores] for name in names
-        }
-        recorded[query_id] = {name: sum(scores) / len(scores) for name, scores in known.items()}
+        known = [_recorded_scores(one) for one in executions]
+        names = {name for scores in known for name in scores}
+        recorded[query_id] = {name: fmean(scores[name] for scores in known if name in scores) for name in names}
     if not any(recorded.values()):
         return []
     rubric = scored.plan.rubric
     return recorded_agreement(recorded, [rubric.query_row(query) for query in scored.queries], rubric.metrics)
+
+
+def _recorded_scores(execution: Execution) -> Mapping[str, float]:
+    """Of an execution, by metric. The one score of the long layout judges whether the answer is right."""
+    if execution.recorded_score is None:
+        return execution.recorded_scores
+    return {"accuracy": execution.recorded_score, **execution.recorded_scores}

@@ -28,7 +28,7 @@ from scoring.testruns.summaries import (
 )
 
 
-class RoundAgreement(TypedDict):
+class RecordedAgreement(TypedDict):
     """How the item scores compare with recorded ones; `mean_difference` is rule minus recorded."""
 
     n: int
@@ -44,7 +44,7 @@ class PlanSummary(TestRunSummary):
     failures: int
     nested_only_checks: int
     recorded_scores: int
-    agreement: RoundAgreement | None
+    agreement: RecordedAgreement | None
     check_patterns: list[CheckPattern]
     outages: list[Outage]
 
@@ -141,7 +141,7 @@ def _data_quality(queries: Sequence[PlanQuery], executions: Sequence[PlanExecuti
     }
 
 
-def _agreement(executions: Sequence[PlanExecution]) -> RoundAgreement | None:
+def _agreement(executions: Sequence[PlanExecution]) -> RecordedAgreement | None:
     differences = [
         scored.scores["accuracy"].points - exact(scored.recorded_llm_score)
         for scored in executions

@@ -209,6 +209,17 @@ def test_a_report_compares_the_scores_that_the_file_holds(tmp_path: Path) -> Non
     assert "## 파일에 기록된 점수와 비교" in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize("rubric", ["plan-agent", "recruit-agent", "aqb-1.2"])
+def test_a_report_compares_the_score_that_a_long_file_holds_with_accuracy(tmp_path: Path, rubric: str) -> None:
+    scores = (("1/1", "4"), ("2/1", "2"))
+    expected = '@check dataKey="RESUME_STATUS"'
+    rows = [LONG_HEADER, *(long_row("Q1", at, **{"LLM 점수": held, "기대결과": expected}) for at, held in scores)]
+    path = write_csv(tmp_path / "plan_agent_1.csv", rows)
+    choices = TestRunChoices(rubric, agent_type="plan")
+    (accuracy,) = write_testrun_folder(tmp_path / "out", scored(path, choices), path)["recorded"]
+    assert (accuracy["metric"], accuracy["n"], accuracy["recorded_mean"]) == ("accuracy", 1, 3.0)
+
+
 @pytest.mark.parametrize("removed", [False, True])
 def test_scoring_a_file_that_is_replaced_meanwhile_writes_nothing(
     tmp_path: Path, long_file: Path, removed: bool
