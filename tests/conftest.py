@@ -24,6 +24,8 @@ os.environ |= {
     "PREFECT_HOME": _PREFECT_HOME.name,
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
+    # Every client of a judge or of Prefect reads the authorities that it trusts: the system's take it 20 ms.
+    "SSL_CERT_FILE": str(Path(__file__).parent / "fakes" / "authority.pem"),
     # The first start in a new home migrates its database, on a busy machine for longer than the usual 20 s.
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     # Its server stops when Python does, after pytest has taken the standard streams away: no last words.
