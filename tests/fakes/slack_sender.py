@@ -17,6 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import httpcore2  # noqa: F401 - the first request would import it, in every child anew
+
 from scoring.alerting.blocks import header
 from scoring.alerting.messages import Message
 from tasks.alerts.channel import Channel

@@ -20,27 +20,37 @@ KILLS = int(os.environ.get("SLACK_KILLS", "12"))
 """How many lines to die at. `make soak` asks for more."""
 
 
+@pytest.fixture(scope="module")
+def slack() -> Iterator[FakeSlack]:
+    with FakeSlack() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def process(slack: FakeSlack) -> Iterator[Sender]:
+    with sender(slack) as process:
+        yield process
+
+
 @pytest.fixture
-def killed(slack: FakeSlack, tmp_path: Path) -> Iterator[Callable[[Callable[[Sender, str], str]], str]]:
+def killed(slack: FakeSlack, process: Sender, tmp_path: Path) -> Callable[[Callable[[Sender, str], str]], str]:
     """Runs a try that dies and then, a day later, one that does not; what was wrong with it, empty if nothing."""
     databases = count()
-    with sender(slack) as process:
 
-        def run(first: Callable[[Sender, str], str]) -> str:
-            slack.posted.clear()
-            state_url = f"sqlite:///{tmp_path}/{next(databases)}.db"
-            assert first(process, state_url) == "killed"
-            process.send(state_url, day=1)
-            return "; ".join(wrongs(slack))
+    def run(first: Callable[[Sender, str], str]) -> str:
+        slack.posted.clear()
+        state_url = f"sqlite:///{tmp_path}/{next(databases)}.db"
+        assert first(process, state_url) == "killed"
+        process.send(state_url, day=1)
+        return "; ".join(wrongs(slack))
 
-        yield run
+    return run
 
 
 def test_killed_at_any_line_everything_arrives_once(
-    slack: FakeSlack, killed: Callable[[Callable[[Sender, str], str]], str], tmp_path: Path
+    slack: FakeSlack, process: Sender, killed: Callable[[Callable[[Sender, str], str]], str], tmp_path: Path
 ) -> None:
-    with sender(slack) as process:
-        lines = int(process.send(f"sqlite:///{tmp_path}/whole.db", day=0))
+    lines = int(process.send(f"sqlite:///{tmp_path}/whole.db", day=0))
     assert wrongs(slack) == []
     for line in lines_to_die_at(lines, KILLS, seed=KILLS):
         assert (line, killed(partial(Sender.send, day=0, line=line))) == (line, "")
