@@ -33,11 +33,7 @@ def row_rubric_readme(rubric: RowRubric) -> str:
         "## KPIs",
         _table(
             ("Column", "What", "Target", "Source"),
-            [
-                (f"`{kpi.name}`", kpi.title, f"{kpi.target.operator} {_figure(kpi, kpi.target.value)}", kpi.source)
-                for kpi in rubric.quotients
-                if kpi.target
-            ],
+            [(f"`{kpi.name}`", kpi.title, _target(kpi), kpi.source) for kpi in rubric.quotients],
         ),
         "## Final grades",
         _table(
@@ -74,9 +70,12 @@ def _shown(value: Expression) -> str:
     return _code(value)
 
 
-def _figure(kpi: Quotient, value: float) -> str:
+def _target(kpi: Quotient) -> str:
     """A target as the rules compare it: rates as percentages, means as bare points (the README is English)."""
-    return percent(value, 0) if kpi.scale == 1 else f"{value:g}"
+    if kpi.target is None:
+        return ""
+    value = kpi.target.value
+    return f"{kpi.target.operator} {percent(value, 0) if kpi.scale == 1 else f'{value:g}'}"
 
 
 def _code(expression: Expression) -> str:

@@ -4,7 +4,7 @@ Sums are whole numbers, added chunk by chunk, and each quotient is divided once 
 of rows gives the same bytes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -207,7 +207,7 @@ def kpi_figures(
     }
 
 
-def quotient_fields(quotients: Sequence[Quotient]) -> list[pa.Field]:
+def quotient_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
     """Up to three columns per quotient: its value, its target and whether that is met."""
     fields = []
     for quotient in quotients:

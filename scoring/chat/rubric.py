@@ -214,6 +214,14 @@ class RowRubric:
             counts[pair[self.crosstab.row_grade], pair[self.crosstab.column_grade]] += pair["cnt"]
         return counts
 
+    def rates_without_target(self, kpis: Mapping[str, Any]) -> list[tuple[str, int]]:
+        """Title and number of rows of each rate that only stands beside the failure types, out of one KPI row.
+
+        Those that the row does not know are left out.
+        """
+        rates = (one for one in self.quotients if one.scale == 1 and not one.target and kpis[one.name] is not None)
+        return [(rate.title, round(kpis[rate.name] * kpis["rows"])) for rate in rates if kpis["rows"]]
+
     @property
     def alert_levels(self) -> dict[str, str]:
         """The levels of its alert rules with their titles, the gravest first."""

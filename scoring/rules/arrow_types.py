@@ -1,6 +1,6 @@
 """Arrow schemas of score tables, derived from the rules that fill them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import polars as pl
 import pyarrow as pa
@@ -16,7 +16,7 @@ def field(name: str, data_type: pa.DataType, description: str) -> pa.Field:
     return pa.field(name, data_type, metadata={"description": description})
 
 
-def definition_fields(definitions: Sequence[ex.Definition]) -> list[pa.Field]:
+def definition_fields(definitions: Iterable[ex.Definition]) -> list[pa.Field]:
     """A column per definition."""
     return [
         field(definition.name, arrow_type(definition.expression), f"{definition.title} ({definition.source})")

@@ -67,7 +67,7 @@ class ScoredRows(ScoringOutcome):
         pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in parts]
         period = kpi_table(pooled, rubric.measures, rubric.quotients, days=[None])
         return KpiTables(
-            self._identified(kpis),
+            self._identified(kpis).select(rubric.kpis_schema.names),
             self._identified(crosstab_table(self._crosstab_parts, rubric.crosstab)),
             period.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True),
         )

@@ -12,6 +12,7 @@ from scoring.rubrics.ola_monitoring.outcome import (
     ALERT_RULES,
     EXCLUDED_ROW_RULES,
     GOOD_QUESTION_BAD_ANSWER,
+    SAYS_NO_DATA,
 )
 from scoring.rubrics.ola_monitoring.scores import A_GRADE
 from scoring.rules.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
@@ -32,6 +33,9 @@ def _alert_measures(rules: tuple[AlertRule, ...]) -> tuple[Measure, ...]:
     )
 
 
+NO_DATA_RATE = Quotient(
+    "answer_says_no_data_rate", _one(Column(SAYS_NO_DATA.name)), SAYS_NO_DATA.title, SAYS_NO_DATA.source
+)
 QUOTIENTS = (
     Quotient(
         "answer_excellent_rate",
@@ -65,6 +69,7 @@ QUOTIENTS = (
     Quotient("mean_q_score", Column("q_score"), "평균 질문 점수", "SPEC 1.4"),
     Quotient("mean_a_score", Column("a_score"), "평균 답변 점수", "SPEC 1.4"),
     Quotient("mean_i_score", Column("i_score"), "평균 상호작용 점수", "SPEC 1.4"),
+    NO_DATA_RATE,
 )
 
 MEASURES = (

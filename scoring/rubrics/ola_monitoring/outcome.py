@@ -155,6 +155,10 @@ CAUSE = Definition(
     "seed 002, 7.2; SPEC 1.3",
 )
 
+SAYS_NO_DATA = Definition(
+    "answer_says_no_data", Matches(ANSWER, t.SAYS_NO_DATA), "답변이 데이터가 없다고 함", "SPEC 1.5"
+)
+
 DEFINITIONS = (
     *METRICS,
     *QUESTION_SCORE,
@@ -163,6 +167,7 @@ DEFINITIONS = (
     *OUTCOME,
     *_alerts(ALERT_RULES),
     CAUSE,
+    SAYS_NO_DATA,
 )
 EXCLUDED_DEFINITIONS = _alerts(EXCLUDED_ROW_RULES)
 

@@ -1,6 +1,6 @@
 """The tables that `ola-monitoring` fills, column by column.
 
-Source: SPEC 1.3 and 1.4.
+A column that came later stands last, behind `rubric_version`. Source: SPEC 1.3 to 1.5.
 """
 
 import pyarrow as pa
@@ -27,8 +27,9 @@ SCORES = pa.schema(
         field("llm_response", pa.string(), "답변. 알림이 있거나 C·F 등급인 행에만 남김"),
         field("input_tokens", pa.float64(), "입력 토큰 (seed 002, 1.2 M4)"),
         field("output_tokens", pa.float64(), "출력 토큰 (seed 002, 1.2 M3)"),
-        *definition_fields(outcome.DEFINITIONS),
+        *definition_fields(one for one in outcome.DEFINITIONS if one is not outcome.SAYS_NO_DATA),
         *_RUBRIC,
+        *definition_fields([outcome.SAYS_NO_DATA]),
     ]
 )
 
@@ -52,9 +53,10 @@ KPIS = pa.schema(
         field("rows", pa.int64(), "채점한 행 수(모든 비율의 분모)"),
         field("excluded", pa.int64(), "질문이나 답변이 NULL이라 채점하지 않은 행 수"),
         field("excluded_rate", pa.float64(), "제외율: excluded / (rows + excluded)"),
-        *quotient_fields(kpis.QUOTIENTS),
+        *quotient_fields(one for one in kpis.QUOTIENTS if one is not kpis.NO_DATA_RATE),
         *measure_fields(kpis.MEASURES),
         *_RUBRIC,
+        *quotient_fields([kpis.NO_DATA_RATE]),
     ]
 )
 

@@ -142,6 +142,13 @@ DOMAIN_REFUSAL = Pattern(r"^(>?[\t\n\f\r ]*)?죄송합니다\. 저는 금융")
 SCOPE_REFUSAL = Pattern(r"^(>?[\t\n\f\r ]*)?죄송합니다\. 저는 주식")
 TOO_SHORT_MAX_LENGTH = 50
 
+# --- Answers that say that the data is not there (SPEC 1.5): no part of any score ------------------------------------
+# "중요 정보가 없다고 공시했습니다" is news of a company, so that 없다 counts after 데이터 alone.
+SAYS_NO_DATA = Pattern(
+    r"제공되지 않|데이터(에|가)? 없|"
+    r"(데이터|자료|정보)(가|는|에|에는)?( 내| 내에)? (없(습|어|으|는)|존재하지 않|포함되(어 있)?지 않|확인되지 않)"
+)
+
 # --- Alerts (seed 002, 10.1) ---------------------------------------------------------------------------------------
 ANSWER_FAILED_BELOW = 20
 WEAK_ANSWER_BELOW, REASONABLE_QUESTION_MIN = 40, 40

@@ -128,6 +128,37 @@ FAILURES = [
     ]
 ]
 
+NO_DATA = [
+    answer(ascii(text), "SPEC 1.5", text, answer_says_no_data=says)
+    for says, texts in {
+        True: (
+            "노로공업: 해당 종목은 데이터에 없습니다.",
+            "비교할 데이터가 없어 판단하기 어렵습니다.",
+            "배당 내역은 제공되지 않았습니다.",
+            "데이터 없음",
+            "해당 종목의 목표주가 정보는 없습니다.",
+            "공식 전망 자료가 없으므로 말씀드리기 어렵습니다.",
+            "재무 지표나 실적 데이터가 포함되어 있지 않습니다.",
+            "업종 정보가 포함되지 않아 고르지 못했습니다.",
+            "현재 데이터에 존재하지 않는 종목입니다.",
+            "그런 상품은 데이터 내 확인되지 않습니다.",
+            "목표주가는 제공된 데이터 내에 없습니다.",
+            "매출은 70,000원입니다. 배당락일 정보는 확인되지 않습니다.",
+        ),
+        False: (
+            "",
+            "회사는 중요 정보가 없다고 공시했습니다.",
+            "개인적인 투자 자문을 제공할 수 없습니다.",
+            "추가 계약 뉴스는 없습니다.",
+            "데이터에 따르면 부채가 없습니다.",
+            "정보를 확인하지 않고 투자하면 위험합니다.",
+            "데이터가\n없습니다",
+            normalize("NFD", "데이터가 없습니다"),
+        ),
+    }.items()
+    for text in texts
+]
+
 SCOPE_REFUSAL = turn(
     "refused by scope scores like an apology",
     "SPEC 1.3",
@@ -246,5 +277,5 @@ CAUSES = [
 
 OUTCOMES: list[Golden] = [
     *(*MATCH, *RATIO, *INFORMATION, *FINAL),
-    *(*FAILURES, SCOPE_REFUSAL, *ALERTS, UNKNOWN_TOKENS, *CAUSES),
+    *(*FAILURES, *NO_DATA, SCOPE_REFUSAL, *ALERTS, UNKNOWN_TOKENS, *CAUSES),
 ]

@@ -35,6 +35,7 @@ SCORE = st.fixed_dictionaries(
         "a_grade": st.sampled_from("ABCDF"),
         "final_grade": st.sampled_from(["STAR", "A", "B", "C", "F"]),
         "failure_type": st.sampled_from([None, "blocked"]),
+        "answer_says_no_data": st.booleans(),
         "alert_level": st.sampled_from([None, "warning", "critical"]),
         "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
     }
@@ -44,6 +45,7 @@ SCHEMA = {
     **dict.fromkeys(("tenant_id", "q_tier", "a_grade", "final_grade", "failure_type", "alert_level"), pl.String),
     **dict.fromkeys(("q_score", "a_score", "i_score"), pl.Int64),
     **dict.fromkeys(("final_score", "output_tokens"), pl.Float64),
+    "answer_says_no_data": pl.Boolean,
 }
 
 
@@ -59,6 +61,7 @@ def scores(count: int = 1, **values: object) -> list[dict[str, Any]]:
         "a_grade": "B",
         "final_grade": "A",
         "failure_type": None,
+        "answer_says_no_data": False,
         "alert_level": None,
         "output_tokens": 500.0,
     }

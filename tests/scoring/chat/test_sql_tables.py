@@ -54,6 +54,7 @@ SCORED = st.fixed_dictionaries(
         "a_grade": st.sampled_from("ABCDF"),
         "final_grade": st.sampled_from(["STAR", "A", "B", "C", "F"]),
         "failure_type": st.sampled_from([None, "blocked"]),
+        "answer_says_no_data": st.booleans(),
         "alert_level": st.sampled_from([None, "warning", "critical"]),
         "output_tokens": st.sampled_from([None, 0.0, 50.0, 500.0]),
     }
@@ -66,9 +67,12 @@ EXCLUDED = st.fixed_dictionaries(
         "output_tokens": st.sampled_from([None, 0.0, 50.0]),
     }
 )
-_POLARS_TYPES = {"score_date": pl.Date, "output_tokens": pl.Float64, "final_score": pl.Float64} | dict.fromkeys(
-    ("q_score", "a_score", "i_score"), pl.Int64
-)
+_POLARS_TYPES = {
+    **dict.fromkeys(("output_tokens", "final_score"), pl.Float64),
+    **dict.fromkeys(("q_score", "a_score", "i_score"), pl.Int64),
+    "score_date": pl.Date,
+    "answer_says_no_data": pl.Boolean,
+}
 
 
 def asked(query: str, day: date = DAY, **tables: tuple[pa.Schema, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
@@ -184,10 +188,12 @@ def test_any_sums_are_the_same(scored: list[dict[str, Any]], excluded: list[dict
     totals: list[Measure | Quotient] = [*RUBRIC.measures, *RUBRIC.quotients]
     parts = [kpi_sums(frame(scored), totals, "rows")] if scored else []
     parts += [kpi_sums(frame(excluded), RUBRIC.excluded_measures, "excluded")] if excluded else []
-    here = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, [DAY]).to_dicts()
+    named = {name: pl.lit(value) for name, value in IDENTITY.items()}
+    kpis = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, [DAY]).with_columns(**named)
+    here = kpis.select(RUBRIC.kpis_schema.names).to_dicts()
     scores = (RUBRIC.scores_schema, scored)
     there = asked(kpis_query(RUBRIC, "scores", "excluded"), scores=scores, excluded=(RUBRIC.excluded_schema, excluded))
-    assert counted(there) == counted(row | IDENTITY for row in here)
+    assert counted(there) == counted(here)
     if scored:
         crosstab = crosstab_table([crosstab_sums(frame(scored), RUBRIC.crosstab)], RUBRIC.crosstab).to_dicts()
         there = asked(crosstab_query(RUBRIC, "scores"), scores=scores)

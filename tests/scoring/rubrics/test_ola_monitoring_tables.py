@@ -26,6 +26,7 @@ SCORE_COLUMNS = [
     *((name, TEXT) for name in ("final_grade", "failure_type", "alert_level")),
     ("alert_rules", pa.list_(TEXT)),
     *((name, TEXT) for name in ("cause", "rubric", "rubric_version")),
+    ("answer_says_no_data", TRUTH),
 ]
 
 
@@ -49,6 +50,11 @@ def test_kpi_columns_hold_what_the_specification_asks_for() -> None:
         *(f"alert_{rule.id}" for rule in RUBRIC.alert_rules),
     }
     assert asked <= set(RUBRIC.kpis_schema.names)
+
+
+def test_kpi_columns_that_came_later_stand_behind_the_version() -> None:
+    names = RUBRIC.kpis_schema.names
+    assert names[names.index("rubric_version") + 1 :] == ["answer_says_no_data_rate"]
 
 
 def test_targets_are_those_of_the_requirement() -> None:

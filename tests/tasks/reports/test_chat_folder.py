@@ -9,7 +9,7 @@ import pytest
 
 from tasks.chat.sources import ChatRowFiles
 from tasks.reports.chat_folder import write_score_folder
-from tests.builders.chat_rows import RUBRIC, best, plain, refused, scored, write_rows
+from tests.builders.chat_rows import PLAIN_ANSWER, RUBRIC, best, plain, refused, scored, write_rows
 
 # SPEC 1.3, written out: names, order and types of the score table.
 SCORE_COLUMNS = [
@@ -60,6 +60,7 @@ SCORE_COLUMNS = [
     ("cause", "string"),
     ("rubric", "string"),
     ("rubric_version", "string"),
+    ("answer_says_no_data", "bool"),
 ]
 # SPEC 1.4.
 EXCLUDED_COLUMNS = [
@@ -163,6 +164,14 @@ def test_the_summary_says_what_the_tables_say(out: Path) -> None:
         "verdict": "undecided",
         "text": "25.0% (95% 구간 4.6~69.9%) · 목표 3% 이하 · 판단 보류 · n=4",
     }
+
+
+def test_the_report_counts_answers_without_data_beside_the_failure_types(tmp_path: Path) -> None:
+    rows = write_rows(tmp_path / "rows.jsonl", [plain(0), plain(1, llm_response=f"{PLAIN_ANSWER} 데이터가 없습니다.")])
+    score_folder(rows, tmp_path / "out", tmp_path / "staging")
+    _, after = (tmp_path / "out" / "report.md").read_text("utf-8").split("## 실패 유형")
+    failures, _ = after.split("## 알림")
+    assert "- 답변이 데이터가 없다고 함: 1행 (50.0%)" in failures
 
 
 def test_scoring_again_replaces_the_folder_with_the_same_bytes(out: Path, tmp_path: Path) -> None:
