@@ -22,7 +22,12 @@ _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
 _CONTENT = {"blocks", "keys", "thread_ts"}
 
 
+alerts_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+
+@alerts_app.callback()
 def alerts(
+    called: typer.Context,
     day: Annotated[datetime | None, day_option("--date", "Also tell what is new of this day.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
     preview: Annotated[
@@ -36,6 +41,8 @@ def alerts(
 
     Example: aqb alerts --date 2026-02-13 --dry-run
     """
+    if called.invoked_subcommand:
+        return
     from flows.runtime.prefect_env import prepare_prefect
 
     if bool(preview) + pending + (bool(day) or dry_run) + requeue > 1:

@@ -25,6 +25,7 @@ from flows.cli import (
     runs,
     score,
     serve,
+    snoozes,
     thresholds,
 )
 from flows.cli.terminal import complain
@@ -45,7 +46,9 @@ app.command()(backfill.backfill)
 app.command()(nightly.test_runs)
 app.command()(serve.serve)
 app.command()(nightly.demo)
-app.command()(alerts.alerts)
+app.add_typer(alerts.alerts_app, name="alerts")
+for command in (snoozes.snooze, snoozes.snoozed, snoozes.unsnooze, snoozes.accept):
+    alerts.alerts_app.command()(command)
 app.command()(report.report)
 app.command()(compare.compare)
 app.command()(thresholds.thresholds)

@@ -7,7 +7,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ from tasks.chat.tables import KPIS, read_alerts
 from tasks.config.alerts import AlertsSettings
 from tasks.context import Context
 from tasks.reports.markdown.review_list import reviewed_testrun
+from tasks.state.alert_choices import AlertChoices
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 
 _SUNDAY = 6
@@ -197,7 +198,8 @@ def preview(context: Context, days: int) -> tuple[date, date, dict[str, list[Rep
 
 def digest_of(context: Context, day: date) -> DayDigest:
     """The incidents of a scored day, and what their messages need."""
-    return day_digest(context.warehouse, context.rubric, day, RunLedger(context.state).of_day(day), context.reports)
+    runs, snoozes = RunLedger(context.state).of_day(day), AlertChoices(context.state).snoozes(day)
+    return replace(day_digest(context.warehouse, context.rubric, day, runs, context.reports), snoozes=snoozes)
 
 
 def to_pipeline(messages: Callable[[Collection[str]], list[Message]]) -> MessagesFor:

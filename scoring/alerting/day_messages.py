@@ -24,6 +24,7 @@ from scoring.alerting.messages import (
     messages,
     without_part,
 )
+from scoring.alerting.snoozes import without_snoozed
 from scoring.alerting.wording import (
     RESOLVED_SIGN,
     action,
@@ -35,6 +36,7 @@ from scoring.alerting.wording import (
     kpi_line,
     resolved_line,
     since,
+    snooze_lines,
     tenant_name,
     with_verdicts,
 )
@@ -52,7 +54,7 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     without rows: the day is not over.
     """
     digest = replace(digest, incidents=with_verdicts(digest.incidents, digest.rubric, digest.kpis))
-    visible = visible_to(route, digest.incidents)
+    visible = visible_to(route, without_snoozed(digest.incidents, digest.snoozes))
     known = set(map(without_part, known_keys))
     fresh = [one for one in visible if incident_key(one) not in known]
     intraday = digest.kind == "intraday"
@@ -60,7 +62,8 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     found = [message for event in _events(paging) for message in _page(event, digest)]
     news = [one for one in fresh if not one.pages and one.state != "continuing"]
     if any(map(_worth_a_message, news)) and not intraday:
-        found += _digest(news, [one for one in visible if one.fires and one not in news], digest)
+        others = [one for one in visible if one.fires and one not in news]
+        found += _digest(news, others, digest, snooze_lines(digest, route))
     return found
 
 
@@ -141,8 +144,10 @@ def _rule_lines(rule: Sequence[Incident], alone: bool, digest: DayDigest) -> Ite
     yield [bold("할 일  "), *action(rule[0], digest.rubric)]
 
 
-def _digest(news: Sequence[Incident], others: Sequence[Incident], digest: DayDigest) -> list[Message]:
-    """Everything of a day that is new, what continues in one line, and the KPIs."""
+def _digest(
+    news: Sequence[Incident], others: Sequence[Incident], digest: DayDigest, snoozed: Sequence[Line]
+) -> list[Message]:
+    """Everything of a day that is new, what continues in one line, what is snoozed, and the KPIs."""
     started = [one for one in news if one.state != "resolved"]
     ended = [one for one in news if one.state == "resolved"]
     level: MessageLevel = started[0].fact.level if started else "info"
@@ -153,6 +158,7 @@ def _digest(news: Sequence[Incident], others: Sequence[Incident], digest: DayDig
         *(block for one in started for block in paragraph(*_entry(one, digest))),
         *(paragraph(*map(resolved_line, ended)) if ended else []),
         *_going_on(others, digest),
+        *(paragraph(*snoozed) if snoozed else []),
         *paragraph([bold("핵심 지표")]),
         *bullets([kpi_line(kpi) for kpi in digest.kpis.values()]),
         *paragraph(_where(digest)),

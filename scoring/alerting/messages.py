@@ -11,6 +11,7 @@ from typing import Literal
 
 from scoring.alerting.blocks import Block, Span, fallback, header, paragraph, plain, split
 from scoring.alerting.incidents import Incident
+from scoring.alerting.snoozes import Snooze
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
@@ -97,7 +98,8 @@ class DayDigest:
     """A scored day with its incidents, and what messages about them need. `kpis` are those of all tenants.
 
     The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
-    address where the reports are served. `examples` by row id. What an intraday run says is provisional.
+    address where the reports are served. `examples` by row id. What an intraday run says is provisional. `snoozes` are
+    those that nobody has ended.
     """
 
     day: date
@@ -112,6 +114,7 @@ class DayDigest:
     report_url: str = ""
     examples: Mapping[str, Example] = field(default_factory=dict)
     kind: RunKind = "nightly"
+    snoozes: Sequence[Snooze] = ()
 
 
 def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None, *, resolved: bool = False) -> str:

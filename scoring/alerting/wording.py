@@ -8,7 +8,8 @@ from statistics import median
 from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
 from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
 from scoring.alerting.incidents import Incident
-from scoring.alerting.messages import Example
+from scoring.alerting.messages import NO_TENANT, DayDigest, Example, RouteFilter
+from scoring.alerting.snoozes import Snooze, fact_rate
 from scoring.chat.kpis import ALL_TENANTS, kpi_figure
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure, Verdict
@@ -27,8 +28,14 @@ _DAY_ACTIONS = {
 }
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 루브릭에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
+_DAY_TITLES = {
+    NO_ROWS: "이날 행이 하나도 없음",
+    ROWS_REJECTED: "읽지 못해 거부한 행",
+    EXCLUDED_RATE_RISING: "질문이나 답변이 NULL인 행의 비율이 오름",
+}
 _WEEKDAYS = "월화수목금토일"
-_QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 100, 100
+_QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _REASON_CHARACTERS = 100, 100, 200
+_TENANTS_SHOWN = 5
 
 
 def day_name(day: date) -> str:
@@ -77,6 +84,36 @@ def resolved_line(one: Incident) -> list[Span]:
     else:
         how = f"이날은 없음, 마지막은 {day_name(one.seen)} {one.fact.count:,}건"
     return [plain(f"{RESOLVED_SIGN} 해소: "), bold(_title(one.fact)), plain(f" — {how}")]
+
+
+def snooze_lines(digest: DayDigest, route: RouteFilter) -> list[list[Span]]:
+    """The snoozes of a day, but those of other tenants than the route names: until when, why, and what breaks them."""
+    rubric = digest.rubric
+    titles = _DAY_TITLES | {rule.id: rule.title for rule in rubric.alert_rules}
+    titles |= {KPI_RULE + kpi.name: f"{kpi.title} 목표 미달" for kpi in rubric.quotients}
+    return [
+        _snooze_line(snooze, titles.get(snooze.rule, snooze.rule), digest)
+        for snooze in digest.snoozes
+        if snooze.until >= digest.day
+        and (not route.tenants or (snooze.tenant_id or NO_TENANT) in (ALL_TENANTS, *route.tenants))
+    ]
+
+
+def _snooze_line(snooze: Snooze, title: str, digest: DayDigest) -> list[Span]:
+    where = "" if snooze.tenant_id == ALL_TENANTS else f"({tenant_name(snooze.tenant_id)})"
+    broken = [
+        tenant_name(one.fact.tenant_id)
+        for one in digest.incidents
+        if one.fires
+        and snooze.is_about(one.fact.rule, one.fact.tenant_id)
+        and not snooze.holds(one.day, one.fact.tenant_id, fact_rate(one.fact))
+    ]
+    fate = f" · 두 배 이상이 되어 알림: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
+    reason = masked_text(snooze.why, _REASON_CHARACTERS)
+    return [
+        bold("조용히 함  "),
+        plain(f"{title}{where}: {day_name(snooze.until)}까지, 이유: {reason} ({inert(snooze.who, 40)}){fate}"),
+    ]
 
 
 def brief(found: Iterable[Incident], rubric: RowRubric) -> str:

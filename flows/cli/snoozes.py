@@ -1,0 +1,166 @@
+"""`aqb alerts snooze`, `snoozed`, `unsnooze`, `accept`: what people decide about the alerts that they get."""
+
+from __future__ import annotations
+
+import getpass
+from dataclasses import asdict
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.terminal import Json, day_option, open_context, show
+from scoring.errors import UsageError
+
+if TYPE_CHECKING:
+    from scoring.alerting.snoozes import Snooze
+    from tasks.context import Context
+
+Rule = Annotated[str, typer.Argument(help="The rule, as messages and tables name it.", metavar="RULE")]
+Tenant = Annotated[
+    str | None, typer.Option(help='Of this tenant alone ("": of rows without one). Default: of all.', metavar="TENANT")
+]
+Who = Annotated[str, typer.Option(help="Who decided it. Default: who is logged in.", metavar="NAME")]
+
+
+def snooze(
+    rule: Rule,
+    until: Annotated[datetime, day_option("--until", "The last day that is kept quiet.")],
+    why: Annotated[str, typer.Option(help="The reason that every digest shows.", metavar="TEXT")],
+    tenant: Tenant = None,
+    who: Who = "",
+    as_json: Json = False,
+) -> None:
+    """Keep a rule quiet up to a day. Digests say so; a day with twice its rate is told all the same.
+
+    Example: aqb alerts snooze weak_answer --until 2026-03-20 --why "new prompt on Friday"
+    """
+    from flows.runtime.clock import now, today
+    from scoring.alerting.snoozes import Snooze
+    from tasks.alerts.rule_rates import rates_of_rule
+    from tasks.state.alert_choices import AlertChoices
+
+    if not why.strip():
+        raise UsageError("a snooze needs a reason", where="--why", fix="say what people should know who miss the rule")
+    with open_context() as context:
+        if until.date() < today(context.settings.time_zone):
+            raise UsageError(f"{until:%Y-%m-%d} is over", where="--until", fix="give today or a later day")
+        named = _tenant(context, _known(context, rule), tenant)
+        day, rates = rates_of_rule(context.warehouse, rule)
+        made = Snooze(rule, named, until.date(), why.strip(), who or getpass.getuser(), now(), rates)
+        AlertChoices(context.state).snooze(made)
+    show(_snooze_dict(made), f"snoozed {_snooze_text(made)}\n{_breaking_text(made, day)}", as_json=as_json)
+
+
+def snoozed(as_json: Json = False) -> None:
+    """List the rules that are snoozed: until when, since when, by whom and why.
+
+    Example: aqb alerts snoozed
+    """
+    with open_context() as context:
+        found = _going_on(context)
+    lines = [_snooze_text(one) for one in found]
+    show(list(map(_snooze_dict, found)), "\n".join(lines) or "nothing is snoozed", as_json=as_json)
+
+
+def unsnooze(rule: Rule, tenant: Tenant = None) -> None:
+    """End a snooze before its day.
+
+    Example: aqb alerts unsnooze weak_answer
+    """
+    from flows.runtime.clock import now
+    from tasks.state.alert_choices import AlertChoices
+
+    with open_context() as context:
+        named = _as_stored(_known(context, rule) and tenant)
+        if not AlertChoices(context.state).end_snooze(rule, named, now()):
+            listed = "; ".join(map(_snooze_text, _going_on(context))) or "nothing"
+            raise UsageError(f"{_about(rule, named)} is not snoozed", fix=f"what is snoozed: {listed}")
+    typer.echo(f"{_about(rule, named)} is told again")
+
+
+def accept(
+    rule: Rule,
+    tenant: Tenant = None,
+    why: Annotated[str, typer.Option(help="The reason, for those who look later.", metavar="TEXT")] = "",
+    who: Who = "",
+    as_json: Json = False,
+) -> None:
+    """Accept what is high now as the new usual: from the last scored day on the rule is compared with it.
+
+    Example: aqb alerts accept answer_failed --why "half of the answers moved to the new agent"
+    """
+    from flows.runtime.clock import now
+    from tasks.alerts.rule_rates import rates_of_rule
+    from tasks.state.alert_choices import Acceptance, AlertChoices
+
+    with open_context() as context:
+        named = _tenant(context, _known(context, rule), tenant)
+        day, _ = rates_of_rule(context.warehouse, rule)
+        made = Acceptance(rule, named, day, why.strip(), who or getpass.getuser(), now())
+        AlertChoices(context.state).accept(made)
+    show(asdict(made), f"accepted {_about(rule, named)}: usual from {day} on", as_json=as_json)
+
+
+def _known(context: Context, rule: str) -> str:
+    """The same rule.
+
+    Raises:
+        UsageError: the rubric has no such rule.
+    """
+    from scoring.alerting.facts import rules_of
+
+    if rule not in (rules := rules_of(context.rubric)):
+        raise UsageError(f"there is no rule '{rule}'", where="RULE", fix=f"the rules: {', '.join(sorted(rules))}")
+    return rule
+
+
+def _tenant(context: Context, rule: str, tenant: str | None) -> str | None:
+    """The tenant as tables have it, `*` where none is given.
+
+    Raises:
+        UsageError: no day scored lately has rows of it: the name may be mistyped, and would be without effect.
+    """
+    from tasks.alerts.rule_rates import known_tenants
+
+    named = _as_stored(tenant)
+    if named not in (known := known_tenants(context.warehouse)):
+        names = ", ".join(sorted(repr(one or "") for one in known if one != _as_stored(None)))
+        raise UsageError(f"no row of tenant '{tenant}' lately", where="--tenant", fix=f"the tenants: {names or 'none'}")
+    return named
+
+
+def _as_stored(tenant: str | None) -> str | None:
+    from scoring.chat.kpis import ALL_TENANTS
+
+    return ALL_TENANTS if tenant is None else tenant or None
+
+
+def _going_on(context: Context) -> list[Snooze]:
+    from flows.runtime.clock import today
+    from tasks.state.alert_choices import AlertChoices
+
+    return AlertChoices(context.state).snoozes(today(context.settings.time_zone))
+
+
+def _about(rule: str, tenant_id: str | None) -> str:
+    if tenant_id == _as_stored(None):
+        return rule
+    return f"{rule} of {tenant_id or 'rows without a tenant'}"
+
+
+def _snooze_text(one: Snooze) -> str:
+    return f"{_about(one.rule, one.tenant_id)} until {one.until}: {one.why} ({one.who}, {one.made_at:%Y-%m-%d})"
+
+
+def _breaking_text(made: Snooze, day: date) -> str:
+    """From which rate on the rule is told all the same."""
+    if not (rate := made.breaking_rate(made.tenant_id)):
+        return f"it did not fire lately, up to {day}: it is told as soon as it does"
+    figure = f"{rate:.3f} from its target" if made.rule.startswith("kpi_") else f"{rate:.1%} of the rows"
+    return f"told all the same from twice its rate on: {figure}"
+
+
+def _snooze_dict(one: Snooze) -> dict[str, object]:
+    rates = [{"tenant_id": tenant, "rate": rate} for tenant, rate in one.rates.items()]
+    return asdict(one) | {"rates": rates}

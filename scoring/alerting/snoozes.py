@@ -1,0 +1,78 @@
+"""Which news a person has snoozed: a rule is quiet until a day, unless its rate doubles meanwhile.
+
+Source: SPEC 8.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from statistics import median
+
+from scoring.alerting.facts import AlertFact
+from scoring.alerting.incidents import Incident
+from scoring.chat.kpis import ALL_TENANTS
+
+BREAKING_TIMES = 2
+"""A snooze hides no rate that is this many times the one that it was made at."""
+
+
+@dataclass(frozen=True)
+class Snooze:
+    """A rule that is quiet up to the day `until`, for one tenant or for all of them together and each (`*`).
+
+    `rates` are those that it was made at, by tenant; 0 where the rule did not fire. `why` and `who` are a person's.
+    """
+
+    rule: str
+    tenant_id: str | None
+    until: date
+    why: str
+    who: str
+    made_at: datetime
+    rates: Mapping[str | None, float] = field(default_factory=dict)
+
+    def is_about(self, rule: str, tenant_id: str | None) -> bool:
+        """Whether it was made for this rule of this tenant, however high its rate is."""
+        return self.rule == rule and self.tenant_id in (ALL_TENANTS, tenant_id)
+
+    def breaking_rate(self, tenant_id: str | None) -> float:
+        """The rate from which on it hides nothing."""
+        return BREAKING_TIMES * self.rates.get(tenant_id, 0.0)
+
+    def holds(self, day: date, tenant_id: str | None, rate: float | None) -> bool:
+        """Whether it still keeps its rule quiet on a day with this rate; None where the rule has none."""
+        return day <= self.until and (not rate or rate < self.breaking_rate(tenant_id))
+
+
+def fact_rate(fact: AlertFact) -> float | None:
+    """The rate of a fact: its share of the rows; of a KPI how far it misses its target; of a day without rows none."""
+    if fact.count is None:
+        return None if fact.value is None or fact.limit is None else abs(fact.value - fact.limit)
+    return fact.count / fact.rows if fact.rows else None
+
+
+def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]]) -> dict[str | None, float]:
+    """The rate by tenant that a snooze of a rule is made at: of the last scored day, or the usual one if higher.
+
+    Usual is the median of all days of `facts`, which hold every scored day, without facts where nothing fired. The
+    last day alone would not do: on a quiet Sunday a rule that fires every week does not.
+    """
+    of_day = [
+        {fact.tenant_id: rate for fact in facts[day] if fact.rule == rule and (rate := fact_rate(fact)) is not None}
+        for day in sorted(facts)
+    ]
+    tenants = {tenant for rates in of_day for tenant in rates}
+    return {
+        tenant: max(of_day[-1].get(tenant, 0.0), median(rates.get(tenant, 0.0) for rates in of_day))
+        for tenant in tenants
+    }
+
+
+def without_snoozed(found: Iterable[Incident], snoozes: Sequence[Snooze]) -> list[Incident]:
+    """The incidents that no snooze keeps quiet on their day."""
+    return [one for one in found if not any(_is_quiet(one, snooze) for snooze in snoozes)]
+
+
+def _is_quiet(one: Incident, snooze: Snooze) -> bool:
+    tenant, rate = one.fact.tenant_id, fact_rate(one.fact) if one.fires else None
+    return snooze.is_about(one.fact.rule, tenant) and snooze.holds(one.day, tenant, rate)

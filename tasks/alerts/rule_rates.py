@@ -1,0 +1,42 @@
+"""What a person's decision about a rule starts from: its latest rates, and the tenants that there are."""
+
+from collections.abc import Mapping
+from datetime import date
+
+import polars as pl
+
+from scoring.alerting.snoozes import rates_to_break
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.errors import InputError
+from tasks.chat.tables import KPIS, read_alerts
+from tasks.warehouse import Warehouse
+
+_DAYS = 28
+"""Scored days that count as lately."""
+
+
+def rates_of_rule(warehouse: Warehouse, rule: str) -> tuple[date, Mapping[str | None, float]]:
+    """The last scored day, and by tenant the rate that a snooze of the rule is made at.
+
+    Raises:
+        InputError: no day has been scored.
+    """
+    last = _scored(warehouse)[-1]
+    return last, rates_to_break(rule, read_alerts(warehouse, last, _DAYS - 1))
+
+
+def known_tenants(warehouse: Warehouse) -> set[str | None]:
+    """The tenants with rows lately, None for rows without one, and `*`.
+
+    Raises:
+        InputError: no day has been scored.
+    """
+    kpis = warehouse.read(KPIS, _scored(warehouse)[-_DAYS:])
+    found = kpis.select(pl.col("tenant_id").unique()).collect()["tenant_id"] if kpis is not None else ()
+    return {*found, ALL_TENANTS}
+
+
+def _scored(warehouse: Warehouse) -> list[date]:
+    if not (days := warehouse.days(KPIS)):
+        raise InputError("no day has been scored yet", where=warehouse.url, fix="aqb nightly, or aqb backfill")
+    return days

@@ -1,0 +1,103 @@
+"""What people decided about alerts, in the state database: rules that are snoozed, and rates accepted as usual.
+
+Two tables: `alert_snoozes`, a row a snooze; `alert_acceptances`, a row a rate that somebody accepted. Rows stay when
+they are over: they say who decided what, and why.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import sqlalchemy as sa
+
+from scoring.alerting.snoozes import Snooze
+from tasks.state.database import StateDatabase, UtcDateTime
+
+_metadata = sa.MetaData()
+_snoozes = sa.Table(
+    "alert_snoozes",
+    _metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("rule", sa.String, nullable=False),
+    sa.Column("tenant_id", sa.String),  # `*`: all of them; NULL: rows without one
+    sa.Column("until", sa.Date, nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("who", sa.String, nullable=False),
+    sa.Column("made_at", UtcDateTime, nullable=False),
+    sa.Column("rates", sa.JSON, nullable=False),  # pairs of tenant and rate: JSON has no NULL as a name
+    sa.Column("ended_at", UtcDateTime),
+)
+_acceptances = sa.Table(
+    "alert_acceptances",
+    _metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("rule", sa.String, nullable=False),
+    sa.Column("tenant_id", sa.String),
+    sa.Column("day", sa.Date, nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("who", sa.String, nullable=False),
+    sa.Column("made_at", UtcDateTime, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The rate of a rule on a day, accepted as its usual one, of one tenant or of all together and each (`*`)."""
+
+    rule: str
+    tenant_id: str | None
+    day: date
+    why: str
+    who: str
+    made_at: datetime
+
+
+class AlertChoices:
+    """Snoozes and acceptances. Every method is one transaction.
+
+    Raises:
+        StorageError: the state database cannot be used; every method may find that out.
+    """
+
+    def __init__(self, database: StateDatabase) -> None:
+        database.create_tables(_metadata)
+        self._database = database
+
+    def snooze(self, made: Snooze) -> None:
+        """Adds a snooze; it replaces the one of the same rule and tenant."""
+        row = {**vars(made), "rates": list(made.rates.items())}
+        with self._database.transaction() as connection:
+            connection.execute(_ended(made.rule, made.tenant_id, made.made_at))
+            connection.execute(sa.insert(_snoozes).values(**row))
+
+    def end_snooze(self, rule: str, tenant_id: str | None, now: datetime) -> bool:
+        """Ends the snooze of this rule and tenant; False if there is none."""
+        with self._database.transaction() as connection:
+            return connection.execute(_ended(rule, tenant_id, now)).rowcount > 0
+
+    def snoozes(self, day: date) -> list[Snooze]:
+        """The snoozes that nobody has ended and that go on on this day, earliest first."""
+        going_on = (_snoozes.c.ended_at.is_(None), _snoozes.c.until >= day)
+        query = sa.select(_snoozes).where(*going_on).order_by(_snoozes.c.id)
+        with self._database.transaction() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [
+            Snooze(**{name: row[name] for name in Snooze.__dataclass_fields__} | {"rates": dict(row["rates"])})
+            for row in rows
+        ]
+
+    def accept(self, made: Acceptance) -> None:
+        """Adds an acceptance; a later one of the same rule and tenant takes its place."""
+        with self._database.transaction() as connection:
+            connection.execute(sa.insert(_acceptances).values(**vars(made)))
+
+    def acceptances(self) -> list[Acceptance]:
+        """Every acceptance, earliest first."""
+        query = sa.select(_acceptances).order_by(_acceptances.c.id)
+        with self._database.transaction() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [Acceptance(**{name: row[name] for name in Acceptance.__dataclass_fields__}) for row in rows]
+
+
+def _ended(rule: str, tenant_id: str | None, now: datetime) -> sa.Update:
+    same = (_snoozes.c.rule == rule, _snoozes.c.tenant_id == tenant_id, _snoozes.c.ended_at.is_(None))
+    return sa.update(_snoozes).where(*same).values(ended_at=now)

@@ -1,0 +1,76 @@
+"""`aqb alerts snooze`, `snoozed`, `unsnooze`, `accept` as people call them, up to what Slack gets."""
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from tasks.state.alert_choices import AlertChoices
+from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.builders.state import opened
+from tests.fakes.slack_server import FakeSlack
+from tests.flows.conftest import Command
+
+STATE = "sqlite:///data/state.db"
+LATER = "2999-12-31"
+
+
+@pytest.fixture
+def scored(aqb: Command, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """A scored day of six refusals in sixteen answers, of which Slack was told nothing."""
+    rows = [best(number) for number in range(10)] + [refused(number) for number in range(10, 16)]
+    write_rows(Path("data/chat_rows/a.jsonl"), rows)
+    assert aqb("nightly", "--date", DAY).exit_code == 0
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
+    return aqb
+
+
+def test_snooze_is_listed_kept_quiet_and_ended_early(scored: Command, slack: FakeSlack) -> None:
+    made = scored("alerts", "snooze", "answer_failed", "--until", LATER, "--why", "새 프롬프트", "--who", "kim")
+    assert (made.exit_code, made.err) == (0, "")
+    assert "told all the same from twice its rate on: 75.0% of the rows" in made.out
+    (listed,) = json.loads(scored("alerts", "snoozed", "--json").out)
+    assert (listed["rule"], listed["tenant_id"], listed["until"], listed["who"]) == ("answer_failed", "*", LATER, "kim")
+    shown = scored("alerts", "--date", DAY, "--dry-run").out
+    assert "조용히 함  답변 실패" in shown
+    assert "Critical · 답변 실패" not in shown
+    assert scored("alerts", "unsnooze", "answer_failed").out == "answer_failed is told again\n"
+    assert scored("alerts", "snoozed").out == "nothing is snoozed\n"
+    assert "Critical · 답변 실패" in scored("alerts", "--date", DAY, "--dry-run").out
+    assert slack.posted == []
+
+
+def test_accept_keeps_the_last_scored_day_with_who_and_why(scored: Command) -> None:
+    accepted = scored("alerts", "accept", "answer_failed", "--tenant", "t1", "--why", "새 에이전트", "--who", "kim")
+    assert accepted.out == f"accepted answer_failed of t1: usual from {DAY} on\n"
+    with opened(AlertChoices, STATE) as choices:
+        (row,) = choices.acceptances()
+    assert (row.rule, row.tenant_id, row.day, row.why, row.who) == (
+        *("answer_failed", "t1", DAY, "새 에이전트", "kim"),
+    )
+
+
+WITHOUT_EFFECT = (
+    (("snooze", "nope", "--until", LATER, "--why", "x"), "the rules: answer_failed, excluded_rate_rising"),
+    (("snooze", "weak_answer", "--until", str(date.today() - timedelta(days=2)), "--why", "x"), "is over"),
+    (("snooze", "weak_answer", "--until", LATER, "--why", " "), "needs a reason"),
+    (("snooze", "weak_answer", "--until", LATER), "Missing option '--why'"),
+    (("snooze", "weak_answer", "--until", LATER, "--why", "x", "--tenant", "t9"), "the tenants: "),
+    (("unsnooze", "nope"), "the rules: answer_failed"),
+    (("unsnooze", "weak_answer"), "what is snoozed: nothing"),
+    (("accept", "nope"), "the rules: answer_failed"),
+)
+"""What is refused, and what the refusal says."""
+
+
+def test_snooze_refuses_what_would_be_without_effect(scored: Command) -> None:
+    for arguments, said in WITHOUT_EFFECT:
+        refusal = scored("alerts", *arguments)
+        assert (refusal.exit_code, said in refusal.err) == (2, True), refusal
+
+
+def test_snooze_before_anything_is_scored_says_so(aqb: Command) -> None:
+    nothing = aqb("alerts", "snooze", "weak_answer", "--until", LATER, "--why", "x")
+    assert nothing.exit_code == 1
+    assert "no day has been scored yet" in nothing.err

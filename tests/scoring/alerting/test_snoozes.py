@@ -1,0 +1,111 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.alerting.blocks import readable
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.facts import NO_ROWS, AlertFact
+from scoring.alerting.messages import DayDigest, Message, RouteFilter
+from scoring.alerting.snoozes import Snooze, fact_rate, rates_to_break
+from tests.builders.alert_days import FIRST_DAY, day_digest, days_of_facts, kpi_row, met
+
+MADE_AT = datetime(2026, 3, 9, tzinfo=UTC)
+DAYS = 8
+LAST = FIRST_DAY + timedelta(DAYS - 1)
+USUAL = {"answer_failed": 20, "weak_answer": 6}
+
+
+def snooze(rule: str, rate: float, tenant: str | None = "*", until: date = LAST, **changes: str) -> Snooze:
+    words = {"why": "새 프롬프트를 넣는 중", "who": "kim"} | changes
+    return Snooze(rule, tenant, until, made_at=MADE_AT, rates={"*": rate, "t1": rate, None: rate}, **words)
+
+
+def digest_of(*snoozes: Snooze, **last: int) -> DayDigest:
+    """A week of usual days and one on which these rules fired this often, of one tenant, which is all of them."""
+    counts = [USUAL] * (DAYS - 1) + [USUAL | last]
+    rows = [[row, row | {"tenant_id": "t1"}] for row in (met(kpi_row(of_day)) for of_day in counts)]
+    facts = days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
+    return replace(day_digest(LAST, facts, kpi_row(USUAL)), snoozes=snoozes)
+
+
+def told(digest: DayDigest, route: RouteFilter | None = None) -> list[Message]:
+    return day_messages(digest, route or RouteFilter())
+
+
+def test_snooze_keeps_the_page_of_its_rule_quiet_and_no_other() -> None:
+    quiet = snooze("answer_failed", 60 / 535)
+    assert [message.kind for message in told(digest_of(answer_failed=60))] == ["page"]
+    assert told(digest_of(quiet, answer_failed=60)) == []
+    (page,) = told(digest_of(quiet, answer_failed=60, final_failed=30))
+    assert "종합 등급 F" in page.text
+
+
+def test_snooze_is_shown_in_every_digest_with_its_end_and_its_reason() -> None:
+    quiet = snooze("answer_failed", 60 / 535, why="공급사 점검, 문의 010-1234-5678")
+    (digest,) = told(digest_of(quiet, answer_failed=60, weak_answer=18))
+    text = readable(digest.blocks)
+    assert "조용히 함  답변 실패: 3월 9일(월)까지, 이유: 공급사 점검, 문의 [전화번호] (kim)" in text
+    assert "따로 알림" not in text
+    (digest,) = told(digest_of(quiet, weak_answer=18))
+    assert "조용히 함  답변 실패" in readable(digest.blocks)
+
+
+def test_snooze_never_hides_a_doubling_and_the_digest_says_that_it_is_broken() -> None:
+    quiet = snooze("answer_failed", 30 / 535)
+    assert told(digest_of(quiet, answer_failed=59)) == []
+    page, digest = told(digest_of(quiet, answer_failed=60, weak_answer=18))
+    assert page.kind == "page"
+    assert "두 배 이상이 되어 알림: 전체, 테넌트 t1" in readable(digest.blocks)
+
+
+@given(rate=st.floats(0, 1), now=st.floats(0, 1))
+def test_snooze_holds_below_twice_its_rate_and_nowhere_else(rate: float, now: float) -> None:
+    assert snooze("answer_failed", rate).holds(LAST, "*", now) == (now < 2 * rate or now == 0)
+
+
+def test_snooze_ends_with_its_last_day() -> None:
+    quiet = snooze("answer_failed", 0.1)
+    assert quiet.holds(LAST, "*", 0.15)
+    assert not quiet.holds(LAST + timedelta(days=1), "*", 0.15)
+
+
+def test_snooze_of_all_tenants_breaks_for_the_one_whose_rate_doubles() -> None:
+    quiet = replace(snooze("answer_failed", 0.1), rates={"*": 0.1, "t1": 0.02})
+    assert quiet.holds(LAST, "*", 0.11)
+    assert not quiet.holds(LAST, "t1", 0.11)
+    assert not quiet.holds(LAST, "newcomer", 0.01)
+
+
+def test_snooze_of_one_tenant_leaves_all_tenants_together_and_other_routes_alone() -> None:
+    quiet = snooze("answer_failed", 60 / 535, tenant="t1")
+    assert [message.kind for message in told(digest_of(quiet, answer_failed=60))] == ["page"]
+    assert told(digest_of(quiet, answer_failed=60), RouteFilter(tenants=frozenset({"t1"}))) == []
+    (digest,) = told(digest_of(snooze("weak_answer", 0.1, tenant="t2"), weak_answer=18))
+    assert "조용히 함  합리적 질문에 부족한 답변(테넌트 t2)" in readable(digest.blocks)
+    (digest,) = told(
+        digest_of(snooze("answer_failed", 0.1, tenant="t2"), weak_answer=18), RouteFilter(tenants=frozenset({"t1"}))
+    )
+    assert "조용히 함" not in readable(digest.blocks)
+
+
+def test_snooze_of_a_day_without_rows_holds_whatever_comes() -> None:
+    assert snooze(NO_ROWS, 0).holds(LAST, "*", fact_rate(AlertFact(NO_ROWS, "critical", "없음", "*", 0, 0)))
+
+
+def test_rate_of_a_kpi_is_how_far_it_misses_its_target() -> None:
+    missed = AlertFact("kpi_failure_rate", "warning", "미달", "*", None, 535, value=0.05, limit=0.03)
+    assert fact_rate(missed) == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("counts", "rate"), [([20, 20, 60], 60), ([20, 20, 0], 20), ([60, 60, 20], 60), ([0, 0, 0], 0)]
+)
+def test_snooze_is_made_at_the_last_rate_or_the_usual_one_if_that_is_higher(counts: tuple[int, ...], rate: int) -> None:
+    facts = {
+        FIRST_DAY + timedelta(number): [AlertFact("answer_failed", "critical", "", "*", count, 100)] if count else []
+        for number, count in enumerate(counts)
+    }
+    assert rates_to_break("answer_failed", facts).get("*", 0) == rate / 100
