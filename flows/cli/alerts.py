@@ -118,7 +118,8 @@ def message_text(message: OutboxMessage) -> str:
 
 def _send(context: Context, day: date | None, *, requeue: bool, as_json: bool) -> None:
     from flows.runtime.clock import now
-    from flows.steps.alerts import announce, announce_days
+    from flows.steps.alerts import announce_days
+    from flows.steps.announce import announce
     from tasks.alerts.outbox import Outbox
 
     if requeue:

@@ -1,31 +1,28 @@
 """Alerts of a run: what is new goes into the outbox, and what waits there goes to the channels.
 
-No channel can make a run fail: what could not be sent is kept, and the run reports it.
+The steps of flows are here; `flows/steps/announce.py` writes and sends.
 """
 
 import json
-import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import polars as pl
 
 from flows.runtime.clock import now
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
-from flows.steps.subscriptions import Subscription, subscriptions
+from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipeline
+from flows.steps.subscriptions import subscriptions
 from scoring.alerting.day_messages import ReplayedMessage, day_messages, replay
-from scoring.alerting.messages import DayDigest, Message, OutboxMessage, RouteFilter, with_mention
+from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
 from scoring.alerting.run_messages import (
     KeptDay,
     RefusedFile,
-    expired_message,
     kept_message,
     quiet_message,
     refused_message,
@@ -35,7 +32,6 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
 from tasks.alerts.day_digest import INCIDENT_DAYS, day_digest
-from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_alerts
@@ -47,23 +43,6 @@ from tasks.state.run_ledger import TEST_RUN, RunLedger
 
 _SUNDAY = 6
 _WEEK = timedelta(days=7)
-_log = logging.getLogger(__name__)
-
-
-MessagesFor = Callable[[RouteFilter, Collection[str]], list[Message]]
-"""The messages for a route that has been sent messages with these keys."""
-
-
-@dataclass(frozen=True)
-class DeliveryReport:
-    """The outcome of a delivery: fallback texts of the messages sent, how many wait, and what a person should fix."""
-
-    sent: tuple[str, ...]
-    waiting: int
-    problems: tuple[str, ...]
-
-
-NOTHING_DELIVERED = DeliveryReport((), 0, ())
 
 STILL_NEWS = timedelta(days=3)
 """How old a day may be to be reported; older ones are filled in without messages, as by a backfill."""
@@ -200,79 +179,6 @@ def digest_of(context: Context, day: date) -> DayDigest:
     """The incidents of a scored day, and what their messages need."""
     runs, snoozes = RunLedger(context.state).of_day(day), AlertChoices(context.state).snoozes(day)
     return replace(day_digest(context.warehouse, context.rubric, day, runs, context.reports), snoozes=snoozes)
-
-
-def to_pipeline(messages: Callable[[Collection[str]], list[Message]]) -> MessagesFor:
-    """Messages about the pipeline itself, made from the known keys: for the routes that accept their level."""
-    return lambda route, known: [one for one in messages(known) if route.matches_pipeline(one.level)]
-
-
-def announce(context: Context, notifications: Sequence[tuple[str, MessagesFor]]) -> DeliveryReport:
-    """Writes new messages of (thread, messages for a route) into the outbox, then sends what waits there.
-
-    Raises:
-        StorageError: the state database cannot be used; never because of a channel.
-    """
-    wanted = {one.name: one for one in subscriptions(context.settings.alerts) if one.is_wanted}
-    if not wanted:
-        return NOTHING_DELIVERED
-    outbox, dry_run = Outbox(context.state), context.settings.alerts.dry_run
-    _write(outbox, wanted.values(), notifications, dry_run=dry_run)
-    return NOTHING_DELIVERED if dry_run else _deliver(outbox, wanted, context.settings.time_zone)
-
-
-def _write(
-    outbox: Outbox,
-    wanted: Collection[Subscription],
-    notifications: Sequence[tuple[str, MessagesFor]],
-    *,
-    dry_run: bool = False,
-) -> None:
-    """Writes what is new to each route into the outbox; "all is quiet" only to a route without other messages."""
-    for route in wanted:
-        for thread, messages_for in notifications:
-            messages = [
-                with_mention(one, route.destination.mention)
-                for one in messages_for(route.filter, outbox.known_keys(route.name))
-                if one.kind != "quiet" or not outbox.has_news(route.name, now() - _WEEK)
-            ]
-            if not dry_run:
-                outbox.put(route.name, thread, messages, now())
-                continue
-            for one in messages:
-                _log.info("dry run: a %s for route %s would be sent: %s", one.kind, route.name, one.text)
-
-
-def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str) -> DeliveryReport:
-    """Sends what waits, and notifies of messages that were given up."""
-
-    def is_held(message: OutboxMessage) -> bool:
-        return wanted[message.route].destination.holds(message.level, now(), time_zone)
-
-    channels = {name: one.channel for name, one in wanted.items() if not one.problem}
-    first = deliver(outbox, channels, is_held, Clock(now))
-    lost = [  # in the last week, without those about such messages
-        one for one in outbox.given_up() if one.kind != "dead_letters" and one.dead_at and one.dead_at > now() - _WEEK
-    ]
-    unknown = to_pipeline(lambda known: expired_message(lost, known, ZoneInfo(time_zone)))
-    _write(outbox, wanted.values(), [("", unknown)])
-    reachable = {name: channel for name, channel in channels.items() if name not in first.stopped}
-    second = deliver(outbox, reachable, is_held, Clock(now))
-    stopped = first.stopped | second.stopped | {name: one.problem for name, one in wanted.items() if one.problem}
-    waiting = Counter(one.route for one in outbox.waiting())
-    problems = [
-        *(
-            f"alerts: route {one.route}: {wanted[one.route].receiver} refused a message for good"
-            for one in first.refused
-        ),
-        *(f"alerts: route {one.route}: a message was given up: {one.last_error}" for one in first.expired),
-        *(
-            f"alerts: route {name}: {problem}; {waiting[name]} messages wait for the next run"
-            for name, problem in stopped.items()
-            if waiting[name]
-        ),
-    ]
-    return DeliveryReport(tuple(one.text for one in first.sent + second.sent), waiting.total(), tuple(problems))
 
 
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:

@@ -24,7 +24,7 @@ from prefect.client.schemas.sorting import TaskRunSort
 from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 
 from flows.runtime.clock import now
-from flows.steps.alerts import announce, to_pipeline
+from flows.steps.announce import announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.messages import OutboxMessage, with_mention
 from scoring.alerting.run_messages import FlowFailure, failure_message

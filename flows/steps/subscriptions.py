@@ -2,14 +2,15 @@
 
 import os
 from dataclasses import dataclass
-from typing import cast
-
-from prefect.blocks.system import Secret
+from typing import TYPE_CHECKING, cast
 
 from scoring.alerting.messages import RouteFilter
 from tasks.alerts.channel import Channel
 from tasks.alerts.channels import open_channel
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings, Destination
+
+if TYPE_CHECKING:
+    from prefect.blocks.system import Secret
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Subscription:
         return "Slack" if self.destination.format == "slack" else "the receiver"
 
 
-def subscriptions(alerts: AlertsSettings) -> list[Subscription]:
-    """Every route, the default one last."""
+def subscriptions(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[Subscription]:
+    """Every route, the default one last. Without Prefect one with a Secret block has a problem and no secret."""
     filters = {
         route.name: RouteFilter(
             frozenset(route.levels), frozenset(route.rubrics), frozenset(route.tenants), frozenset(route.agent_types)
@@ -45,17 +46,21 @@ def subscriptions(alerts: AlertsSettings) -> list[Subscription]:
     for name, destination in alerts.destinations().items():
         variable = destination.webhook_env or destination.bot_token_env
         block = destination.webhook_secret_block or destination.bot_token_secret_block
-        secret = os.environ.get(variable, "").strip() if variable else _stored_secret(block)
+        is_asked = bool(variable) or with_prefect
+        secret = os.environ.get(variable, "").strip() if variable else _stored_secret(block) if is_asked else ""
         channel = open_channel(destination, secret, alerts)
         source = f"environment variable {variable}" if variable else f"Prefect Secret block {block}"
-        problem = f"{source} {channel.problem}" if channel.problem else ""
-        is_wanted = bool(secret) or name != DEFAULT_ROUTE
+        why = channel.problem if is_asked else "is read by runs alone"
+        problem = f"{source} {why}" if why else ""
+        is_wanted = bool(secret) or name != DEFAULT_ROUTE or not is_asked
         found.append(Subscription(name, filters[name], destination, channel, problem, is_wanted))
     return found
 
 
 def _stored_secret(block: str) -> str:
     """The value of a Prefect Secret block; empty where there is none."""
+    from prefect.blocks.system import Secret  # seconds of imports that most routes do not need
+
     try:
         loaded = cast("Secret[str]", Secret.load(block, _sync=True))  # type: ignore[call-arg]
     except ValueError:  # how Prefect says that there is no such block

@@ -13,7 +13,8 @@ from prefect.client.schemas.objects import State
 from pydantic import SecretStr
 
 from flows.nightly import NightlyOutcome, nightly
-from flows.steps.alerts import announce, announce_days, digest_of
+from flows.steps.alerts import announce_days, digest_of
+from flows.steps.announce import announce
 from flows.steps.day import score_day
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.messages import RouteFilter

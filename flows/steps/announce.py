@@ -1,0 +1,124 @@
+"""Writes messages into the outbox and sends what waits there: all of it without Prefect, but for its Secret blocks.
+
+No channel can make a run fail: what could not be sent is kept, and the run reports it.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+from flows.runtime.clock import now
+from flows.steps.subscriptions import Subscription, subscriptions
+from scoring.alerting.messages import Message, OutboxMessage, RouteFilter, with_mention
+from scoring.alerting.run_messages import expired_message
+from tasks.alerts.delivery import Clock, deliver
+from tasks.alerts.outbox import Outbox
+from tasks.context import Context
+
+_CLOCK = Clock(now)
+_WEEK = timedelta(days=7)
+_log = logging.getLogger(__name__)
+
+
+MessagesFor = Callable[[RouteFilter, Collection[str]], list[Message]]
+"""The messages for a route that has been sent messages with these keys."""
+
+
+@dataclass(frozen=True)
+class DeliveryReport:
+    """The outcome of a delivery: fallback texts of the messages sent, how many wait, and what a person should fix."""
+
+    sent: tuple[str, ...]
+    waiting: int
+    problems: tuple[str, ...]
+
+
+NOTHING_DELIVERED = DeliveryReport((), 0, ())
+
+
+def to_pipeline(messages: Callable[[Collection[str]], list[Message]]) -> MessagesFor:
+    """Messages about the pipeline itself, made from the known keys: for the routes that accept their level."""
+    return lambda route, known: [one for one in messages(known) if route.matches_pipeline(one.level)]
+
+
+def announce(
+    context: Context,
+    notifications: Sequence[tuple[str, MessagesFor]],
+    clock: Clock = _CLOCK,
+    *,
+    with_prefect: bool = True,
+) -> DeliveryReport:
+    """Writes new messages of (thread, messages for a route) into the outbox, then sends what waits there.
+
+    Without Prefect, messages to routes whose secret it keeps wait for the next run.
+
+    Raises:
+        StorageError: the state database cannot be used; never because of a channel.
+    """
+    found = subscriptions(context.settings.alerts, with_prefect=with_prefect)
+    wanted = {one.name: one for one in found if one.is_wanted}
+    if not wanted:
+        return NOTHING_DELIVERED
+    outbox, dry_run = Outbox(context.state), context.settings.alerts.dry_run
+    _write(outbox, wanted.values(), notifications, clock, dry_run=dry_run)
+    return NOTHING_DELIVERED if dry_run else _deliver(outbox, wanted, context.settings.time_zone, clock)
+
+
+def _write(
+    outbox: Outbox,
+    wanted: Collection[Subscription],
+    notifications: Sequence[tuple[str, MessagesFor]],
+    clock: Clock,
+    *,
+    dry_run: bool = False,
+) -> None:
+    """Writes what is new to each route into the outbox; "all is quiet" only to a route without other messages."""
+    for route in wanted:
+        for thread, messages_for in notifications:
+            messages = [
+                with_mention(one, route.destination.mention)
+                for one in messages_for(route.filter, outbox.known_keys(route.name))
+                if one.kind != "quiet" or not outbox.has_news(route.name, clock.now() - _WEEK)
+            ]
+            if not dry_run:
+                outbox.put(route.name, thread, messages, clock.now())
+                continue
+            for one in messages:
+                _log.info("dry run: a %s for route %s would be sent: %s", one.kind, route.name, one.text)
+
+
+def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str, clock: Clock) -> DeliveryReport:
+    """Sends what waits, and notifies of messages that were given up."""
+
+    def is_held(message: OutboxMessage) -> bool:
+        return wanted[message.route].destination.holds(message.level, clock.now(), time_zone)
+
+    channels = {name: one.channel for name, one in wanted.items() if not one.problem}
+    first = deliver(outbox, channels, is_held, clock)
+    lost = [  # in the last week, without those about such messages
+        one
+        for one in outbox.given_up()
+        if one.kind != "dead_letters" and one.dead_at and one.dead_at > clock.now() - _WEEK
+    ]
+    unknown = to_pipeline(lambda known: expired_message(lost, known, ZoneInfo(time_zone)))
+    _write(outbox, wanted.values(), [("", unknown)], clock)
+    reachable = {name: channel for name, channel in channels.items() if name not in first.stopped}
+    second = deliver(outbox, reachable, is_held, clock)
+    stopped = first.stopped | second.stopped | {name: one.problem for name, one in wanted.items() if one.problem}
+    waiting = Counter(one.route for one in outbox.waiting())
+    problems = [
+        *(
+            f"alerts: route {one.route}: {wanted[one.route].receiver} refused a message for good"
+            for one in first.refused
+        ),
+        *(f"alerts: route {one.route}: a message was given up: {one.last_error}" for one in first.expired),
+        *(
+            f"alerts: route {name}: {problem}; {waiting[name]} messages wait for the next run"
+            for name, problem in stopped.items()
+            if waiting[name]
+        ),
+    ]
+    return DeliveryReport(tuple(one.text for one in first.sent + second.sent), waiting.total(), tuple(problems))
