@@ -5,8 +5,9 @@ milliseconds a row: ask it few and large questions.
 """
 
 import fcntl
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,9 +59,33 @@ def answers(sql: str, chat_rows: Iterable[Mapping[str, Any]]) -> list[dict[str, 
 
 def answers_over(sql: str, tables: Mapping[str, tuple[pa.Schema, Iterable[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
     """The rows that `sql` gives, in order, over tables of these names, schemas and rows."""
+    return _evaluated(_prepared(sql, tables))
+
+
+def answers_of_days(
+    sql: str, days: Iterable[date], tables: Mapping[str, tuple[pa.Schema, Iterable[Mapping[str, Any]]]]
+) -> list[list[dict[str, Any]]]:
+    """The rows that `sql` gives for each of the days as its `@day`. Analyzing a query takes longer than running it."""
+    query = _prepared(sql, tables, day=pa.date32())
+    return [_evaluated(query, day=_encoded(day, pa.date32())) for day in days]
+
+
+def in_any_order(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """Rows without their order. `repr` tells 1 from 1.0 and shows every digit, but also the two zeros of a float."""
+
+    def shown(value: Any) -> Any:
+        return str(value) if isinstance(value, datetime) else value + 0.0 if isinstance(value, float) else value
+
+    return Counter(repr({name: shown(value) for name, value in row.items()}) for row in rows)
+
+
+def _prepared(
+    sql: str, tables: Mapping[str, tuple[pa.Schema, Iterable[Mapping[str, Any]]]], **parameters: pa.DataType
+) -> PreparedQuery:
     _start()
     language = LanguageOptions.maximum_features()
     functions = ZetaSQLBuiltinFunctionOptions(language_options=language)
+    typed = [AnalyzerOptions.QueryParameter(name=name, type=_type(kind)) for name, kind in parameters.items()]
     catalog = CatalogBuilder("chat")
     for name, (schema, _) in tables.items():
         catalog = catalog.add_table(_table(name, schema))
@@ -68,16 +93,14 @@ def answers_over(sql: str, tables: Mapping[str, tuple[pa.Schema, Iterable[Mappin
         name: TableContent(table_data=TableData(row=[_row(schema, row) for row in rows]))
         for name, (schema, rows) in tables.items()
     }
-    query = (
+    return (
         PreparedQuery.builder()
         .set_sql(sql)
-        .set_analyzer_options(AnalyzerOptions(language_options=language))
+        .set_analyzer_options(AnalyzerOptions(language_options=language, query_parameters=typed))
         .set_catalog(catalog.with_builtin_functions(functions).build())
         .set_table_content(contents)
         .prepare()
     )
-    names = [column.name for column in query.columns]
-    return [dict(zip(names, map(_decoded, row.cell), strict=True)) for row in _evaluated(query)]
 
 
 @cache
@@ -100,12 +123,15 @@ def _start() -> None:
         ZetaSqlLocalService.get_instance()
 
 
-def _evaluated(query: PreparedQuery) -> Any:
-    """The rows as protocol messages: the package's own models lose timestamps and cannot tell [] from NULL."""
+def _evaluated(query: PreparedQuery, **parameters: ValueProto) -> list[dict[str, Any]]:
+    """The rows, from protocol messages: the package's own models lose timestamps and cannot tell [] from NULL."""
     request = EvaluateQueryRequest(prepared_query_id=query.prepared_query_id).to_proto()
+    for name, value in parameters.items():
+        request.params.add(name=name, value=value)
     client = ZetaSqlLocalService.get_instance().wasm_client
     response = client.call_grpc_func("ZetaSqlLocalService_EvaluateQuery", request, EvaluateQueryResponse)
-    return response.content.table_data.row
+    names = [column.name for column in query.columns]
+    return [dict(zip(names, map(_decoded, row.cell), strict=True)) for row in response.content.table_data.row]
 
 
 def _table(name: str, schema: pa.Schema) -> Any:

@@ -50,6 +50,12 @@ def local_scores(local_outcome: ScoredRows) -> list[Row]:
 
 
 @pytest.fixture(scope="session")
+def local_excluded(local_outcome: ScoredRows) -> list[Row]:
+    """The local table of excluded rows."""
+    return [row for frame in local_outcome.excluded_frames() for row in frame.iter_rows(named=True)]
+
+
+@pytest.fixture(scope="session")
 def staged_rows(hostile_rows: list[Row]) -> list[dict[str, Any]]:
     """The hostile rows as the pushdown stages them inside GoogleSQL."""
     query = staged_query(

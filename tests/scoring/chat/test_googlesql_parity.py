@@ -5,7 +5,7 @@ The golden rows are among them, and get what the requirement says.
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +15,11 @@ import pyarrow as pa
 import pytest
 
 from flows.cli.rules import bigquery_scoring_query
+from scoring.chat.erasure import PERSONAL_COLUMNS, session_hash, without_sessions
 from scoring.chat.reading import REQUIRED_COLUMNS
-from scoring.chat.sql_rows import chat_rows_query
+from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
+from scoring.chat.sql_scores import UNSCORED_BY, staged_schema
+from scoring.chat.sql_tables import excluded_query, outcome_counts_query, rejected_query, scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows
 from tasks.config.bigquery import BigQuerySettings, SourceColumn
@@ -24,12 +27,14 @@ from tasks.config.settings import Settings
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.cases.ola_monitoring.all_golden import GOLDEN
 from tests.cases.ola_monitoring.golden import Golden
-from tests.fakes.googlesql import CHAT_ROWS, TABLE, answers, answers_over
+from tests.fakes.googlesql import CHAT_ROWS, TABLE, answers, answers_of_days, answers_over, in_any_order
 
 pytestmark = pytest.mark.slow
 
 SEED_QUERY = Path(__file__).parents[2] / "cases" / "ola_monitoring" / "seed_query.sql"
 FEW_SESSIONS = ("tied", "-", None)  # equal keys have equal sessions
+DAY, ERASED = date(2026, 2, 4), "1:b|-"
+PUSHED_DOWN = rejecting_unreadable(RUBRIC)
 SEED_ALERTS = ("answer_failed", "good_question_bad_answer", "llm_blocked", "weak_answer", "very_short_answer")
 SEED_BEGIN = datetime(2026, 1, 28, tzinfo=UTC)  # whatever the zone in which its WHERE begins on the 27th
 
@@ -52,6 +57,61 @@ def test_a_golden_row_gets_what_the_requirement_says(golden: Golden, googlesql_b
     assert {column: row[column] for column in golden.expected} == golden.expected, golden.source
 
 
+def of_staged(query: str, staged_rows: list[Row]) -> list[dict[str, Any]]:
+    """The answer over the staged rows for a day, with a session erased."""
+    query = query.replace("@erased", f"['{session_hash(ERASED)}']")
+    (answer,) = answers_of_days(query, [DAY], {"staged": (staged_schema(RUBRIC), staged_rows)})
+    return answer
+
+
+def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
+    rejects, exclusions = PUSHED_DOWN.rejects, PUSHED_DOWN.exclusions
+    fates = of_staged(outcome_counts_query("staged"), staged_rows)
+    by_rule: Counter[int | None] = Counter()
+    for fate in fates:  # one for each rule and tenant
+        by_rule[fate[UNSCORED_BY.name]] += fate["row_count"]
+    counts = local_outcome.counts
+    assert (by_rule.pop(None), by_rule.total()) == (counts.scored, counts.excluded + counts.rejected)
+    codes = [*(rule.code for rule in rejects), *(rule.code for rule in exclusions)]
+    found: Counter[str] = Counter()
+    for place, count in by_rule.items():
+        assert place is not None
+        found[codes[place]] += count
+    assert found == local_outcome.rejected_by_code + local_outcome.excluded_by_reason
+    assert sum(fate["naive_count"] for fate in fates) == 0
+
+
+def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list[Row]) -> None:
+    there = of_staged(excluded_query(PUSHED_DOWN, "staged", ()), staged_rows)
+    assert any(row["alert_level"] for row in there)
+    assert in_any_order(there) == in_any_order(local_excluded)
+
+
+def test_an_erased_session_leaves_its_scores_and_nothing_of_its_own(
+    local_outcome: ScoredRows, staged_rows: list[Row]
+) -> None:
+    for query, frames in (
+        (scores_query, local_outcome.score_frames()),
+        (excluded_query, local_outcome.excluded_frames()),
+    ):
+        there = of_staged(query(PUSHED_DOWN, "staged", PERSONAL_COLUMNS), staged_rows)
+        left = [without_sessions(frame, {session_hash(ERASED)}) for frame in frames]
+        assert in_any_order(there) == in_any_order(row for frame in left for row in frame.iter_rows(named=True))
+        assert ERASED not in {row["session_id"] for row in there}
+
+
+def test_rejected_rows_are_the_same_without_a_line(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
+    query = rejected_query(PUSHED_DOWN, "staged", "bigquery://a.b.c")
+    there = of_staged(query, staged_rows)
+    expected = {"score_date": DAY, "file": "bigquery://a.b.c", "line": None}
+    here = [
+        expected | {name: row[name] for name in ("column", "code", "reason")} | {"rubric": RUBRIC.id}
+        for frame in local_outcome.rejected_frames()
+        for row in frame.iter_rows(named=True)
+    ]
+    assert in_any_order(there) == in_any_order(here)
+
+
 def test_aqb_sql_prints_a_query_that_gives_the_rows_of_the_pushdown_in_order(
     hostile_rows: list[Row], local_scores: list[Row], googlesql_scores: list[Row]
 ) -> None:
@@ -61,7 +121,9 @@ def test_aqb_sql_prints_a_query_that_gives_the_rows_of_the_pushdown_in_order(
     assert sorted(printed, key=itemgetter("row_id")) == sorted(googlesql_scores, key=itemgetter("row_id"))
 
 
-def test_aqb_sql_prints_a_query_that_runs_over_columns_of_any_name(hostile_rows: list[Row]) -> None:
+def test_aqb_sql_prints_a_query_that_runs_over_columns_of_any_name(
+    hostile_rows: list[Row], local_scores: list[Row]
+) -> None:
     """An exported log: names behind a prefix, one of them a word of GoogleSQL, one with a sign that ends a name."""
     columns: dict[SourceColumn, str] = {
         "user_input": "select",
@@ -92,9 +154,8 @@ def test_aqb_sql_prints_a_query_that_runs_over_columns_of_any_name(hostile_rows:
     ]
     logs = pa.schema([("jsonPayload", payload)])
     query = bigquery_scoring_query("a.b.logs", None, settings)
-    assert answers_over(query, {"a.b.logs": (logs, [{"jsonPayload": row} for row in exported])}) == answers(
-        bigquery_scoring_query(TABLE, None, Settings()), few
-    )
+    printed = answers_over(query, {"a.b.logs": (logs, [{"jsonPayload": row} for row in exported])})
+    assert printed == [row for row in local_scores if row["session_id"] in FEW_SESSIONS]
 
 
 def test_aqb_sql_takes_the_rows_of_one_day_of_the_zone(hostile_rows: list[Row], local_scores: list[Row]) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, timedelta
 from typing import Any
 
 import polars as pl
@@ -11,42 +11,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.chat.erasure import PERSONAL_COLUMNS, session_hash, without_sessions
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
-from scoring.chat.sql_rows import rejecting_unreadable
-from scoring.chat.sql_scores import UNSCORED_BY, staged_schema
 from scoring.chat.sql_tables import (
     alert_examples_query,
     cluster_moments_query,
     clusters_query,
     contents_query,
     crosstab_query,
-    excluded_query,
     failure_types_query,
     kpis_query,
-    outcome_counts_query,
-    rejected_query,
     rows_query,
-    scores_query,
     worst_of_cells_query,
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
-from tests.fakes.googlesql import answers_over
+from tests.fakes.googlesql import answers_of_days, in_any_order
 
 pytestmark = pytest.mark.slow
 
-ERASED = "1:b|-"
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
-PUSHED_DOWN = rejecting_unreadable(RUBRIC)
 (MEAN,) = (kpi for kpi in RUBRIC.quotients if kpi.name == "mean_final_score")
 IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
-few_examples = settings(max_examples=15)
 SCORED = st.fixed_dictionaries(
     {
-        "score_date": st.just(DAY),
         "tenant_id": st.sampled_from([None, "", "-", "텐넌트"]),
         **{name: st.integers(0, 100) for name in ("q_score", "a_score", "i_score")},
         "final_score": st.integers(0, 1000).map(lambda tenths: tenths / 10),
@@ -61,7 +50,6 @@ SCORED = st.fixed_dictionaries(
 )
 EXCLUDED = st.fixed_dictionaries(
     {
-        "score_date": st.just(DAY),
         "tenant_id": st.sampled_from([None, "", "only excluded"]),
         "alert_level": st.sampled_from([None, "critical"]),
         "output_tokens": st.sampled_from([None, 0.0, 50.0]),
@@ -75,19 +63,18 @@ _POLARS_TYPES = {
 }
 
 
-def asked(query: str, day: date = DAY, **tables: tuple[pa.Schema, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The answer for one day, with a session erased; a query names a table as its keyword."""
-    erased = f"['{session_hash(ERASED)}']"
-    return answers_over(query.replace("@day", f"DATE '{day}'").replace("@erased", erased), tables)
+Table = tuple[pa.Schema, Sequence[Mapping[str, Any]]]
 
 
-def counted(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    """Rows without their order. `repr` tells 1 from 1.0 and shows every digit, but also the two zeros of a float."""
+def asked(query: str, **tables: Table) -> list[dict[str, Any]]:
+    """The answer for a day; a query names a table as its keyword."""
+    ((_, answer),) = asked_of_each([DAY], query, **tables)
+    return answer
 
-    def shown(value: Any) -> Any:
-        return str(value) if isinstance(value, datetime) else value + 0.0 if isinstance(value, float) else value
 
-    return Counter(repr({name: shown(value) for name, value in row.items()}) for row in rows)
+def asked_of_each(days: list[date], query: str, **tables: Table) -> Iterable[tuple[date, list[dict[str, Any]]]]:
+    """The answers for these days."""
+    return zip(days, answers_of_days(query, days, tables), strict=True)
 
 
 def frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -104,100 +91,45 @@ def days(local_scores: list[Row]) -> list[date]:
     return [day for day, _ in Counter(row["score_date"] for row in local_scores).most_common(2)]
 
 
-@pytest.fixture(scope="module")
-def local_excluded(local_outcome: ScoredRows) -> list[Row]:
-    return [row for frame in local_outcome.excluded_frames() for row in frame.iter_rows(named=True)]
-
-
-def test_every_row_is_staged_once_with_its_fate(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
-    rejects, exclusions = PUSHED_DOWN.rejects, PUSHED_DOWN.exclusions
-    fates = asked(outcome_counts_query("staged"), staged=(staged_schema(RUBRIC), staged_rows))
-    by_rule: Counter[int | None] = Counter()
-    for fate in fates:  # one for each rule and tenant
-        by_rule[fate[UNSCORED_BY.name]] += fate["row_count"]
-    counts = local_outcome.counts
-    assert (by_rule.pop(None), by_rule.total()) == (counts.scored, counts.excluded + counts.rejected)
-    codes = [*(rule.code for rule in rejects), *(rule.code for rule in exclusions)]
-    found: Counter[str] = Counter()
-    for place, count in by_rule.items():
-        assert place is not None
-        found[codes[place]] += count
-    assert found == local_outcome.rejected_by_code + local_outcome.excluded_by_reason
-    assert sum(fate["naive_count"] for fate in fates) == 0
-
-
-def test_excluded_rows_are_the_same(local_excluded: list[Row], staged_rows: list[Row]) -> None:
-    there = asked(excluded_query(PUSHED_DOWN, "staged", ()), staged=(staged_schema(RUBRIC), staged_rows))
-    assert any(row["alert_level"] for row in there)
-    assert counted(there) == counted(local_excluded)
-
-
-def test_an_erased_session_leaves_its_scores_and_nothing_of_its_own(
-    local_outcome: ScoredRows, staged_rows: list[Row]
-) -> None:
-    staged = (staged_schema(RUBRIC), staged_rows)
-    for query, frames in (
-        (scores_query, local_outcome.score_frames()),
-        (excluded_query, local_outcome.excluded_frames()),
-    ):
-        there = asked(query(PUSHED_DOWN, "staged", PERSONAL_COLUMNS), staged=staged)
-        left = [without_sessions(frame, {session_hash(ERASED)}) for frame in frames]
-        assert counted(there) == counted(row for frame in left for row in frame.iter_rows(named=True))
-        assert ERASED not in {row["session_id"] for row in there}
-
-
-def test_rejected_rows_are_the_same_without_a_line(local_outcome: ScoredRows, staged_rows: list[Row]) -> None:
-    query = rejected_query(PUSHED_DOWN, "staged", "bigquery://a.b.c")
-    there = asked(query, staged=(staged_schema(RUBRIC), staged_rows))
-    expected = {"score_date": DAY, "file": "bigquery://a.b.c", "line": None}
-    here = [
-        expected | {name: row[name] for name in ("column", "code", "reason")} | {"rubric": RUBRIC.id}
-        for frame in local_outcome.rejected_frames()
-        for row in frame.iter_rows(named=True)
-    ]
-    assert counted(there) == counted(here)
-
-
 def test_kpis_of_a_day_are_the_same_to_the_last_digit(
     days: list[date], local_outcome: ScoredRows, local_scores: list[Row], local_excluded: list[Row]
 ) -> None:
     here = local_outcome.kpi_tables([EMPTY_DAY]).kpis
-    for day in (*days, EMPTY_DAY):
-        there = asked(
-            kpis_query(RUBRIC, "scores", "excluded"),
-            day,
-            scores=(RUBRIC.scores_schema, local_scores),
-            excluded=(RUBRIC.excluded_schema, local_excluded),
-        )
+    tables = {"scores": (RUBRIC.scores_schema, local_scores), "excluded": (RUBRIC.excluded_schema, local_excluded)}
+    for day, there in asked_of_each([*days, EMPTY_DAY], kpis_query(RUBRIC, "scores", "excluded"), **tables):
         assert list(there[0]) == RUBRIC.kpis_schema.names
-        assert counted(there) == counted(here.filter(pl.col("score_date") == day).to_dicts())
+        assert in_any_order(there) == in_any_order(here.filter(pl.col("score_date") == day).to_dicts())
 
 
 def test_the_cross_table_of_a_day_is_the_same_to_the_last_digit(
     days: list[date], local_outcome: ScoredRows, local_scores: list[Row]
 ) -> None:
     here = local_outcome.kpi_tables().crosstab
-    for day in (*days, EMPTY_DAY):
-        there = asked(crosstab_query(RUBRIC, "scores"), day, scores=(RUBRIC.scores_schema, local_scores))
-        assert counted(there) == counted(here.filter(pl.col("score_date") == day).to_dicts())
+    scores = (RUBRIC.scores_schema, local_scores)
+    for day, there in asked_of_each([*days, EMPTY_DAY], crosstab_query(RUBRIC, "scores"), scores=scores):
+        assert in_any_order(there) == in_any_order(here.filter(pl.col("score_date") == day).to_dicts())
 
 
-@few_examples
-@given(st.lists(SCORED, max_size=12), st.lists(EXCLUDED, max_size=6))
-def test_any_sums_are_the_same(scored: list[dict[str, Any]], excluded: list[dict[str, Any]]) -> None:
+@settings(max_examples=3)  # of eight days each, the first one of none that has rows
+@given(st.lists(st.tuples(st.lists(SCORED, max_size=12), st.lists(EXCLUDED, max_size=6)), min_size=8, max_size=8))
+def test_any_sums_are_the_same(drawn: list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]) -> None:
+    days = [DAY + timedelta(days=number) for number in range(len(drawn))]
+    scored = [{"score_date": day, **row} for day, (rows, _) in zip(days, drawn, strict=True) for row in rows]
+    excluded = [{"score_date": day, **row} for day, (_, rows) in zip(days, drawn, strict=True) for row in rows]
     totals: list[Measure | Quotient] = [*RUBRIC.measures, *RUBRIC.quotients]
     parts = [kpi_sums(frame(scored), totals, "rows")] if scored else []
     parts += [kpi_sums(frame(excluded), RUBRIC.excluded_measures, "excluded")] if excluded else []
     named = {name: pl.lit(value) for name, value in IDENTITY.items()}
-    kpis = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, [DAY]).with_columns(**named)
-    here = kpis.select(RUBRIC.kpis_schema.names).to_dicts()
-    scores = (RUBRIC.scores_schema, scored)
-    there = asked(kpis_query(RUBRIC, "scores", "excluded"), scores=scores, excluded=(RUBRIC.excluded_schema, excluded))
-    assert counted(there) == counted(here)
+    kpis = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, days).with_columns(**named)
+    here = kpis.select(RUBRIC.kpis_schema.names)
+    tables = {"scores": (RUBRIC.scores_schema, scored), "excluded": (RUBRIC.excluded_schema, excluded)}
+    for day, there in asked_of_each(days, kpis_query(RUBRIC, "scores", "excluded"), **tables):
+        assert in_any_order(there) == in_any_order(here.filter(score_date=day).to_dicts())
     if scored:
-        crosstab = crosstab_table([crosstab_sums(frame(scored), RUBRIC.crosstab)], RUBRIC.crosstab).to_dicts()
-        there = asked(crosstab_query(RUBRIC, "scores"), scores=scores)
-        assert counted(there) == counted(row | IDENTITY for row in crosstab)
+        crosstab = crosstab_table([crosstab_sums(frame(scored), RUBRIC.crosstab)], RUBRIC.crosstab)
+        for day, there in asked_of_each(days, crosstab_query(RUBRIC, "scores"), scores=tables["scores"]):
+            found = crosstab.filter(score_date=day)
+            assert in_any_order(there) == in_any_order(row | IDENTITY for row in found.to_dicts())
 
 
 def test_examples_are_the_worst_rows_of_each_rule_and_tenant(local_scores: list[Row]) -> None:
