@@ -185,7 +185,7 @@ def test_wilson_covers_95_of_100() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("clusters", "runs"), [(30, 500), (400, 500)])
+@pytest.mark.parametrize(("clusters", "runs"), [(30, 250), (400, 500)])
 def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: int) -> None:
     """Queries of one to five executions that share an effect; 400 clusters take the closed form."""
     rng = np.random.default_rng(20260213)
