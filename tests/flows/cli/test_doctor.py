@@ -11,6 +11,7 @@ from tests.builders.chat_rows import best, plain, refused, write_rows
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
+from tests.flows.cli.conftest import PrefectAt
 from tests.flows.conftest import Command
 
 KEY = "sk-5ecret"
@@ -249,13 +250,15 @@ def test_a_prefect_server_that_is_set_answers(installed_aqb: Command, source: Pa
     assert f"ok   Prefect: {prefect_server} answers" in shown.out
 
 
+@pytest.mark.parametrize("place", ["127.0.0.1:{port}/api", "{website}/404", "127.0.0.1:port/api"])
 def test_a_prefect_server_that_is_none_is_told_without_its_password(
-    installed_aqb: Command, source: Path, website: str, refusing_port: int
+    aqb: Command, source: Path, prefect_at: PrefectAt, website: str, refusing_port: int, place: str
 ) -> None:
     Path("aqb.toml").write_text('[[alerts.route]]\nname = "qa"\nwebhook_secret_block = "slack-webhook-qa"\n')
-    for place in (f"127.0.0.1:{refusing_port}/api", f"{website.removeprefix('http://')}/404", "127.0.0.1:port/api"):
-        shown = installed_aqb("doctor", PREFECT_API_URL=f"http://aqb:{PASSWORD}@{place}")
-        assert (shown.exit_code, shown.err) == (1, "")
-        assert f"NOT  Prefect: http://aqb:***@{place}: the Prefect server cannot be reached: " in shown.out
-        assert "NOT  route" in shown.out
-        assert PASSWORD not in shown.out
+    place = place.format(port=refusing_port, website=website.removeprefix("http://"))
+    prefect_at(f"http://aqb:{PASSWORD}@{place}")
+    shown = aqb("doctor")
+    assert (shown.exit_code, shown.err) == (1, "")
+    assert f"NOT  Prefect: http://aqb:***@{place}: the Prefect server cannot be reached: " in shown.out
+    assert "NOT  route" in shown.out
+    assert PASSWORD not in shown.out

@@ -22,6 +22,7 @@ from tasks.samples import SAMPLE_INBOX
 from tasks.warehouse import open_warehouse
 from tests.builders import chat_rows
 from tests.builders.scored_testruns import plan_row, scored_folder
+from tests.flows.cli.conftest import PrefectAt
 from tests.flows.conftest import AQB, Command, Finished
 
 ROOT = Path(__file__).parents[3]
@@ -234,24 +235,26 @@ def test_a_webhook_that_is_no_address_is_told_by_its_name(
     assert "secret" not in told.out + told.err
 
 
-# --- Prefect and the terminal: processes of their own --------------------------------------------------------------
+# --- Prefect and the terminal --------------------------------------------------------------------------------------
+
+SERVE = ("serve", "--prefect-file", ROOT / "deployments" / "prefect.yaml")
 
 
 @pytest.mark.parametrize(
     ("command", "address"),
-    [
-        ("nightly --date 2026-02-13", "http://127.0.0.1:1/api"),
-        ("serve --prefect-file {root}/deployments/prefect.yaml", "localhost:4200/api"),
-    ],
+    [(("nightly", "--date", "2026-02-13"), "http://127.0.0.1:1/api"), (SERVE, "localhost:4200/api")],
+    ids=["nightly", "serve"],
 )
-def test_an_address_without_a_prefect_server_is_named(installed_aqb: Command, command: str, address: str) -> None:
-    ended = installed_aqb(*shlex.split(command.format(root=ROOT)), PREFECT_API_URL=address)
+def test_an_address_without_a_prefect_server_is_named(
+    installed_aqb: Command, command: tuple[str | Path, ...], address: str
+) -> None:
+    ended = installed_aqb(*command, PREFECT_API_URL=address)
     assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", "correct PREFECT_API_URL")
 
 
-def test_serving_needs_a_server(installed_aqb: Command) -> None:
-    ended = installed_aqb("serve", "--prefect-file", ROOT / "deployments" / "prefect.yaml")
-    assert_told(ended, 2, "no Prefect server", "`prefect server start`")
+def test_serving_needs_a_server(aqb: Command, prefect_at: PrefectAt) -> None:
+    prefect_at(None)
+    assert_told(aqb(*SERVE), 2, "no Prefect server", "`prefect server start`")
 
 
 def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
