@@ -26,8 +26,6 @@ os.environ |= {
     "DO_NOT_TRACK": "1",
     # Every client of a judge or of Prefect reads the authorities that it trusts: the system's take it 20 ms.
     "SSL_CERT_FILE": str(Path(__file__).parent / "fakes" / "authority.pem"),
-    # The first start in a new home migrates its database, on a busy machine for longer than the usual 20 s.
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     # Its server stops when Python does, after pytest has taken the standard streams away: no last words.
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
@@ -45,9 +43,21 @@ _FLOWS = Path(__file__).parent / "flows"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what runs flows or asks for a slow fixture, and puts it first: both workers end together."""
+    """Marks as slow what runs flows or asks for a slow fixture; says what stays together and what starts first.
+
+    One worker has everything that needs the Prefect server, which takes seconds to start, and has it first. Otherwise
+    a file stays together, for the fixtures that it makes once, and slow tests come first: the workers end together.
+    """
     for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
         runs_flows = item.path.parent in (_FLOWS, _FLOWS / "steps")
-        if runs_flows or _SLOW.intersection(getattr(item, "fixturenames", ())):
+        if runs_flows or _SLOW & fixtures:
             item.add_marker("slow")
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        item.add_marker(pytest.mark.xdist_group("prefect" if "prefect_server" in fixtures else str(item.path)))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    if "prefect_server" in getattr(item, "fixturenames", ()):
+        return 0
+    return 1 if item.get_closest_marker("slow") else 2

@@ -1,19 +1,52 @@
-"""One temporary Prefect server for every test that runs a flow, whichever folder it stands in."""
+"""One Prefect server for every test of a run that needs one, whichever folder it stands in."""
 
 import fcntl
 import os
 import shutil
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import pytest
 
 PREFECT = Path(sys.executable).with_name("prefect")
 CACHE = Path(__file__).parents[2] / ".pytest_cache" / "prefect"
+_DEADLINE_S = 180.0
+
+_UNUSED_SERVICES = ("EVENT_PERSISTER", "TRIGGERS", "FOREMAN", "LATE_RUNS", "CANCELLATION_CLEANUP", "REPOSSESSOR")
+
+T = TypeVar("T")
+
+
+def eventually(look: Callable[[], T | None], what: str) -> T:
+    """What `look` finds, as soon as it does."""
+    deadline = time.monotonic() + _DEADLINE_S
+    while (found := look()) is None:
+        assert time.monotonic() < deadline, f"waited {_DEADLINE_S:g} s in vain: {what}"
+        time.sleep(0.1)  # between two questions to another process
+    return found
+
+
+@contextmanager
+def running(command: list[str], log: Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process for as long as the block lasts; its log is shown when a test fails."""
+    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, **options) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            sys.stdout.write(log.read_text(encoding="utf-8", errors="replace"))
 
 
 @pytest.fixture(scope="session")
@@ -36,17 +69,25 @@ def prefect_database() -> Path:
 
 
 @pytest.fixture(scope="session")
-def prefect_server(prefect_database: Path) -> Iterator[str]:
-    """The address of a server with a database of its own."""
-    from prefect.settings import PREFECT_API_URL  # seconds of imports that most tests do without
-    from prefect.testing import utilities
+def prefect_server(prefect_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server with a database of its own, started as docs/operate.md says; flows here use it."""
+    from prefect.client.orchestration import get_client  # seconds of imports that most tests do without
+    from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    def folder_with_database() -> str:
-        folder = mkdtemp(prefix="aqb-prefect-")
-        shutil.copy(prefect_database, Path(folder) / "prefect-test.db")
-        return folder
+    home = tmp_path_factory.mktemp("prefect")
+    shutil.copy(prefect_database, home / "prefect.db")
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}/api"
+    unused = {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _UNUSED_SERVICES}
+    environment = os.environ | unused | {"PREFECT_HOME": str(home)}
+    command = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    with running(command, home / "server.log", env=environment), temporary_settings({PREFECT_API_URL: url}):
+        with get_client(sync_client=True) as client:
+            eventually(lambda: True if client.api_healthcheck() is None else None, "the Prefect server answers")
+        yield url
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(utilities, "mkdtemp", folder_with_database)  # where the harness would start with nothing
-        with utilities.prefect_test_harness(server_startup_timeout=180):
-            yield str(PREFECT_API_URL.value())
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

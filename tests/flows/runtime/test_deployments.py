@@ -2,15 +2,11 @@
 
 import os
 import shutil
-import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -20,7 +16,6 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.responses import DeploymentResponse, FlowRunResponse
-from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 
 from flows.cli.serve import served_deployments
@@ -30,7 +25,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
-from tests.flows.prefect_server import PREFECT
+from tests.flows.prefect_server import PREFECT, eventually, running
 
 pytestmark = pytest.mark.slow
 
@@ -38,9 +33,6 @@ PREFECT_FILE = Path("deployments/prefect.yaml").resolve()
 FULL_NAMES = {"nightly": "nightly/nightly", "intraday": "nightly/intraday"} | {
     name: f"{name}/{name}" for name in ("test-runs", "backfill")
 }
-DEADLINE_S = 60.0
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -82,69 +74,28 @@ class Service:
         eventually(require_started, f"the step '{name}' begins")
 
 
-def eventually(look: Callable[[], T | None], what: str) -> T:
-    """What `look` finds, as soon as it does."""
-    deadline = time.monotonic() + DEADLINE_S
-    while (found := look()) is None:
-        assert time.monotonic() < deadline, f"waited {DEADLINE_S:g} s in vain: {what}"
-        time.sleep(0.1)  # between two questions to another process
-    return found
-
-
-@contextmanager
-def running(command: list[str], log: Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A process for as long as the block lasts; its log is shown when a test fails."""
-    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, **options) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            sys.stdout.write(log.read_text(encoding="utf-8", errors="replace"))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, prefect_database: Path) -> Iterator[Service]:
+def service(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Iterator[Service]:
     """As docs/operate.md says: a server, a work pool, the schedules deployed, a worker."""
     place = tmp_path_factory.mktemp("service")
     folder = place / "work"
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(0), refused(1)])
     (folder / "aqb.toml").write_text("[monitoring]\nparallel_days = 1\n")
-    (place / "home").mkdir()
-    shutil.copy(prefect_database, place / "home" / "prefect.db")
-    port = free_port()
     quiet = {name: value for name, value in os.environ.items() if "LOGGING_LEVEL" not in name}
-    env = quiet | {"PREFECT_HOME": str(place / "home"), "PREFECT_WORKER_QUERY_SECONDS": "0.5"}
-    url = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api"}
+    env = quiet | {"PREFECT_API_URL": prefect_server, "PREFECT_WORKER_QUERY_SECONDS": "0.5"}
 
     def prefect(*arguments: str | Path) -> None:
         done = subprocess.run(
-            [PREFECT, "--no-prompt", *arguments], cwd=folder, env=env | url, capture_output=True, text=True, check=False
+            [PREFECT, "--no-prompt", *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
-    start = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
-    with (
-        FakeSlack() as slack,
-        running(start, place / "server.log", env=env),
-        temporary_settings({PREFECT_API_URL: url["PREFECT_API_URL"]}),
-        get_client(sync_client=True) as client,
-    ):
-        eventually(lambda: True if client.api_healthcheck() is None else None, "the server answers")
+    with FakeSlack() as slack, get_client(sync_client=True) as client:
         prefect("work-pool", "create", "--type", "process", "aqb")
         prefect("deploy", "--prefect-file", PREFECT_FILE, "--all")
         worker = [str(PREFECT), "worker", "start", "--pool", "aqb"]
         told = {"SLACK_WEBHOOK_URL": slack.webhook()}
-        with running(worker, place / "worker.log", env=env | url | told, cwd=folder):
+        with running(worker, place / "worker.log", env=env | told, cwd=folder):
             yield Service(folder, client, slack)
 
 
