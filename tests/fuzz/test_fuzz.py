@@ -8,6 +8,8 @@ import pytest
 from tests.fuzz.cases import run_case
 from tests.fuzz.targets import KINDS, scored
 
+pytestmark = pytest.mark.slow
+
 CASES = {"csv": 15, "tsv": 15, "xlsx": 20, "jsonl": 10, "parquet": 15, "judge": 8, "slack": 5, "settings": 12}
 CORPUS = Path(__file__).parent / "corpus"
 

@@ -31,6 +31,8 @@ from tests.samples.chat_rows import (
 )
 from tests.samples.draws import stream
 
+pytestmark = pytest.mark.slow
+
 DAY = date(2026, 3, 9)
 QUESTION, ANSWER = pl.col("user_input"), pl.col("llm_response")
 FAILED = (
@@ -53,10 +55,15 @@ def sample_rows() -> list[dict[str, Any]]:
 
 
 @cache
+def turns() -> pl.DataFrame:
+    """20,000 turns of two days without incident."""
+    return pl.DataFrame(generate_chat_rows(DAY, 2, 10_000, seed=1))
+
+
+@cache
 def scored_turns() -> pl.DataFrame:
-    """20,000 turns of two days without incident, less the excluded ones (NULL texts or tokens)."""
-    frame = pl.DataFrame(generate_chat_rows(DAY, 2, 10_000, seed=1))
-    return frame.drop_nulls(["user_input", "llm_response", "output_tokens"]).with_columns(failed=FAILED)
+    """The turns, less the excluded ones (NULL texts or tokens)."""
+    return turns().drop_nulls(["user_input", "llm_response", "output_tokens"]).with_columns(failed=FAILED)
 
 
 def turns_of(failed: bool) -> pl.DataFrame:
@@ -311,9 +318,8 @@ def test_a_total_is_the_sum_of_its_tokens_and_null_without_them() -> None:
 
 
 def test_about_three_rows_in_a_thousand_have_a_null() -> None:
-    rows = pl.DataFrame(generate_chat_rows(DAY, 1, 20_000, seed=9))
     texts_and_tokens = pl.any_horizontal(pl.col("user_input", "llm_response", "output_tokens").is_null())
-    assert mean_of(rows, texts_and_tokens) == pytest.approx(0.003, abs=four_standard_errors(0.003, 20_000))
+    assert mean_of(turns(), texts_and_tokens) == pytest.approx(0.003, abs=four_standard_errors(0.003, 20_000))
 
 
 ODDITIES: dict[str, Callable[[dict[str, Any]], bool]] = {

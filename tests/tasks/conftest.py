@@ -49,7 +49,7 @@ def postgresql() -> Iterator[str]:
             run("pg_ctl", "-m", "immediate", "stop")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def state_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty state database, once of each kind."""
     if request.param == "sqlite":

@@ -257,6 +257,7 @@ def test_serving_needs_a_server(aqb: Command, prefect_at: PrefectAt) -> None:
     assert_told(aqb(*SERVE), 2, "no Prefect server", "`prefect server start`")
 
 
+@pytest.mark.slow
 def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
     latin = os.environ | {"PYTHONIOENCODING": "latin-1"}
     shown = subprocess.run([AQB, "rubrics"], env=latin, capture_output=True, encoding="latin-1", check=False)
@@ -264,6 +265,7 @@ def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
     assert r"): \uc2e4\ud589" in shown.stdout
 
 
+@pytest.mark.slow
 def test_output_that_nothing_takes_is_an_error_of_a_line(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:
         shell = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}

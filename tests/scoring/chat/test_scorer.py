@@ -133,6 +133,7 @@ def test_the_order_of_rows_does_not_matter(rows: list[Row], random: Any) -> None
     assert sorted(shuffled.rejected.rows()) == sorted(straight.rejected.rows())
 
 
+@pytest.mark.slow
 @few_examples
 @given(ROWS, st.integers(0, 12))
 def test_how_rows_are_cut_into_batches_does_not_matter(rows: list[Row], cut: int) -> None:

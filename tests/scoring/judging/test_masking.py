@@ -179,6 +179,7 @@ LENGTH = int(os.environ.get("MASKED_CHARACTERS", "100000"))
 """How long a text is; `make soak` takes a million."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alphabet", ALPHABETS)
 def test_masking_takes_time_in_proportion_to_the_length(alphabet: str) -> None:
     def seconds(characters: int) -> float:

@@ -16,6 +16,8 @@ from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, j
 from tests.fakes.slack_server import CHANNEL, TOKEN
 from tests.tasks.alerts.conftest import NIGHT, Hands, message
 
+pytestmark = pytest.mark.slow
+
 CHUNKED = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 

@@ -115,6 +115,7 @@ def what_came_of(outcome: ScoredRows) -> list[object]:
 NAIVE = {"timestamp": "2026-02-13 12:00:00"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "odd",
     [

@@ -291,6 +291,7 @@ def test_the_cross_table_counts_each_pair_of_grades_per_day(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.slow
 def test_sums_do_not_depend_on_the_number_of_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [[best, plain, refused][number % 3](number, tenant_id=f"t{number % 4}") for number in range(130)]
     rows[7]["llm_response"] = None

@@ -17,6 +17,8 @@ from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
 from tests.fakes.judge_questions import FAST, ask, settings_for
 
+pytestmark = pytest.mark.slow
+
 ANSWER = '{"reason": "맞음", "score": 5}'
 USAGE = {"prompt_tokens": 100, "completion_tokens": 20}
 IMPATIENT = replace(FAST, shortest_deadline_s=0.3, longest_deadline_s=0.3, patience_s=0.5)
