@@ -55,10 +55,12 @@ class UnexpectedError(AqbError):
         self, error: BaseException, *, where: str = "", fix: str = "this is a defect of AQB: report it with this line"
     ) -> None:
         steps = getattr(error, "__notes__", [])
-        super().__init__(f"{type(error).__name__} in {steps[0] if steps else _line(error)}", where=where, fix=fix)
+        super().__init__(
+            f"{type(error).__name__} in {steps[0] if steps else line_of_ours(error)}", where=where, fix=fix
+        )
 
 
-def _line(error: BaseException) -> str:
+def line_of_ours(error: BaseException) -> str:
     """The last line of ours that an error passed."""
     found, trace = "a library", error.__traceback__
     while trace:

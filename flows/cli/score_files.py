@@ -62,6 +62,7 @@ def score_to_folder(
                 staging=staging / "rows",
                 keep_text=settings.monitoring.keep_text,
                 on_progress=lambda rows: show(rows, None, ""),
+                workers=settings.engine.workers,
             )
         return write_score_folder(out, outcome, source.fingerprint(), also, settings.time_zone)
 

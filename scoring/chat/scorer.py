@@ -85,14 +85,17 @@ def excluded_rows(rubric: RowRubric, excluded: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:
-    """Rows that could not be read, then rows that a rule refused, in `REJECTED_COLUMNS`."""
+    """Rows that could not be read and rows that a rule refused, in `REJECTED_COLUMNS` and the order of their lines.
+
+    So the order of all rejects of a file does not depend on its batches.
+    """
     unread = pl.DataFrame(
         [(reject.file, reject.line, reject.column, reject.code, reject.reason) for reject in batch.rejects],
         schema=REJECTED_COLUMNS,
         orient="row",
     )
     refused = scored.rejected.select(pl.lit(batch.file).alias("file"), "line", "column", "code", "reason")
-    return pl.concat([unread, refused])
+    return pl.concat([unread, refused]).sort("line", maintain_order=True)
 
 
 def _first_true(conditions: Sequence[Expression]) -> pl.Expr:

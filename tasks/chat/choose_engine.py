@@ -58,4 +58,4 @@ def open_engine(
         return PushdownEngine(view, dataset, rubric, zone, monitoring.keep_text)
     source = read_before or open_source(monitoring.source, settings, labels)
     warehouse = open_warehouse(settings.warehouse, settings, labels)
-    return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging)
+    return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging, settings.engine.workers)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import date
 from typing import Any, Protocol
 
@@ -25,6 +25,9 @@ class Counts:
     scored: int = 0
     excluded: int = 0
     rejected: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     def check(self) -> None:
         """Raises AssertionError when a row was lost or counted twice: a defect of ours, never of the data."""

@@ -1,74 +1,87 @@
 """Chat rows of a source become scored, excluded and rejected rows, in one streaming pass.
 
-The pass keeps sums and counts in memory and the rows themselves in a staging folder; the tables are then written from
-there in the order of time. Memory depends on the length of the period, not on the number or size of the rows.
+The pass goes over the rows in parts (`tasks/chat/parts.py`), one after the other or in several processes. It keeps sums
+and counts in memory and the rows themselves in a staging folder; the tables are then written from there in the order of
+time. Memory depends on the length of the period and the number of processes, not on the number or size of the rows.
 """
 
+import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property, partial
+from itertools import chain, islice
 from pathlib import Path
 
 import polars as pl
 
-from scoring.chat.day_content import DayContent, day_contents
+from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import without_sessions
-from scoring.chat.kpis import (
-    ALL_TENANTS,
-    Measure,
-    Quotient,
-    crosstab_sums,
-    crosstab_table,
-    kpi_sums,
-    kpi_table,
-    merged_crosstab_sums,
-    merged_kpi_sums,
-)
+from scoring.chat.kpis import ALL_TENANTS, crosstab_table, kpi_table
 from scoring.chat.row_ids import TEXTS, TIE_BREAK, row_keys, with_row_ids
-from scoring.chat.rows import FileFailure, RowBatch
+from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
-from scoring.chat.scorer import KeepText, ScoredBatch, all_rejects, copied, excluded_rows, score_batch, with_kept_texts
+from scoring.chat.scorer import KeepText, copied, excluded_rows
 from scoring.chat.shrinkage import RowsByTenant, rows_by_tenant
 from scoring.days import Window, day_window
 from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat.engine import KpiTables, ScoringOutcome
-from tasks.chat.sources import ChatRowSource
+from tasks.chat.parts import ANSWER_HASH, FIRST_REJECTED, Part, ScoredPart, score_part
+from tasks.chat.sources import ChatRowSource, RowStream
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
 from tasks.chat.time_sorted_rows import TimeSortedRows
+from tasks.chat.worker_processes import in_workers
 from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
 
-_ANSWER_HASH = "_answer_hash"
-_PARTS_BEFORE_MERGE = 64
-_FIRST_REJECTED = 20
+PART_BYTES = 96_000_000
+"""Of a part, before compression: a second of work, and what a worker holds of Parquet texts at a time."""
 
 
 @dataclass(kw_only=True)
 class ScoredRows(ScoringOutcome):
-    """The outcome of one pass: counts, sums, and the rows in their staging folder."""
+    """The outcome of all parts: counts, sums, and the rows in their staging folder."""
 
     source: ChatRowSource
     window: Window | None
-    keep_text: KeepText
     scored: TimeSortedRows
     excluded: TimeSortedRows
-    rejected_folder: Path
     rows_by_file: Counter[str] = field(default_factory=Counter)
-    _kpi_parts: list[pl.DataFrame] = field(default_factory=list)
-    _crosstab_parts: list[pl.DataFrame] = field(default_factory=list)
+    _rejected_folders: list[Path] = field(default_factory=list)
+    _kpi_sums: list[pl.DataFrame] = field(default_factory=list)
+    _crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, part: ScoredPart) -> None:
+        """Adds the next part, in the order of the rows. What follows in a file that broke off is left out."""
+        if {failure.file for failure in self.failures} & part.files:
+            return
+        self.counts += part.counts
+        self.failures += part.failures
+        self.naive_timestamps += part.naive_timestamps
+        self.excluded_by_reason.update(part.excluded_by_reason)
+        self.rejected_by_code.update(part.rejected_by_code)
+        self.first_rejected += part.first_rejected[: FIRST_REJECTED - len(self.first_rejected)]
+        if self.content is not None and part.content is not None:
+            self.content += part.content
+        self.rows_by_file.update(part.rows_by_file)
+        self.scored.extend(part.scored)
+        self.excluded.extend(part.excluded)
+        self._rejected_folders.append(part.rejected_folder)
+        self._kpi_sums += part.kpi_sums
+        self._crosstab_sums += part.crosstab_sums
 
     def kpi_tables(self, days: Sequence[date] = ()) -> KpiTables:
         """KPIs and cross table, also for `days` without rows."""
-        rubric, parts = self.rubric, self._kpi_parts
+        rubric, parts = self.rubric, self._kpi_sums
         kpis = kpi_table(parts, rubric.measures, rubric.quotients, days)
         pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in parts]
         period = kpi_table(pooled, rubric.measures, rubric.quotients, days=[None])
         return KpiTables(
             self._identified(kpis).select(rubric.kpis_schema.names),
-            self._identified(crosstab_table(self._crosstab_parts, rubric.crosstab)),
+            self._identified(crosstab_table(self._crosstab_sums, rubric.crosstab)),
             period.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True),
         )
 
@@ -85,44 +98,9 @@ class ScoredRows(ScoringOutcome):
 
     def rejected_frames(self) -> Iterator[pl.DataFrame]:
         """The rejected rows (`REJECTED_COLUMNS`), in the order of reading."""
-        for path in sorted(self.rejected_folder.glob("*.parquet")):
-            yield pl.read_parquet(path)
-
-    def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
-        """Adds one scored batch to counts, sums and staging."""
-        rejected = all_rejects(batch, scored)
-        self.counts.rows_in += batch.rows.height + len(batch.rejects)
-        self.counts.scored += scored.scored.height
-        self.counts.excluded += scored.excluded.height
-        self.counts.rejected += rejected.height
-        self.rows_by_file[batch.file] += batch.rows.height + len(batch.rejects)
-        self.naive_timestamps += batch.naive_timestamps
-        self.excluded_by_reason.update(scored.excluded["reason"])
-        self.rejected_by_code.update(rejected["code"])
-        if rejected.height:
-            if (more := _FIRST_REJECTED - len(self.first_rejected)) > 0:
-                self.first_rejected += rejected.drop_nulls("line").head(more).to_dicts()
-            rejected.write_parquet(self.rejected_folder / f"{self.counts.rejected:012}.parquet")
-        self._take_sums(scored)
-        self._stage(scored)
-
-    def _take_sums(self, scored: ScoredBatch) -> None:
-        totals: list[Measure | Quotient] = [*self.rubric.measures, *self.rubric.quotients]
-        self._kpi_parts.append(kpi_sums(scored.scored, totals, count_as="rows"))
-        if scored.excluded.height:
-            self._kpi_parts.append(kpi_sums(scored.excluded, self.rubric.excluded_measures, count_as="excluded"))
-        self._crosstab_parts.append(crosstab_sums(scored.scored, self.rubric.crosstab))
-        if len(self._crosstab_parts) >= _PARTS_BEFORE_MERGE:
-            self._kpi_parts = [merged_kpi_sums(self._kpi_parts)]
-            self._crosstab_parts = [merged_crosstab_sums(self._crosstab_parts, self.rubric.crosstab)]
-
-    def _stage(self, scored: ScoredBatch) -> None:
-        names = [name for name in self.rubric.scores_schema.names if name in scored.scored.columns]
-        rows = with_kept_texts(
-            self.rubric, scored.scored.with_columns(pl.col("llm_response").hash().alias(_ANSWER_HASH)), self.keep_text
-        )
-        self.scored.add(rows.select(*names, "row_key", _ANSWER_HASH))
-        self.excluded.add(scored.excluded.select(self.rubric.excluded_schema.names))
+        for folder in self._rejected_folders:
+            for path in sorted(folder.glob("*.parquet")):
+                yield pl.read_parquet(path)
 
     def _in_tie_order(self, repeated: pl.DataFrame) -> pl.DataFrame:
         """Rows with repeated keys in the order of tokens and answer text, whatever order they came in.
@@ -131,13 +109,13 @@ class ScoredRows(ScoringOutcome):
         the same length) the answers are read from the source once more.
         """
         same = ["row_key", "input_tokens", "output_tokens"]
-        undecided = repeated.filter(pl.col(_ANSWER_HASH).n_unique().over(same) > 1)
+        undecided = repeated.filter(pl.col(ANSWER_HASH).n_unique().over(same) > 1)
         if undecided.is_empty():
             return repeated.sort(same)
-        answers = self._answers(undecided["timestamp"].unique()).select(*same, _ANSWER_HASH, "llm_response").unique()
+        answers = self._answers(undecided["timestamp"].unique()).select(*same, ANSWER_HASH, "llm_response").unique()
         ranked = answers.with_columns(_rank=pl.col("llm_response").rank("dense").over(same)).drop("llm_response")
         return (
-            repeated.join(ranked, on=[*same, _ANSWER_HASH], how="left", nulls_equal=True)
+            repeated.join(ranked, on=[*same, ANSWER_HASH], how="left", nulls_equal=True)
             .sort(*same, "_rank")
             .drop("_rank")
         )
@@ -158,7 +136,7 @@ class ScoredRows(ScoringOutcome):
                     "input_tokens",
                     "output_tokens",
                     answers.alias("llm_response"),
-                    pl.col("llm_response").hash().alias(_ANSWER_HASH),
+                    pl.col("llm_response").hash().alias(ANSWER_HASH),
                 )
             )
             del batch, rows  # before the next ones are read
@@ -166,6 +144,71 @@ class ScoredRows(ScoringOutcome):
 
     def _identified(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.with_columns(rubric=pl.lit(self.rubric.id), rubric_version=pl.lit(self.rubric.version))
+
+
+@dataclass(frozen=True)
+class ScoringJob:
+    """The rows of a source within `window` (all rows when None), and how they are scored.
+
+    `score_part` of each of the `parts`, in any order and process, and `gathered` of what came of them, in the order of
+    the parts. `staging` is a folder of its own, which must not exist yet; the caller removes it when the tables are
+    written.
+    """
+
+    source: ChatRowSource
+    rubric: RowRubric
+    time_zone: str
+    window: Window | None
+    keep_text: KeepText
+    staging: Path
+
+    def whole(self) -> Part:
+        """All rows as one part."""
+        return self._part(0, self.source)
+
+    def parts(self, part_bytes: int = PART_BYTES) -> Iterator[Part]:
+        """All rows in parts of about `part_bytes`; more than one part can be pickled."""
+        for number, rows in enumerate(self.source.parts(self.window, part_bytes)):
+            yield self._part(number, rows)
+
+    def gathered(
+        self, parts: Iterable[ScoredPart], on_progress: Callable[[int], None] = lambda rows: None
+    ) -> ScoredRows:
+        """The outcome of all parts, which come in their order."""
+        self.staging.mkdir(parents=True, exist_ok=True)
+        known = self._known_contents
+        outcome = ScoredRows(
+            rubric=self.rubric,
+            naive_zone=self.source.naive_zone,
+            source=self.source,
+            window=self.window,
+            scored=TimeSortedRows(self.staging / "scored"),
+            excluded=TimeSortedRows(self.staging / "excluded"),
+            content=sum((known or {}).values(), DayContent()) if self.window else None,
+        )
+        for part in parts:
+            outcome.add(part)
+            on_progress(outcome.counts.rows_in)
+        outcome.counts.check()
+        return outcome
+
+    @cached_property
+    def _known_contents(self) -> dict[date, DayContent] | None:
+        """What the source can tell of the window without its rows; None where only reading them tells it."""
+        return self.source.contents(self.window, self.time_zone) if self.window else None
+
+    def _part(self, number: int, rows: RowStream) -> Part:
+        # Before the rows: what arrives meanwhile is then found by the next run.
+        known = self._known_contents
+        return Part(
+            rows=rows,
+            rubric=self.rubric,
+            window=self.window,
+            time_zone=self.time_zone,
+            keep_text=self.keep_text,
+            folder=self.staging / f"part-{number:06}",
+            counts_content=self.window is not None and known is None,
+        )
 
 
 def score_chat_rows(
@@ -177,39 +220,27 @@ def score_chat_rows(
     staging: Path,
     keep_text: KeepText,
     on_progress: Callable[[int], None] = lambda rows: None,
+    workers: int = 1,
+    part_bytes: int = PART_BYTES,
 ) -> ScoredRows:
     """Scores every row of `source` within `window` (all rows when None).
 
-    `staging` is a folder of its own, which must not exist yet; the caller removes it when the tables are written.
-    `on_progress` is called with the number of rows read so far.
+    `staging` is as in a ScoringJob. `on_progress` is called with the number of rows read so far. `workers` is the
+    number of processes (0: one for each core that has two parts to score); 1 is this one. The outcome is the same for
+    any number of them, and for any `part_bytes`.
+
+    Raises:
+        StorageError: worker processes were killed again and again.
     """
-    rejected_folder = staging / "rejected"
-    rejected_folder.mkdir(parents=True)
-    # Before the rows: what arrives meanwhile is then found by the next run.
-    contents = source.contents(window, time_zone) if window else None
-    outcome = ScoredRows(
-        rubric=rubric,
-        naive_zone=source.naive_zone,
-        source=source,
-        window=window,
-        keep_text=keep_text,
-        scored=TimeSortedRows(staging / "scored"),
-        excluded=TimeSortedRows(staging / "excluded"),
-        rejected_folder=rejected_folder,
-        content=sum((contents or {}).values(), DayContent()) if window else None,
-    )
-    for batch in source.batches(window):
-        if isinstance(batch, FileFailure):
-            outcome.failures.append(batch)
-        else:
-            if outcome.content is not None and contents is None:
-                one_day = pl.lit(None, pl.Date)
-                outcome.content += sum((found for _, found in day_contents(batch.rows, one_day)), DayContent())
-            outcome.take(batch, score_batch(rubric, batch.rows, time_zone))
-            on_progress(outcome.counts.rows_in)
-        del batch  # before the next one is read
-    outcome.counts.check()
-    return outcome
+    job = ScoringJob(source, rubric, time_zone, window, keep_text, staging)
+    parts = job.parts(part_bytes)
+    if workers == 0:
+        ahead = [*islice(parts, 2 * _cores())]
+        parts = chain(ahead, parts)
+        workers = min(_cores(), len(ahead) // 2)
+    if workers <= 1:
+        return job.gathered(map(partial(score_part, on_progress=on_progress), [job.whole()]))
+    return job.gathered(in_workers(score_part, parts, workers), on_progress)
 
 
 def write_scored_day(
@@ -263,6 +294,7 @@ class LocalEngine:
     time_zone: str
     keep_text: KeepText
     staging: Path
+    workers: int = 1
 
     def score(self, day: date) -> LocalDay:
         """Scores the rows of a day, and those of no time at all, into the staging folder."""
@@ -275,7 +307,13 @@ class LocalEngine:
                 window=day_window(day, self.time_zone),
                 staging=self.staging,
                 keep_text=self.keep_text,
+                workers=self.workers,
             )
         return LocalDay(
             rows, rows_by_tenant(rows.kpi_tables().kpis.iter_rows(named=True)), day, self.warehouse, self.staging
         )
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,7 +13,7 @@ import polars as pl
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window, days_window
 from scoring.inputs import FileIdentity
-from tasks.chat.sources import ChatRowFiles, ChatRowSource
+from tasks.chat.sources import ChatRowFiles, ChatRowSource, RowStream
 from tasks.files.atomic import writable
 
 Parts = dict[date, list[tuple[Path, bool]]]
@@ -71,6 +71,10 @@ class _DayReadBefore(ChatRowFiles):
                     yield RowBatch(str(file), rows, (), rows.height if naive else 0, rows.height, 0)
             else:
                 yield from ChatRowFiles([file], reading=self.reading).batches(window)
+
+    def parts(self, window: Window | None, part_bytes: int) -> Iterator[RowStream]:
+        """All of it: the rows of one day among many."""
+        yield self
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """What identified the files when they were read."""

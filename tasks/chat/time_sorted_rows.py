@@ -1,5 +1,7 @@
 """Rows that arrive in batches of any order and leave in the order of time, in bounded memory."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -40,20 +42,10 @@ class TimeSortedRows:
         self._waiting.append(rows)
         self._waiting_bytes += int(rows.estimated_size())
         if self._waiting_bytes >= BUCKET_BYTES:
-            self._spill()
+            self.spill()
 
-    def buckets(self) -> Iterator[pl.DataFrame]:
-        """All rows in buckets of time, earlier buckets first; the rows of a bucket have no order."""
-        self._spill()
-        for first, last in self._bucket_minutes():
-            start = _EPOCH + timedelta(minutes=first)
-            end = _EPOCH + timedelta(minutes=last, microseconds=59_999_999)
-            in_bucket = pl.col("timestamp").is_between(start, end)
-            files = [file for file in self._files if file.first_minute <= last and file.last_minute >= first]
-            yield pl.scan_ipc([file.path for file in files]).filter(in_bucket).collect()
-
-    def _spill(self) -> None:
-        """Writes what waits to a file of its own."""
+    def spill(self) -> None:
+        """Writes what waits to a file of its own: until then it is in memory alone."""
         rows = pl.concat(self._waiting) if self._waiting else pl.DataFrame()
         if not rows.is_empty():
             minutes = rows["timestamp"].dt.epoch("us") // 60_000_000
@@ -63,6 +55,23 @@ class TimeSortedRows:
             self._files.append(_File(path, *minutes.sort().gather([0, -1]).to_list()))
         self._bytes += self._waiting_bytes
         self._waiting, self._waiting_bytes = [], 0
+
+    def extend(self, other: TimeSortedRows) -> None:
+        """Takes over the rows of another folder, whose files stay where they are."""
+        other.spill()
+        self._rows_per_minute.update(other._rows_per_minute)
+        self._bytes += other._bytes
+        self._files += other._files
+
+    def buckets(self) -> Iterator[pl.DataFrame]:
+        """All rows in buckets of time, earlier buckets first; the rows of a bucket have no order."""
+        self.spill()
+        for first, last in self._bucket_minutes():
+            start = _EPOCH + timedelta(minutes=first)
+            end = _EPOCH + timedelta(minutes=last, microseconds=59_999_999)
+            in_bucket = pl.col("timestamp").is_between(start, end)
+            files = [file for file in self._files if file.first_minute <= last and file.last_minute >= first]
+            yield pl.scan_ipc([file.path for file in files]).filter(in_bucket).collect()
 
     def _bucket_minutes(self) -> Iterator[tuple[int, int]]:
         """First and last minute of each bucket of about `BUCKET_BYTES`."""

@@ -91,6 +91,13 @@ class MonitoringSettings(Section):
     """Days that a backfill works on at the same time."""
 
 
+class EngineSettings(Section):
+    """How the work is shared out on this machine."""
+
+    workers: int = Field(default=0, ge=0, le=256)
+    """Processes that score the rows of a day or of a file; 0: one for each core, and one alone for small inputs."""
+
+
 class AgreementSettings(Section):
     """When a metric may be believed without a look."""
 
@@ -126,6 +133,8 @@ class Settings(BaseSettings):
     """Log lines on standard error: plain ones, or a JSON document a line."""
 
     monitoring: MonitoringSettings = MonitoringSettings()
+
+    engine: EngineSettings = EngineSettings()
 
     test_runs: InboxSettings = InboxSettings()
 

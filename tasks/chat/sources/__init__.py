@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from scoring.chat.day_content import DayContent
 from scoring.chat.reading import Reading
-from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import UsageError
 from scoring.inputs import FileIdentity
 from tasks.chat.sources.files import ChatRowFiles
+from tasks.chat.sources.pieces import RowStream
 from tasks.config.addresses import is_bigquery
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
-__all__ = ["ChatRowFiles", "ChatRowSource", "open_source", "reading_of"]
+__all__ = ["ChatRowFiles", "ChatRowSource", "RowStream", "open_source", "reading_of"]
 
 
-class ChatRowSource(Protocol):
-    """Monitoring rows in batches, however they are kept."""
+class ChatRowSource(RowStream, Protocol):
+    """Monitoring rows and what is known of them, however they are kept."""
 
     @property
     def files(self) -> Sequence[str | Path]:
@@ -45,8 +45,11 @@ class ChatRowSource(Protocol):
         """The zone in which timestamps are read that name none."""
         ...
 
-    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
-        """The rows whose timestamp is in `window` or NULL (all rows when None), in bounded memory."""
+    def parts(self, window: Window | None, part_bytes: int) -> Iterator[RowStream]:
+        """All rows of `batches`, in their order, in parts of about `part_bytes` of text.
+
+        Parts that are more than one can be pickled, and read in another process.
+        """
         ...
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:

@@ -67,6 +67,10 @@ class BigQueryChatRows:
             for start in range(0, page.num_rows, BATCH_ROWS):
                 yield self._batch(page.slice(start, BATCH_ROWS))
 
+    def parts(self, window: Window | None, part_bytes: int) -> Iterator[BigQueryChatRows]:
+        """All of it: a query for each hour of a view that is partitioned by day would scan the day 24 times."""
+        yield self
+
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """Which view it is: its name, and a hash that changes with its definition (with the rows too, of a table)."""
         digest = hashlib.sha256(str(self._table.etag).encode()).hexdigest()

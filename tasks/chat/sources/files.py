@@ -1,6 +1,7 @@
 """Which files the chat rows come from, and their rows one after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from os import stat_result
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
-from tasks.chat.sources.parquet import read_parquet
+from tasks.chat.sources.parquet import cut_parquet, read_parquet
+from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
 from tasks.chat.sources.text_files import read_delimited, read_json_lines
 from tasks.files.discovery import identity_of, matching_files
 
-_Reader = Callable[[Path, Window | None, Reading], Iterator[RowBatch]]
+_Reader = Callable[[FilePiece, Window | None, Reading], Iterator[RowBatch]]
 _READERS: dict[str, _Reader] = {
     ".parquet": read_parquet,
     ".csv": read_delimited,
@@ -24,6 +26,28 @@ _READERS: dict[str, _Reader] = {
     ".ndjson": read_json_lines,
 }
 _ENDINGS = ", ".join(_READERS)
+_LINE_ENDINGS = (".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True)
+class FilePieces:
+    """Whole files, or one piece of a file: rows that can be read in another process, for it can be pickled."""
+
+    pieces: tuple[FilePiece, ...]
+    reading: Reading
+
+    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
+        """As `ChatRowFiles.batches`, of these pieces alone."""
+        for piece in self.pieces:
+            path = piece.path
+            try:
+                before = path.stat()
+                yield from _reader_of(path)(piece, window, self.reading)
+                _refuse_cut(path, before)
+            except InputError as error:
+                yield FileFailure(str(path), error)
+            except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+                yield FileFailure(str(path), _unreadable(path, error))
 
 
 class ChatRowFiles:
@@ -42,15 +66,22 @@ class ChatRowFiles:
 
         A file that cannot be read, or not to its end, is one FileFailure in its place; the next file follows.
         """
+        return FilePieces(tuple(map(FilePiece, self.files)), self.reading).batches(window)
+
+    def parts(self, window: Window | None, part_bytes: int) -> Iterator[RowStream]:
+        """All rows of `batches` in parts of about `part_bytes`: some small files, or a piece of a large one."""
+        together: list[FilePiece] = []
         for path in self.files:
-            try:
-                before = path.stat()
-                yield from _reader_of(path)(path, window, self.reading)
-                _refuse_cut(path, before)
-            except InputError as error:
-                yield FileFailure(str(path), error)
-            except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-                yield FileFailure(str(path), _unreadable(path, error))
+            pieces = _cut(path, window, self.reading, part_bytes)
+            first, second = next(pieces), next(pieces, None)
+            if together and (second or sum(piece.bytes for piece in (*together, first)) > part_bytes):
+                yield FilePieces(tuple(together), self.reading)
+                together = []
+            if second:
+                yield from (FilePieces((piece,), self.reading) for piece in (first, second, *pieces))
+            else:
+                together.append(FilePiece(path, bytes=first.bytes))
+        yield FilePieces(tuple(together), self.reading)
 
     def fingerprint(self) -> tuple[FileIdentity, ...]:
         """The identity of each file that can be opened; the others are failures of `batches`."""
@@ -63,6 +94,20 @@ class ChatRowFiles:
         """How many files there are, and their size: each is looked at, whatever the period."""
         size = sum(path.stat().st_size for path in self.files)
         return f"{len(self.files)} files, {size:,} bytes"
+
+
+def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
+    """The pieces of a file; one that cannot be cut is one piece, whose reader says what is wrong with it."""
+    ending = path.suffix.lower()
+    try:
+        if ending == ".parquet":
+            yield from cut_parquet(path, window, reading, piece_bytes)
+        elif ending in _LINE_ENDINGS:
+            yield from cut_lines(path, piece_bytes)
+        else:
+            yield FilePiece(path, bytes=path.stat().st_size)
+    except (InputError, OSError, pa.ArrowException, UnicodeDecodeError):
+        yield FilePiece(path)
 
 
 def _reader_of(path: Path) -> _Reader:

@@ -6,7 +6,9 @@ takes half of pyarrow's time.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
@@ -26,14 +28,15 @@ from scoring.chat.rows import (
     microseconds,
 )
 from scoring.days import Window
+from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _BUFFER_BYTES = 1024 * 1024
 _BYTES_AT_ONCE = 96 * 1024 * 1024
 _TICKS_IN_SECOND = {"milliseconds": 1_000, "microseconds": 1_000_000, "nanoseconds": 1_000_000_000}
 
 
-def read_parquet(path: Path, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Batches of the rows of `path`; row groups outside the window by their statistics are only counted.
+def read_parquet(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
+    """Batches of the rows of row groups; those outside the window by their statistics are only counted.
 
     Timestamps of any unit, dates and the spellings of the text files are read; what is finer than microseconds is
     cut. A flat `session_id` stands above `request_metadata`, a struct or JSON text.
@@ -41,14 +44,13 @@ def read_parquet(path: Path, window: Window | None, reading: Reading) -> Iterato
 
     Source: SPEC 1.1.
     """
-    # Opened once for both readers: a file that is replaced meanwhile is another one.
-    with (
-        path.open("rb") as opened,
-        pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
-    ):
+    path = piece.path
+    with _opened(path) as (opened, file):
+        refuse_replaced(piece, os.fstat(opened.fileno()).st_ino)
         leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
-        line = 1
-        for outside, groups in _runs_of_row_groups(file, window, leaves["timestamp"], reading.naive_zone):
+        line = piece.first_line
+        wanted = range(file.metadata.num_row_groups)[piece.start : piece.stop]
+        for outside, groups in _runs_of_row_groups(file, wanted, window, leaves["timestamp"], reading.naive_zone):
             if outside:
                 rows = _rows(file, groups)
                 yield RowBatch(str(path), pl.DataFrame(schema=CHAT_ROW_SCHEMA), (), 0, rows, rows)
@@ -60,27 +62,75 @@ def read_parquet(path: Path, window: Window | None, reading: Reading) -> Iterato
                 del batch, texts  # before the next ones are decoded
 
 
+def cut_parquet(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
+    """Pieces of about `piece_bytes` that need to be read; a row group is never cut.
+
+    Raises:
+        InputError, OSError, ArrowException: as `read_parquet`.
+    """
+    with _opened(path) as (opened, file):
+        inode = os.fstat(opened.fileno()).st_ino
+        leaves = leaves_to_read(str(path), file.schema_arrow, reading.names)
+        groups = range(file.metadata.num_row_groups)
+        start, line, first_line, size = 0, 1, 1, 0
+        for outside, run in _runs_of_row_groups(file, groups, window, leaves["timestamp"], reading.naive_zone):
+            for group in run:
+                own = 0 if outside else _bytes(file, [group])
+                if size and size + own > piece_bytes:
+                    yield FilePiece(path, start, group, first_line, size, inode)
+                    start, first_line, size = group, line, 0
+                size += own
+                line += _rows(file, [group])
+        yield FilePiece(path, start, None, first_line, size, inode)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, pq.ParquetFile]]:
+    """A file for both readers, opened once: one that is replaced meanwhile is another one."""
+    with (
+        path.open("rb") as opened,
+        pq.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER_BYTES, coerce_int96_timestamp_unit="us") as file,
+    ):
+        yield opened, file
+
+
 def _decoded(
     opened: BinaryIO, file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int], first_row: int
 ) -> Iterator[tuple[pa.RecordBatch, pl.DataFrame | None]]:
-    """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them."""
-    text_leaves = {name: leaves[name] for name in TEXTS}
-    text_paths = {".".join(leaf.path) for leaf in text_leaves.values()}
-    columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
+    """The columns of neighbouring row groups, batch by batch; the texts are apart where Polars has decoded them.
+
+    What comes of a group does not depend on those beside it: where something cannot be read they are read alone.
+    """
     for together in _within_memory(file, groups):
-        texts = _texts(opened, file, text_leaves, together, first_row)
-        if texts is None:  # pyarrow copies them out of the pages that it holds
-            wanted, batch_bytes = columns, BATCH_BYTES // 2
+        texts = _texts(opened, file, leaves, together, first_row)
+        held = None if texts is None else _without_texts(file, leaves, together)
+        if texts is not None and held is not None:
+            done = 0
+            for batch in held:
+                yield batch, texts.slice(done, batch.num_rows)
+                done += batch.num_rows
         else:
-            wanted, batch_bytes = [name for name in columns if name not in text_paths], BATCH_BYTES
-        batch_rows = batch_bytes * _rows(file, together) // max(1, _bytes(file, together))
-        done = 0
-        # One thread: two decode no faster here, and hold twice the pages.
-        for batch in file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), together, wanted, use_threads=False):
-            yield batch, None if texts is None else texts.slice(done, batch.num_rows)
-            done += batch.num_rows
-        first_row += done
-        texts = None  # before the next ones are decoded
+            columns = list(dict.fromkeys(".".join(leaf.path) for leaf in leaves.values()))
+            for group in together:  # pyarrow copies the texts out of the pages that it holds
+                yield from ((batch, None) for batch in _batches(file, [group], columns, BATCH_BYTES // 2))
+        first_row += _rows(file, together)
+        texts = held = None  # before the next ones are decoded
+
+
+def _without_texts(file: pq.ParquetFile, leaves: Mapping[str, Leaf], groups: list[int]) -> list[pa.RecordBatch] | None:
+    """The other columns of the groups, which are small; None where one of them cannot be read."""
+    texts = {".".join(leaves[name].path) for name in TEXTS}
+    columns = dict.fromkeys(".".join(leaf.path) for leaf in leaves.values())
+    try:
+        return [*_batches(file, groups, [name for name in columns if name not in texts], BATCH_BYTES)]
+    except (pa.ArrowException, OSError):
+        return None
+
+
+def _batches(file: pq.ParquetFile, groups: list[int], columns: list[str], batch_bytes: int) -> Iterator[pa.RecordBatch]:
+    batch_rows = batch_bytes * _rows(file, groups) // max(1, _bytes(file, groups))
+    # One thread: two decode no faster here, and hold twice the pages.
+    yield from file.iter_batches(max(1, min(BATCH_ROWS, batch_rows)), groups, columns, use_threads=False)
 
 
 def _within_memory(file: pq.ParquetFile, groups: list[int]) -> Iterator[list[int]]:
@@ -106,13 +156,14 @@ def _texts(
     which row it is.
     """
     plain = (pa.string(), pa.large_string(), pa.string_view())
-    if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in leaves.values()):
+    found = {name: leaves[name] for name in TEXTS}
+    if any(leaf.kind not in plain or leaf.keys or len(leaf.path) > 1 for leaf in found.values()):
         return None
     if _bytes(file, groups) > _BYTES_AT_ONCE:
         return None
     try:
         opened.seek(0)  # Polars takes what follows for the file
-        rows = pl.scan_parquet(opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in leaves.items())
+        rows = pl.scan_parquet(opened).select(pl.col(leaf.path[0]).alias(name) for name, leaf in found.items())
         return rows.slice(first_row, _rows(file, groups)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
@@ -128,7 +179,7 @@ def _bytes(file: pq.ParquetFile, groups: list[int]) -> int:
 
 
 def _runs_of_row_groups(
-    file: pq.ParquetFile, window: Window | None, leaf: Leaf, naive_zone: str
+    file: pq.ParquetFile, wanted: Sequence[int], window: Window | None, leaf: Leaf, naive_zone: str
 ) -> Iterator[tuple[bool, list[int]]]:
     """Neighbouring row groups that are alike: surely outside the window or not, and their numbers."""
     leaves = [file.schema.column(position).path for position in range(len(file.schema))]
@@ -145,7 +196,7 @@ def _runs_of_row_groups(
         statistics = file.metadata.row_group(group).column(timestamp).statistics
         return _surely_outside(statistics, _TICKS_IN_SECOND.get(unit), window)
 
-    for is_outside, groups in groupby(range(file.metadata.num_row_groups), outside):
+    for is_outside, groups in groupby(wanted, outside):
         yield is_outside, list(groups)
 
 

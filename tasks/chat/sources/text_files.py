@@ -1,6 +1,8 @@
 """Chat rows from text: CSV and TSV by the names in the header, JSON Lines by the keys of an object a line."""
 
 import json
+import math
+import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,11 +15,12 @@ from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow
 from scoring.limits import LONGEST_LINE
+from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 from tasks.files.csv_reader import DelimitedText
 
 
-def read_json_lines(path: Path, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Batches of the rows of `path`; null and the empty text stay apart, blank lines are no rows.
+def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
+    """Batches of the rows of a file; null and the empty text stay apart, blank lines are no rows.
 
     BigQuery writes NULL by leaving the key out: a lacking key is NULL, and a column is missing only when no object of
     the file has it. A flat `session_id` stands above `request_metadata`. Raises InputError for a file without objects
@@ -25,11 +28,13 @@ def read_json_lines(path: Path, window: Window | None, reading: Reading) -> Iter
 
     Source: SPEC 1.1.
     """
+    path = piece.path
     builder = RowBuilder(str(path), window, reading.naive_zone)
     # Opened once: a file that is replaced meanwhile is another one.
     with path.open("rb") as file:
+        refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
         _refuse_missing_keys(path, file, reading.names)
-        for line, text in _lines(path, file):
+        for line, text in _lines(piece, file):
             found = _parsed(text)
             if isinstance(found, dict):
                 builder.add(line, _named(found, reading.names) if reading.names else found)
@@ -55,14 +60,18 @@ def _parsed(text: str) -> object:
         return _NotJson("너무 깊습니다." if isinstance(error, RecursionError) else "너무 긴 정수가 있습니다.")
 
 
-def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
+def _lines(piece: FilePiece, file: BinaryIO) -> Iterator[tuple[int, str]]:
     """Number and text of each line that is not blank; bytes that are no UTF-8 become lone surrogates."""
-    file.seek(0)
-    for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=1):
+    file.seek(piece.start)
+    left = math.inf if piece.stop is None else piece.stop - piece.start
+    for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=piece.first_line):
+        if left <= 0:
+            return
+        left -= len(raw)
         if len(raw) == LONGEST_LINE:
             raise InputError(
                 f"line {number} is longer than {LONGEST_LINE:,} bytes: expected one JSON object a line",
-                where=str(path),
+                where=str(piece.path),
                 fix="check that it is JSON Lines, and export it again",
             )
         if number == 1:
@@ -81,7 +90,7 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
     """Reads until every required key was seen: one line of a usual file, all of a wrong one."""
     called = {name: names.get(name, name) for name in READ_COLUMNS}
     seen: dict[str, None] = {}
-    for _, text in _lines(path, file):
+    for _, text in _lines(FilePiece(path), file):
         found = _parsed(text)
         if isinstance(found, dict):
             seen.update(dict.fromkeys(place.column for name in called.values() if (place := place_of(name, found))))
@@ -96,8 +105,8 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
     column_places(str(path), tuple(seen), names)
 
 
-def read_delimited(path: Path, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
-    """Batches of the rows of `path`, split at commas, or at tabs when its name ends in `.tsv`.
+def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
+    """Batches of the rows of a file, split at commas, or at tabs when its name ends in `.tsv`.
 
     An empty cell of the two texts is the empty text, elsewhere NULL; a row of empty cells is a blank line, and no row.
     A flat `session_id` stands above `request_metadata`, which holds JSON here. Raises InputError for a file without
@@ -105,6 +114,7 @@ def read_delimited(path: Path, window: Window | None, reading: Reading) -> Itera
 
     Source: SPEC 1.1.
     """
+    path = piece.path
     table = DelimitedText(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     found = column_places(str(path), table.columns, reading.names)
     places = [(name, table.columns.index(place.column), place.keys) for name, place in found.items()]

@@ -68,8 +68,8 @@ def test_a_rejected_row_says_file_line_column_and_why(tmp_path: Path) -> None:
     assert rejected.select(pl.col("file").str.split("/").list.last(), "line", "column").rows() == [
         ("a.jsonl", 2, "output_tokens"),
         ("b.jsonl", 1, "timestamp"),
-        ("b.jsonl", 4, None),
         ("b.jsonl", 3, "timestamp"),
+        ("b.jsonl", 4, None),
     ]
     assert outcome.rejected_by_code["negative_tokens"] == 1
     assert outcome.rejected_by_code["timestamp_missing"] == 1

@@ -1,0 +1,155 @@
+"""Parts of a source's rows, each scored on its own, wherever that is.
+
+    Part  --score_part-->  ScoredPart
+
+A `Part` can be pickled: it names rows, rubric and a folder, and holds none of the rows. What comes of it are counts and
+sums, which are small, and files in that folder. Doing a part again replaces what was there, so it can be retried; the
+outcome of all parts depends on the rows and their order alone, not on where they were cut (`tasks/chat/local_engine.py`
+puts it together).
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from scoring.chat.day_content import DayContent, day_contents
+from scoring.chat.kpis import (
+    Measure,
+    Quotient,
+    crosstab_sums,
+    kpi_sums,
+    merged_crosstab_sums,
+    merged_kpi_sums,
+)
+from scoring.chat.rows import FileFailure, RowBatch
+from scoring.chat.rubric import RowRubric
+from scoring.chat.scorer import KeepText, ScoredBatch, all_rejects, score_batch, with_kept_texts
+from scoring.days import Window
+from tasks.chat.engine import ScoringOutcome
+from tasks.chat.sources import RowStream
+from tasks.chat.time_sorted_rows import TimeSortedRows
+
+ANSWER_HASH = "_answer_hash"
+FIRST_REJECTED = 20
+_SUMS_BEFORE_MERGE = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Rows of one source that are scored together.
+
+    `rows` is a stretch of a file or some whole files; a source that cannot be cut is one part, which stays in its
+    process. `folder` is the part's own: it is replaced, and the caller removes it. With `counts_content` the outcome
+    says what the part holds of the window.
+    """
+
+    rows: RowStream
+    rubric: RowRubric
+    window: Window | None
+    time_zone: str
+    keep_text: KeepText
+    folder: Path
+    counts_content: bool
+
+
+@dataclass(kw_only=True)
+class ScoredPart(ScoringOutcome):
+    """What came of a part: counts, sums, and the rows in files of its folder."""
+
+    keep_text: KeepText
+    scored: TimeSortedRows
+    excluded: TimeSortedRows
+    rejected_folder: Path
+    rows_by_file: Counter[str] = field(default_factory=Counter)
+    kpi_sums: list[pl.DataFrame] = field(default_factory=list)
+    crosstab_sums: list[pl.DataFrame] = field(default_factory=list)
+
+    @property
+    def files(self) -> set[str]:
+        """The files that it has read from."""
+        return {*self.rows_by_file, *(failure.file for failure in self.failures)}
+
+    def take(self, batch: RowBatch, scored: ScoredBatch) -> None:
+        """Adds one scored batch to counts, sums and files."""
+        rejected = all_rejects(batch, scored)
+        rows_in = batch.rows.height + len(batch.rejects)
+        self.counts.rows_in += rows_in
+        self.counts.scored += scored.scored.height
+        self.counts.excluded += scored.excluded.height
+        self.counts.rejected += rejected.height
+        self.rows_by_file[batch.file] += rows_in
+        self.naive_timestamps += batch.naive_timestamps
+        self.excluded_by_reason.update(scored.excluded["reason"])
+        self.rejected_by_code.update(rejected["code"])
+        if rejected.height:
+            if (more := FIRST_REJECTED - len(self.first_rejected)) > 0:
+                self.first_rejected += rejected.drop_nulls("line").head(more).to_dicts()
+            rejected.write_parquet(self.rejected_folder / f"{self.counts.rejected:012}.parquet")
+        self._take_sums(scored)
+        self._stage(scored)
+
+    def close(self) -> None:
+        """Writes what waits to the folder."""
+        self.scored.spill()
+        self.excluded.spill()
+        self._merge_sums()
+
+    def _take_sums(self, scored: ScoredBatch) -> None:
+        totals: list[Measure | Quotient] = [*self.rubric.measures, *self.rubric.quotients]
+        self.kpi_sums.append(kpi_sums(scored.scored, totals, count_as="rows"))
+        if scored.excluded.height:
+            self.kpi_sums.append(kpi_sums(scored.excluded, self.rubric.excluded_measures, count_as="excluded"))
+        self.crosstab_sums.append(crosstab_sums(scored.scored, self.rubric.crosstab))
+        if len(self.crosstab_sums) >= _SUMS_BEFORE_MERGE:
+            self._merge_sums()
+
+    def _merge_sums(self) -> None:
+        if self.crosstab_sums:
+            self.kpi_sums = [merged_kpi_sums(self.kpi_sums)]
+            self.crosstab_sums = [merged_crosstab_sums(self.crosstab_sums, self.rubric.crosstab)]
+
+    def _stage(self, scored: ScoredBatch) -> None:
+        names = [name for name in self.rubric.scores_schema.names if name in scored.scored.columns]
+        rows = with_kept_texts(
+            self.rubric, scored.scored.with_columns(pl.col("llm_response").hash().alias(ANSWER_HASH)), self.keep_text
+        )
+        self.scored.add(rows.select(*names, "row_key", ANSWER_HASH))
+        self.excluded.add(scored.excluded.select(self.rubric.excluded_schema.names))
+
+
+def score_part(part: Part, on_progress: Callable[[int], None] = lambda rows: None) -> ScoredPart:
+    """Scores the rows of a part into its folder; what an earlier attempt left there is removed.
+
+    `on_progress` is called with the number of rows read so far.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    shutil.rmtree(part.folder, ignore_errors=True)
+    rejected_folder = part.folder / "rejected"
+    rejected_folder.mkdir(parents=True)
+    outcome = ScoredPart(
+        rubric=part.rubric,
+        keep_text=part.keep_text,
+        scored=TimeSortedRows(part.folder / "scored"),
+        excluded=TimeSortedRows(part.folder / "excluded"),
+        rejected_folder=rejected_folder,
+        content=DayContent() if part.counts_content else None,
+    )
+    one_day = pl.lit(None, pl.Date)
+    for batch in part.rows.batches(part.window):
+        if isinstance(batch, FileFailure):
+            outcome.failures.append(batch)
+        else:
+            if outcome.content is not None:
+                outcome.content += sum((found for _, found in day_contents(batch.rows, one_day)), DayContent())
+            outcome.take(batch, score_batch(part.rubric, batch.rows, part.time_zone))
+            on_progress(outcome.counts.rows_in)
+        del batch  # before the next one is read
+    outcome.close()
+    outcome.counts.check()
+    return outcome

@@ -1,0 +1,168 @@
+"""Work in other processes, which may be killed and never outlive their parent.
+
+One server process imports what the work needs, once, and forks a worker for each connection that it is sent, which
+takes milliseconds. Polars has done nothing in the server when it forks, so no lock of its threads is left behind.
+
+    parent --> server --fork--> worker
+       └-------- connection -------┘
+
+A worker ends when its connection does: when the work is done, after Ctrl-C, and when the parent is killed. (The pools
+of the standard library leave orphans when their parent is killed, and run its main module again in each worker, which
+takes seconds under Prefect.)
+"""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from importlib import import_module
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+from scoring.errors import StorageError, line_of_ours
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+_MOST_ATTEMPTS = 3
+_SERVE = "import sys; from tasks.chat.worker_processes import serve; serve(int(sys.argv[1]), sys.argv[2])"
+
+
+def in_workers(do: Callable[[_Item], _Result], items: Iterable[_Item], workers: int) -> Iterator[_Result]:
+    """`do(item)` of each item, in the order of the items, by at most `workers` processes at a time.
+
+    `do` is a function of a module; items and results can be pickled. Items are taken when a worker is free. Where a
+    worker was killed another one does its item again. All processes end with the iterator.
+
+    Raises:
+        StorageError: three workers were killed over one item.
+        Exception: what `do` raises.
+    """
+    with _Workers(do) as pool:
+        waiting, done = enumerate(items), dict[int, _Result]()
+        following = 0
+        while True:
+            while pool.busy < workers and (task := next(waiting, None)):
+                pool.give(*task)
+            if not pool.busy:
+                return
+            done.update(pool.finished())
+            while following in done:
+                yield done.pop(following)
+                following += 1
+
+
+class _Workers(Generic[_Item, _Result]):
+    """The server, its workers, and what each of them is doing."""
+
+    def __init__(self, do: Callable[[_Item], _Result]) -> None:
+        self._do = do
+        self._stack = ExitStack()
+        self._idle = deque[Connection]()
+        self._doing: dict[Connection, tuple[int, _Item]] = {}
+        self._attempts = Counter[int]()
+
+    def __enter__(self) -> "_Workers[_Item, _Result]":
+        self._orders, theirs = socket.socketpair()
+        with theirs:
+            server = subprocess.Popen(  # noqa: S603 - our own
+                [sys.executable, "-P", "-c", _SERVE, str(theirs.fileno()), self._do.__module__],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is the parent's business
+            )
+        self._stack.callback(server.wait)
+        self._stack.enter_context(self._orders)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def busy(self) -> int:
+        """How many items are being worked on."""
+        return len(self._doing)
+
+    def give(self, number: int, item: _Item) -> None:
+        """Gives an item to an idle worker, or to a new one."""
+        worker = self._idle.popleft() if self._idle else self._new()
+        self._doing[worker] = number, item
+        self._attempts[number] += 1
+        try:
+            worker.send((self._do, item))
+        except BrokenPipeError:
+            return  # it was killed, which `finished` finds
+
+    def finished(self) -> Iterator[tuple[int, _Result]]:
+        """Waits for workers; the items that are done, by their numbers."""
+        for worker in wait([*self._doing]):
+            assert isinstance(worker, Connection)
+            number, item = self._doing.pop(worker)
+            try:
+                succeeded, found = worker.recv()
+            except (EOFError, ConnectionError):
+                self._again(number, item)
+                continue
+            if not succeeded:
+                raise found
+            self._idle.append(worker)
+            yield number, found
+
+    def _again(self, number: int, item: _Item) -> None:
+        if self._attempts[number] == _MOST_ATTEMPTS:
+            raise StorageError(
+                f"{_MOST_ATTEMPTS} worker processes were killed over the same rows",
+                fix="set engine.workers lower, or give them more memory",
+            )
+        self.give(number, item)
+
+    def _new(self) -> Connection:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._orders, [b"+"], [theirs.fileno()])
+        return self._stack.enter_context(Connection(ours.detach()))
+
+
+def serve(descriptor: int, module: str) -> None:
+    """Forks a worker for each connection that arrives, until the parent is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
+    import_module(module)
+    with socket.socket(fileno=descriptor) as orders:
+        while True:
+            _, received, *_ = socket.recv_fds(orders, 1, 1)
+            if not received:
+                return
+            with Connection(received[0]) as connection:
+                if os.fork() == 0:
+                    orders.close()
+                    with suppress(EOFError, ConnectionError):  # nobody is left to work for
+                        _work(connection)
+                    os._exit(0)
+
+
+def _work(connection: Connection) -> None:
+    """Does what arrives until the connection ends."""
+    threading.Thread(target=_end_with, args=[connection.fileno()], daemon=True).start()
+    while True:
+        do, item = connection.recv()
+        outcome: tuple[bool, Any]
+        try:
+            outcome = True, do(item)
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            if not hasattr(error, "__notes__"):
+                error.add_note(line_of_ours(error))  # the parent does not see the trace
+            outcome = False, error
+        connection.send(outcome)
+
+
+def _end_with(descriptor: int) -> None:
+    """Ends the process, whatever it is doing, when nobody is at the other end of a connection."""
+    hangup = select.poll()
+    hangup.register(descriptor, 0)
+    hangup.poll()
+    os._exit(1)
