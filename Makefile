@@ -29,11 +29,12 @@ test-bigquery: setup
 fuzz: setup
 	.venv/bin/python -m tests.fuzz --cases $(or $(CASES),4000) --seconds $(or $(SECONDS),3600)
 
-# What takes an hour: processes killed at random moments, a thousand times, and deliveries two hundred times.
+# What takes an hour: processes killed at random moments, a thousand times, and deliveries and watched nights two hundred times.
 soak: setup
 	$(MAKE) --jobs=2 --output-sync=target kills-nightly kills-backfill
 	MASKED_CHARACTERS=1000000 .venv/bin/python -m pytest tests/scoring/judging/test_masking.py
 	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/alerts/test_slack_kills.py
+	FAULT_NIGHTS=200 .venv/bin/python -m pytest tests/flows/steps/test_watch_kills.py
 
 kills-nightly kills-backfill: kills-%:
 	FAULT_KILLS=1000 .venv/bin/python -m pytest -s tests/faults/test_kills.py -k $*

@@ -27,6 +27,7 @@ from flows.cli import (
     serve,
     snoozes,
     thresholds,
+    watch,
 )
 from flows.cli.terminal import complain
 from flows.runtime.prefect_env import PrefectGoneError, leave_at_once
@@ -49,6 +50,7 @@ app.command()(nightly.demo)
 app.add_typer(alerts.alerts_app, name="alerts")
 for command in (snoozes.snooze, snoozes.snoozed, snoozes.unsnooze, snoozes.accept):
     alerts.alerts_app.command()(command)
+app.command()(watch.watch)
 app.command()(report.report)
 app.command()(compare.compare)
 app.command()(thresholds.thresholds)

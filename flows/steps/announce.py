@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
@@ -23,8 +23,8 @@ _WEEK = timedelta(days=7)
 _log = logging.getLogger(__name__)
 
 
-MessagesFor = Callable[[RouteFilter, Collection[str]], list[Message]]
-"""The messages for a route that has been sent messages with these keys."""
+MessagesFor = Callable[[RouteFilter, Mapping[str, datetime]], list[Message]]
+"""The messages for a route that has been sent messages with these keys, each with when it was written."""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
             announce(context, [("", messages_for)])
     except (StorageError, UsageError):  # the state database, or its address, may be what the run died of
         for one in subscriptions(settings.alerts):
-            for message in [] if one.problem else messages_for(one.filter, ()):
+            for message in [] if one.problem else messages_for(one.filter, {}):
                 called = with_mention(message, one.destination.mention)
                 one.channel.send(OutboxMessage.unsaved(one.name, called, now()))
 

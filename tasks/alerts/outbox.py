@@ -60,11 +60,11 @@ class Outbox:
         database.create_tables(_metadata)
         self._database = database
 
-    def known_keys(self, route: str) -> set[str]:
-        """The keys of all messages to this route, sent or not."""
-        query = sa.select(_keys.c.key).where(_keys.c.route == route)
+    def known_keys(self, route: str) -> dict[str, datetime]:
+        """The keys of all messages to this route, sent or not, with when each was written."""
+        query = sa.select(_keys.c.key, _messages.c.created_at).join(_messages).where(_keys.c.route == route)
         with self._database.transaction() as connection:
-            return set(connection.execute(query).scalars())
+            return dict(connection.execute(query).tuples().all())
 
     def has_news(self, route: str, since: datetime) -> bool:
         """Whether any message but "all is quiet" was written to a route since then."""

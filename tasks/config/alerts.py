@@ -17,6 +17,7 @@ DEFAULT_WEBHOOK = "SLACK_WEBHOOK_URL"
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BLOCK = re.compile(r"[a-z0-9-]+")  # how Prefect names its blocks
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
 _MENTION = re.compile(r"<(?:@[UW][A-Z0-9]+|!subteam\^S[A-Z0-9]+|!here|!channel)>")
 
@@ -130,6 +131,20 @@ class Route(Destination):
     """Agents whose test runs it receives (move, plan, applicant_management), and of no chat rows; empty: all."""
 
 
+class WatchSettings(Section):
+    """What `aqb watch` waits for."""
+
+    due: str = "07:00"
+    """By when a nightly run of the day before has to be completed, every day, in the `time_zone`."""
+
+    @field_validator("due")
+    @classmethod
+    def _a_time(cls, due: str) -> str:
+        if not _TIME.fullmatch(due):
+            raise ValueError('give a time of the day, such as "07:00"')
+        return due
+
+
 class AlertsSettings(Section):
     """Alerts: sent once, to every route that accepts them. Without a webhook nothing is sent."""
 
@@ -144,6 +159,8 @@ class AlertsSettings(Section):
 
     all_quiet_weekly: bool = False
     """Whether a route without messages for a week gets one that says so, on Mondays."""
+
+    watch: WatchSettings = WatchSettings()
 
     reports_url: str = ""
     """Where the folder `reports` is served to people; empty: messages name the file."""

@@ -97,6 +97,7 @@ _metadata = sa.MetaData()
 _runs, RUNS_SCHEMA = _table("runs", Run, keys=1)
 _steps, _ = _table("run_steps", RunStep, keys=2)
 sa.Index("runs_by_day", _runs.c.score_date)
+_WHOLE_DAY = _runs.c.kind.not_in([TEST_RUN, INTRADAY])
 
 
 class RunLedger:
@@ -148,11 +149,19 @@ class RunLedger:
 
     def last_completed_day(self, before: date) -> date | None:
         """The last day before another of which a run of chat rows was completed as a whole day."""
-        whole_days = _runs.c.kind.not_in([TEST_RUN, INTRADAY]) & (_runs.c.outcome == "completed")
-        query = sa.select(sa.func.max(_runs.c.score_date)).where(whole_days, _runs.c.score_date < before)
+        completed = _WHOLE_DAY & (_runs.c.outcome == "completed")
+        query = sa.select(sa.func.max(_runs.c.score_date)).where(completed, _runs.c.score_date < before)
         with self._database.transaction() as connection:
             last: date | None = connection.execute(query).scalar_one()
         return last
+
+    def whole_days(self, first: date, last: date) -> list[Run]:
+        """The runs that were to score all of a day from `first` to `last`, earliest first, however they ended."""
+        return self._runs(sa.select(_runs).where(_WHOLE_DAY, _runs.c.score_date.between(first, last)))
+
+    def whole_days_since(self, since: datetime) -> list[Run]:
+        """The runs that were to score all of a day and began at `since` or later, earliest first."""
+        return self._runs(sa.select(_runs).where(_WHOLE_DAY, _runs.c.started_at >= since))
 
     def last(self, count: int) -> list[Run]:
         """The runs that started last, earliest first."""

@@ -1,0 +1,163 @@
+"""Messages about work that is missing, and the all-clear when it has been done (SPEC 8).
+
+A message that has to be called off has a key that says what must be done first (`Unfinished`); the all-clear has the
+same key with another beginning. So the keys of a route tell what it still has to hear of.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from scoring.alerting.blocks import Line, bold, bullets, code, context, inert, masked_text, paragraph, plain
+from scoring.alerting.messages import Message, MessageLevel, level_mark, messages, without_part
+from scoring.alerting.wording import RESOLVED_SIGN, day_name
+
+_OPEN, _OVER = "open|", "over|"
+_REASON_CHARACTERS = 300
+
+Work = Literal["late", "nightly", "intraday", "backfill", "test-runs"]
+_WORKS: dict[str, str] = {
+    "late": "야간 실행",
+    "nightly": "야간 실행",
+    "intraday": "낮 실행",
+    "backfill": "백필",
+    "test-runs": "테스트 결과 채점",
+}
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """Work that failed or has not taken place: the days that have to be scored for it to be over, None where unknown.
+
+    `late` is a night of which no run was completed in time. `name` tells it from other failures of the same work.
+    """
+
+    work: str
+    first: date | None
+    last: date | None
+    name: str
+
+    @property
+    def key(self) -> str:
+        """The key of the message about it."""
+        return f"{_OPEN}{self._fact}"
+
+    @property
+    def over_key(self) -> str:
+        """The key of its all-clear."""
+        return f"{_OVER}{self._fact}"
+
+    @property
+    def title(self) -> str:
+        """What people call it (Korean)."""
+        what = _WORKS.get(self.work, inert(self.work, 60))
+        if not self.first or not self.last:
+            return what
+        days = day_name(self.first) + (f"~{day_name(self.last)}" if self.last > self.first else "")
+        return f"{days} {what}"
+
+    @property
+    def _fact(self) -> str:
+        return "|".join([self.work, *(str(day or "") for day in (self.first, self.last)), self.name])
+
+    @classmethod
+    def of_key(cls, key: str) -> "Unfinished":
+        """The work that the key of a message names."""
+        _, work, first, last, name = key.split("|", 4)
+        return cls(work, _day(first), _day(last), name)
+
+
+def _day(text: str) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+def uncalled(known: Mapping[str, datetime]) -> dict[Unfinished, datetime]:
+    """What a route with these keys has been told of and not heard the end of, with when that was."""
+    written = {without_part(key): at for key, at in known.items()}
+    found = {Unfinished.of_key(key): at for key, at in written.items() if key.startswith(_OPEN)}
+    return {one: at for one, at in found.items() if one.over_key not in written}
+
+
+def all_clear_message(over: Mapping[Unfinished, datetime], zone: ZoneInfo) -> list[Message]:
+    """The one message that calls off what is over, with when each was told; none without any."""
+    if not over:
+        return []
+    first, *others = over
+    what = first.title + (f" 외 {len(others):,}건" if others else "")
+    told = [[bold(one.title), plain(f" · {_instant(at, zone)}에 알림")] for one, at in over.items()]
+    blocks = [
+        *paragraph([plain("앞서 알린 일이 끝났습니다. 더 할 일은 없습니다. 실행 기록: "), code("aqb runs --last 5")]),
+        *bullets(told),
+    ]
+    keys = [one.over_key for one in over]
+    return messages("all_clear", "info", keys, (f"{RESOLVED_SIGN} 해소", what), blocks)
+
+
+NightState = Literal["absent", "running", "died", "failed"]
+
+
+@dataclass(frozen=True)
+class LateNight:
+    """A night of which no run was completed by its due time.
+
+    `day` is the day to be scored, due at `due` on the day after it. `state` is that of the last run of the night, with
+    `started`, `run_id` and `reason` (why it failed), where there was one. `last_day` is the last completed one before.
+    """
+
+    day: date
+    due: time
+    state: NightState
+    started: datetime | None = None
+    run_id: str = ""
+    reason: str = ""
+    last_day: date | None = None
+
+    @property
+    def unfinished(self) -> Unfinished:
+        """What has to be done for it to be over."""
+        return Unfinished("late", self.day, self.day, str(self.day + timedelta(days=1)))
+
+
+_ACTIONS: dict[NightState, str] = {
+    "absent": "Prefect 서버와 worker가 떠 있는지(systemctl is-active aqb-server aqb-worker) 확인하고 실행하세요.",
+    "running": "아직 돌고 있습니다. 얼마나 나아갔는지 확인하고, 멈춘 것이면 끝낸 뒤 다시 실행하세요.",
+    "died": "실행하던 프로세스가 사라졌습니다. 메모리와 재시작 기록을 확인하고 다시 실행하세요.",
+    "failed": "까닭을 고친 뒤 다시 실행하세요. 같은 날을 다시 실행해도 결과는 겹치지 않습니다.",
+}
+
+
+def late_message(night: LateNight, zone: ZoneInfo) -> list[Message]:
+    """The message that a night is late. Critical: while nothing runs, nothing else is told."""
+    level: MessageLevel = "critical"
+    due = f"{day_name(night.day + timedelta(days=1))} {night.due:%H:%M}"
+    what = f"{due}까지 끝난 야간 실행이 없음"
+    commands = ["aqb runs --last 5"] if night.state == "running" else ["aqb runs --last 5", "aqb nightly"]
+    blocks = [
+        *paragraph(
+            [plain(f"{day_name(night.day)}의 대화가 채점되지 않아, 그날의 알림도 오지 않습니다.")],
+            *_last_runs(night, zone),
+            [bold("할 일  "), plain(_ACTIONS[night.state])],
+            *([code(command)] for command in commands),
+        ),
+        *([context("aqb watch", night.run_id)] if night.run_id else []),
+    ]
+    return messages("late", level, [night.unfinished.key], (level_mark(level), what), blocks)
+
+
+def _last_runs(night: LateNight, zone: ZoneInfo) -> Sequence[Line]:
+    """What is known of the night's own run, and which day was completed last."""
+    states = {"running": "아직 끝나지 않음", "died": "끝나지 못하고 사라짐", "failed": "실패"}
+    own = f"{_instant(night.started, zone)}에 시작, {states[night.state]}" if night.started else "없음"
+    lines: list[Line] = [[bold("이 밤의 실행  "), plain(own)]]
+    if night.reason:
+        lines.append([bold("까닭  "), plain(masked_text(night.reason, _REASON_CHARACTERS))])
+    last = day_name(night.last_day) if night.last_day else "아직 없음"
+    return [*lines, [bold("마지막으로 채점이 끝난 날  "), plain(last)]]
+
+
+def _instant(at: datetime, zone: ZoneInfo) -> str:
+    """`3월 14일(토) 07:00`."""
+    local = at.astimezone(zone)
+    return f"{day_name(local.date())} {local:%H:%M}"

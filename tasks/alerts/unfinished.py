@@ -1,0 +1,75 @@
+"""Whether a night is late and whether unfinished work has been done since, as the ledger of runs knows it."""
+
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
+from tasks.context import Context
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import INTRADAY, Run, RunLedger
+
+_ENDED = ("completed", "kept")
+"""How a run of a whole day ends when nothing is left to do: a day that was kept is told for itself."""
+
+
+def late_night(context: Context, now: datetime) -> LateNight | None:
+    """The night that was due last, if no run of its day was completed; None where all is well."""
+    zone, due = ZoneInfo(context.settings.time_zone), time.fromisoformat(context.settings.alerts.watch.due)
+    local = now.astimezone(zone)
+    due_day = local.date() if local.time() >= due else local.date() - timedelta(days=1)
+    day, ledger = due_day - timedelta(days=1), RunLedger(context.state)
+    if any(run.outcome in _ENDED for run in ledger.whole_days(day, day)):
+        return None
+    last_day = ledger.last_completed_day(day)
+    runs = ledger.whole_days_since(datetime.combine(due_day, time(), zone))
+    if not runs or runs[-1].outcome in _ENDED:  # of other days: it never came to its own
+        return LateNight(day, due, "absent", last_day=last_day)
+    last = runs[-1]
+    return LateNight(day, due, _state(context, last), last.started_at, last.run_id, last.message or "", last_day)
+
+
+def _state(context: Context, run: Run) -> NightState:
+    """The state of a run that has not ended well."""
+    if run.outcome == "running":
+        return "running" if Leases(context.state).alive([run.run_id]) else "died"
+    return "failed"
+
+
+def finished(context: Context, known: Mapping[str, datetime]) -> dict[Unfinished, datetime]:
+    """What a route with these keys was told of and what is over now, with when it was told."""
+    return {one: told_at for one, told_at in uncalled(known).items() if _is_over(context, one, told_at)}
+
+
+def _is_over(context: Context, one: Unfinished, told_at: datetime) -> bool:
+    """Whether the work has been done since.
+
+    A flow that failed is over when a run after it was completed, its own days are, and none that a night would catch up
+    with is left failed. Of the inbox the ledger does not know: `flows/test_runs.py` says when it is done.
+    """
+    ledger = RunLedger(context.state)
+    since = [run for run in ledger.whole_days_since(told_at) if run.outcome in _ENDED]
+    if one.work == "late":
+        return one.first is not None and _all_ended(_last_runs(ledger, one.first, one.first), one.first, one.first)
+    if one.work == "intraday":
+        return any(run.score_date >= (one.first or run.score_date) for run in since) or any(
+            run.kind == INTRADAY and run.outcome == "completed" and run.started_at > told_at
+            for run in (ledger.of_day(one.first) if one.first else ())
+        )
+    if one.work not in ("nightly", "backfill") or not since:
+        return False
+    if not (one.first and one.last):
+        return True
+    reach = timedelta(days=context.settings.monitoring.catch_up_days)
+    runs = _last_runs(ledger, one.first - reach, one.last)
+    return _all_ended(runs, one.first, one.last) and all(run.outcome in _ENDED for run in runs.values())
+
+
+def _last_runs(ledger: RunLedger, first: date, last: date) -> dict[date, Run]:
+    """The last run of each whole day that has one."""
+    return {run.score_date: run for run in ledger.whole_days(first, last)}
+
+
+def _all_ended(runs: Mapping[date, Run], first: date, last: date) -> bool:
+    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+    return all(day in runs and runs[day].outcome in _ENDED for day in days)

@@ -1,0 +1,104 @@
+"""The watch over the nights: each late night is told once to each route, and once that it is over."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from flows.steps.watch import WatchReport, watch
+from tasks.alerts.delivery import Clock
+from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.state.run_ledger import RunLedger
+from tests.builders.nights import at, night
+from tests.fakes.slack_server import CHANNEL, FakeSlack
+from tests.flows.conftest import BOT, QA, Command
+
+DAY = date(2026, 3, 13)
+MORNING = DAY + timedelta(days=1)
+ROUTES = (
+    Route(name="qa", webhook_env=QA, levels=("critical",), quiet_hours="06:00-07:30"),
+    Route(name="bot", bot_token_env=BOT, channel=CHANNEL, mention="<!here>"),
+    Route(name="later", webhook_env=QA, levels=("warning",)),
+)
+
+
+@pytest.fixture
+def context(tmp_path: Path, slack: FakeSlack) -> Iterator[Context]:
+    alerts = AlertsSettings(route=ROUTES, api_url=slack.api_url)
+    with Context(Settings(state_url=f"sqlite:///{tmp_path / 'state.db'}", alerts=alerts)) as opened:
+        RunLedger(opened.state).save(night(DAY - timedelta(days=1)))
+        yield opened
+
+
+def look(context: Context, now: datetime) -> WatchReport:
+    return watch(context, Clock(lambda: now, sleep=lambda seconds: None))
+
+
+def test_late_night_is_told_once_a_route_that_hears_critical_and_called_off_once(
+    context: Context, slack: FakeSlack
+) -> None:
+    assert look(context, at(MORNING, "06:55")).late is None
+    for minute in ("07:00", "07:10", "07:20"):
+        report = look(context, at(MORNING, minute))
+        assert report.late
+        assert report.delivery.problems == ()
+    assert slack.texts() == ["🔴 Critical · 3월 14일(토) 07:00까지 끝난 야간 실행이 없음"] * 2
+    assert '"range": "here"' in slack.posted[1].shown
+    assert "aqb nightly" in slack.posted[0].shown
+    RunLedger(context.state).save(night(DAY, start="09:00"))
+    for minute in ("09:10", "09:20"):
+        assert look(context, at(MORNING, minute)).late is None
+    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
+    assert '"range"' not in slack.posted[3].shown
+    assert slack.refused == []
+
+
+def test_late_night_is_told_once_although_slack_is_down_at_first(context: Context, slack: FakeSlack) -> None:
+    slack.down = "slow_rate_limit"
+    assert "wait for the next run" in look(context, at(MORNING, "07:00")).delivery.problems[0]
+    slack.down = None
+    look(context, at(MORNING, "07:10"))
+    look(context, at(MORNING, "07:20"))
+    assert len(slack.posted) == 2
+
+
+def test_watch_tells_without_prefect_and_leaves_its_secrets_to_runs(context: Context, slack: FakeSlack) -> None:
+    kept = Route(name="block", webhook_secret_block="slack-webhook-qa")
+    settings = context.settings.model_copy(
+        update={"alerts": AlertsSettings(route=(*ROUTES[:1], kept), api_url=slack.api_url)}
+    )
+    with Context(settings) as with_block:
+        report = look(with_block, at(MORNING, "07:00"))
+    assert len(slack.posted) == 1
+    assert report.delivery.problems == (
+        "alerts: route block: Prefect Secret block slack-webhook-qa is read by runs alone; "
+        "1 messages wait for the next run",
+    )
+
+
+def test_watch_never_imports_prefect() -> None:
+    program = "import flows.cli, flows.steps.watch, sys; sys.exit('prefect' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_watch_ends_with_1_while_the_night_is_late_and_with_0_when_it_is_done(
+    aqb: Command, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = aqb("watch")
+    assert (late.exit_code, late.out) == (1, "late\n")
+    assert "`aqb nightly` does it" in late.err
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", slack.webhook())
+    assert "sent: 🔴 Critical" in aqb("watch").out
+    Path("data").mkdir(exist_ok=True)
+    with Context(Settings()) as context:
+        for days in (0, 1, 2):  # whatever the hour is
+            RunLedger(context.state).save(night(date.today() - timedelta(days=days)))
+    done = aqb("watch")
+    assert (done.exit_code, done.err) == (0, "")
+    assert "the last night is done" in done.out
+    assert [text.split(" ")[0] for text in slack.texts()] == ["🔴", "🟢"]

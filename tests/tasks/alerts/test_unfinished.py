@@ -1,0 +1,144 @@
+"""Which nights are late and which failures are over, as the ledger of runs says it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from scoring.alerting.all_clear import Unfinished
+from tasks.alerts.unfinished import finished, late_night
+from tasks.config.alerts import AlertsSettings, WatchSettings
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import BACKFILL, INTRADAY, Run, RunLedger
+from tests.builders.nights import at, night
+
+DAY = date(2026, 3, 13)  # a Friday: its night is that of a day off
+DUE_DAY = DAY + timedelta(days=1)
+BEFORE = DAY - timedelta(days=1)
+
+
+@pytest.fixture
+def context(state_url: str) -> Iterator[Context]:
+    with Context(Settings(state_url=state_url)) as opened:
+        yield opened
+
+
+def keep(context: Context, *runs: Run) -> None:
+    for run in runs:
+        RunLedger(context.state).save(run)
+
+
+def test_night_is_late_from_its_due_time_until_its_day_is_done(context: Context) -> None:
+    keep(context, night(BEFORE))
+    assert late_night(context, at(DUE_DAY, "06:59")) is None
+    late = late_night(context, at(DUE_DAY, "07:00"))
+    assert late
+    assert (late.day, late.state, late.last_day) == (DAY, "absent", BEFORE)
+    assert late_night(context, at(DUE_DAY + timedelta(days=1), "06:59")) == late
+    keep(context, night(DAY, start="09:00"))
+    assert late_night(context, at(DUE_DAY, "09:05")) is None
+
+
+@pytest.mark.parametrize("run", [night(DAY), night(DAY, "kept"), night(DAY, kind=BACKFILL)])
+def test_night_whose_day_was_done_or_kept_is_not_late(context: Context, run: Run) -> None:
+    keep(context, run)
+    assert late_night(context, at(DUE_DAY, "23:00")) is None
+
+
+@pytest.mark.parametrize(
+    ("run", "state"),
+    [
+        (night(DAY, "failed", message="InputError: no rows"), "failed"),
+        (night(DAY, "running"), "died"),
+        (night(DAY - timedelta(days=3), "running", start="01:00"), "absent"),
+        (night(DAY, "completed", kind=INTRADAY), "absent"),
+    ],
+)
+def test_late_night_tells_what_became_of_its_run(context: Context, run: Run, state: str) -> None:
+    keep(context, run)
+    late = late_night(context, at(DUE_DAY, "07:00"))
+    assert late
+    assert (late.state, late.reason) == (state, run.message or "")
+
+
+def test_late_night_that_still_runs_says_so_also_while_it_catches_up(context: Context) -> None:
+    catching_up = replace(night(BEFORE, "running"), started_at=at(DUE_DAY, "01:00"))
+    keep(context, catching_up)
+    with Leases(context.state).held(catching_up.run_id):
+        late = late_night(context, at(DUE_DAY, "07:00"))
+    assert late
+    assert (late.day, late.state) == (DAY, "running")
+
+
+def test_due_time_is_a_setting_in_the_zone_of_the_project(state_url: str) -> None:
+    settings = Settings(state_url=state_url, time_zone="UTC", alerts=AlertsSettings(watch=WatchSettings(due="23:30")))
+    with Context(settings) as context:
+        keep(context, night(DAY - timedelta(days=1)))
+        assert late_night(context, at(DUE_DAY + timedelta(days=1), "08:29")) is None
+        assert late_night(context, at(DUE_DAY + timedelta(days=1), "08:30"))
+
+
+def over(context: Context, one: Unfinished, told: str = "07:00") -> bool:
+    return bool(finished(context, {one.key: at(DUE_DAY, told)}))
+
+
+def test_late_night_is_over_when_its_day_is_done(context: Context) -> None:
+    late = Unfinished("late", DAY, DAY, str(DUE_DAY))
+    keep(context, night(BEFORE))
+    assert not over(context, late)
+    keep(context, night(DAY, start="06:59"))  # while the watch was looking
+    assert over(context, late)
+
+
+@pytest.mark.parametrize("outcome", ["completed", "kept"])
+def test_failed_night_is_over_when_a_later_run_has_done_its_day(context: Context, outcome: str) -> None:
+    failed = Unfinished("nightly", DAY, DAY, "f1")
+    keep(context, night(BEFORE), night(DAY, "failed"))
+    assert not over(context, failed, told="01:06")
+    keep(context, night(DAY, outcome, start="09:00"))
+    assert over(context, failed, told="01:06")
+
+
+def test_failed_night_is_not_over_while_a_day_that_it_would_catch_up_with_is_failed(context: Context) -> None:
+    failed = Unfinished("nightly", DAY, DAY, "f1")
+    keep(context, night(DAY - timedelta(days=3), "failed"), night(DAY, start="01:01"))
+    assert not over(context, failed, told="01:06")
+    keep(context, night(DAY, start="09:00"))
+    assert not over(context, failed, told="01:06")
+    keep(context, replace(night(DAY - timedelta(days=3)), run_id="again", started_at=at(DUE_DAY, "09:10")))
+    assert over(context, failed, told="01:06")
+
+
+def test_failure_without_a_day_is_over_with_the_next_run_that_is_done(context: Context) -> None:
+    failed = Unfinished("nightly", None, None, "nightly-UsageError-2026-03-14")
+    keep(context, night(DAY))
+    assert not over(context, failed)
+    keep(context, night(DAY, "failed", start="07:01"), night(DAY, start="09:00"))
+    assert over(context, failed)
+
+
+def test_failed_backfill_is_over_when_all_its_days_are_done(context: Context) -> None:
+    failed = Unfinished("backfill", BEFORE, DAY, "f1")
+    keep(context, night(BEFORE, kind=BACKFILL), night(DAY, "failed", kind=BACKFILL))
+    keep(context, night(DUE_DAY, start="01:00"))
+    assert not over(context, failed)
+    keep(context, night(DAY, kind=BACKFILL, start="08:00"))
+    assert over(context, failed)
+
+
+@pytest.mark.parametrize("run", [night(DAY), night(BEFORE, kind=INTRADAY)])
+def test_failed_intraday_run_is_over_with_the_next_one_or_the_night(context: Context, run: Run) -> None:
+    failed = Unfinished("intraday", run.score_date, run.score_date, "f1")
+    told_at = run.started_at - timedelta(minutes=5)
+    assert not finished(context, {failed.key: told_at})
+    keep(context, run)
+    assert finished(context, {failed.key: told_at})
+
+
+def test_what_was_called_off_is_not_called_off_again(context: Context) -> None:
+    late = Unfinished("late", DAY, DAY, str(DUE_DAY))
+    keep(context, night(DAY, start="09:00"))
+    assert not finished(context, {late.key: at(DUE_DAY, "07:00"), late.over_key + "#1/2": at(DUE_DAY, "09:10")})
