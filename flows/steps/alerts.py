@@ -19,6 +19,7 @@ from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.day_messages import ReplayedMessage, day_messages, replay
+from scoring.alerting.decision import DECISION_DAYS, AlertPolicy
 from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
 from scoring.alerting.run_messages import (
     KeptDay,
@@ -31,10 +32,10 @@ from scoring.alerting.run_messages import (
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.day_digest import INCIDENT_DAYS, day_digest
+from tasks.alerts.day_digest import day_digest
 from tasks.alerts.outbox import Outbox
 from tasks.chat.day_guard import DayKeptError
-from tasks.chat.tables import KPIS, read_alerts
+from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import AlertsSettings
 from tasks.context import Context
 from tasks.reports.markdown.review_list import reviewed_testrun
@@ -170,15 +171,23 @@ def preview(context: Context, days: int) -> tuple[date, date, dict[str, list[Rep
             "no day has been scored yet", where=context.settings.warehouse, fix="aqb nightly, or aqb backfill"
         )
     first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
-    facts = read_alerts(warehouse, last, days + INCIDENT_DAYS)
+    kpis = read_kpis(warehouse, context.rubric, last, days + DECISION_DAYS)
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
-    return first, last, replay(facts, days_between(first, last), routes, context.rubric)
+    return first, last, replay(kpis, days_between(first, last), routes, context.rubric, alert_policy(context))
 
 
 def digest_of(context: Context, day: date) -> DayDigest:
     """The incidents of a scored day, and what their messages need."""
     runs, snoozes = RunLedger(context.state).of_day(day), AlertChoices(context.state).snoozes(day)
-    return replace(day_digest(context.warehouse, context.rubric, day, runs, context.reports), snoozes=snoozes)
+    digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, alert_policy(context))
+    return replace(digest, snoozes=snoozes)
+
+
+def alert_policy(context: Context) -> AlertPolicy:
+    """How sure a page must be: by the settings, and by what people have accepted."""
+    alerts = context.settings.alerts
+    accepted = {(one.rule, one.tenant_id): one.day for one in AlertChoices(context.state).acceptances()}
+    return AlertPolicy(alerts.false_pages_per_year, frozenset(alerts.days_off), accepted=accepted)
 
 
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:

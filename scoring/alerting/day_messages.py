@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
-from scoring.alerting.facts import EXAMPLES, NO_ROWS, ROWS_REJECTED, AlertFact
-from scoring.alerting.incidents import Incident, incidents
+from scoring.alerting.decision import AlertPolicy, KpiRow, decide
+from scoring.alerting.facts import EXAMPLES, NO_ROWS, ROWS_REJECTED, facts_of_days
+from scoring.alerting.incidents import Incident, incidents_of_days
 from scoring.alerting.messages import (
     LEVEL_SIGNS,
     DayDigest,
@@ -94,8 +95,8 @@ def incident_key(one: Incident) -> str:
 
 
 def _worth_a_message(one: Incident) -> bool:
-    """Whether it makes a message by itself: a Warning that is resolved only comes along with others."""
-    return one.state != "resolved" or one.fact.level == "critical"
+    """Whether it makes a message by itself: an end only where its beginning has paged."""
+    return one.state != "resolved" or one.paged
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
@@ -243,20 +244,22 @@ class ReplayedMessage:
 
 
 def replay(
-    facts: Mapping[date, Sequence[AlertFact]],
+    kpis: Mapping[date, Sequence[KpiRow]],
     days: Sequence[date],
     routes: Mapping[str, RouteFilter],
     rubric: RowRubric,
+    policy: AlertPolicy,
 ) -> dict[str, list[ReplayedMessage]]:
     """The messages that `days` would have sent, each in its own night, by route: for setting thresholds.
 
-    `facts` hold every scored day, those before `days` as their history.
+    `kpis` hold the KPI rows of every scored day, those before `days` as their history.
     """
     found: dict[str, list[ReplayedMessage]] = {name: [] for name in routes}
-    for day in sorted(set(days) & facts.keys()):
-        of_day = with_verdicts(incidents(day, facts[day], facts, rubric), rubric, {})
+    decided = decide(rubric, kpis, policy)
+    shown = {day: decided[day] for day in sorted(set(days) & kpis.keys())}
+    for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric).items():
         for name, route in routes.items():
-            found[name] += _of_day(route, day, of_day, rubric)
+            found[name] += _of_day(route, day, with_verdicts(of_day, rubric, {}), rubric)
     return found
 
 

@@ -5,6 +5,7 @@ Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from statistics import median
 from typing import Any
 
@@ -22,6 +23,8 @@ NO_ROWS = "no_rows"
 ROWS_REJECTED = "rows_rejected"
 EXCLUDED_RATE_RISING = "excluded_rate_rising"
 KPI_RULE = "kpi_"
+
+EXCLUDED_TITLE = "질문이나 답변이 NULL인 행의 비율이 오름"
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,23 @@ def monitoring_facts(
     return facts
 
 
+def facts_of_days(rubric: RowRubric, days: Mapping[date, Sequence[Mapping[str, Any]]]) -> dict[date, list[AlertFact]]:
+    """The facts of scored days from their KPI rows alone: without examples and rejected rows."""
+    found: dict[date, list[AlertFact]] = {}
+    history: list[Sequence[Mapping[str, Any]]] = []
+    for day in sorted(days):
+        rows = days[day]
+        same = [past for past in history[-HISTORY_DAYS:][::-1] if rows and _version(past) == _version(rows)]
+        found[day] = monitoring_facts(rubric, rows, same, {}, rejected=0)
+        if any(_all_rows(row) for row in rows):
+            history.append(rows)
+    return found
+
+
+def _version(rows: Sequence[Mapping[str, Any]]) -> tuple[Any, Any]:
+    return rows[0].get("rubric"), rows[0].get("rubric_version")
+
+
 def _all_rows(row: Mapping[str, Any]) -> int:
     """Scored and excluded rows."""
     return int(row["rows"] + row["excluded"])
@@ -153,7 +173,7 @@ def _excluded_facts(row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] 
         AlertFact(
             EXCLUDED_RATE_RISING,
             "critical",
-            "질문이나 답변이 NULL인 행의 비율이 오름",
+            EXCLUDED_TITLE,
             row["tenant_id"],
             row["excluded"],
             _all_rows(row),

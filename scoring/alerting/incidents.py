@@ -1,17 +1,18 @@
-"""What became of each alert: facts of a day compared with those of the days before.
+"""What became of each alert: the facts of a day, the decisions about their rates, and the days before.
 
 A rule that fires every night is no news every night. An incident is one rule of one tenant over days:
 
-    new          fires today, and did not on the last seven scored days
-    rising       fires far outside its usual range (scoring/alerting/facts.py)
-    continuing   fires as before
-    resolved     is back in the range it had before it rose, or has not fired on seven scored days
+    new          fires today, and did not on the last 28 scored days (a KPI or rejected rows: seven)
+    rising       its rate is improbable today, given the days before (scoring/alerting/decision.py)
+    drifting     its rate has been higher for days, for sure
+    continuing   fires, or is higher, as was told before
+    resolved     its rate is back; a KPI has not missed its target for seven scored days; rows are back
 
 Days that were not scored, and days without rows, count for nothing: neither as quiet nor as usual.
 
 An incident outlives a rubric version: it goes on under the same rule, `since` when it began. What is usual begins anew,
-because two versions count differently: on the first day of a version nothing rises, and a rise under the version before
-is over. What fired under a rule that the rubric no longer has ends without a word.
+because two versions count differently, and a rise under the version before is over. What fired under a rule that the
+rubric no longer has ends without a word.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,11 +20,23 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.facts import EXCLUDED_RATE_RISING, HISTORY_DAYS, NO_ROWS, AlertFact, is_unusual, rules_of
+from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
+from scoring.alerting.facts import (
+    EXCLUDED_RATE_RISING,
+    EXCLUDED_TITLE,
+    KPI_RULE,
+    NO_ROWS,
+    ROWS_REJECTED,
+    AlertFact,
+    rules_of,
+)
+from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.chat.rubric import RowRubric
-from scoring.stats.intervals import wilson_interval
 
-IncidentState = Literal["new", "rising", "continuing", "resolved"]
+IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved"]
+
+QUIET_DAYS = 7
+"""After how many scored days without it a missed KPI, or rejected rows, are over."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,9 @@ class Incident:
     """One rule of one tenant on a day.
 
     `fact` is today's, for an incident that stopped firing its last, of the day `seen`. `since` is the day it began or
-    rose; `since_or_before` if it was there on the earliest day that is known. `pages` if it interrupts people.
+    rose; `since_or_before` if it was there on the earliest day that is known. `pages` if it interrupts people on this
+    day, `paged` if it has since it rose. `usual` is None for what has no rate. `together` are the rules whose rows are
+    mostly those of this one: with them it is one cause.
     """
 
     fact: AlertFact
@@ -43,6 +58,9 @@ class Incident:
     seen: date
     since_or_before: bool = False
     pages: bool = False
+    paged: bool = False
+    usual: UsualRate | None = None
+    together: frozenset[str] = frozenset()
 
     @property
     def fires(self) -> bool:
@@ -52,15 +70,13 @@ class Incident:
 
 @dataclass(frozen=True)
 class _Open:
-    """An incident while the days go by. `ceiling` is the most that was usual before it `rose`, while it is above."""
+    """An incident while the days go by."""
 
     fact: AlertFact
-    state: IncidentState
+    state: Literal["new", "continuing", "resolved"]
     began: date
     began_or_before: bool
     seen: date
-    rose: date | None = None
-    ceiling: float = 0
     quiet_days: int = 0
 
 
@@ -68,102 +84,136 @@ _Key = tuple[str, str | None]
 
 
 def incidents(
-    day: date, facts: Sequence[AlertFact], earlier: Mapping[date, Sequence[AlertFact]], rubric: RowRubric
+    day: date, facts: Mapping[date, Sequence[AlertFact]], decided: DayDecisions, rubric: RowRubric
 ) -> list[Incident]:
-    """The incidents of a day, the gravest first: critical before warning, what pages first, facts in their order.
+    """The incidents of a day; `decided` is what is decided about the rates of that day.
 
-    `earlier` holds every scored day before it that is known, without facts where nothing fired.
+    `facts` holds the day and every scored day before it that is known, without facts where nothing fired.
     """
+    past = {when: of_day for when, of_day in facts.items() if when <= day}
+    return incidents_of_days(past, {day: decided}, rubric)[day]
+
+
+def incidents_of_days(
+    facts: Mapping[date, Sequence[AlertFact]], decided: Mapping[date, DayDecisions], rubric: RowRubric
+) -> dict[date, list[Incident]]:
+    """The incidents of the days in `decided`, each from its facts and those before it."""
     opened: dict[_Key, _Open] = {}
-    past = sorted((when, of_day) for when, of_day in earlier.items() if when < day)
-    for place, (when, of_day) in enumerate(past):
-        # On the earliest known day it is unknown when anything began.
-        opened = _after_day(opened, when, of_day, begins_unseen=place == 0)
-    opened = _after_day(opened, day, facts, begins_unseen=False)
-    order = {_key(fact): place for place, fact in enumerate(facts)}
+    found = {}
+    for place, (day, of_day) in enumerate(sorted(facts.items())):
+        # On the earliest known day it is unknown when anything began, unless it is the day that is asked for.
+        opened = _after_day(opened, day, of_day, begins_unseen=place == 0 and len(facts) > 1)
+        if day in decided:
+            found[day] = _of_day(opened, day, of_day, decided[day], rubric)
+    return found
+
+
+def _of_day(
+    opened: Mapping[_Key, _Open], day: date, facts: Sequence[AlertFact], decided: DayDecisions, rubric: RowRubric
+) -> list[Incident]:
+    """The incidents after a day, the gravest first: critical before warning, what pages first, facts in their order."""
+    found = [_incident(one, day, decided.get(_key(one.fact)), rubric) for one in opened.values()]
+    of_today = {_key(fact): fact for fact in facts}
+    changed = [one for key, one in decided.items() if one.change and key not in opened]
+    found += [_changed(of_today.get((one.rule, one.tenant_id)), one, day, rubric) for one in changed]
+    order = {key: place for place, key in enumerate(of_today)}
     known_rules = rules_of(rubric)
-    found = [
-        Incident(
-            one.fact,
-            day,
-            rubric.id,
-            rubric.version,
-            one.state,
-            since=one.rose or one.began,
-            seen=one.seen,
-            since_or_before=one.began_or_before and not one.rose,
-            pages=one.seen == day and _pages(one.fact),
-        )
-        for one in opened.values()
-        if one.seen == day or (one.state == "resolved" and one.fact.rule in known_rules)
-    ]
+    shown = [one for one in found if one.fires or (one.state == "resolved" and one.fact.rule in known_rules)]
     return sorted(
-        found, key=lambda one: (one.fact.level != "critical", not one.pages, order.get(_key(one.fact), len(order)))
+        shown, key=lambda one: (one.fact.level != "critical", not one.pages, order.get(_key(one.fact), len(order)))
     )
+
+
+def one_cause(found: Sequence[Incident]) -> list[list[Incident]]:
+    """Incidents in groups of one cause, in their order: one rule, or rules whose rows are mostly the same."""
+    groups: list[list[Incident]] = []
+    for one in found:
+        same = [group for group in groups if any(_same_cause(one, other) for other in group)]
+        groups = [group for group in groups if group not in same]
+        groups.append([*(other for group in same for other in group), one])
+    place = {id(one): number for number, one in enumerate(found)}
+    ordered = [sorted(group, key=lambda one: place[id(one)]) for group in groups]
+    return sorted(ordered, key=lambda group: place[id(group[0])])
+
+
+def _same_cause(one: Incident, other: Incident) -> bool:
+    return one.fact.rule == other.fact.rule or other.fact.rule in one.together or one.fact.rule in other.together
 
 
 def _key(fact: AlertFact) -> _Key:
     return fact.rule, fact.tenant_id
 
 
-def _pages(fact: AlertFact) -> bool:
-    """Whether a fact interrupts people: a day without rows, or Critical outside its usual range. Source: SPEC 8.
+def _incident(one: _Open, day: date, decision: RateDecision | None, rubric: RowRubric) -> Incident:
+    """What became of an open incident: what its facts say, unless a decision knows better."""
+    no_rows = one.fact.rule == NO_ROWS
+    of_facts = Incident(
+        one.fact,
+        day,
+        rubric.id,
+        rubric.version,
+        one.state,
+        one.began,
+        one.seen,
+        since_or_before=one.began_or_before,
+        pages=no_rows and one.seen == day,
+        paged=no_rows,
+    )
+    return of_facts if decision is None else _decided(of_facts, decision)
 
-    A few excluded rows more are soon twice as many as usual: their rate must be above the usual ones for sure.
-    """
-    if fact.level != "critical":
-        return False
-    if fact.rule == EXCLUDED_RATE_RISING and fact.count is not None and fact.usual_values:
-        interval = wilson_interval(fact.count, fact.rows)
-        return interval is not None and interval.low > max(fact.usual_values)
-    return fact.rule == NO_ROWS or _rises(fact)
+
+def _changed(fact: AlertFact | None, decision: RateDecision, day: date, rubric: RowRubric) -> Incident:
+    """A change of a rate that no open incident is about: that of excluded rows, or of a rule that is silent today."""
+    titles = {rule.id: rule.title for rule in rubric.alert_rules} | {EXCLUDED_RATE_RISING: EXCLUDED_TITLE}
+    made = AlertFact(
+        decision.rule,
+        decision.level,
+        titles[decision.rule],
+        decision.tenant_id,
+        decision.count,
+        decision.rows,
+        decision.count / decision.rows if decision.rule == EXCLUDED_RATE_RISING else None,
+    )
+    return _decided(Incident(fact or made, day, rubric.id, rubric.version, "continuing", day, day), decision)
 
 
-def _rises(fact: AlertFact) -> bool:
-    """Whether a fact is far above the days before. On the first day of all there is no usual range yet."""
-    if not fact.usual or fact.count is None:
-        return False
-    return fact.rule == EXCLUDED_RATE_RISING or is_unusual(fact.count, fact.usual)
+def _decided(one: Incident, decision: RateDecision) -> Incident:
+    """The incident under the decision about its rate."""
+    found = replace(one, usual=decision.usual, together=decision.together, pages=decision.pages, paged=decision.paged)
+    if decision.change is None or decision.since is None:
+        return found
+    state: IncidentState = decision.change if decision.is_news else "continuing"
+    if one.state == "new" and state != "resolved":
+        state = "new"
+    return replace(found, state=state, since=decision.since, since_or_before=False)
 
 
 def _after_day(
     before: Mapping[_Key, _Open], day: date, facts: Sequence[AlertFact], begins_unseen: bool
 ) -> dict[_Key, _Open]:
     """The open incidents after one more scored day, those that ended on it included."""
-    known = {key: one for key, one in before.items() if not _gone(one)}
-    firing = {_key(fact): fact for fact in facts}
+    known = {key: one for key, one in before.items() if one.state != "resolved" and not _is_forgotten(one)}
+    # What is told of excluded rows is decided about their rate alone.
+    firing = {_key(fact): fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING}
     no_rows = any(fact.rule == NO_ROWS for fact in facts)
     after = {key: one if no_rows else _quiet(one) for key, one in known.items() if key not in firing}
     for key, fact in firing.items():
-        after[key] = _fired_again(known[key], fact, day) if key in known else _begun(fact, day, begins_unseen)
+        if key in known:
+            after[key] = replace(known[key], fact=fact, state="continuing", seen=day, quiet_days=0)
+        else:
+            after[key] = _Open(fact, "new", day, begins_unseen, seen=day)
     return after
 
 
-def _begun(fact: AlertFact, day: date, begins_unseen: bool) -> _Open:
-    require_started = _Open(fact, "new", day, begins_unseen, seen=day)
-    return replace(require_started, rose=day, ceiling=max(fact.usual)) if _rises(fact) else require_started
-
-
-def _fired_again(known: _Open, fact: AlertFact, day: date) -> _Open:
-    again = replace(known, fact=fact, state="continuing", seen=day, quiet_days=0)
-    if not fact.usual:  # the first day of a rubric version: there is nothing to compare with
-        return replace(again, rose=None)
-    if _rises(fact):
-        risen = again if known.rose else replace(again, rose=day, ceiling=max(fact.usual))
-        return replace(risen, state="rising")
-    if known.rose and fact.count is not None and fact.count <= known.ceiling:
-        return replace(again, state="resolved", rose=None)
-    return again
-
-
 def _quiet(one: _Open) -> _Open:
+    """After one more day without it. Rows are back as soon as there are any."""
     quiet = replace(one, state="continuing", quiet_days=one.quiet_days + 1)
-    if one.fact.rule == EXCLUDED_RATE_RISING:
-        # Its fact is the rise itself: a day without one may be as bad as the day before, and calls nothing off.
-        return quiet
-    return replace(quiet, state="resolved", rose=None) if one.rose or _gone(quiet) else quiet
+    if quiet.fact.rule.startswith(KPI_RULE) or quiet.fact.rule in (NO_ROWS, ROWS_REJECTED):
+        over = quiet.quiet_days >= (1 if quiet.fact.rule == NO_ROWS else QUIET_DAYS)
+        return replace(quiet, state="resolved") if over else quiet
+    return quiet
 
 
-def _gone(one: _Open) -> bool:
-    """Whether it has not fired for so long that the next time is a new one. Rows are back as soon as there are any."""
-    return one.quiet_days >= (1 if one.fact.rule == NO_ROWS else HISTORY_DAYS)
+def _is_forgotten(one: _Open) -> bool:
+    """Whether it has not fired for so long that the next time is a new one."""
+    return one.quiet_days >= REFERENCE_DAYS

@@ -18,7 +18,13 @@ from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import Interval, wilson_interval
 
 _SIGNS: dict[Verdict, str] = {"met": "🟢", "missed": "🔴", "undecided": "⚪"}
-_STATE_NAMES = {"new": "새로 나타남", "rising": "급증", "continuing": "계속", "resolved": "해소"}
+_STATE_NAMES = {
+    "new": "새로 나타남",
+    "rising": "급증",
+    "drifting": "오르는 중",
+    "continuing": "계속",
+    "resolved": "해소",
+}
 RESOLVED_SIGN = "🟢"
 
 _DAY_ACTIONS = {
@@ -52,7 +58,7 @@ def tenant_name(tenant: str | None) -> str:
 
 def headline(one: Incident) -> str:
     """What it is and what became of it: `답변 실패 · 급증, 평소의 3.6배`."""
-    times = times_usual(one.fact) if one.pages or one.state == "rising" else ""
+    times = times_usual(one.fact) if one.pages or one.state in ("rising", "drifting") else ""
     return f"{one.fact.title} · {', '.join(filter(None, (_STATE_NAMES[one.state], times)))}"
 
 

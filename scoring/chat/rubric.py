@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal
 
 import polars as pl
@@ -42,13 +43,17 @@ class ExclusionRule:
 
 @dataclass(frozen=True)
 class AlertRule:
-    """One condition of a row that people are told about. `title` and `action`, what to do about it, are Korean."""
+    """One condition of a row that people are told about. `title` and `action`, what to do about it, are Korean.
+
+    `usual_rate` is the share of rows that met it before this was ever run, where that is known.
+    """
 
     id: str
     level: AlertLevel
     condition: Expression
     title: str
     action: str
+    usual_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -221,6 +226,11 @@ class RowRubric:
         """
         rates = (one for one in self.quotients if one.scale == 1 and not one.target and kpis[one.name] is not None)
         return [(rate.title, round(kpis[rate.name] * kpis["rows"])) for rate in rates if kpis["rows"]]
+
+    @property
+    def alert_pairs(self) -> list[tuple[str, str]]:
+        """Every two critical rules, in their order: the rows that meet both are counted where the rubric says so."""
+        return list(combinations([rule.id for rule in self.alert_rules if rule.level == "critical"], 2))
 
     @property
     def alert_levels(self) -> dict[str, str]:

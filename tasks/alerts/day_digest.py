@@ -6,12 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
 from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import DayDigest
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
-from tasks.chat.tables import KPIS, read_alerts, read_examples
+from tasks.chat.tables import KPIS, read_alerts, read_examples, read_kpis
 from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse
@@ -21,7 +22,7 @@ INCIDENT_DAYS = 30
 
 
 def day_digest(
-    warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: ReportPaths
+    warehouse: Warehouse, rubric: RowRubric, day: date, runs: Sequence[Run], reports: ReportPaths, policy: AlertPolicy
 ) -> DayDigest:
     """The incidents of a scored day, and what their messages need. `runs` are those of the day, the latest last.
 
@@ -33,7 +34,8 @@ def day_digest(
     kpis = _kpis(warehouse, day, rubric)
     figures = kpi_figures(rubric.quotients, kpis, warehouse.day_queries(day, rubric).mean_intervals())
     facts = read_alerts(warehouse, day, INCIDENT_DAYS)
-    found = incidents(day, facts[day], facts, rubric)
+    decided = decide(rubric, read_kpis(warehouse, rubric, day, DECISION_DAYS + 1), policy)
+    found = incidents(day, facts, decided[day], rubric)
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
     page = reports.day_page(day)

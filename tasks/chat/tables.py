@@ -94,6 +94,16 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
     return facts
 
 
+def read_kpis(warehouse: Warehouse, rubric: RowRubric, last: date, days: int) -> dict[date, list[dict[str, Any]]]:
+    """The KPI rows of the last `days` scored days up to `last`, by day, whichever version has scored them."""
+    scored = [day for day in warehouse.days(KPIS) if day <= last][-days:]
+    found: dict[date, list[dict[str, Any]]] = {day: [] for day in scored}
+    rows = warehouse.read(KPIS, scored, rubric.kpis_schema)
+    for row in rows.collect().to_dicts() if rows is not None else []:
+        found[row["score_date"]].append(row)
+    return found
+
+
 def read_examples(warehouse: Warehouse, rubric: RowRubric, day: date, row_ids: Collection[str]) -> dict[str, Example]:
     """The rows that alert facts of a day point to, by row id, as messages show them."""
     columns = ["row_id", "user_input", "llm_response", rubric.failure.column, rubric.total]

@@ -1,12 +1,12 @@
 """The `[alerts]` section of the settings: who is notified of what, where and when. It names secrets and holds none."""
 
 import re
-from datetime import datetime, time
+from datetime import date, datetime, time
 from importlib.util import find_spec
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tasks.config.secrets import Url, shown_url
 from tasks.config.section import Section
@@ -153,6 +153,12 @@ class AlertsSettings(Section):
 
     default: Destination = Destination(webhook_env=DEFAULT_WEBHOOK)
     """Receives what no route takes; without routes, everything. If its variable is unset, nothing is sent there."""
+
+    false_pages_per_year: float = Field(default=1.0, gt=0, le=365)
+    """How often a year people may be interrupted for nothing, all rules and tenants together. Less is later, too."""
+
+    days_off: tuple[date, ...] = ()
+    """More days on which people do not work, such as temporary holidays; weekends and Korean holidays are known."""
 
     dry_run: bool = False
     """Whether runs only log what they would send."""

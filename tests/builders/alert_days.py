@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from scoring.alerting.decision import AlertPolicy, decide
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
-from scoring.alerting.incidents import incidents
+from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import kpi_figures
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -46,11 +47,28 @@ def kpi_row(counts: Mapping[str, int], rows: int = TURNS, excluded: int = 0, ten
     return {"tenant_id": tenant, "rows": rows, "excluded": excluded, "excluded_rate": share, **rates, **met, **fired}
 
 
-def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> dict[date, list[AlertFact]]:
+class Facts(dict[date, list[AlertFact]]):
+    """The facts of days, and the KPI rows that they were made of."""
+
+    def __init__(self, kpis: Mapping[date, Sequence[KpiRow]]) -> None:
+        super().__init__()
+        self.kpis = kpis
+
+
+USUAL_POLICY = AlertPolicy()
+
+
+def incidents_on(facts: Facts, day: date, policy: AlertPolicy = USUAL_POLICY) -> list[Incident]:
+    """The incidents of a day, as a nightly run finds them."""
+    kpis = {when: rows for when, rows in facts.kpis.items() if when in facts and when <= day}
+    return incidents(day, facts, decide(RUBRIC, kpis, policy).get(day, {}), RUBRIC)
+
+
+def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> Facts:
     """The facts of days, each with the days before it as its history, as the warehouse gives them."""
-    facts: dict[date, list[AlertFact]] = {}
-    past: list[Sequence[KpiRow]] = []
-    for day, rows in days:
+    kpis = dict(days)
+    facts, past = Facts(kpis), list[Sequence[KpiRow]]()
+    for day, rows in kpis.items():
         examples = {
             (rule.id, row["tenant_id"]): [f"{rule.id}-{day}-{number}" for number in range(5)]
             for rule in RUBRIC.alert_rules
@@ -62,7 +80,7 @@ def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> dict[date, l
     return facts
 
 
-def counted(counts: Sequence[int], rule: str = "answer_failed", first: date = FIRST_DAY) -> dict[date, list[AlertFact]]:
+def counted(counts: Sequence[int], rule: str = "answer_failed", first: date = FIRST_DAY) -> Facts:
     """The facts of consecutive days on which one rule fired this often; KPIs are met."""
     rows = ({rule: count} for count in counts)
     made = ((first + timedelta(number), [met(kpi_row(of_day))]) for number, of_day in enumerate(rows))
@@ -88,7 +106,7 @@ def usual_load(seed: int, days: int, times: Callable[[int, str], float] = lambda
     return load
 
 
-def load_facts(load: Sequence[KpiRow]) -> dict[date, list[AlertFact]]:
+def load_facts(load: Sequence[KpiRow]) -> Facts:
     """The facts of consecutive days of one tenant: all tenants together are the same rows once more."""
     return days_of_facts(
         (FIRST_DAY + timedelta(number), [row, row | {"tenant_id": "t1"}]) for number, row in enumerate(load)
@@ -97,7 +115,7 @@ def load_facts(load: Sequence[KpiRow]) -> dict[date, list[AlertFact]]:
 
 def day_digest(
     day: date,
-    facts: Mapping[date, Sequence[AlertFact]],
+    facts: Facts,
     row: KpiRow,
     examples: Mapping[str, Example] | None = None,
     **changes: Any,
@@ -106,7 +124,7 @@ def day_digest(
     values: dict[str, Any] = {"run_id": "7c1f0a5e9b3d4c62", "report": "data/reports/monitoring-2026-03-14.md"}
     return DayDigest(
         day,
-        incidents(day, facts[day], facts, RUBRIC),
+        incidents_on(facts, day),
         RUBRIC,
         scored=row["rows"],
         excluded=row["excluded"],

@@ -76,6 +76,7 @@ ALERT_RULES = (
         Compare(A_SCORE, "<", Value(t.ANSWER_FAILED_BELOW)),
         "답변 실패",
         "예시의 답변이 거절인지 빈 답변인지 읽고, 어떤 실패 유형이 늘었는지 보고서에서 확인하세요.",
+        usual_rate=t.ANSWER_FAILED_USUAL_RATE,
     ),
     AlertRule(
         "good_question_bad_answer",
@@ -90,6 +91,7 @@ ALERT_RULES = (
         LLM_BLOCKED,
         "LLM 호출 자체가 차단됨",
         "LLM 호출 로그에서 오류, 사용 한도, 안전 필터를 확인하세요.",
+        usual_rate=t.LLM_BLOCKED_USUAL_RATE,
     ),
     AlertRule(
         "final_failed",
@@ -121,6 +123,7 @@ ALERT_RULES = (
         ),
         "답변했지만 매우 짧음",
         "답변이 중간에 끊겼는지, 되묻는 답인지 예시에서 확인하세요.",
+        usual_rate=t.VERY_SHORT_USUAL_RATE,
     ),
 )
 # A row without texts has no scores, but a blocked call must not hide behind a NULL (SPEC 1.2).

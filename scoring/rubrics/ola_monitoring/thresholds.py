@@ -155,6 +155,12 @@ WEAK_ANSWER_BELOW, REASONABLE_QUESTION_MIN = 40, 40
 GOOD_TIERS, BAD_GRADES = ("S", "A"), ("D", "F")
 VERY_SHORT_MIN_TOKENS, VERY_SHORT_MAX_TOKENS = 1, 100
 
+# How often rules fired before this was ever run, of the 12,831 turns of the seed: what the first days are held against.
+# A failed answer is the seed's FAIL (its 2.1); answers of 0 and of 1 to 100 tokens are counted in its 2.2.
+ANSWER_FAILED_USUAL_RATE = 689 / 12_831
+LLM_BLOCKED_USUAL_RATE = 223 / 12_831
+VERY_SHORT_USUAL_RATE = (124 + 397 + 408) / 12_831
+
 # --- KPI targets (seed 002, 10.2) ----------------------------------------------------------------------------------
 GOOD_GRADES = ("A", "B")
 ANSWER_EXCELLENT_RATE_MIN = 0.90

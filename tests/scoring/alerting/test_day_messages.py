@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.facts import ROWS_REJECTED, AlertFact
-from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row, met
+from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, day_digest, days_of_facts, incidents_on, kpi_row, met
 from tests.builders.alert_messages import MADE
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines
 
@@ -26,7 +24,7 @@ EVERYTHING = RouteFilter()
 USUAL = {"answer_failed": 20, "final_failed": 4, "weak_answer": 6}
 
 
-def facts_of(*last: KpiRow, before: Sequence[KpiRow] = ()) -> dict[date, list[AlertFact]]:
+def facts_of(*last: KpiRow, before: Sequence[KpiRow] = ()) -> Facts:
     """A week of usual days, of these rows each, and a last one."""
     usual = list(before) or [met(kpi_row(USUAL))]
     rows = [usual] * (DAYS - 1) + [list(last)]
@@ -34,7 +32,7 @@ def facts_of(*last: KpiRow, before: Sequence[KpiRow] = ()) -> dict[date, list[Al
 
 
 def messages_of(
-    facts: dict[date, list[AlertFact]],
+    facts: Facts,
     route: RouteFilter = EVERYTHING,
     day: date = LAST,
     known: Sequence[str] = (),
@@ -104,7 +102,8 @@ def test_a_day_without_rows_pages() -> None:
 def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> None:
     facts = facts_of(today())
     rejected = AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, 4, 539)
-    (digest,) = messages_of(facts | {LAST: [*facts[LAST], rejected]})
+    facts[LAST].append(rejected)
+    (digest,) = messages_of(facts)
     assert "539건 중 4건 (0.7%, 95% 구간 0.3~1.9%)\n" in readable(digest.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(digest.blocks)
 
@@ -134,17 +133,17 @@ def test_an_intraday_run_does_not_mind_that_nobody_has_come_yet() -> None:
 
 
 def test_the_end_of_a_page_is_told_and_the_end_of_a_warning_only_along_with_other_news() -> None:
-    rows = [USUAL, USUAL, USUAL | {"answer_failed": 60, "weak_answer": 18}, USUAL, USUAL | {"llm_blocked": 1}]
+    rows = [*[USUAL] * 10, USUAL | {"answer_failed": 60, "weak_answer": 18}, USUAL, USUAL | {"llm_blocked": 1}]
     facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
-    (over,) = messages_of(facts, day=FIRST_DAY + timedelta(3))
+    (over,) = messages_of(facts, day=FIRST_DAY + timedelta(11))
     assert "🟢 해소: 답변 실패 — 이날 20건, 늘기 전 범위로 돌아옴" in readable(over.blocks)
     assert over.level == "info"
     assert "합리적 질문에 부족한 답변 — 이날 6건" in readable(over.blocks)
     warnings = RouteFilter(levels=frozenset({"warning"}))
-    assert messages_of(facts, warnings, day=FIRST_DAY + timedelta(3)) == []
+    assert messages_of(facts, warnings, day=FIRST_DAY + timedelta(11)) == []
 
 
-def tenants(**last: int) -> dict[date, list[AlertFact]]:
+def tenants(**last: int) -> Facts:
     """Two tenants: `big` as usual, `small` with these rules on the last day."""
     big, small = met(kpi_row(USUAL, tenant="big")), met(kpi_row({"answer_failed": 1}, rows=60, tenant="small"))
     total = met(kpi_row(USUAL | {"answer_failed": 21}))
@@ -199,7 +198,7 @@ def test_a_tenant_may_have_any_name() -> None:
 
 def test_a_resolved_fact_has_a_key_of_its_own() -> None:
     facts = facts_of(today(answer_failed=60))
-    (risen,) = visible_to(RouteFilter(), [one for one in incidents(LAST, facts[LAST], facts, RUBRIC) if one.pages])
+    (risen,) = visible_to(RouteFilter(), [one for one in incidents_on(facts, LAST) if one.pages])
     assert incident_key(replace(risen, state="resolved")) != incident_key(risen)
 
 

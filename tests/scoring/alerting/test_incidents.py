@@ -3,12 +3,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from scoring.alerting.facts import AlertFact
-from scoring.alerting.incidents import Incident, incidents
+from scoring.alerting.incidents import Incident, one_cause
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import FIRST_DAY, counted, days_of_facts, kpi_row, met
-
-Facts = dict[date, list[AlertFact]]
+from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, counted, days_of_facts, incidents_on, kpi_row, met
 
 
 def day(number: int) -> date:
@@ -16,7 +13,7 @@ def day(number: int) -> date:
 
 
 def on(facts: Facts, when: date) -> list[Incident]:
-    return incidents(when, facts[when], facts, RUBRIC)
+    return incidents_on(facts, when)
 
 
 def states(facts: Facts) -> list[str]:
@@ -28,61 +25,51 @@ def test_a_rule_that_fires_every_day_is_new_once() -> None:
     assert states(counted([3, 4, 2, 5, 3])) == ["new", *["continuing"] * 4]
 
 
-def test_a_quiet_day_within_a_week_makes_nothing_new() -> None:
-    assert states(counted([3, 0, 0, 2])) == ["new", "", "", "continuing"]
+def test_a_quiet_day_within_four_weeks_makes_nothing_new() -> None:
+    assert states(counted([3, *[0] * 27, 2])) == ["new", *[""] * 27, "continuing"]
 
 
-def test_after_seven_quiet_days_it_is_over_and_the_next_time_is_new() -> None:
-    assert states(counted([3, *[0] * 7, 2])) == ["new", *[""] * 6, "resolved", "new"]
-    assert states(counted([3, *[0] * 6, 2])) == ["new", *[""] * 6, "continuing"]
+def test_after_four_quiet_weeks_the_next_time_is_new() -> None:
+    assert states(counted([3, *[0] * 28, 2])) == ["new", *[""] * 28, "new"]
 
 
-def test_nothing_is_resolved_twice() -> None:
-    assert states(counted([3, *[0] * 9])) == ["new", *[""] * 6, "resolved", "", ""]
-
-
-def test_a_rise_lasts_until_the_count_is_back_where_it_was() -> None:
-    facts = counted([5, 6, 5, 14, 13, 9, 6, 5])
-    assert states(facts) == [
-        "new",
-        "continuing",
-        "continuing",
-        "rising",
-        "continuing",
-        "continuing",
-        "resolved",
-        "continuing",
-    ]
-    assert [on(facts, day(number))[0].since for number in (3, 4, 6, 7)] == [day(3), day(3), FIRST_DAY, FIRST_DAY]
+def test_a_rise_is_told_once_and_again_when_it_is_over() -> None:
+    facts = counted([*[30] * 14, 75, 70, 72, 31, 30])
+    assert states(facts)[13:] == ["continuing", "rising", "continuing", "continuing", "resolved", "continuing"]
+    told = [on(facts, day(number))[0] for number in (14, 15, 17, 18)]
+    assert [one.since for one in told] == [day(14), day(14), day(14), FIRST_DAY]
+    assert [(one.pages, one.paged) for one in told] == [(True, True), (False, True), (False, True), (False, False)]
 
 
 def test_a_rise_that_ends_in_silence_is_resolved_the_next_day() -> None:
-    assert states(counted([2, 2, 2, 9, 0, 2])) == [
-        "new",
-        "continuing",
-        "continuing",
-        "rising",
-        "resolved",
-        "continuing",
+    assert states(counted([*[2] * 14, 30, 0, 2]))[13:] == ["continuing", "rising", "resolved", "continuing"]
+
+
+def test_a_rise_of_twice_what_was_told_is_told_again() -> None:
+    facts = counted([*[30] * 14, 75, 80, 160])
+    assert [(one.state, one.pages) for number in (14, 15, 16) for one in on(facts, day(number))] == [
+        ("rising", True),
+        ("continuing", False),
+        ("rising", True),
     ]
+    (worse,) = on(facts, day(16))
+    assert worse.since == day(14)
 
 
-def test_a_rise_upon_a_rise_has_begun_with_the_first() -> None:
-    facts = counted([5, 5, 5, 12, 30])
-    (one,) = on(facts, day(4))
-    assert (one.state, one.since, one.pages) == ("rising", day(3), True)
-
-
-def test_a_new_rule_that_fires_often_pages() -> None:
-    (one,) = on(counted([0, 0, 5]), day(2))
-    assert (one.state, one.pages, one.since, one.since_or_before) == ("new", True, day(2), False)
-    (few,) = on(counted([0, 0, 4]), day(2))
+def test_a_rule_that_was_silent_and_fires_often_pages() -> None:
+    (one,) = on(counted([*[0] * 10, 9]), day(10))
+    assert (one.state, one.pages, one.since, one.since_or_before) == ("new", True, day(10), False)
+    (few,) = on(counted([*[0] * 10, 4]), day(10))
     assert (few.state, few.pages) == ("new", False)
 
 
-def test_the_first_day_of_all_pages_nobody() -> None:
-    (one,) = on(counted([200]), FIRST_DAY)
-    assert (one.state, one.pages, one.since_or_before) == ("new", False, False)
+def test_the_first_day_is_held_against_the_rate_of_the_rubric() -> None:
+    (usual,) = on(counted([45]), FIRST_DAY)
+    assert (usual.state, usual.pages) == ("new", False)
+    (outage,) = on(counted([300]), FIRST_DAY)
+    assert (outage.state, outage.pages) == ("new", True)
+    assert outage.usual is not None
+    assert (outage.usual.basis, outage.usual.days) == ("rubric", 0)
 
 
 def test_what_was_there_on_the_earliest_known_day_may_be_older() -> None:
@@ -91,11 +78,10 @@ def test_what_was_there_on_the_earliest_known_day_may_be_older() -> None:
 
 
 def test_days_that_were_not_scored_count_for_nothing() -> None:
-    facts = counted([3, 0, 0, 0, 0, 0, 0, 2])
-    missing = {when: of_day for when, of_day in facts.items() if when != day(3)}
-    (one,) = on(missing, day(7))
+    facts = counted([3, *[0] * 28, 2])
+    del facts[day(3)]
+    (one,) = on(facts, day(29))
     assert one.state == "continuing"
-    assert states({FIRST_DAY: facts[FIRST_DAY], day(40): facts[day(7)]}) == ["new", "continuing"]
 
 
 def test_later_days_are_not_looked_at() -> None:
@@ -115,11 +101,10 @@ def test_tenants_are_told_apart() -> None:
 
 
 def test_what_pages_comes_first_and_warnings_last() -> None:
-    rows = [{"answer_failed": 5, "weak_answer": 9, "llm_blocked": 1}] * 3 + [
-        {"answer_failed": 6, "weak_answer": 40, "llm_blocked": 9}
-    ]
+    usual = {"answer_failed": 5, "weak_answer": 9, "llm_blocked": 1}
+    rows = [usual] * 10 + [{"answer_failed": 6, "weak_answer": 40, "llm_blocked": 20}]
     facts = days_of_facts((day(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
-    assert [(one.fact.rule, one.pages) for one in on(facts, day(3))] == [
+    assert [(one.fact.rule, one.pages) for one in on(facts, day(10))] == [
         ("llm_blocked", True),
         ("answer_failed", False),
         ("weak_answer", False),
@@ -153,38 +138,55 @@ def test_a_day_without_rows_calls_no_rise_off() -> None:
     assert [one.fact.rule for one in on(facts, day(3))] == ["no_rows"]
 
 
-@pytest.mark.parametrize(("excluded", "told", "pages"), [(5, True, False), (12, True, True), (4, False, False)])
-def test_a_rising_excluded_rate_pages_only_where_it_is_sure(excluded: int, told: bool, pages: bool) -> None:
-    rows = [met(kpi_row({}, excluded=count)) for count in (2, 3, 2, 1, 2, 2, 2, excluded)]
+@pytest.mark.parametrize(("excluded", "pages"), [(5, None), (9, False), (16, True)])
+def test_a_rising_excluded_rate_pages_only_where_it_is_sure(excluded: int, pages: bool | None) -> None:
+    rows = [met(kpi_row({}, excluded=count)) for count in (2, 3, 2, 1, 2, 2, 2, 3, 1, 2, excluded)]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
-    found = on(facts, day(7))
-    assert [(one.fact.rule, one.pages) for one in found] == ([("excluded_rate_rising", pages)] if told else [])
+    found = [(one.fact.rule, one.pages) for one in on(facts, day(10))]
+    assert found == ([] if pages is None else [("excluded_rate_rising", pages)])
 
 
-def test_an_excluded_rate_that_stays_high_is_not_called_off() -> None:
-    rows = [met(kpi_row({}, excluded=count)) for count in (2, 2, 2, 200, 200, 200, 200, 200, 200, 200, 200, 200)]
+def test_an_excluded_rate_that_stays_high_is_usual_after_four_weeks() -> None:
+    rows = [met(kpi_row({}, excluded=count)) for count in [2] * 10 + [200] * 30]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
-    assert states(facts) == ["", "", "", "new", *[""] * 8]
+    assert states(facts) == [*[""] * 10, "rising", *["continuing"] * 27, "", ""]
 
 
 def test_a_missed_target_is_new_once_and_over_after_seven_days() -> None:
     missed = [kpi_row({"answer_failed": 30}), *[met(kpi_row({}))] * 7]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(missed))
     last = {one.fact.rule: one.state for one in on(facts, day(7))}
-    assert last == {"answer_failed": "resolved", "kpi_failure_rate": "resolved"}
+    assert last == {"kpi_failure_rate": "resolved"}
 
 
-def cold_start(facts: Facts, when: date) -> Facts:
-    """The same facts, with nothing to compare a day with: a rubric version begins."""
-    return facts | {when: [replace(fact, usual=()) for fact in facts[when]]}
+def of_version(version: str, rows: KpiRow) -> KpiRow:
+    return rows | {"rubric": RUBRIC.id, "rubric_version": version}
 
 
 def test_an_incident_outlives_a_rubric_version_and_its_rise_does_not() -> None:
-    facts = cold_start(counted([5, 6, 5, 14, 40]), day(4))
-    (one,) = on(facts, day(4))
+    counts = [*[("1", 30)] * 14, ("1", 75), ("2", 75)]
+    rows = [of_version(version, met(kpi_row({"answer_failed": count}))) for version, count in counts]
+    (one,) = on(days_of_facts((day(number), [row]) for number, row in enumerate(rows)), day(15))
     assert (one.state, one.since, one.pages) == ("continuing", FIRST_DAY, False)
 
 
 def test_a_rule_that_the_rubric_no_longer_has_ends_without_a_word() -> None:
-    facts = {when: [replace(fact, rule="dropped") for fact in found] for when, found in counted([3, *[0] * 8]).items()}
+    facts = counted([3, *[0] * 8])
+    facts.kpis = {}
+    facts[FIRST_DAY] = [replace(fact, rule="dropped") for fact in facts[FIRST_DAY]]
     assert states(facts) == ["new", *[""] * 8]
+
+
+def test_rules_with_the_same_rows_are_one_cause() -> None:
+    pair = {"alerts_answer_failed_and_final_failed": 9}
+    row = met(kpi_row({"answer_failed": 30, "final_failed": 10, "llm_blocked": 3})) | pair
+    found = on(days_of_facts([(FIRST_DAY, [row])]), FIRST_DAY)
+    assert [[one.fact.rule for one in cause] for cause in one_cause(found)] == [
+        ["answer_failed", "final_failed"],
+        ["llm_blocked"],
+    ]
+
+
+def test_rules_are_told_apart_where_nobody_counted_the_rows_that_they_share() -> None:
+    found = on(days_of_facts([(FIRST_DAY, [met(kpi_row({"answer_failed": 30, "final_failed": 30}))])]), FIRST_DAY)
+    assert [len(cause) for cause in one_cause(found)] == [1, 1]

@@ -1,17 +1,18 @@
 """How much people would hear on the load that the requirements were written for, and of what they must hear."""
 
 from collections import Counter
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 
 from scoring.alerting.day_messages import ReplayedMessage, replay
-from scoring.alerting.facts import AlertFact
 from scoring.alerting.messages import RouteFilter
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import (
     FIRST_DAY,
     RATES,
+    USUAL_POLICY,
+    Facts,
     KpiRow,
     counted,
     kpi_row,
@@ -25,8 +26,8 @@ HISTORY = 7
 SEEDS = (2, 3, 5, 7)
 
 
-def replayed(facts: dict[date, list[AlertFact]], **routes: RouteFilter) -> dict[str, list[ReplayedMessage]]:
-    return replay(facts, list(facts), routes or {"all": RouteFilter()}, RUBRIC)
+def replayed(facts: Facts, **routes: RouteFilter) -> dict[str, list[ReplayedMessage]]:
+    return replay(facts.kpis, list(facts), routes or {"all": RouteFilter()}, RUBRIC, USUAL_POLICY)
 
 
 def row_alerts(row: KpiRow) -> int:
@@ -52,7 +53,11 @@ def test_a_day_on_which_failures_triple_pages(seed: int) -> None:
         bad = load[number] | {"alert_answer_failed": 3 * usual}
         facts = load_facts([*load[number - HISTORY : number], bad])
         day = FIRST_DAY + timedelta(HISTORY)
-        pages = [one for one in replay(facts, [day], {"all": RouteFilter()}, RUBRIC)["all"] if one.kind == "page"]
+        pages = [
+            one
+            for one in replay(facts.kpis, [day], {"all": RouteFilter()}, RUBRIC, USUAL_POLICY)["all"]
+            if one.kind == "page"
+        ]
         assert any("답변 실패" in reason for page in pages for reason in page.reasons)
 
 
@@ -80,5 +85,5 @@ def test_routes_are_replayed_apart() -> None:
 def test_only_the_days_asked_for_are_told_and_days_that_were_not_scored_are_left_out() -> None:
     facts = counted([5, 5, 5, 5, 30, 5])
     day = FIRST_DAY + timedelta(4)
-    found = replay(facts, [day, FIRST_DAY + timedelta(99)], {"all": RouteFilter()}, RUBRIC)
+    found = replay(facts.kpis, [day, FIRST_DAY + timedelta(99)], {"all": RouteFilter()}, RUBRIC, USUAL_POLICY)
     assert [(message.day, message.kind) for message in found["all"]] == [(day, "page")]

@@ -1,0 +1,251 @@
+"""When the rate of a stream rose and when it was back: the days gone through one by one, all streams at a time.
+
+A stream is calm, or in an episode: it rose on one day (`rising`), or is higher than before for days (`drifting`). While
+an episode is open, its days are no reference. It ends when the rate is back; or after `REFERENCE_DAYS`, or when people
+accept it: then its days become what is usual, and those before it are forgotten.
+
+Source: SPEC 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scoring.alerting.rates import (
+    REFERENCE_DAYS,
+    Lasting,
+    Prior,
+    Usual,
+    are_back,
+    chance_of,
+    lasting_rise,
+    usual_rates,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+MIN_COUNT = 5
+"""Fewer rows on a day are no news by themselves. Source: SPEC 8."""
+
+COLD_DAYS, COLD_MIN_COUNT = 7, 10
+"""How many days are no history yet; and the least count that is told in them where no rate was known before."""
+
+WORSE_TIMES = 2
+"""What was told is told again at twice the rate."""
+
+_KNOWN_EVENTS = 1.0
+_ONE_DAY_BACK, _DAYS_BACK = 1, 5
+CALM, RISING, DRIFTING = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Counts and rows ([streams, days], 0 rows where a day has none) of scored days, of which some are days `off`.
+
+    `accepted` ([streams]) is the day (its number, or -1) from which people take the rate of that day for usual.
+    """
+
+    counts: Array
+    rows: Array
+    off: Array
+    prior: Prior
+    accepted: Array
+
+
+@dataclass(frozen=True)
+class Levels:
+    """From when on something is told and when it pages, [streams]: chances of a day, log evidence of a lasting rise."""
+
+    told_chance: Array
+    paged_chance: Array
+    told_evidence: Array
+    paged_evidence: Array
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """What each day made of each stream, [streams, days].
+
+    `change` is RISING or DRIFTING while an episode is open, `since` the number of the day on which it began, `told`
+    whether that is news on this day, `pages` whether it interrupts, `ended` whether an episode that was told is over
+    (then `since` is its beginning), `had_paged` whether the episode has paged. `rate`, `variance` (relative) and
+    `days` are what was usual for the day; `last` is what is usual after the last one.
+    """
+
+    change: Array
+    since: Array
+    told: Array
+    pages: Array
+    ended: Array
+    had_paged: Array
+    rate: Array
+    variance: Array
+    days: Array
+    last: Usual
+
+
+def follow(streams: Streams, levels: Levels) -> Episodes:
+    """Goes through the days and finds the episodes of every stream."""
+    import numpy as np
+
+    follower = _Follower(streams, levels)
+    shape = streams.counts.shape
+    whole = {name: np.zeros(shape, int) for name in ("change", "since", "days")}
+    flags = {name: np.zeros(shape, bool) for name in ("told", "pages", "ended", "had_paged")}
+    figures = {name: np.zeros(shape) for name in ("rate", "variance")}
+    found = whole | flags | figures
+    for day in range(shape[1]):
+        for name, values in follower.after(day).items():
+            found[name][:, day] = values
+    return Episodes(**found, last=follower.usual())
+
+
+class _Follower:
+    """The streams while the days go by.
+
+    `recent` are the numbers of the last days that count, -1 where there are fewer; the last `open_days` of them belong
+    to the open episode.
+    """
+
+    def __init__(self, streams: Streams, levels: Levels) -> None:
+        import numpy as np
+
+        count = len(streams.counts)
+        self._streams, self._levels, self._each = streams, levels, np.arange(count)[:, None]
+        self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
+        self._change, self._since, self._open_days = (np.zeros(count, int) for _ in range(3))
+        self._paged, self._told_rate = np.zeros(count, bool), np.zeros(count)
+
+    def usual(self) -> Usual:
+        """What is usual: the last `REFERENCE_DAYS` that count, without those of an open episode."""
+        import numpy as np
+
+        place = np.arange(REFERENCE_DAYS) + (REFERENCE_DAYS - self._open_days)[:, None]
+        return usual_rates(*self._of_days(np.take_along_axis(self._recent, place, 1)), self._streams.prior)
+
+    def after(self, day: int) -> dict[str, Array]:
+        """The day's columns of `Episodes`."""
+        import numpy as np
+
+        seen = self._streams.rows[:, day] > 0
+        usual = self.usual()
+        rate, variance = usual.on(bool(self._streams.off[day]))
+        days = (self._recent >= 0).sum(1) - self._open_days
+        chance = chance_of(self._streams.counts[:, day], self._streams.rows[:, day], rate, variance)
+        lasting = self._lasting(day, usual)
+        told_day, paged_day = self._improbable(day, chance, days)
+        told_lasting = seen & (lasting.log_evidence > self._levels.told_evidence)
+        paged = paged_day | (seen & (lasting.log_evidence > self._levels.paged_evidence))
+
+        ended = seen & (self._change != CALM) & ~told_day & self._back(day, usual)
+        ended_since, had_paged = self._since.copy(), self._paged.copy()
+        self._end(ended)
+        begun = self._begin(day, (self._change == CALM) & ~ended, told_day, told_lasting, lasting)
+        worse = self._worse(day, begun, told_day)
+        pages = paged & (~self._paged | worse) & (self._change != CALM)
+        self._paged |= pages
+        self._go_on(day, seen)
+        found = {
+            "change": self._change.copy(),
+            "since": np.where(ended, ended_since, self._since),
+            "told": begun | pages | worse,
+            "pages": pages,
+            "ended": ended,
+            "had_paged": np.where(ended, had_paged, self._paged),
+            "rate": rate,
+            "variance": variance,
+            "days": days,
+        }
+        self._settle(day)
+        return found
+
+    def _of_days(self, numbers: Array) -> tuple[Array, Array, Array]:
+        """Counts, rows and kind of these days of each stream."""
+        streams, known = self._streams, numbers >= 0
+        return (
+            streams.counts[self._each, numbers] * known,
+            streams.rows[self._each, numbers] * known,
+            streams.off[numbers],
+        )
+
+    def _with(self, day: int) -> Array:
+        import numpy as np
+
+        return np.concatenate([self._recent, np.full((len(self._recent), 1), day)], axis=1)
+
+    def _lasting(self, day: int, usual: Usual) -> Lasting:
+        return lasting_rise(*self._of_days(self._with(day)), usual.variation, self._streams.prior, COLD_DAYS)
+
+    def _improbable(self, day: int, chance: Array, days: Array) -> tuple[Array, Array]:
+        """Whether the day by itself is to be told, and whether it pages."""
+        import numpy as np
+
+        unknown = (days < COLD_DAYS) & (self._streams.prior.events < _KNOWN_EVENTS)
+        enough = self._streams.counts[:, day] >= np.where(unknown, COLD_MIN_COUNT, MIN_COUNT)
+        return enough & (chance < self._levels.told_chance), enough & (chance < self._levels.paged_chance)
+
+    def _back(self, day: int, usual: Usual) -> Array:
+        """Whether the rate of today, of a lasting rise that of the last days of it, is as before."""
+        import numpy as np
+
+        numbers = self._with(day)[:, -_DAYS_BACK:]
+        looked_at = np.where(self._change == DRIFTING, np.minimum(self._open_days + 1, _DAYS_BACK), _ONE_DAY_BACK)
+        numbers = np.where(np.arange(_DAYS_BACK) >= (_DAYS_BACK - looked_at)[:, None], numbers, -1)
+        return are_back(*self._of_days(numbers), usual)
+
+    def _begin(self, day: int, calm: Array, told_day: Array, told_lasting: Array, lasting: Lasting) -> Array:
+        """Opens episodes today, those of a lasting rise with the days before that belong to it."""
+        import numpy as np
+
+        begun: Array = calm & (told_day | told_lasting)
+        drifts = begun & ~told_day
+        before = np.where(drifts, lasting.days - 1, 0)
+        first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
+        self._change = np.where(begun, np.where(drifts, DRIFTING, RISING), self._change)
+        self._since = np.where(begun, np.where(before > 0, first, day), self._since)
+        self._open_days = np.where(begun, before, self._open_days)
+        self._paged &= ~begun
+        return begun
+
+    def _worse(self, day: int, begun: Array, told_day: Array) -> Array:
+        """Whether the rate of an open episode is twice the highest that was told; notes what is told today."""
+        import numpy as np
+
+        rate = self._streams.counts[:, day] / np.maximum(self._streams.rows[:, day], 1)
+        worse: Array = told_day & (self._change != CALM) & ~begun & (rate >= WORSE_TIMES * self._told_rate)
+        self._told_rate = np.where(begun | worse, rate, self._told_rate)
+        return worse
+
+    def _end(self, which: Array) -> None:
+        """Closes episodes; their days are never a reference."""
+        import numpy as np
+
+        for stream in np.flatnonzero(which):
+            kept = self._recent[stream, : self._recent.shape[1] - self._open_days[stream]]
+            self._recent[stream] = np.concatenate([np.full(self._open_days[stream], -1), kept])
+        self._close(which)
+
+    def _settle(self, day: int) -> None:
+        """Takes the rate of an episode for usual that has lasted long enough, or that people accept today."""
+        import numpy as np
+
+        is_open = self._change != CALM
+        settled = is_open & ((self._open_days >= REFERENCE_DAYS) | (self._streams.accepted == day))
+        for stream in np.flatnonzero(settled):
+            self._recent[stream, : self._recent.shape[1] - self._open_days[stream]] = -1
+        self._close(settled)
+
+    def _close(self, which: Array) -> None:
+        self._change[which] = CALM
+        self._open_days[which] = 0
+        self._paged[which] = False
+
+    def _go_on(self, day: int, seen: Array) -> None:
+        import numpy as np
+
+        self._open_days += seen & (self._change != CALM)
+        self._recent = np.where(seen[:, None], self._with(day)[:, 1:], self._recent)

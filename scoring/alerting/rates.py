@@ -1,0 +1,211 @@
+"""What is usual for a rate, and how improbable a count is given that: one day alone, and the last days together.
+
+A stream is one rule of one tenant: per scored day `counts` of `rows`. Its usual rate has a gamma posterior from up to
+`REFERENCE_DAYS` earlier days. A rate also varies from day to day beyond chance, so that the count of one day is
+beta-binomial. Business days and days off lend each other what they know, the more the less a stream has of its own.
+Arrays are [streams] or [streams, days]; `off` tells the days off. Nothing here is random or holds state.
+
+numpy and scipy are imported where they are needed: a command that decides nothing should not wait for them.
+
+Source: SPEC 8; A. Gelman et al., Bayesian Data Analysis, 2.6 (gamma-Poisson); J. Shin, A. Ramdas, A. Rinaldo 2024
+(e-detectors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+REFERENCE_DAYS = 28
+"""Four weeks: every weekday four times, and a change of the chatbot is the usual one month later. Source: SPEC 8."""
+
+DAILY_VARIATION, _VARIATION_SD, _LEAST_VARIATION = 0.10, 0.02, 0.05
+"""How much a rate varies from day to day beyond chance, as a share of itself, where its days do not say; the standard
+deviation of the square of that from stream to stream; and the least that is believed. Between no variation and 15 %,
+these keep the false pages below the setting; `python -m benchmarks --only alerts` shows it."""
+
+_DAYS_OFF_DIFFER = 0.35
+"""How much rates of days off differ from those of business days (log scale): seldom by more than half or double."""
+
+_RISES = (1.25, 1.5, 2.0, 4.0)
+"""The lasting rises that evidence is weighed for: from the least that matters at the usual load to an outage."""
+
+_STEP = 64
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known of each stream before its first day: a rate, and how many events that knowledge is worth."""
+
+    rate: Array
+    events: Array
+
+    @property
+    def exposure(self) -> Array:
+        """The rows in which so many events are seen at that rate."""
+        return self.events / self.rate
+
+
+@dataclass(frozen=True)
+class Usual:
+    """The usual rate of each stream on business days [0] and days off [1], and how sure it is.
+
+    `doubt` is the relative variance of the rate because it is estimated, `variation` the one from day to day.
+    """
+
+    rate: Array
+    doubt: Array
+    variation: Array
+
+    def on(self, off: bool) -> tuple[Array, Array]:
+        """Rate and relative variance of a day to come."""
+        return self.rate[int(off)], self.variation + self.doubt[int(off)]
+
+
+def usual_rates(counts: Array, rows: Array, off: Array, prior: Prior) -> Usual:
+    """What is usual after these days ([streams, days], 0 rows for a day that does not count)."""
+    import numpy as np
+
+    default: Array = np.full(len(counts), DAILY_VARIATION**2)
+    rough = (counts.sum(-1) + prior.events) / (rows.sum(-1) + prior.exposure)
+    # The weights of the days need the variation, and the variation needs the rates.
+    rates, _ = _weighted(counts, rows, off, rough, default, prior)
+    variation = _variation(counts, rows * np.where(off, rates[1][:, None], rates[0][:, None]))
+    return Usual(*_weighted(counts, rows, off, rough, variation, prior), variation)
+
+
+def _weighted(
+    counts: Array, rows: Array, off: Array, rough: Array, variation: Array, prior: Prior
+) -> tuple[Array, Array]:
+    """The rates of both kinds of days and their relative variances, from days weighted by how much each can say."""
+    weight = _weight(rows * rough[:, None], variation[:, None])
+    events, exposure = (_by_kind((each * weight * kind).sum(-1) for kind in (~off, off)) for each in (counts, rows))
+    return _of_kinds(events, exposure, prior.events, prior.exposure)
+
+
+def _by_kind(kinds: Iterable[Array]) -> Array:
+    """Arrays of business days and days off as one."""
+    import numpy as np
+
+    return np.stack(list(kinds))
+
+
+def _weight(expected: Array, variation: Array | float) -> Array:
+    """What a day's events count for: a thousand on one day say less of the usual rate than a thousand over ten."""
+    return 1 / (1 + expected * variation)
+
+
+def _of_kinds(events: Array, exposure: Array, prior_events: Array, prior_exposure: Array) -> tuple[Array, Array]:
+    """The rates of both kinds of days and their relative variances: a kind's own events, and a few of the other's."""
+    lent_rate = (prior_events + events[::-1]) / (prior_exposure + exposure[::-1])
+    lent = 1 / (1 / (prior_events + events[::-1]) + _DAYS_OFF_DIFFER**2)
+    known = lent + events
+    return known / (lent / lent_rate + exposure), 1 / known
+
+
+def _variation(counts: Array, expected: Array) -> Array:
+    """The variation from day to day beyond chance: by moments, drawn towards the default the more the less is known."""
+    import numpy as np
+
+    days = (expected > 0).sum(-1)
+    lost = (days / np.maximum(days - 1, 1))[:, None]  # the rate is fitted to the same days
+    weight = _weight(expected, DAILY_VARIATION**2) ** 2
+    known = (weight * expected**2).sum(-1)
+    beyond = (weight * ((counts - expected) ** 2 * lost - expected)).sum(-1)
+    default = 1 / _VARIATION_SD**2
+    drawn = (DAILY_VARIATION**2 * default + beyond / 2) / (default + known / 2)
+    variation: Array = np.maximum(drawn, _LEAST_VARIATION**2)
+    return variation
+
+
+def chance_of(counts: Array, rows: Array, rate: Array, variance: Array) -> Array:
+    """The chance of so many or more, beta-binomial; 1 where a count is hardly above what is expected.
+
+    `variance` is the relative variance of the rate.
+    """
+    import numpy as np
+    from scipy.special import betaln, gammaln
+
+    chances = np.ones(len(counts))
+    above = np.flatnonzero((rows > 0) & (counts > rows * rate * 1.05))
+    x, n, p = (values[above].astype(float) for values in (counts, rows, rate))
+    strength = np.maximum((1 - p) / (p * variance[above]) - 1, 1e-2)
+    a, b = p * strength, (1 - p) * strength
+    choose = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
+    term = np.exp(choose + betaln(x + a, n - x + b) - betaln(a, b))
+    total = term.copy()
+    while len(above) and (term > total * 1e-9).any():
+        j = np.minimum(x[:, None] + np.arange(_STEP), n[:, None])
+        left = n[:, None] - j
+        terms = term[:, None] * np.cumprod(
+            left * (a[:, None] + j) / ((j + 1) * (b[:, None] + np.maximum(left - 1, 0))), 1
+        )
+        total, term, x = total + terms.sum(1), terms[:, -1], x + _STEP
+    chances[above] = np.minimum(total, 1)
+    return chances
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """Evidence for a lasting rise up to the last day, [streams].
+
+    `log_evidence` is the log of a Shiryaev-Roberts e-detector: without a change it exceeds log(d) once in d days at
+    most. `days` is how long ago the likeliest change was: 1 is today.
+    """
+
+    log_evidence: Array
+    days: Array
+
+
+def lasting_rise(counts: Array, rows: Array, off: Array, variation: Array, prior: Prior, min_days: int) -> Lasting:
+    """The evidence that the rate rose on one of the last days, each against the `REFERENCE_DAYS` before it.
+
+    The arrays end with today and are [streams, 2 * REFERENCE_DAYS + 1]; a change is looked for where `min_days` stand
+    before it. A rise by a given factor has the likelihood ratio of two gamma-Poisson predictions in closed form.
+    """
+    import numpy as np
+
+    rough = (counts.sum(-1) + prior.events) / (rows.sum(-1) + prior.exposure)
+    weight = _weight(rows * rough[:, None], variation[:, None])
+    sums = [_by_kind(_cumulated(values * weight * kind) for kind in (~off, off)) for values in (counts, rows)]
+    last = counts.shape[1]
+    starts = last - np.arange(1, REFERENCE_DAYS + 1)
+    events, exposure = (each[..., starts] - each[..., np.maximum(starts - REFERENCE_DAYS, 0)] for each in sums)
+    rate, doubt = _of_kinds(events, exposure, prior.events[:, None], prior.exposure[:, None])
+    events_since, exposure_since = (each[..., [last]] - each[..., starts] for each in sums)
+    expected = exposure_since * rate
+    total, seen = np.maximum(expected.sum(0), 1e-9), events_since.sum(0)
+    known = total**2 / np.maximum((expected**2 * doubt).sum(0), 1e-12)
+    ratios = [
+        seen * np.log(rise) + (known + seen) * (np.log(known + total) - np.log(known + rise * total)) for rise in _RISES
+    ]
+    evidence = np.logaddexp.reduce(ratios, axis=0) - np.log(len(_RISES))
+    days_before = _cumulated(rows > 0)[:, starts]
+    evidence = np.where((days_before >= min_days) & (seen > 0), evidence, -np.inf)
+    return Lasting(np.logaddexp.reduce(evidence, axis=1), evidence.argmax(1) + 1)
+
+
+def _cumulated(values: Array) -> Array:
+    """Sums of the first 0, 1, ... days."""
+    import numpy as np
+
+    return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
+
+
+def are_back(counts: Array, rows: Array, off: Array, usual: Usual) -> Array:
+    """Whether these days of each stream, taken together, are at most a standard deviation above the usual."""
+    import numpy as np
+
+    expected = rows * np.where(off, usual.rate[1][:, None], usual.rate[0][:, None])
+    doubt = np.where(off, usual.doubt[1][:, None], usual.doubt[0][:, None])
+    weight = _weight(expected, usual.variation[:, None])
+    mean = (expected * weight).sum(-1)
+    variance = mean + ((expected * weight) ** 2 * doubt).sum(-1)
+    back: Array = (counts * weight).sum(-1) - mean <= np.sqrt(variance)
+    return back
