@@ -2,9 +2,9 @@
 last spans leave when Python ends."""
 
 import json
-import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,10 @@ from tests.fakes.otlp_receiver import Collector, attributes, collecting
 
 pytestmark = pytest.mark.slow
 
-RECORD_A_RUN = """
+RECORD_RUNS = """
 from __future__ import annotations
+import json
+import os
 import sys
 from datetime import date
 from flows.runtime.logs import configure_logs
@@ -24,7 +26,19 @@ from scoring.judging.requests import VerdictStatus
 from tasks.judge.verdict_store import Judgement
 from tasks.state.database import StateDatabase
 
-configure_logs(sys.argv[1])
+for folder, log_format, variables in json.loads(sys.argv[1]):
+    if not (child := os.fork()):
+        break
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"{folder} failed")
+else:
+    sys.exit()
+
+os.chdir(folder)
+os.environ.update(variables)
+for stream in (sys.stdout, sys.stderr):
+    os.dup2(os.open(stream.name.strip("<>"), os.O_WRONLY | os.O_CREAT), stream.fileno())
+configure_logs(log_format)
 with StateDatabase("sqlite:///state.db") as state:
     for broken in (False, True):
         try:
@@ -48,27 +62,40 @@ print([name for name in sys.modules if name.startswith("opentelemetry.sdk")])
 """
 
 
-def record_a_run(folder: Path, log_format: str = "plain", **variables: str) -> subprocess.CompletedProcess[str]:
-    """A run that completes and one that fails, then three judgements."""
-    script = folder / "record.py"
-    script.write_text(RECORD_A_RUN)
-    done = subprocess.run(
-        [sys.executable, script, log_format],
-        cwd=folder,
-        env=dict(os.environ) | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+@dataclass(frozen=True)
+class Recorded:
+    """What the processes left: requests to a collector, and the standard streams of those that had none."""
+
+    collector: Collector
+    plain: Path
+    json: Path
 
 
 @pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> Collector:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """A run that completes and one that fails, then three judgements, by a process of each kind.
+
+    They are forked from one that has imported everything.
+    """
     with collecting() as collector:
-        record_a_run(tmp_path_factory.mktemp("run"), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
-    return collector
+        folders = {name: tmp_path_factory.mktemp(name) for name in ("collected", "plain", "json")}
+        endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+        work = [
+            (str(folders["collected"]), "plain", endpoint),
+            (str(folders["plain"]), "plain", {}),
+            (str(folders["json"]), "json", {}),
+        ]
+        done = subprocess.run(
+            [sys.executable, "-c", RECORD_RUNS, json.dumps(work)], capture_output=True, text=True, check=False
+        )
+        said = [file.read_text("utf-8") for folder in folders.values() for file in folder.glob("stderr")]
+        assert done.returncode == 0, [done.stderr, *said]
+    return Recorded(collector, folders["plain"], folders["json"])
+
+
+@pytest.fixture(scope="module")
+def collected(recorded: Recorded) -> Collector:
+    return recorded.collector
 
 
 def test_every_step_is_a_span_below_its_run(collected: Collector) -> None:
@@ -108,13 +135,13 @@ def test_nothing_that_people_wrote_leaves(collected: Collector) -> None:
     assert not [body for body in collected.bodies if b"an answer" in body]
 
 
-def test_without_an_endpoint_nothing_is_even_imported(tmp_path: Path) -> None:
-    done = record_a_run(tmp_path)
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+def test_without_an_endpoint_nothing_is_even_imported(recorded: Recorded) -> None:
+    printed = [(recorded.plain / name).read_text("utf-8") for name in ("stdout", "stderr")]
+    assert printed == ["[]\n", ""]
 
 
-def test_log_lines_as_json_carry_the_id_of_their_run(tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in record_a_run(tmp_path, "json").stderr.splitlines()]
+def test_log_lines_as_json_carry_the_id_of_their_run(recorded: Recorded) -> None:
+    lines = [json.loads(line) for line in (recorded.json / "stderr").read_text("utf-8").splitlines()]
     assert [line["message"].partition(":")[0] for line in lines] == [
         "extract 2026-02-13",
         "score 2026-02-13",
