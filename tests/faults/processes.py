@@ -28,6 +28,7 @@ _CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
 PRELOADED = [
     *("flows.nightly", "flows.backfill", "tests.faults.processes"),
     *("openai", "openpyxl", "scipy.special", "slack_sdk"),  # what a night imports when it needs it
+    *("prefect.flow_engine", "prefect.task_engine", "fastapi"),  # and what Prefect does
 ]
 
 

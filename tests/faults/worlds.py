@@ -107,7 +107,7 @@ def world_in(folder: Path, template: Path | None = None) -> Iterator[World]:
 def _fill(folder: Path) -> None:
     """Rows of three days in two files, with what is refused, excluded and rejected, and an empty inbox."""
     rows = [
-        make(number * 24 * 60 + turn) for number in range(3) for turn, make in enumerate([best, plain, refused] * 9)
+        make(number * 24 * 60 + turn) for number in range(3) for turn, make in enumerate([best, plain, refused] * 3)
     ]
     odd = [plain(24 * 60 * number + 99, **change) for number in range(3) for change in _ODDITIES]
     write_rows(folder / "source" / "a.jsonl", rows[::2] + odd)
