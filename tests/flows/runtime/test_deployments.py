@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pytest
 import yaml
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.responses import DeploymentResponse, FlowRunResponse
@@ -91,7 +92,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> It
         assert done.returncode == 0, done.stdout + done.stderr
 
     with FakeSlack() as slack, get_client(sync_client=True) as client:
-        prefect("work-pool", "create", "--type", "process", "aqb")
+        client.create_work_pool(WorkPoolCreate(name="aqb", type="process"))
         prefect("deploy", "--prefect-file", PREFECT_FILE, "--all")
         worker = [str(PREFECT), "worker", "start", "--pool", "aqb"]
         told = {"SLACK_WEBHOOK_URL": slack.webhook()}
