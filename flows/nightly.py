@@ -24,6 +24,7 @@ from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import SiteOutcome, site_after
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
+from tasks.alerts.heartbeat import Heartbeat
 from tasks.chat.day_plan import EarlierDays, earlier_days
 from tasks.config.settings import Settings
 from tasks.context import Context
@@ -125,7 +126,8 @@ def nightly(
             return _complete(
                 _score_so_far(context, day or _scheduled_day(settings.time_zone), allow_shrink=allow_shrink)
             )
-        return _complete(_score_night(context, day, allow_shrink=allow_shrink))
+        with Heartbeat(settings.alerts.heartbeat.url.get_secret_value()).of("야간 실행"):
+            return _complete(_score_night(context, day, allow_shrink=allow_shrink))
 
 
 def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> NightlyOutcome:

@@ -4,11 +4,12 @@ import re
 from datetime import date, datetime, time
 from importlib.util import find_spec
 from typing import Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
-from tasks.config.secrets import Url, shown_url
+from tasks.config.secrets import Url, is_masked, shown_url
 from tasks.config.section import Section
 
 DEFAULT_ROUTE = "default"
@@ -145,6 +146,27 @@ class WatchSettings(Section):
         return due
 
 
+class HeartbeatSettings(Section):
+    """Where a service outside is told that the nights go on."""
+
+    url: SecretStr = SecretStr("")
+    """Pinged at start (`/start`), success and failure (`/fail`) of the nightly flow, as healthchecks.io wants it."""
+
+    @field_validator("url")
+    @classmethod
+    def _an_address(cls, url: SecretStr) -> SecretStr:
+        secret = url.get_secret_value()
+        if secret and not is_masked(url):
+            try:
+                parts = urlsplit(secret)
+                usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            except ValueError:
+                usable = False
+            if not (usable and secret.isascii()):  # it is not repeated
+                raise ValueError("give an http or https address, such as https://hc-ping.com/UUID")
+        return url
+
+
 class AlertsSettings(Section):
     """Alerts: sent once, to every route that accepts them. Without a webhook nothing is sent."""
 
@@ -167,6 +189,8 @@ class AlertsSettings(Section):
     """Whether a route without messages for a week gets one that says so, on Mondays."""
 
     watch: WatchSettings = WatchSettings()
+
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
 
     reports_url: str = ""
     """Where the folder `reports` is served to people; empty: messages name the file."""
