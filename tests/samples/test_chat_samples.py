@@ -19,7 +19,6 @@ from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
 from tests.samples.chat_answers import REFUSALS, answer
 from tests.samples.chat_questions import COMPANIES
 from tests.samples.chat_rows import (
-    ROWS_PER_BATCH,
     SAMPLE_ROWS_PER_DAY,
     SCHEMA,
     STRATA,
@@ -131,9 +130,10 @@ def test_seeds_and_days_differ() -> None:
     assert rows["user_input"] != generate_chat_rows(DAY + timedelta(days=1), 1, 20, seed=5)["user_input"]
 
 
-def test_batches_end_at_their_size_and_at_midnight() -> None:
-    batches = list(chat_row_batches(DAY, 2, ROWS_PER_BATCH + 5, seed=1))
-    assert [batch.num_rows for batch in batches] == [ROWS_PER_BATCH, 5, ROWS_PER_BATCH, 5]
+def test_batches_end_at_their_size_and_at_midnight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.samples.chat_rows.ROWS_PER_BATCH", 100)
+    batches = list(chat_row_batches(DAY, 2, 105, seed=1))
+    assert [batch.num_rows for batch in batches] == [100, 5, 100, 5]
 
 
 @settings(max_examples=25)

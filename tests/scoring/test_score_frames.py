@@ -272,4 +272,4 @@ def test_score_is_imported_within_a_third_of_a_second_of_cpu() -> None:
         "print(time.process_time() - begin)"
     )
     runs = (subprocess.run([sys.executable, "-c", program], capture_output=True, check=True) for _ in range(3))
-    assert min(float(run.stdout) for run in runs) < 0.3
+    assert any(float(run.stdout) < 0.3 for run in runs)

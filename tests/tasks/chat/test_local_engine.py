@@ -331,7 +331,9 @@ def test_answers_that_decide_an_order_are_read_again_without_holding_the_file(tm
     table = pl.DataFrame(
         {
             "user_input": ["같은 질문" if tie else f"질문 {number}" for number, tie in enumerate(tied)],
-            "llm_response": [f"{number:05}" + "가나다 " * 900 for number in range(rows)],
+            "llm_response": pl.select(
+                pl.format("{}{}", pl.int_range(10_000, 10_000 + rows), pl.lit("가나다 " * 900))
+            ).to_series(),
             "input_tokens": 1.0,
             "output_tokens": 1.0,
             "timestamp": moments,

@@ -61,7 +61,7 @@ def test_days_scored_in_any_order_have_the_alerts_of_days_scored_in_theirs(sourc
 @pytest.mark.slow
 def test_days_of_another_version_keep_the_facts_that_it_found(source: Path, tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
-    for day in DAYS[1:]:
+    for day in DAYS[1:3]:
         score(warehouse, source, day)
     before = warehouse.path(ALERTS, DAYS[1]).read_bytes()
     score(warehouse, source, DAYS[0], replace(RUBRIC, version="2"))
