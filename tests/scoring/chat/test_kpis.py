@@ -130,7 +130,7 @@ def test_without_rows_there_is_a_star_row_without_rates() -> None:
         "excluded_rate",
         *("answer_excellent_rate", "answer_excellent_rate_met", "failure_rate", "failure_rate_met"),
         *("gold_mine_rate", "gold_mine_rate_met", "mean_final_score", "mean_final_score_met"),
-        *("mean_q_score", "mean_a_score", "mean_i_score"),
+        *("mean_q_score", "mean_a_score", "mean_i_score", "answer_says_no_data_rate"),
     ]
 
 
