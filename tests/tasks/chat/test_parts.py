@@ -55,6 +55,7 @@ def tables_of(outcome: ScoredRows, folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_parts_give_the_same_bytes_for_any_workers_and_any_size(sources: Path, tmp_path: Path) -> None:
     def score(workers: int, part_bytes: int) -> dict[str, bytes]:
         outcome = score_chat_rows(
@@ -119,6 +120,7 @@ class DeadlyRows:
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_part_whose_worker_is_killed_is_done_again_with_the_same_outcome(sources: Path, tmp_path: Path) -> None:
     def job(staging: str) -> ScoringJob:
         source = ChatRowFiles([sources / "rows.jsonl"])
