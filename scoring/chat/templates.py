@@ -1,0 +1,88 @@
+"""The template of a question: its text with stock names, stock codes and numbers replaced by their kind.
+
+The same question about two companies is one template, so that what comes many times is seen as one thing. There is no
+list of companies. A stock name is taken to be: the word right before a stock code; the word glued to or right before
+주가, 목표주가, 종목코드 and the like; the first word of a question that goes on to ask for a topic (실적, 배당); and a
+word joined to such a name by 와 or 과. A question of a single word without a topic is a bare name or a slip, and all
+of these are one template. Words such as 최근 or 국내 are never names. Where this errs, two templates are taken for one
+or one for two; counts of rows stay right.
+
+Source: SPEC 1.5.
+"""
+
+import re
+from unicodedata import normalize
+
+STOCK, CODE, NUMBER, WORD = "{종목}", "{종목코드}", "{숫자}", "{낱말}"
+
+MAX_TEXT = 300
+"""The characters of a question that are looked at: what comes later tells no template from another."""
+
+_CODE = re.compile(r"(?<![0-9])\(? ?[0-9]{6} ?\)?(?![0-9]|,[0-9]|\.[0-9]|원|주(?!가)|만|억|달러)")
+_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
+_ENDING = re.compile(r"[?？!.,~…ㅋㅎㅠㅜ^ ]+$")
+_PRICE = "목표주가|목표가|주가|종목코드|시가총액|시총"
+_TOPIC = re.compile(
+    rf"{_PRICE}|실적|재무|배당|뉴스|공시|전망|분석|부채비율|매출|영업이익|순이익|PER|PBR|ROE|EPS|BPS|호재|악재|매수|매도"
+)
+_GLUED = re.compile(rf"^([0-9A-Za-z가-힣&.]{{2,30}}?)({_PRICE})")
+_STARTS_WITH_TOPIC = re.compile(rf"(?:{_TOPIC.pattern})")
+_PERIOD = re.compile(r"[0-9]+(?:년|월|일|분기|개월)")
+_PAIRED = re.compile(r"[와과]|이?랑|하고")
+_PARTICLE = re.compile(r"(?:은|는|이|가|을|를|의|와|과|도|에|이?랑|하고|에서|에게)$")
+_COMMON = re.compile(
+    r"(?:최근|오늘|어제|내일|현재|지금|이번|올해|작년|내년|전월|요즘|향후|앞으로|국내|해외|미국|한국|코스피|코스닥|나스닥|KOSPI|KOSDAQ|ETF|"
+    r"주식|종목|기업|회사|시장|증시|업종|반도체|관련|관련주|애널리스트|구체적인|전체|모든|다른|어떤|어느|무슨|좋은|높은|낮은|가장|저|이|그|내|제|"
+    r"[가-힣]+적으로|[0-9]+(?:년|월|일|분기|개월)?)(?:의|은|는|이|가|에|에서)?"
+)
+
+
+def question_template(text: str) -> str:
+    """The template of a question; '' for a blank one. Two questions of one template have the same."""
+    words = _words(normalize("NFC", text[:MAX_TEXT]))
+    if len(words) == 1 and not words[0].startswith("{") and not _TOPIC.search(words[0]) and words[0] != NUMBER:
+        return NUMBER if _NUMBER.fullmatch(words[0]) else WORD
+    shown = " ".join(_named(words))
+    return _ENDING.sub("", _NUMBER.sub(NUMBER, shown))
+
+
+def _words(text: str) -> list[str]:
+    """The words with stock codes as words of their own, without what only ends the text."""
+    return _ENDING.sub("", _CODE.sub(f" {CODE} ", text)).split()
+
+
+def _named(words: list[str]) -> list[str]:
+    """The words with names of stocks as their kind, those in a row as one; what is glued to a name stands apart."""
+    found: list[str] = []
+    pairs = False
+    for place, word in enumerate(words):
+        before_code = words[place + 1 : place + 2] == [CODE]
+        glued = _GLUED.match(word)
+        is_name = before_code or pairs or _is_first_name(words, place)
+        pairs = False
+        if word == CODE:
+            pairs = bool(place + 1 < len(words) and _PAIRED.fullmatch(words[place + 1]))
+            found.append(word)
+        elif glued and not _COMMON.fullmatch(glued[1]) and not _STARTS_WITH_TOPIC.match(word):
+            found += [*([STOCK] if found[-1:] != [STOCK] else []), word[glued.end(1) :]]
+        elif is_name and not _COMMON.fullmatch(word) and not _STARTS_WITH_TOPIC.match(word):
+            pairs = not before_code and bool(re.search(rf"(?:{_PAIRED.pattern})$", word))
+            found += [STOCK] if found[-1:] != [STOCK] else []
+        elif found and found[-1] == CODE and _PARTICLE.fullmatch(word):
+            pairs = bool(_PAIRED.fullmatch(word))
+        else:
+            found.append(word)
+    return found
+
+
+def _is_first_name(words: list[str], place: int) -> bool:
+    """Whether a word stands right before a price word, or is the first one (but for a period) of a question about a
+    topic."""
+    following = words[place + 1 :]
+    if following and re.match(_PRICE, following[0]):
+        return True
+    return (
+        all(map(_PERIOD.fullmatch, words[:place]))
+        and following[:1] != ["관련"]
+        and any(_TOPIC.search(word) for word in following)
+    )
