@@ -118,7 +118,14 @@ def _golden_candidates(
 
     rubric = context.rubric
     best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
-    columns = ["row_id", "timestamp", "tenant_id", *filter(None, [rubric.category]), rubric.total, *TEXTS]
+    columns = [
+        "row_id",
+        "timestamp",
+        "tenant_id",
+        *([rubric.category.column] if rubric.category else []),
+        rubric.total,
+        *TEXTS,
+    ]
     with _scored(source, days_window(first, last, context.settings.time_zone), context) as outcome:
         found = [frame.filter(best).select(columns) for frame in outcome.score_frames()]
         if not found:

@@ -11,7 +11,8 @@ from datetime import date
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
 from scoring.alerting.decision import AlertPolicy, KpiRow, decide
-from scoring.alerting.facts import EXAMPLES, NO_ROWS, ROWS_REJECTED, facts_of_days
+from scoring.alerting.facts import NO_ROWS, ROWS_REJECTED, facts_of_days
+from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
 from scoring.alerting.incidents import Incident, incidents_of_days
 from scoring.alerting.messages import (
     LEVEL_SIGNS,
@@ -30,15 +31,14 @@ from scoring.alerting.wording import (
     RESOLVED_SIGN,
     action,
     brief,
+    brief_figure,
     day_name,
-    example_lines,
     fact_figures,
     headline,
     kpi_line,
     resolved_line,
     since,
     snooze_lines,
-    tenant_name,
     with_verdicts,
 )
 from scoring.chat.kpis import ALL_TENANTS
@@ -109,20 +109,29 @@ def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
 
 
 def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Message]:
-    """Rules that interrupt, each for all tenants together or for the affected ones."""
-    found = [one for rule in event for one in rule]
+    """Rules that interrupt for one reason, each for all tenants together or for the affected ones.
+
+    What to do is said once, of the gravest rule.
+    """
+    found, rubric = [one for rule in event for one in rule], digest.rubric
     level = found[0].fact.level
-    alone = len(event) == 1
-    what = _rule_name(event[0]) if alone else f"{found[0].fact.title} 외 {len(event) - 1}가지가 한꺼번에 평소를 벗어남"
+    what = _rule_name(event[0]) + (f" 외 {len(event) - 1}가지" if len(event) > 1 else "")
+    to_do: list[Line] = [
+        *growth_lines(found, rubric),
+        [bold("언제부터  "), plain(since(found[0]))],
+        [bold("할 일  "), *action(found[0], rubric)],
+    ]
     blocks = [
         *paragraph(_subject(digest)),
-        *(block for rule in event for block in paragraph(*_rule_lines(rule, alone, digest))),
+        *(block for rule in event for block in paragraph(*_rule_lines(rule, digest, named=len(event) > 1))),
+        *paragraph(*to_do),
         *paragraph(_where(digest)),
-        *_examples(found, digest),
+        *example_blocks(found, digest),
         _footer(digest),
     ]
-    details = (day_name(digest.day), digest.rubric.title)
-    return messages("page", level, list(map(incident_key, found)), (level_mark(level), what), blocks, details)
+    title = list(filter(None, (level_mark(level), what, headline_growth(found, rubric))))
+    details = (day_name(digest.day), rubric.title)
+    return messages("page", level, list(map(incident_key, found)), title, blocks, details)
 
 
 def _rule_name(rule: Sequence[Incident]) -> str:
@@ -135,14 +144,12 @@ def _rule_name(rule: Sequence[Incident]) -> str:
     return f"{first.fact.title} · 테넌트 {len(rule)}곳이 평소를 벗어남"
 
 
-def _rule_lines(rule: Sequence[Incident], alone: bool, digest: DayDigest) -> Iterator[Line]:
-    """What a page says of one rule; its name stands in the header where the page has no other."""
-    if not alone:
+def _rule_lines(rule: Sequence[Incident], digest: DayDigest, *, named: bool) -> Iterator[Line]:
+    """The figures of one rule, and its name where the header has that of another."""
+    if named:
         yield [bold(_rule_name(rule))]
     for one in rule:
         yield from _figure_lines(one, digest)
-    yield [bold("언제부터  "), plain(since(rule[0]))]
-    yield [bold("할 일  "), *action(rule[0], digest.rubric)]
 
 
 def _digest(
@@ -157,13 +164,13 @@ def _digest(
     blocks = [
         *paragraph(_subject(digest), _counts(digest)),
         *(block for one in started for block in paragraph(*_entry(one, digest))),
-        *(paragraph(*map(resolved_line, ended)) if ended else []),
+        *(paragraph(*(resolved_line(one, digest.rubric) for one in ended)) if ended else []),
         *_going_on(others, digest),
         *(paragraph(*snoozed) if snoozed else []),
         *paragraph([bold("핵심 지표")]),
         *bullets([kpi_line(kpi) for kpi in digest.kpis.values()]),
         *paragraph(_where(digest)),
-        *_examples(started, digest),
+        *example_blocks(started, digest),
         _footer(digest),
     ]
     title = (f"{sign} {day_name(digest.day)} 요약", count)
@@ -185,23 +192,26 @@ def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
     """How many of how many; for all tenants together also who they are, where there are several."""
     tenant = one.fact.tenant_id
     if tenant != ALL_TENANTS:
-        yield [bold(f"{tenant_name(tenant)}  "), *fact_figures(one.fact, digest.rubric)]
+        yield [bold(f"{tenant_name(tenant)}  "), *fact_figures(one, digest.rubric)]
         return
-    yield fact_figures(one.fact, digest.rubric)
-    same = (other.fact for other in digest.incidents if other.fact.rule == one.fact.rule and other.fires)
+    yield fact_figures(one, digest.rubric)
+    same = [other for other in digest.incidents if other.fact.rule == one.fact.rule and other.fires]
     shares = sorted(
-        (fact for fact in same if fact.tenant_id != ALL_TENANTS and fact.count), key=lambda fact: -(fact.count or 0)
+        (other for other in same if other.fact.tenant_id != ALL_TENANTS and other.fact.count),
+        key=lambda other: -(other.fact.count or 0),
     )
     if len(shares) > 1:
-        named = ", ".join(f"{tenant_name(fact.tenant_id)} {fact.count:,}건" for fact in shares[:_TENANTS_SHOWN])
+        shown = shares[:_TENANTS_SHOWN]
+        named = [f"{tenant_name(other.fact.tenant_id)} {brief_figure(other, digest.rubric)}" for other in shown]
         more = f" 외 {len(shares) - _TENANTS_SHOWN}곳" if len(shares) > _TENANTS_SHOWN else ""
-        yield [plain(named + more)]
+        yield [plain(" · ".join(named) + more)]
 
 
 def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
     """A new incident within a digest."""
     yield [bold(f"{level_mark(one.fact.level)} · {_rule_name([one])}")]
-    yield fact_figures(one.fact, digest.rubric)
+    yield fact_figures(one, digest.rubric)
+    yield from growth_lines([one], digest.rubric)
     yield [plain(f"{since(one)} · "), *action(one, digest.rubric)]
 
 
@@ -218,16 +228,6 @@ def _going_on(others: Sequence[Incident], digest: DayDigest) -> list[Block]:
 
 def _where(digest: DayDigest) -> Line:
     return [bold("보고서  "), link(digest.report_url, "열기") if digest.report_url else code(digest.report)]
-
-
-def _examples(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
-    """The worst rows of the first incidents, five at most."""
-    ids = dict.fromkeys(row_id for one in found if one.fires for row_id in one.fact.row_ids)
-    shown = [digest.examples[row_id] for row_id in ids if row_id in digest.examples][:EXAMPLES]
-    if not shown:
-        return []
-    hint: Line = [bold("예시  "), plain("규칙별 점수 보기: "), code("aqb rows <행 id>")]
-    return [*paragraph(hint), *bullets([example_lines(example) for example in shown])]
 
 
 def _footer(digest: DayDigest) -> Block:

@@ -9,6 +9,7 @@ from datetime import date
 from statistics import median
 from typing import Any
 
+from scoring.alerting.growth import Grown, Growth
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
 
@@ -16,7 +17,8 @@ from scoring.chat.rubric import AlertLevel, RowRubric
 UNUSUAL_MIN_COUNT = 5
 UNUSUAL_TIMES_MEDIAN = 2
 HISTORY_DAYS = 7
-EXAMPLES = 5
+
+_MAX_EXAMPLES_ON_PAGE = 200
 
 # Facts about a day that no rule of the rubric makes.
 NO_ROWS = "no_rows"
@@ -34,7 +36,8 @@ class AlertFact:
     `count` of `rows` met the rule; `rows` are those that the rule looks at, for a blocked call the excluded ones too.
     For a KPI `value` missed `limit`. `usual` are the counts of the last scored days, latest first, 0 where the tenant
     had no rows (for a day without rows: how many there were), without days that did not count this; `usual_values` are
-    those of a KPI, where it is known, or of the excluded rate. `row_ids` are the worst examples.
+    those of a KPI, where it is known, or of the excluded rate. `grown` says what made most of a rise; `row_ids` are
+    examples of it, and `alike` how many rows have a question of their template.
     """
 
     rule: str
@@ -48,12 +51,23 @@ class AlertFact:
     usual: tuple[int, ...] = ()
     usual_values: tuple[float, ...] = ()
     row_ids: tuple[str, ...] = ()
+    alike: tuple[int, ...] = ()
+    grown: tuple[Grown, ...] = ()
 
 
 def rules_of(rubric: RowRubric) -> set[str]:
     """Every rule that can make a fact under this rubric."""
     of_kpis = {KPI_RULE + kpi.name for kpi in rubric.quotients if kpi.target}
     return {rule.id for rule in rubric.alert_rules} | of_kpis | {NO_ROWS, ROWS_REJECTED, EXCLUDED_RATE_RISING}
+
+
+def rows_on_page(examples: Iterable[tuple[str | None, Sequence[str]]]) -> list[str]:
+    """The examples of a day's facts, (tenant, row ids) each, that the page of the day shows: messages link to these.
+
+    Those of all tenants together come first; of hundreds of tenants not every one has a place.
+    """
+    ordered = sorted(examples, key=lambda one: (one[0] != ALL_TENANTS, str(one[0])))
+    return list(dict.fromkeys(row_id for _, row_ids in ordered for row_id in row_ids))[:_MAX_EXAMPLES_ON_PAGE]
 
 
 def is_unusual(count: int, usual: Sequence[int]) -> bool:
@@ -69,19 +83,19 @@ def monitoring_facts(
     rubric: RowRubric,
     kpis: Sequence[Mapping[str, Any]],
     history: Sequence[Sequence[Mapping[str, Any]]],
-    examples: Mapping[tuple[str, str | None], Sequence[str]],
+    growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
 ) -> list[AlertFact]:
     """The facts of one day: row rules that fired, KPIs that missed their target, and troubles of the day itself.
 
     `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
-    first; none after a version was raised, as on the first day of all), `examples` the worst row ids by (rule, tenant).
+    first; none after a version was raised, as on the first day of all), `growth` what grew by (rule, tenant).
     """
     facts = []
     for row in kpis:
         tenant = row["tenant_id"]
         earlier = [next((past for past in day if past["tenant_id"] == tenant), None) for day in history]
-        facts.extend(_row_rule_facts(rubric, row, earlier, examples))
+        facts.extend(_row_rule_facts(rubric, row, earlier, growth))
         facts.extend(_kpi_facts(rubric, row, earlier))
         facts.extend(_excluded_facts(row, earlier))
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
@@ -120,23 +134,30 @@ def _row_rule_facts(
     rubric: RowRubric,
     row: Mapping[str, Any],
     earlier: Sequence[Mapping[str, Any] | None],
-    examples: Mapping[tuple[str, str | None], Sequence[str]],
+    growth: Mapping[tuple[str, str | None], Growth],
 ) -> list[AlertFact]:
     also_excluded = {measure.name for measure in rubric.excluded_measures}
-    return [
-        AlertFact(
-            rule.id,
-            rule.level,
-            rule.title,
-            row["tenant_id"],
-            row[f"alert_{rule.id}"],
-            _all_rows(row) if f"alert_{rule.id}" in also_excluded else row["rows"],
-            usual=_known(past.get(f"alert_{rule.id}") if past else 0 for past in earlier),
-            row_ids=tuple(examples.get((rule.id, row["tenant_id"]), ())),
+    facts = []
+    for rule in rubric.alert_rules:
+        column = f"alert_{rule.id}"
+        if not row[column]:
+            continue
+        found = growth.get((rule.id, row["tenant_id"]), Growth())
+        facts.append(
+            AlertFact(
+                rule.id,
+                rule.level,
+                rule.title,
+                row["tenant_id"],
+                row[column],
+                _all_rows(row) if column in also_excluded else row["rows"],
+                usual=_known(past.get(column) if past else 0 for past in earlier),
+                row_ids=found.row_ids,
+                alike=found.alike,
+                grown=found.grown,
+            )
         )
-        for rule in rubric.alert_rules
-        if row[f"alert_{rule.id}"]
-    ]
+    return facts
 
 
 def _known(counts: Iterable[int | None]) -> tuple[int, ...]:

@@ -98,7 +98,8 @@ class DayDigest:
     """A scored day with its incidents, and what messages about them need. `kpis` are those of all tenants.
 
     The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
-    address where the reports are served. `examples` by row id. What an intraday run says is provisional. `snoozes` are
+    address where the reports are served. `examples` by row id, `row_urls` those of their places on the day's page. What
+    an intraday run says is provisional. `snoozes` are
     those that nobody has ended.
     """
 
@@ -113,6 +114,7 @@ class DayDigest:
     report: str
     report_url: str = ""
     examples: Mapping[str, Example] = field(default_factory=dict)
+    row_urls: Mapping[str, str] = field(default_factory=dict)
     kind: RunKind = "nightly"
     snoozes: Sequence[Snooze] = ()
 

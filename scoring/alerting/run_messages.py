@@ -24,6 +24,7 @@ from scoring.alerting.blocks import (
     paragraph,
     plain,
 )
+from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.messages import (
     NEVER_TRIED,
     Message,
@@ -33,7 +34,7 @@ from scoring.alerting.messages import (
     level_mark,
     messages,
 )
-from scoring.alerting.wording import day_name, tenant_name
+from scoring.alerting.wording import day_name
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.shrinkage import Loss
 from scoring.markdown import score_text

@@ -1,4 +1,4 @@
-"""The texts about one incident, in Korean: what, how many, since when, what to do, an example."""
+"""The texts about one incident, in Korean: what, how many, since when, what to do."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,15 +7,16 @@ from statistics import median
 
 from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
 from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
+from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
-from scoring.alerting.messages import NO_TENANT, DayDigest, Example, RouteFilter
+from scoring.alerting.messages import NO_TENANT, DayDigest, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
 from scoring.chat.kpis import ALL_TENANTS, kpi_figure
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure, Verdict
 from scoring.markdown import kpi_text, percent, score_text
 from scoring.stats.exact import exact, rounded
-from scoring.stats.intervals import Interval, wilson_interval
+from scoring.stats.intervals import wilson_interval
 
 _SIGNS: dict[Verdict, str] = {"met": "🟢", "missed": "🔴", "undecided": "⚪"}
 _STATE_NAMES = {
@@ -49,16 +50,9 @@ def day_name(day: date) -> str:
     return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"
 
 
-def tenant_name(tenant: str | None) -> str:
-    """A tenant as people call it."""
-    if tenant is None:
-        return "테넌트 없음"
-    return "전체" if tenant == ALL_TENANTS else f"테넌트 {masked_text(tenant, 60)}"
-
-
 def headline(one: Incident) -> str:
     """What it is and what became of it: `답변 실패 · 급증, 평소의 3.6배`."""
-    times = times_usual(one.fact) if one.pages or one.state in ("rising", "drifting") else ""
+    times = times_usual(one) if one.pages or one.state in ("rising", "drifting") else ""
     return f"{one.fact.title} · {', '.join(filter(None, (_STATE_NAMES[one.state], times)))}"
 
 
@@ -79,12 +73,12 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
     return [what, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [what]
 
 
-def resolved_line(one: Incident) -> list[Span]:
+def resolved_line(one: Incident, rubric: RowRubric) -> list[Span]:
     """How an incident ended."""
     if one.fact.rule == NO_ROWS:
         how = "행이 다시 들어옴"
     elif one.fires:
-        how = f"이날 {one.fact.count:,}건, 늘기 전 범위로 돌아옴"
+        how = f"이날 {brief_figure(one, rubric)}, 늘기 전 범위로 돌아옴"
     elif one.fact.rule.startswith(KPI_RULE):
         how = f"목표 달성이 이어짐, 마지막으로 놓친 날 {day_name(one.seen)}"
     else:
@@ -123,19 +117,8 @@ def _snooze_line(snooze: Snooze, title: str, digest: DayDigest) -> list[Span]:
 
 
 def brief(found: Iterable[Incident], rubric: RowRubric) -> str:
-    """Incidents in a few words each: `답변 실패 29건(평소 28건), ...`."""
-    return ", ".join(f"{_title(one.fact)} {brief_figure(one.fact, rubric)}".strip() for one in found)
-
-
-def example_lines(example: Example) -> list[Span]:
-    """A row: score, failure and id, then the beginnings of its texts, masked."""
-    facts = [f"{score_text(example.score, 1)}점", *([example.failure] if example.failure else [])]
-    texts = (("질문", example.question, _QUESTION_CHARACTERS), ("답변", example.answer, _ANSWER_CHARACTERS))
-    lines = [code(inert(example.row_id)), plain(f" {' · '.join(facts)}")]
-    for title, text, length in texts:
-        shown = "(저장하지 않음)" if text is None else masked_text(text, length)
-        lines.append(plain(f"\n{title}: {shown}"))
-    return lines
+    """Incidents in a few words each: `답변 실패 29/535건(5.4%, 평소 5.2%) · ...`."""
+    return " · ".join(f"{_title(one.fact)} {brief_figure(one, rubric)}".strip() for one in found)
 
 
 def _title(fact: AlertFact) -> str:
@@ -166,34 +149,36 @@ def with_verdicts(incidents: Iterable[Incident], rubric: RowRubric, kpis: Mappin
     return found
 
 
-def fact_figures(fact: AlertFact, rubric: RowRubric) -> list[Span]:
-    """`535건 중 64건 (12.0%, 95% 구간 9.5~15.0%) · 평소 18건 (최근 7일 14건~22건)`."""
+def fact_figures(one: Incident, rubric: RowRubric) -> list[Span]:
+    """`64/535건 (12.0%, 95% 구간 9.5~15.0%) · 평소 3.4% (2.1~4.9%)`."""
+    fact = one.fact
     if fact.rule == NO_ROWS:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
     if fact.count is None:
         return _kpi_fact(fact, rubric)
     share = percent(fact.count / fact.rows if fact.rows else None)
-    # The usual number of rejected rows is not stored; to say that there is no day to compare with would be false.
-    usual = "" if fact.rule == ROWS_REJECTED else f" · {_usual(fact.usual, _cases)}"
-    return [
-        bold(f"{_cases(fact.rows)} 중 {_cases(fact.count)}"),
-        plain(f" ({share}{_interval(wilson_interval(fact.count, fact.rows))}){usual}"),
-    ]
+    interval = wilson_interval(fact.count, fact.rows)
+    shown = f" ({share}, 95% 구간 {_rates(interval.low, interval.high)})" if interval else ""
+    return [bold(_of_rows(fact)), plain(shown + _usual_rate(one))]
 
 
-def brief_figure(fact: AlertFact, rubric: RowRubric) -> str:
-    """`29건(평소 28건)`, for a KPI `5.4%`."""
+def brief_figure(one: Incident, rubric: RowRubric) -> str:
+    """`29/535건(5.4%, 평소 5.2%)`, for a KPI `5.4%`."""
+    fact = one.fact
     if fact.count is None:
         kpi = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, {})
         return kpi.value_text if kpi else "" if fact.value is None else score_text(fact.value, 3)
-    return _cases(fact.count) + (f"(평소 {_cases(median(fact.usual))})" if fact.usual else "")
+    if not fact.rows:
+        return _cases(fact.count)
+    usual = f", 평소 {percent(one.usual.rate)}" if one.usual else ""
+    return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
 
 
-def times_usual(fact: AlertFact) -> str:
-    """`평소의 3.6배`; '' where nothing was usual."""
-    rate = fact.rule == EXCLUDED_RATE_RISING  # its title speaks of the rate, and a day may have half as many rows
-    value, usual = (fact.value, fact.usual_values) if rate else (fact.count, fact.usual)
-    return f"평소의 {score_text(value / median(usual), 1)}배" if value and usual and median(usual) else ""
+def times_usual(one: Incident) -> str:
+    """`평소의 3.6배` of the rate; '' where none is known."""
+    rate = fact_rate(one.fact)
+    known = one.usual and one.usual.basis != "nothing" and one.usual.rate
+    return f"평소의 {score_text(rate / known, 1)}배" if rate and known else ""
 
 
 def kpi_line(kpi: Figure) -> list[Span]:
@@ -214,10 +199,18 @@ def _kpi_fact(fact: AlertFact, rubric: RowRubric) -> list[Span]:
     ]
 
 
-def _interval(interval: Interval | None) -> str:
-    if interval is None:
+def _usual_rate(one: Incident) -> str:
+    """What is usual for a rate, and from where that is known where no days tell it."""
+    if one.usual is None:
         return ""
-    return f", 95% 구간 {percent(interval.low).removesuffix('%')}~{percent(interval.high)}"
+    if one.usual.basis == "nothing":
+        return " · 아직 비교할 지난 날이 모자람"
+    shown = f" · 평소 {percent(one.usual.rate)} ({_rates(one.usual.low, one.usual.high)})"
+    return shown + (", 기준 문서의 비율에서 어림" if one.usual.basis == "rubric" else "")
+
+
+def _rates(low: float, high: float) -> str:
+    return f"{percent(low).removesuffix('%')}~{percent(high)}"
 
 
 def _usual(values: Sequence[float], shown: Callable[[float], str]) -> str:
@@ -225,6 +218,10 @@ def _usual(values: Sequence[float], shown: Callable[[float], str]) -> str:
         return "비교할 지난 날이 없음"
     low, high = shown(min(values)), shown(max(values))
     return f"평소 {shown(median(values))} (최근 {len(values)}일 {low if low == high else f'{low}~{high}'})"
+
+
+def _of_rows(fact: AlertFact) -> str:
+    return f"{fact.count:,}/{fact.rows:,}건"
 
 
 def _cases(count: float) -> str:

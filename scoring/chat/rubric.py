@@ -165,7 +165,7 @@ class RowRubric:
     scales: tuple[GradeScale, ...]
     failure: CodedColumn
     cause: str = ""
-    category: str = ""
+    category: CodedColumn | None = None
     evidence: EvidenceCheck | None = None
 
     def __post_init__(self) -> None:
@@ -178,7 +178,7 @@ class RowRubric:
     def _required(self) -> Iterator[str]:
         """The columns that reports, pages and alerts read."""
         yield from ("alert_level", "alert_rules", self.failure.column)
-        yield from filter(None, (self.cause, self.category))
+        yield from filter(None, (self.cause, self.category and self.category.column))
         for score in self.scores:
             yield from (score, f"mean_{score}")
         for scale in self.scales:
@@ -190,6 +190,11 @@ class RowRubric:
     def titles(self) -> dict[str, str]:
         """What people call each defined column (Korean)."""
         return {definition.name: definition.title for definition in self.definitions}
+
+    @property
+    def kinds(self) -> list[CodedColumn]:
+        """The columns that tell one kind of row from another: how it failed, and what was asked."""
+        return [self.failure, *([self.category] if self.category else [])]
 
     @property
     def scores(self) -> tuple[str, ...]:

@@ -157,14 +157,15 @@ def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> s
     return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
 
 
-def alert_examples_query(rubric: RowRubric, scores: str, rows: int) -> str:
-    """The worst row ids of the day by alert rule and tenant, the tenant also as `*`."""
-    return (
-        f"SELECT rule, tenant AS tenant_id, ARRAY_AGG(row_id ORDER BY {_worst_first(rubric)} LIMIT {rows}) AS row_ids\n"
-        f"FROM {scores} CROSS JOIN UNNEST(alert_rules) AS rule\n"
-        f"  CROSS JOIN UNNEST([tenant_id, {literal(ALL_TENANTS)}]) AS tenant\n"
-        f"{_OF_DAY}\nGROUP BY rule, tenant"
-    )
+def fired_rows_query(rubric: RowRubric, scores: str) -> str:
+    """The rows of the day with an alert, in `fired_columns`."""
+    return f"SELECT {_named(fired_columns(rubric))}\nFROM {scores}\n{_OF_DAY} AND alert_level IS NOT NULL"
+
+
+def fired_columns(rubric: RowRubric) -> list[str]:
+    """What is known of a row with an alert when people are told what grew."""
+    kinds = (kind.column for kind in rubric.kinds)
+    return ["row_id", "tenant_id", "alert_rules", *kinds, "user_input", rubric.total]
 
 
 def _worst_first(rubric: RowRubric) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
+from scoring.alerting.facts import rows_on_page
 from scoring.alerting.incidents import incidents
 from scoring.alerting.messages import DayDigest
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
@@ -40,6 +41,8 @@ def day_digest(
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
     page = reports.day_page(day)
     report = page if page.exists() else reports.day_report(day)
+    address = reports.address(page) if page.exists() else ""
+    on_page = rows_on_page((fact.tenant_id, fact.row_ids) for fact in facts[day]) if address else ()
     return DayDigest(
         day,
         found,
@@ -52,6 +55,7 @@ def day_digest(
         str(report),
         reports.address(report),
         read_examples(warehouse, rubric, day, row_ids),
+        {row_id: f"{address}#row-{row_id}" for row_id in on_page},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
     )
 

@@ -3,18 +3,21 @@
 Source: SPEC 1.3, 1.4, 6.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
+from scoring.alerting.growth import FiredRow, Grown, Growth, growth_by_rule
 from scoring.alerting.messages import Example
 from scoring.chat.rubric import RowRubric
+from scoring.chat.templates import question_template
 from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, REJECTED
@@ -24,6 +27,17 @@ EXCLUDED = "monitoring_excluded"
 KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
 
 
+_GROWN = pa.struct(
+    [
+        field("column", pa.string(), "tenant_id, 실패 유형이나 질문 유형의 열, template"),
+        field("value", pa.string(), "값. 없으면 NULL"),
+        field("count", pa.int64(), "이날의 행 수"),
+        field("usual", pa.float64(), "평소라면 몇 행"),
+        field("share", pa.float64(), "늘어난 행 가운데 차지하는 비율"),
+        field("low", pa.float64(), "그 95% 구간의 아래 끝"),
+        field("high", pa.float64(), "그 95% 구간의 위 끝"),
+    ]
+)
 ALERTS_SCHEMA = pa.schema(
     [
         field("score_date", pa.date32(), "날"),
@@ -37,9 +51,11 @@ ALERTS_SCHEMA = pa.schema(
         field("limit", pa.float64(), "목표"),
         field("usual", pa.list_(pa.int64()), "최근에 채점한 날들의 행 수, 가까운 날부터"),
         field("usual_values", pa.list_(pa.float64()), "KPI나 제외율이면 그 날들의 값 가운데 알려진 것"),
-        field("row_ids", pa.list_(pa.string()), "가장 나쁜 예"),
+        field("row_ids", pa.list_(pa.string()), "늘어난 행의 예, 질문의 꼴마다 하나"),
         field("rubric", pa.string(), "루브릭 id"),
         field("rubric_version", pa.string(), "루브릭 버전"),
+        field("alike", pa.list_(pa.int64()), "row_ids의 행마다 질문의 꼴이 같은 행 수"),
+        field("grown", pa.list_(_GROWN), "늘어난 행의 대부분을 차지한 값, 확실한 것부터"),
     ]
 )
 
@@ -52,13 +68,45 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     last_days = islice(_earlier_days(warehouse, day, rubric), HISTORY_DAYS)
     history = [rows for rows in last_days if _scored_by(rubric, rows)]
     kpis = _kpi_rows(warehouse, day, rubric)
-    facts = monitoring_facts(rubric, kpis, history, warehouse.day_queries(day, rubric).alert_examples(), rejected)
+    facts = monitoring_facts(rubric, kpis, history, _growth(warehouse, day, rubric, kpis, history), rejected)
     rows = [asdict(fact) for fact in facts]
     frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
         score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
     )
     warehouse.replace_day(ALERTS, day, ALERTS_SCHEMA, [frame])
     return facts
+
+
+def _growth(
+    warehouse: Warehouse,
+    day: date,
+    rubric: RowRubric,
+    kpis: Sequence[Mapping[str, Any]],
+    history: Sequence[Sequence[Mapping[str, Any]]],
+) -> dict[tuple[str, str | None], Growth]:
+    """What grew among the rows of each rule that fired, against the days of `history`."""
+
+    def fired(when: date) -> list[FiredRow]:
+        return [_fired_row(rubric, row) for row in warehouse.day_queries(when, rubric).fired_rows()]
+
+    turns = Counter[str | None]()
+    for past in chain.from_iterable(history):
+        turns[past["tenant_id"]] += past["rows"]
+    scales = {row["tenant_id"]: row["rows"] / had for row in kpis if (had := turns[row["tenant_id"]])}
+    usual = chain.from_iterable(fired(rows[0]["score_date"]) for rows in history)
+    return growth_by_rule(fired(day), list(usual), scales)
+
+
+def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:
+    question = row["user_input"]
+    return FiredRow(
+        row["row_id"],
+        row["tenant_id"],
+        tuple(row["alert_rules"]),
+        {name: row[name] for name in ("tenant_id", *(kind.column for kind in rubric.kinds))},
+        None if question is None else question_template(question),
+        row[rubric.total],
+    )
 
 
 def recompute_later_alerts(warehouse: Warehouse, day: date, rubric: RowRubric) -> None:
@@ -89,8 +137,9 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
     rows = warehouse.read(ALERTS, scored, ALERTS_SCHEMA)
     for row in rows.collect().to_dicts() if rows is not None else []:
         values: dict[str, Any] = {name: row[name] for name in _alert_columns()}
-        lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids")}
-        facts[row["score_date"]].append(AlertFact(**values | lists))
+        lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids", "alike")}
+        grown = tuple(Grown(**one) for one in values["grown"] or ())
+        facts[row["score_date"]].append(AlertFact(**values | lists | {"grown": grown}))
     return facts
 
 

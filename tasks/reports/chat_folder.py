@@ -96,7 +96,7 @@ def _summary(
 def _distributed(rubric: RowRubric) -> list[str]:
     """The columns of codes whose distribution the summary gives."""
     scales = (scale.column for scale in rubric.scales)
-    return [*scales, rubric.failure.column, "alert_level", *filter(None, [rubric.category])]
+    return [*scales, rubric.failure.column, "alert_level", *([rubric.category.column] if rubric.category else [])]
 
 
 def _counts(scores: pl.LazyFrame, column: str) -> list[dict[str, Any]]:

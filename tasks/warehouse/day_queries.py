@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from scoring.alerting.facts import EXAMPLES
-from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
+from scoring.chat.sql_tables import fired_columns
 from scoring.rules.arrow_types import empty_frame
 from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, mean_of_clusters
@@ -31,8 +31,8 @@ class DayQueries(Protocol):
         """The ids of the worst rows, and of the worst of each cell of the cross table."""
         ...
 
-    def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
-        """The worst row ids by (alert rule, tenant), the tenant also as `*`."""
+    def fired_rows(self) -> list[dict[str, Any]]:
+        """The rows with an alert: id, tenant, rules, question where it is kept, total, and the rubric's kinds."""
         ...
 
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
@@ -74,13 +74,9 @@ class FrameQueries:
         of_cells = keys.group_by(pair, maintain_order=True).head(of_cell)
         return {*keys.head(worst)["row_id"], *of_cells["row_id"]}
 
-    def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
-        """Collects the first ids of each rule, worst rows first."""
-        fired = self._scores.select(*self._worst_first, "tenant_id", rule="alert_rules").explode("rule")
-        of_all = fired.with_columns(tenant_id=pl.lit(ALL_TENANTS))
-        by_rule = pl.concat([fired, of_all]).drop_nulls("rule").sort(self._worst_first).group_by("rule", "tenant_id")
-        worst = by_rule.agg(pl.col("row_id").head(EXAMPLES)).collect()
-        return {(rule, tenant): row_ids for rule, tenant, row_ids in worst.iter_rows()}
+    def fired_rows(self) -> list[dict[str, Any]]:
+        """Filters the rows by their alert level."""
+        return self._scores.drop_nulls("alert_level").select(fired_columns(self._rubric)).collect().to_dicts()
 
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Filters the rows by their ids."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from scoring.alerting.decision import AlertPolicy, decide
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
+from scoring.alerting.growth import Growth
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.messages import DayDigest, Example
 from scoring.chat.kpis import kpi_figures
@@ -69,12 +70,12 @@ def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> Facts:
     kpis = dict(days)
     facts, past = Facts(kpis), list[Sequence[KpiRow]]()
     for day, rows in kpis.items():
-        examples = {
-            (rule.id, row["tenant_id"]): [f"{rule.id}-{day}-{number}" for number in range(5)]
+        growth = {
+            (rule.id, row["tenant_id"]): Growth((), tuple(f"{rule.id}-{day}-{number}" for number in range(5)), (1,) * 5)
             for rule in RUBRIC.alert_rules
             for row in rows
         }
-        facts[day] = monitoring_facts(RUBRIC, rows, past[-1 : -HISTORY_DAYS - 1 : -1], examples, rejected=0)
+        facts[day] = monitoring_facts(RUBRIC, rows, past[-1 : -HISTORY_DAYS - 1 : -1], growth, rejected=0)
         if any(row["rows"] + row["excluded"] for row in rows):
             past.append(rows)
     return facts

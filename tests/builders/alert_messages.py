@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from scoring.alerting.day_messages import day_messages
+from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter
 from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row
 
@@ -34,18 +36,20 @@ def _usual_day(number: int) -> dict[str, int]:
     return {rule: counts[number % 7] for rule, counts in zip(_RULES, _WEEK, strict=True)}
 
 
-def _message(kind: str, last: dict[str, int], report_url: str = "") -> Message:
-    """The message of that kind about a day like the others but for the rules of `last`."""
+def _message(kind: str, last: dict[str, int], report_url: str = "", grown: tuple[Grown, ...] = ()) -> Message:
+    """The message of that kind about a day like the others but for the rules of `last`, the first of which `grown`."""
     rows: list[Sequence[KpiRow]] = []
     for number in range(_DAYS):
         row = kpi_row(_usual_day(number) | (last if number == _DAYS - 1 else {}))
         rows.append([row, row | {"tenant_id": "t1"}])
     day = FIRST_DAY + timedelta(_DAYS - 1)
     facts = days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
+    facts[day] = [replace(fact, grown=grown) if fact.rule == next(iter(last)) else fact for fact in facts[day]]
     ids = {row_id: hashlib.sha256(row_id.encode()).hexdigest()[:32] for fact in facts[day] for row_id in fact.row_ids}
     examples = {row_id: Example(shown, *_TEXTS[int(row_id[-1])]) for row_id, shown in ids.items()}
     report = f"data/reports/monitoring-{day}.md"
-    about = day_digest(day, facts, rows[-1][0], examples, report=report, report_url=report_url)
+    urls = {row_id: f"{report_url}#row-{shown}" for row_id, shown in ids.items()} if report_url else {}
+    about = day_digest(day, facts, rows[-1][0], examples, report=report, report_url=report_url, row_urls=urls)
     found = day_messages(about, RouteFilter())
     (message,) = (one for one in found if one.kind == kind)
     return message
@@ -54,13 +58,15 @@ def _message(kind: str, last: dict[str, int], report_url: str = "") -> Message:
 def digest() -> Message:
     """A Warning that rose, a rule that is new, the rest as usual."""
     return _message(
-        "digest", {"very_short_answer": 11, "llm_blocked": 2}, "https://aqb.example.com/monitoring-2026-03-13.html"
+        "digest", {"very_short_answer": 11, "llm_blocked": 2}, "https://aqb.example.com/monitoring/2026-03-13.html"
     )
 
 
 def page() -> Message:
-    """A Critical rule that tripled."""
-    return _message("page", {"answer_failed": 94, "final_failed": 7})
+    """A Critical rule that tripled, most of it refusals of one kind, asked in one way."""
+    refused = Grown("failure_type", "refused_advice", 71, 11.6, 0.89, 0.71, 1.0)
+    asked = Grown(TEMPLATE, "{종목} {종목코드} 배당 일정 알려줘", 34, 2.1, 0.48, 0.36, 0.6)
+    return _message("page", {"answer_failed": 94, "final_failed": 7}, grown=(refused, asked))
 
 
 MADE: dict[str, Callable[[], Message]] = {"digest": digest, "page": page}

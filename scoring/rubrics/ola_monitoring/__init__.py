@@ -64,6 +64,6 @@ RUBRIC = RowRubric(
     scales=(titles.FINAL_GRADES, titles.Q_TIERS, titles.A_GRADES),
     failure=titles.FAILURES,
     cause="cause",
-    category="question_category",
+    category=titles.CATEGORIES,
     evidence=EvidenceCheck(tables.SCORES, _evidence),
 )

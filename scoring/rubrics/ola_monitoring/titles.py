@@ -1,4 +1,4 @@
-"""What people call the grades, scores and failures of `ola-monitoring` (Korean). Source: seed 002, 4.3, 5.3 and 7.2."""
+"""What people call grades, scores, failures and questions of `ola-monitoring`. Source: seed 002, 1.2, 4.3 to 7.2."""
 
 from scoring.chat.rubric import CodedColumn, Grade, GradeScale, PartScore
 
@@ -50,5 +50,21 @@ FAILURES = CodedColumn(
         "not_understood": "질문을 이해하지 못함",
         "blocked": "LLM 호출 차단",
         "too_short": "답변이 너무 짧음",
+    },
+)
+CATEGORIES = CodedColumn(
+    "question_category",
+    {
+        "analysis": "종합 분석 질문",
+        "price": "주가 동향 질문",
+        "financials": "재무·실적 질문",
+        "target_price": "목표주가 질문",
+        "dividend": "배당 질문",
+        "news": "뉴스 질문",
+        "comparison": "비교 질문",
+        "general": "조회·설명 질문",
+        "stock_code": "종목코드 질문",
+        "name_only": "이름만 적은 질문",
+        "other": "그 밖의 질문",
     },
 )

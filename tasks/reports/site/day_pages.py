@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from scoring.alerting.facts import is_unusual
+from scoring.alerting.facts import is_unusual, rows_on_page
 from scoring.alerting.wording import fact_figure
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
@@ -126,9 +126,8 @@ def _parts_of_day(
 
 
 def alert_examples(day: SiteDay) -> list[str]:
-    """The rows that the alerts of all tenants point to: these are on the day's page whatever their score."""
-    facts = (fact for fact in day.alerts if fact["tenant_id"] == ALL_TENANTS)
-    return [row_id for fact in facts for row_id in (fact["row_ids"] or [])[:_EXAMPLES]]
+    """The rows that alerts point to: these are on the day's page whatever their score."""
+    return rows_on_page((fact["tenant_id"], fact["row_ids"] or ()) for fact in day.alerts)
 
 
 def _shown_alerts(

@@ -6,14 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from scoring.alerting.facts import EXAMPLES
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
-    alert_examples_query,
     cluster_moments_query,
     clusters_query,
     failure_types_query,
+    fired_rows_query,
     rows_query,
     worst_of_cells_query,
     worst_rows_query,
@@ -46,10 +45,9 @@ class BigQueryDayQueries:
         ids = {row["row_id"] for row in self.ask(worst_rows_query(self.rubric, self.scores, ["row_id"], worst))}
         return ids.union(*(row["row_ids"] for row in self.ask(worst_of_cells_query(self.rubric, self.scores, of_cell))))
 
-    def alert_examples(self) -> dict[tuple[str, str | None], list[str]]:
-        """Asks for the ids."""
-        rows = self.ask(alert_examples_query(self.rubric, self.scores, EXAMPLES))
-        return {(row["rule"], row["tenant_id"]): row["row_ids"] for row in rows}
+    def fired_rows(self) -> list[dict[str, Any]]:
+        """Asks for the rows."""
+        return self.ask(fired_rows_query(self.rubric, self.scores))
 
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Asks for those of the columns that the table has."""

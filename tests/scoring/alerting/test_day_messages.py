@@ -1,3 +1,4 @@
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from scoring.alerting.blocks import readable
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.facts import ROWS_REJECTED, AlertFact
+from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.templates import WORD
 from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, day_digest, days_of_facts, incidents_on, kpi_row, met
 from tests.builders.alert_messages import MADE
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines
@@ -81,7 +84,9 @@ def test_the_digest_names_what_was_paged_and_what_goes_on_in_one_line_each() -> 
     page, digest = messages_of(facts_of(today(answer_failed=60, weak_answer=18)))
     assert kinds([page, digest]) == ["page", "digest"]
     text = readable(digest.blocks)
-    assert "따로 알림  답변 실패 60건(평소 20건)\n계속  종합 등급 F 4건(평소 4건)\n" in text + "\n"
+    assert (
+        "따로 알림  답변 실패 60/535건(11.2%, 평소 3.7%)\n계속  종합 등급 F 4/535건(0.7%, 평소 0.7%)\n" in text + "\n"
+    )
     assert digest.keys == ("ola-monitoring@1|weak_answer|2026-03-09|*",)
 
 
@@ -89,7 +94,7 @@ def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
     two = messages_of(facts_of(today(answer_failed=60, final_failed=30)))
     assert kinds(two) == ["page", "page"]
     (event,) = messages_of(facts_of(today(answer_failed=60, final_failed=30, llm_blocked=20)))
-    assert readable(event.blocks[:1]) == "🔴 Critical · 답변 실패 외 2가지가 한꺼번에 평소를 벗어남"
+    assert readable(event.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 외 2가지"
     assert len(event.keys) == 3
 
 
@@ -104,7 +109,7 @@ def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> 
     rejected = AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, 4, 539)
     facts[LAST].append(rejected)
     (digest,) = messages_of(facts)
-    assert "539건 중 4건 (0.7%, 95% 구간 0.3~1.9%)\n" in readable(digest.blocks)
+    assert "4/539건 (0.7%, 95% 구간 0.3~1.9%)\n" in readable(digest.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(digest.blocks)
 
 
@@ -136,11 +141,65 @@ def test_the_end_of_a_page_is_told_and_the_end_of_a_warning_only_along_with_othe
     rows = [*[USUAL] * 10, USUAL | {"answer_failed": 60, "weak_answer": 18}, USUAL, USUAL | {"llm_blocked": 1}]
     facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
     (over,) = messages_of(facts, day=FIRST_DAY + timedelta(11))
-    assert "🟢 해소: 답변 실패 — 이날 20건, 늘기 전 범위로 돌아옴" in readable(over.blocks)
+    assert "🟢 해소: 답변 실패 — 이날 20/535건(3.7%, 평소 3.7%), 늘기 전 범위로 돌아옴" in readable(over.blocks)
     assert over.level == "info"
-    assert "합리적 질문에 부족한 답변 — 이날 6건" in readable(over.blocks)
+    assert "합리적 질문에 부족한 답변 — 이날 6/535건" in readable(over.blocks)
     warnings = RouteFilter(levels=frozenset({"warning"}))
     assert messages_of(facts, warnings, day=FIRST_DAY + timedelta(11)) == []
+
+
+def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
+    """The same facts, with this made most of the rise of a rule on the last day."""
+    facts[LAST] = [replace(fact, grown=grown) if fact.rule == rule else fact for fact in facts[LAST]]
+    return facts
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "name"),
+    [
+        ("failure_type", "refused_advice", "거절: 투자 자문(법률)"),
+        ("failure_type", None, "실패 유형 없음"),
+        ("question_category", "target_price", "목표주가 질문"),
+        ("tenant_id", "small", "테넌트 small"),
+        ("tenant_id", None, "테넌트 없음"),
+        (TEMPLATE, "{종목} 목표주가", "'{종목} 목표주가' 꼴의 질문"),
+        (TEMPLATE, WORD, "낱말 하나뿐인 질문"),
+        (TEMPLATE, "제 메일은 hong@naver.com", "'제 메일은 [이메일]' 꼴의 질문"),
+    ],
+)
+def test_a_page_names_what_grew_most(column: str, value: str | None, name: str) -> None:
+    grown = Grown(column, value, 36, 4.2, 0.8, 0.66, 0.94)
+    (page,) = messages_of(with_growth(facts_of(today(answer_failed=60)), "answer_failed", grown))
+    assert readable(page.blocks[:1]) == f"🔴 Critical · 답변 실패 · 급증, 평소의 3.0배 · 주로 {name}"
+    assert f"주로  {name} 36건, 평소라면 4건 · 늘어난 것의 80% (95% 구간 66~94%)" in readable(page.blocks)
+
+
+def test_a_row_id_links_to_its_place_on_the_page_of_the_day() -> None:
+    facts = facts_of(today(answer_failed=60))
+    ids = [row_id for fact in facts[LAST] for row_id in fact.row_ids if fact.rule == "answer_failed"]
+    examples = {row_id: Example(row_id, None, "답변", None, 1.0) for row_id in ids}
+    urls = {row_id: f"https://aqb.example.com/monitoring/{LAST}.html#row-{row_id}" for row_id in ids[1:]}
+    (page,) = messages_of(facts, examples=examples, row_urls=urls)
+    assert {one["text"]: one.get("url") for one in inlines(page) if one["type"] == "link"} == urls
+    assert ids[0] in [one["text"] for one in inlines(page) if one["type"] == "code"]
+
+
+def test_examples_take_turns_between_the_rules_of_one_message() -> None:
+    facts = facts_of(today(answer_failed=60, final_failed=30, llm_blocked=20))
+    examples = {row_id: Example(row_id, None, "a", None, 1.0) for fact in facts[LAST] for row_id in fact.row_ids}
+    (event,) = messages_of(facts, examples=examples)
+    shown = [one["text"] for one in inlines(event) if one["type"] == "code" and one["text"] in examples]
+    rules = ["answer_failed", "llm_blocked", "final_failed"]
+    assert [one.split("-")[0] for one in shown] == [*rules, *rules[:2]]
+
+
+def test_examples_show_a_template_once() -> None:
+    facts = facts_of(today(answer_failed=60))
+    ids = {row_id for fact in facts[LAST] for row_id in fact.row_ids}
+    companies = dict(zip(sorted(ids), ["하늘전자", "가온뜰", "새솔미", "모란재"] * 5, strict=False))
+    examples = {one: Example(one, f"{name} 목표주가", "거절", None, 1.0) for one, name in companies.items()}
+    (page,) = messages_of(facts, examples=examples)
+    assert readable(page.blocks).count("목표주가") == 1
 
 
 def tenants(**last: int) -> Facts:
@@ -154,14 +213,16 @@ def tenants(**last: int) -> Facts:
 
 def test_a_small_tenant_in_trouble_pages_though_all_together_are_as_usual() -> None:
     (page,) = messages_of(tenants(answer_failed=12))
-    assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 12.0배 (테넌트 small)"
-    assert "테넌트 small  60건 중 12건" in readable(page.blocks)
+    assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 9.7배 (테넌트 small)"
+    assert "테넌트 small  12/60건 (20.0%, 95% 구간 11.8~31.8%) · 평소 2.1% (" in readable(page.blocks)
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|'small'",)
 
 
 def test_a_page_about_all_tenants_says_who_they_are() -> None:
     (page,) = messages_of(tenants(answer_failed=40))
-    assert "테넌트 small 40건, 테넌트 big 20건" in readable(page.blocks)
+    assert re.search(
+        r"테넌트 small 40/60건\(66.7%, 평소 .*\) · 테넌트 big 20/535건\(3.7%, 평소 3.*\)", readable(page.blocks)
+    )
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|*",)
 
 
@@ -220,7 +281,8 @@ def test_a_text_of_forty_thousand_signs_is_cut_with_a_note() -> None:
     facts = facts_of(today(answer_failed=60))
     ids = {row_id for fact in facts[LAST] for row_id in fact.row_ids}
     examples = {
-        row_id: Example(row_id, "<!channel> 010-1234-5678 " * 1_600, "가" * 40_000, None, 1.0) for row_id in ids
+        row_id: Example(row_id, f"{sign} <!channel> 010-1234-5678 " * 1_600, "가" * 40_000, None, 1.0)
+        for row_id, sign in zip(sorted(ids), "가나다라마" * 9, strict=False)
     }
     (page,) = messages_of(facts, examples=examples)
     text = readable(page.blocks)
@@ -244,4 +306,4 @@ def test_a_hundred_tenants_in_trouble_are_told_in_full() -> None:
     assert len(parts) > 1
     text = "\n".join(readable(part.blocks) for part in parts)
     assert "🔴 Critical · 답변 실패 · 테넌트 100곳이 평소를 벗어남 (1/" in text
-    assert all(f"테넌트 t{number}  30건 중 9건" in text for number in range(100))
+    assert all(f"테넌트 t{number}  9/30건" in text for number in range(100))

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from scoring.alerting.facts import AlertFact, is_unusual, monitoring_facts
+from scoring.alerting.facts import AlertFact, is_unusual, monitoring_facts, rows_on_page
+from scoring.alerting.growth import Grown, Growth
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 ROW_RULES = {
@@ -27,10 +28,10 @@ def kpis(tenant: str | None = "*", rows: int = 1000, excluded: int = 0, **values
 def facts(
     *today: dict[str, Any],
     history: list[list[dict[str, Any]]] | None = None,
-    examples: dict[tuple[str, str | None], list[str]] | None = None,
+    growth: dict[tuple[str, str | None], Growth] | None = None,
     rejected: int = 0,
 ) -> list[AlertFact]:
-    return monitoring_facts(RUBRIC, today, history or [], examples or {}, rejected)
+    return monitoring_facts(RUBRIC, today, history or [], growth or {}, rejected)
 
 
 def rules(*today: dict[str, Any], history: list[list[dict[str, Any]]] | None = None, rejected: int = 0) -> list[str]:
@@ -97,14 +98,22 @@ def test_missing_tenant_and_all_tenants_are_not_confused() -> None:
     assert (fact.tenant_id, fact.usual) == (None, (2,))
 
 
-def test_examples_are_those_of_rule_and_tenant() -> None:
-    examples: dict[tuple[str, str | None], list[str]] = {
-        ("llm_blocked", "a"): ["x", "y"],
-        ("llm_blocked", "*"): ["z"],
-        ("weak_answer", "a"): ["w"],
+def test_what_grew_is_that_of_rule_and_tenant() -> None:
+    grown = Grown("failure_type", "blocked", 2, 0.1, 0.9, 0.8, 1.0)
+    growth: dict[tuple[str, str | None], Growth] = {
+        ("llm_blocked", "a"): Growth((grown,), ("x", "y"), (2, 1)),
+        ("llm_blocked", "*"): Growth((), ("z",), (1,)),
+        ("weak_answer", "a"): Growth((), ("w",), (1,)),
     }
-    (fact,) = facts(kpis("a", alert_llm_blocked=2), kpis(), examples=examples)
-    assert fact.row_ids == ("x", "y")
+    (fact,) = facts(kpis("a", alert_llm_blocked=2), kpis(), growth=growth)
+    assert (fact.grown, fact.row_ids, fact.alike) == ((grown,), ("x", "y"), (2, 1))
+
+
+def test_rows_on_page_are_those_of_all_tenants_first_and_not_without_end() -> None:
+    tenants = [(f"t{number:03}", [f"t{number:03}-{place}" for place in range(5)]) for number in range(99)]
+    shown = rows_on_page([*tenants, ("*", ["z", "y"]), (None, ["z"])])
+    assert shown[:4] == ["z", "y", "t000-0", "t000-1"]
+    assert len(shown) == 200
 
 
 def test_a_day_without_rows_is_critical() -> None:

@@ -72,7 +72,7 @@ def test_an_outage_is_one_page_and_its_end_one_digest() -> None:
 def test_each_message_says_why() -> None:
     (first, page, over) = replayed(counted([5, 5, 5, 5, 30, 5]))["all"]
     assert (first.kind, first.reasons) == ("digest", ("답변 실패 · 새로 나타남",))
-    assert (page.kind, page.reasons) == ("page", ("답변 실패 · 급증, 평소의 6.0배",))
+    assert (page.kind, page.reasons) == ("page", ("답변 실패 · 급증, 평소의 5.5배",))
     assert (over.kind, over.reasons) == ("digest", ("답변 실패 · 해소",))
 
 

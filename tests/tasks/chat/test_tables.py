@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from scoring.chat.templates import question_template
 from scoring.days import day_window
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
@@ -139,20 +140,45 @@ def test_usual_counts_are_those_of_the_last_seven_scored_days_latest_first(
     assert alert(warehouse, "answer_failed", "t1")["usual"] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_examples_are_the_five_worst_rows_worst_first(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
-    longer = "죄송합니다. 저는 법률 자문을 드릴 수 없습니다. 코스피 70,000원 2026-02-13"
-    rows = [refused(minute, llm_response=longer if minute % 2 else "죄송합니다.") for minute in range(12)]
-    score_day(rows, DAY)
-    scores = table(warehouse, "monitoring_scores")
-    worst = scores.sort("final_score", "timestamp", "row_id")["row_id"].to_list()
-    assert scores["final_score"].n_unique() > 1
-    assert alert(warehouse, "answer_failed")["row_ids"] == worst[:5]
+# Of each template one row: the five lowest of all were often the same question of five companies.
+def test_examples_are_the_worst_row_of_each_template(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    asked = ["하늘전자 목표주가", "가온뜰 목표주가", "살까", "하늘전자 주가 전망?", "새솔미 주가 전망", "팔까"]
+    score_day([refused(minute, user_input=question) for minute, question in enumerate(asked)], DAY)
+    worst_first = table(warehouse, "monitoring_scores").sort("final_score", "row_id").select("user_input", "row_id")
+    worst: dict[str, str] = {}
+    for question, row_id in worst_first.iter_rows():
+        worst.setdefault(question_template(question), row_id)
+    found = alert(warehouse, "answer_failed")
+    assert set(found["row_ids"]) == set(worst.values())
+    assert found["alike"] == [2, 2, 2]
+
+
+def test_what_grew_is_named_in_the_alert_table(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
+    for back in range(3, 0, -1):
+        start = -back * MINUTES_A_DAY
+        of_day = [refused(start + minute, user_input=f"{minute}번 질문 {back}") for minute in range(3)]
+        score_day(
+            [*of_day, *(best(start + 10 + minute, tenant_id="t2") for minute in range(50))], DAY - timedelta(back)
+        )
+    new = [refused(minute, tenant_id="t2", user_input=f"{chr(0xAC00 + minute)} 알려줘") for minute in range(20)]
+    score_day([*new, *(best(40 + minute) for minute in range(40))], DAY)
+    (fact,) = [
+        fact for fact in read_alerts(warehouse, DAY, 7)[DAY] if (fact.rule, fact.tenant_id) == ("answer_failed", "*")
+    ]
+    tenant = next(one for one in fact.grown if one.column == "tenant_id")
+    assert (tenant.value, tenant.count, tenant.usual) == ("t2", 20, 0)
+    assert len(fact.row_ids) == 5
 
 
 def test_examples_belong_to_the_tenant(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
-    score_day([refused(0), refused(1, tenant_id=None), refused(2, tenant_id="t2")], DAY)
+    tenants = ("t1", None, "t2")
+    asked = [
+        refused(minute, tenant_id=tenant, user_input=f"{'가나다'[minute]} 살까")
+        for minute, tenant in enumerate(tenants)
+    ]
+    score_day(asked, DAY)
     by_tenant = dict(table(warehouse, "monitoring_scores").select("tenant_id", "row_id").iter_rows())
-    for tenant in ("t1", "t2", None):
+    for tenant in tenants:
         assert alert(warehouse, "final_failed", tenant)["row_ids"] == [by_tenant[tenant]]
     assert len(alert(warehouse, "final_failed")["row_ids"]) == 3
 

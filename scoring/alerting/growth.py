@@ -1,0 +1,172 @@
+"""What grew among the rows on which a rule fired: which tenant, category, failure type or template made the rise.
+
+Rows of a day are compared with those of the days before it, scaled to as many turns. A value is named only where its
+part of the rise is surely larger than that of every other value; examples are then rows of what is named first.
+
+Source: SPEC 8; counts are Poisson, with the variation of a rate from day to day on top.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from statistics import NormalDist
+
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.judging.masking import masked
+from scoring.stats.intervals import Z_95
+
+TEMPLATE = "template"
+"""What stands for the template of the question, where a column is named."""
+
+EXAMPLES = 5
+
+_DAILY_VARIATION = 0.15
+"""How much the rate of a value varies from day to day without a change, as a share of itself. Source: SPEC 8."""
+
+_TAIL = 0.025
+_UNSEEN = 1  # a value that never came may come once
+
+
+@dataclass(frozen=True)
+class FiredRow:
+    """A row on which `rules` fired. `values` are those of the columns that are compared, by column.
+
+    `template` is None where the question is not kept.
+    """
+
+    row_id: str
+    tenant_id: str | None
+    rules: tuple[str, ...]
+    values: Mapping[str, str | None]
+    template: str | None
+    score: float
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The value of a column that made most of a rise: `count` rows, where `usual` would be expected.
+
+    `share` of the whole rise, 95 of 100 times between `low` and `high`; above 1 where other values fell.
+    """
+
+    column: str
+    value: str | None
+    count: int
+    usual: float
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What grew among the rows of a rule and a tenant: what can be named, the surest first, and rows that show it.
+
+    `row_ids` are one of each template, those that grew most first; `alike` says how many rows have that template.
+    """
+
+    grown: tuple[Grown, ...] = ()
+    row_ids: tuple[str, ...] = ()
+    alike: tuple[int, ...] = ()
+
+
+def growth_by_rule(
+    today: Sequence[FiredRow], usual: Sequence[FiredRow], scales: Mapping[str | None, float]
+) -> dict[tuple[str, str | None], Growth]:
+    """What grew by rule and tenant, the tenant also as `*`, for the rules that fired today.
+
+    `scales` say by tenant how many turns of today come on one of the days of `usual`; 0 or left out without such days.
+    """
+    before = _by_rule(usual)
+    return {
+        key: _growth(rows, before.get(key, ()), scales.get(key[1], 0.0), of_all=key[1] == ALL_TENANTS)
+        for key, rows in _by_rule(today).items()
+    }
+
+
+def _by_rule(rows: Iterable[FiredRow]) -> dict[tuple[str, str | None], list[FiredRow]]:
+    found = defaultdict(list)
+    for row in rows:
+        for rule in row.rules:
+            found[rule, row.tenant_id].append(row)
+            found[rule, ALL_TENANTS].append(row)
+    return found
+
+
+def _growth(today: Sequence[FiredRow], usual: Sequence[FiredRow], scale: float, *, of_all: bool) -> Growth:
+    columns = [column for column in today[0].values if of_all or column != "tenant_id"]
+    compared = [
+        most_grown(column, _counts(today, column), _counts(usual, column), scale) for column in (*columns, TEMPLATE)
+    ]
+    named = [one for one in compared if one and (one.column, one.value) != (TEMPLATE, None)]
+    grown = sorted(named, key=lambda one: -one.low)
+    shown = [row for row in today if not grown or _value(row, grown[0].column) == grown[0].value]
+    templates, before = Counter(map(_template, today)), Counter(map(_template, usual))
+    worst: dict[str, FiredRow] = {}
+    for row in sorted(shown, key=lambda row: (row.score, row.row_id)):
+        worst.setdefault(_template(row), row)
+    first = sorted(worst, key=lambda name: (scale * before[name] - templates[name], name))[:EXAMPLES]
+    return Growth(
+        tuple(map(_inert, grown)), tuple(worst[name].row_id for name in first), tuple(templates[name] for name in first)
+    )
+
+
+def _inert(one: Grown) -> Grown:
+    """What is kept of a template holds no personal data."""
+    return replace(one, value=masked(one.value)) if one.column == TEMPLATE and one.value else one
+
+
+def most_grown(
+    column: str, today: Mapping[str | None, int], usual: Mapping[str | None, int], scale: float
+) -> Grown | None:
+    """The value that grew most, where its part of the rise is separated from that of every other; else None.
+
+    `scale` times the `usual` counts are expected today. Of a column with one value alone nothing is said.
+    """
+    values = sorted(today.keys() | usual.keys(), key=str)
+    if len(values) < 2:
+        return None
+    expected = {value: scale * usual.get(value, 0) for value in values}
+    rises = {value: today.get(value, 0) - expected[value] for value in values}
+    noise = {value: _variance(today.get(value, 0), usual.get(value, 0), scale) for value in values}
+    whole = sum(rises.values())
+    first = max(values, key=lambda value: rises[value])
+    others = [value for value in values if value != first]
+    rest = sum(noise[other] for other in others)
+    separated = NormalDist().inv_cdf(1 - _TAIL / len(others))  # the largest of many is large by chance
+    if whole <= Z_95 * sqrt(noise[first] + rest) or any(
+        rises[first] - rises[other] <= separated * sqrt(noise[first] + noise[other] + _UNSEEN) for other in others
+    ):
+        return None
+    share = rises[first] / whole
+    half = Z_95 * sqrt((1 - share) ** 2 * noise[first] + share**2 * rest) / whole
+    return Grown(
+        column,
+        first,
+        today.get(first, 0),
+        expected[first],
+        share,
+        max(share - half, 0.0),
+        min(share + half, max(share, 1)),
+    )
+
+
+def _variance(count: int, usual: int, scale: float) -> float:
+    return count + scale**2 * usual + (_DAILY_VARIATION * scale * usual) ** 2
+
+
+def _counts(rows: Iterable[FiredRow], column: str) -> Counter[str | None]:
+    counted = Counter(_value(row, column) for row in rows)
+    if column == TEMPLATE:
+        counted[None] += 0  # there are always other questions
+    return counted
+
+
+def _value(row: FiredRow, column: str) -> str | None:
+    return row.template if column == TEMPLATE else row.values[column]
+
+
+def _template(row: FiredRow) -> str:
+    """The template; a question that is not kept is like no other."""
+    return row.row_id if row.template is None else row.template

@@ -1,0 +1,89 @@
+"""What messages show of a rise, in Korean: what made most of it, and example rows with links to their places."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from scoring.alerting.blocks import Block, Line, Span, bold, bullets, code, inert, link, masked_text, paragraph, plain
+from scoring.alerting.growth import EXAMPLES, TEMPLATE, Grown
+from scoring.alerting.incidents import Incident
+from scoring.alerting.messages import DayDigest, Example
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.chat.templates import WORD, question_template
+from scoring.markdown import percent, score_text
+
+_QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _TEMPLATE_CHARACTERS = 100, 100, 60
+
+
+def tenant_name(tenant: str | None) -> str:
+    """A tenant as people call it."""
+    if tenant is None:
+        return "테넌트 없음"
+    return "전체" if tenant == ALL_TENANTS else f"테넌트 {masked_text(tenant, 60)}"
+
+
+def grown_name(one: Grown, rubric: RowRubric) -> str:
+    """What grew, as people call it: a tenant, a failure type, a kind of question, or a template."""
+    if one.column == "tenant_id":
+        return tenant_name(one.value)
+    if one.column == TEMPLATE:
+        shown = masked_text(one.value or "", _TEMPLATE_CHARACTERS)
+        return "낱말 하나뿐인 질문" if one.value == WORD else f"'{shown}' 꼴의 질문"
+    titles = {kind.column: kind.titles for kind in rubric.kinds}
+    none = f"{rubric.titles.get(one.column, one.column)} 없음"
+    return none if one.value is None else titles.get(one.column, {}).get(one.value, one.value)
+
+
+def headline_growth(found: Iterable[Incident], rubric: RowRubric) -> str:
+    """What grew most, for a headline; '' where nothing can be named."""
+    named = next((one.fact.grown for one in found if one.fires and one.fact.grown), ())
+    return f"주로 {grown_name(named[0], rubric)}" if named else ""
+
+
+def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]:
+    """What grew, by everything that can be named, each once."""
+    named = {
+        (one.column, one.value): one
+        for incident in reversed(list(found))
+        if incident.fires
+        for one in reversed(incident.fact.grown)
+    }
+    for one in reversed(named.values()):
+        interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(one.high, 0)}"
+        yield [
+            bold("주로  "),
+            plain(f"{grown_name(one, rubric)} {one.count:,}건, 평소라면 {score_text(one.usual, 0)}건"),
+            plain(f" · 늘어난 것의 {percent(min(one.share, 1), 0)} ({interval})"),
+        ]
+
+
+def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
+    """Rows that show what grew, one of each template, in turns of the incidents, five at most."""
+    facts = [one.fact for one in found if one.fires]
+    by_place = [
+        (fact.row_ids[place], fact.alike[place] if fact.alike else 1)
+        for place in range(EXAMPLES)
+        for fact in facts
+        if place < len(fact.row_ids)
+    ]
+    shown: dict[str, Line] = {}
+    for row_id, alike in by_place:
+        if (example := digest.examples.get(row_id)) and len(shown) < EXAMPLES:
+            template = row_id if example.question is None else question_template(example.question)
+            shown.setdefault(template, _example_lines(example, alike, digest.row_urls.get(row_id, "")))
+    if not shown:
+        return []
+    hint: Line = [bold("예시  "), plain("규칙별 점수 보기: "), code("aqb rows <행 id>")]
+    return [*paragraph(hint), *bullets(list(shown.values()))]
+
+
+def _example_lines(example: Example, alike: int, url: str) -> list[Span]:
+    """A row: id, score and failure, then the beginnings of its texts, masked."""
+    row_id = inert(example.row_id)
+    facts = [f"{score_text(example.score, 1)}점", *([example.failure] if example.failure else [])]
+    facts += [f"같은 꼴의 질문 {alike:,}건"] if alike > 1 else []
+    texts = (("질문", example.question, _QUESTION_CHARACTERS), ("답변", example.answer, _ANSWER_CHARACTERS))
+    lines = [link(url, row_id) if url else code(row_id), plain(f" {' · '.join(facts)}")]
+    for title, text, length in texts:
+        shown = "(저장하지 않음)" if text is None else masked_text(text, length)
+        lines.append(plain(f"\n{title}: {shown}"))
+    return lines

@@ -1,0 +1,143 @@
+"""What is named as the cause of a rise, and which rows show it."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from scoring.alerting.growth import TEMPLATE, FiredRow, Grown, growth_by_rule, most_grown
+
+WEEK = 1 / 7
+COLUMN = "failure_type"
+
+
+def named(today: Mapping[Any, int], usual: Mapping[Any, int], scale: float = WEEK) -> str | None:
+    found = most_grown(COLUMN, today, usual, scale)
+    return found.value if found else None
+
+
+def test_most_grown_names_the_value_that_made_the_rise() -> None:
+    found = most_grown(
+        COLUMN, {"refused": 64, "blocked": 6, "short": 9}, {"refused": 70, "blocked": 42, "short": 56}, WEEK
+    )
+    assert found is not None
+    assert (found.value, found.count) == ("refused", 64)
+    assert found.usual == pytest.approx(10)
+    assert found.share == pytest.approx(54 / 55)
+    assert 0.7 < found.low < found.share <= found.high <= 1
+
+
+def test_most_grown_names_nothing_where_all_values_grew_alike() -> None:
+    assert named({"a": 30, "b": 31, "c": 29}, {"a": 105, "b": 105, "c": 105}) is None
+
+
+def test_most_grown_names_nothing_where_the_whole_did_not_grow() -> None:
+    assert named({"a": 20, "b": 0}, {"a": 70, "b": 70}) is None
+    assert named({"a": 10, "b": 10}, {"a": 70, "b": 70}) is None
+
+
+def test_most_grown_names_nothing_where_a_few_rows_decide() -> None:
+    assert named({"a": 3, "b": 0}, {"a": 0, "b": 0}) is None
+    assert named({"a": 6, "b": 0}, {"a": 0, "b": 0}) == "a"
+
+
+def test_most_grown_says_nothing_of_a_column_with_one_value() -> None:
+    assert named({"a": 60}, {"a": 70}) is None
+
+
+def test_most_grown_compares_days_of_different_lengths_by_their_turns() -> None:
+    today, usual = {"a": 30, "b": 5}, {"a": 140, "b": 35}
+    assert named(today, usual, scale=200 / 5600) == "a"  # a quarter of the turns of a usual day
+    assert named(today, usual, scale=1200 / 5600) is None
+
+
+def test_most_grown_gives_a_name_without_reason_at_most_one_time_in_twenty() -> None:
+    chance = random.Random(7)
+    false = 0
+    for _ in range(400):
+        usual = drawn(chance, 140)
+        false += named(drawn(chance, 60), usual) is not None
+    assert false / 400 <= 0.05
+
+
+def test_most_grown_finds_a_share_of_two_thirds_and_its_interval_covers_it() -> None:
+    chance = random.Random(11)
+    found = []
+    for _ in range(300):
+        usual = drawn(chance, 175)
+        today = drawn(chance, chance_count(chance, 45))  # 25 usual, 20 of the rise
+        today["a"] += chance_count(chance, 40)
+        found.append(most_grown(COLUMN, today, usual, WEEK))
+    known = [one for one in found if one and one.value == "a"]
+    assert len(known) / len(found) > 0.9
+    truth = (40 + 20 / 5) / 60
+    assert sum(one.low <= truth <= one.high for one in known) / len(known) > 0.93
+
+
+def drawn(chance: random.Random, rows: int) -> Counter[str | None]:
+    """So many rows of five values that are equally frequent."""
+    return Counter(chance.choices("abcde", k=rows))
+
+
+def chance_count(chance: random.Random, mean: int) -> int:
+    """A Poisson count."""
+    return sum(chance.random() < mean / 1_000 for _ in range(1_000))
+
+
+def row(
+    number: int, template: str | None = None, tenant: str = "t1", failure: str | None = None, score: float = 10
+) -> FiredRow:
+    values = {"tenant_id": tenant, COLUMN: failure}
+    return FiredRow(f"{number:04}", tenant, ("answer_failed",), values, template, score)
+
+
+def test_growth_by_rule_shows_a_row_of_each_template_those_that_grew_most_first() -> None:
+    usual = [row(number, "old", score=1) for number in range(70)]
+    today = [row(number, "old", score=1) for number in range(10)]
+    today += [row(100 + number, "new") for number in range(4)] + [row(200, "rare", score=2)]
+    growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK})["answer_failed", "*"]
+    assert (growth.row_ids, growth.alike) == (("0100", "0200", "0000"), (4, 1, 10))
+
+
+def test_growth_by_rule_shows_the_worst_row_of_a_template() -> None:
+    today = [row(1, "a", score=12), row(2, "a", score=8), row(3, "a", score=9)]
+    assert growth_by_rule(today, [], {})["answer_failed", "t1"].row_ids == ("0002",)
+
+
+def test_growth_by_rule_shows_rows_of_what_is_named_and_not_the_lowest_of_all() -> None:
+    usual = [row(number, f"q{number}", failure="short", score=1) for number in range(70)]
+    today = usual[:10] + [row(300 + number, f"r{number}", failure="refused", score=19) for number in range(20)]
+    growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK})["answer_failed", "*"]
+    assert [(one.column, one.value, one.count) for one in growth.grown] == [(COLUMN, "refused", 20)]
+    assert len(growth.row_ids) == 5
+    assert all(row_id >= "0300" for row_id in growth.row_ids)
+
+
+def test_growth_by_rule_names_a_tenant_among_all_of_them_alone() -> None:
+    usual = [row(number, f"q{number}", tenant=f"t{number % 2}") for number in range(140)]
+    today = usual[:20] + [row(500 + number, f"r{number}", tenant="t1") for number in range(30)]
+    found = growth_by_rule(today, usual, {"*": WEEK, "t0": WEEK, "t1": WEEK})
+    assert [(one.column, one.value) for one in found["answer_failed", "*"].grown] == [("tenant_id", "t1")]
+    assert found["answer_failed", "t1"].grown == ()
+
+
+def test_growth_by_rule_names_a_question_that_comes_many_times() -> None:
+    today = [row(number, "{종목} 목표주가") for number in range(12)] + [
+        row(50 + number, f"q{number}") for number in range(3)
+    ]
+    (template,) = growth_by_rule(today, [], {})["answer_failed", "*"].grown
+    assert template == Grown(TEMPLATE, "{종목} 목표주가", 12, 0.0, 0.8, template.low, template.high)
+
+
+def test_growth_by_rule_names_no_template_of_questions_that_are_not_kept() -> None:
+    growth = growth_by_rule([row(number) for number in range(30)], [], {})["answer_failed", "*"]
+    assert growth.grown == ()
+    assert len(growth.row_ids) == 5
+
+
+def test_growth_by_rule_keeps_no_personal_data_of_a_template() -> None:
+    today = [row(number, "hong@naver.com 목표주가") for number in range(12)]
+    (template,) = growth_by_rule(today, [], {})["answer_failed", "*"].grown
+    assert template.value == "[이메일] 목표주가"
