@@ -17,7 +17,7 @@ from prefect import flow
 from flows.runtime.clock import today
 from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow
 from flows.runtime.logs import warn
-from flows.steps.alerts import notify_kept, notify_unreported
+from flows.steps.alerts import call_off_finished, notify_kept, notify_unreported
 from flows.steps.day import DayResult, failure_text, try_day
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
@@ -123,6 +123,7 @@ def backfill(
         unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
         if alerts:
             unpublished += notify_unreported(context, BACKFILL, first, last)
+        unpublished += call_off_finished(context)
     outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
     warn(outcome.problems)
     if outcome.failed:

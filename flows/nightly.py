@@ -18,7 +18,7 @@ from prefect.runtime import flow_run
 from flows.runtime.clock import require_started, today
 from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
-from flows.steps.alerts import STILL_NEWS, notify_days, notify_kept, notify_unreported
+from flows.steps.alerts import STILL_NEWS, call_off_finished, notify_days, notify_kept, notify_unreported
 from flows.steps.day import DayOutcome, DayResult, failure_text, try_day
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import SiteOutcome, site_after
@@ -134,6 +134,7 @@ def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> Nightly
     so_far = try_day(context, day, INTRADAY, allow_shrink=allow_shrink)
     site = site_after(context)
     unreported = notify_days(context, [so_far.day]) if so_far.outcome else _notify_kept(context, [so_far])
+    unreported += call_off_finished(context)
     return _warned(NightlyOutcome(so_far, None, site, unreported=unreported))
 
 
@@ -151,6 +152,7 @@ def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> N
     own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
+    unreported += call_off_finished(context)
     outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread)
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings))
 

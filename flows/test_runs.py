@@ -18,7 +18,7 @@ from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_
 from flows.runtime.logs import warn
 from flows.runtime.run_recorder import publish_runs, reason_of, recorded_run
 from flows.runtime.telemetry import tell_judgements
-from flows.steps.alerts import STILL_NEWS, deliver_waiting, notify_refused, notify_testrun
+from flows.steps.alerts import STILL_NEWS, call_off_finished, deliver_waiting, notify_refused, notify_testrun
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.alerting.run_messages import RefusedFile
@@ -175,6 +175,7 @@ def _score_new_files(context: Context, day: date) -> InboxOutcome:
             *(site_after(context).problems if scored else ()),
             *notify_refused(context, refused),
             *(why for run in unreported for why in _notify_of(context, run)),
+            *call_off_finished(context, inbox_is_done=not failures),
             *deliver_waiting(context),
         ),
     )

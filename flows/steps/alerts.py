@@ -18,6 +18,7 @@ from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
+from flows.steps.watch import all_clears
 from scoring.alerting.day_messages import ReplayedMessage, day_messages, replay
 from scoring.alerting.decision import DECISION_DAYS, AlertPolicy
 from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
@@ -34,6 +35,7 @@ from scoring.days import days_between
 from scoring.errors import AqbError, InputError
 from tasks.alerts.day_digest import day_digest
 from tasks.alerts.outbox import Outbox
+from tasks.alerts.unfinished import finished
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import AlertsSettings
@@ -102,6 +104,16 @@ def deliver_waiting(context: Context) -> tuple[str, ...]:
     """Sends what waits, such as Warnings after quiet hours, as a step of a flow where there is any."""
     waits = _has_wanted_route(context.settings.alerts) and Outbox(context.state).waiting()
     return _notified(context, "what waits", lambda: announce(context, [])) if waits else ()
+
+
+def call_off_finished(context: Context, *, inbox_is_done: bool = False) -> tuple[str, ...]:
+    """Calls off what routes were told of and what has been done since, as a step of a flow where there is any."""
+    outbox = Outbox(context.state)
+    routes = [one.name for one in subscriptions(context.settings.alerts) if one.is_wanted]
+    if not any(finished(context, outbox.known_keys(route), inbox_is_done=inbox_is_done) for route in routes):
+        return ()
+    over = all_clears(context, inbox_is_done=inbox_is_done)
+    return _notified(context, "what is over", lambda: announce(context, [("", over)]))
 
 
 def _has_wanted_route(alerts: AlertsSettings) -> bool:

@@ -7,7 +7,9 @@ without it.
 
 import os
 from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 from prefect import Flow
@@ -26,6 +28,7 @@ from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 from flows.runtime.clock import now
 from flows.steps.announce import announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
+from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.messages import OutboxMessage, with_mention
 from scoring.alerting.run_messages import FlowFailure, failure_message
 from scoring.errors import AqbError, StorageError, UsageError
@@ -40,6 +43,8 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
     if error == "KeyboardInterrupt":
         return  # the person who pressed Ctrl-C knows
     given = flow_run.parameters
+    settings = _settings_of(given.get("settings"))
+    stopped = not (state.is_failed() or state.is_crashed())
     _notify(
         FlowFailure(
             flow=flow.name,
@@ -52,8 +57,9 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
             tries=max(1, flow_run.run_count),
             max_tries=(flow.retries or 0) + 1,
             rerun=_rerun(flow.name, given),
+            unfinished=None if stopped else _unfinished(flow.name, flow_run, settings.time_zone),
         ),
-        _settings_of(given.get("settings")),
+        settings,
     )
 
 
@@ -64,7 +70,9 @@ def notify_without_flow(command: str, error: AqbError, settings: Settings | None
     """
     name, kind = f"aqb {command}", type(error).__name__
     run_id = f"{command}-{kind}-{now():%Y-%m-%d}"
-    _notify(FlowFailure(command, name, run_id, "failed", kind, str(error), None, 1, 1, name), settings or _defaults())
+    unfinished = Unfinished(command, None, None, run_id)
+    ended = FlowFailure(command, name, run_id, "failed", kind, str(error), None, 1, 1, name, unfinished)
+    _notify(ended, settings or _defaults())
 
 
 def _notify(ended: FlowFailure, settings: Settings) -> None:
@@ -126,6 +134,26 @@ def _failed_step(flow_run: FlowRun) -> str | None:
     except (httpx.HTTPError, PrefectException):
         return None
     return steps[-1].name if steps else None
+
+
+def _unfinished(flow: str, flow_run: FlowRun, time_zone: str) -> Unfinished:
+    """What has to be done for the failure of a run to be over; without days where nobody knows which they were."""
+    given, run_id = flow_run.parameters, str(flow_run.id)
+    if flow == "backfill":
+        return Unfinished(flow, _day(given["first"]), _day(given["last"]), run_id)
+    if flow != "nightly":
+        return Unfinished(flow, None, None, run_id)
+    so_far = given.get("kind") == INTRADAY
+    day = _day(given["day"]) if given.get("day") else None
+    if day is None and flow_run.expected_start_time:
+        scheduled = flow_run.expected_start_time.astimezone(ZoneInfo(time_zone)).date()
+        day = scheduled if so_far else scheduled - timedelta(days=1)
+    return Unfinished(INTRADAY if so_far else flow, day, day, run_id)
+
+
+def _day(given: Any) -> date:
+    """A parameter that is a day: in another process than the flow, Prefect has only its text."""
+    return given if isinstance(given, date) else date.fromisoformat(given)
 
 
 def _rerun(flow: str, given: Mapping[str, Any]) -> str:

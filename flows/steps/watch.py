@@ -42,11 +42,11 @@ def watch(context: Context, clock: Clock | None = None) -> WatchReport:
     return WatchReport(late, announce(context, news, clock, with_prefect=False))
 
 
-def all_clears(context: Context) -> MessagesFor:
+def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:
     """The message that calls off what a route was told of and what is over, whatever the levels of the route."""
     zone = ZoneInfo(context.settings.time_zone)
 
     def of_route(_: RouteFilter, known: Mapping[str, datetime]) -> list[Message]:
-        return all_clear_message(finished(context, known), zone)
+        return all_clear_message(finished(context, known, inbox_is_done=inbox_is_done), zone)
 
     return of_route

@@ -10,6 +10,7 @@ from datetime import date
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from scoring.alerting.all_clear import Unfinished
 from scoring.alerting.blocks import (
     Block,
     Line,
@@ -56,7 +57,8 @@ class FlowFailure:
     """A flow run that did not complete.
 
     `error` is the class and `reason` the first line of what ended it; `step` is the task that failed, None outside of
-    one. `tries` of `max_tries` were made. `rerun` is the exact command.
+    one. `tries` of `max_tries` were made. `rerun` is the exact command. `unfinished` is the work whose end calls it
+    off, None where a person stopped it.
     """
 
     flow: str
@@ -69,6 +71,7 @@ class FlowFailure:
     tries: int
     max_tries: int
     rerun: str
+    unfinished: Unfinished | None = None
 
 
 def failure_message(ended: FlowFailure) -> list[Message]:
@@ -86,7 +89,8 @@ def failure_message(ended: FlowFailure) -> list[Message]:
         ),
         context(inert(ended.flow, 100), ended.run_id),
     ]
-    keys, title = [f"flow|{ended.run_id}|{ended.state}"], (level_mark(level), what)
+    open_keys = [ended.unfinished.key] if ended.unfinished else []
+    keys, title = [f"flow|{ended.run_id}|{ended.state}", *open_keys], (level_mark(level), what)
     return messages("failure", level, keys, title, blocks, [ended.error])
 
 

@@ -1,18 +1,27 @@
 """What goes wrong with a run itself is told, whatever it was that broke."""
 
+from dataclasses import replace
+from datetime import UTC, date
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelled, Cancelling, Crashed, Failed
+from prefect.types import DateTime
 
+from flows.backfill import backfill
 from flows.nightly import nightly
 from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
-from scoring.errors import UsageError
+from flows.test_runs import score_inbox
+from scoring.alerting.all_clear import Unfinished, uncalled
+from scoring.errors import InputError, UsageError
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
+from tasks.config.testruns import InboxSettings
+from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, best, write_rows
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
@@ -64,6 +73,66 @@ def test_tell_of_end_tells_once_of_a_state_that_another_process_reports(
     assert str(state.message) in message.shown
 
 
+def test_failed_night_that_is_mended_is_called_off_once_to_whom_it_was_told(
+    settings: Settings, slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Route(name="warnings", webhook_env="SLACK_WEBHOOK_OTHER", levels=("warning",))
+    monkeypatch.setenv("SLACK_WEBHOOK_OTHER", slack.webhook("other"))
+    alerts = settings.alerts.model_copy(update={"route": (*settings.alerts.route, other)})
+    settings = settings.model_copy(update={"alerts": alerts})
+    nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
+    nightly(nowhere, DAY, return_state=True)
+    with pytest.raises(InputError):
+        plain_flows.nightly(nowhere, DAY)
+    assert len(slack.posted) == 1
+    for _ in range(2):
+        assert plain_flows.nightly(settings, DAY).problems == ()
+    assert slack.texts("other") == []
+    assert slack.texts("qa")[1:] == ["🟢 해소 · 2월 13일(금) 야간 실행"]
+
+
+def flow_run(parameters: dict[str, object], scheduled: DateTime | None = None) -> FlowRun:
+    return FlowRun(flow_id=uuid4(), name="a run", parameters=parameters, expected_start_time=scheduled)
+
+
+@pytest.mark.parametrize(
+    ("flow", "parameters", "work"),
+    [
+        (nightly, {"day": "2026-03-12"}, Unfinished("nightly", date(2026, 3, 12), date(2026, 3, 12), "")),
+        (nightly, {}, Unfinished("nightly", date(2026, 3, 13), date(2026, 3, 13), "")),
+        (nightly, {"kind": "intraday"}, Unfinished("intraday", date(2026, 3, 14), date(2026, 3, 14), "")),
+        (score_inbox, {}, Unfinished("test-runs", None, None, "")),
+        (
+            backfill,
+            {"first": "2026-03-01", "last": "2026-03-09"},
+            Unfinished("backfill", date(2026, 3, 1), date(2026, 3, 9), ""),
+        ),
+    ],
+)
+def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_nothing(
+    settings: Settings, slack: FakeSlack, flow: Any, parameters: dict[str, object], work: Unfinished
+) -> None:
+    scheduled = DateTime(2026, 3, 13, 16, 0, tzinfo=UTC)  # one o'clock on the 14th in Seoul
+    run = flow_run({"settings": settings, **parameters}, scheduled)
+    notify_flow_end(flow, run, Cancelled(message="by hand"))
+    with opened(Outbox, settings.state_url) as outbox:
+        assert uncalled(outbox.known_keys("qa")) == {}
+        notify_flow_end(flow, run, Crashed(message="gone"))
+        notify_flow_end(flow, run, Failed(message="gone"))
+        assert list(uncalled(outbox.known_keys("qa"))) == [replace(work, name=str(run.id))]
+
+
+def test_failed_inbox_is_called_off_once_by_a_look_without_failures(settings: Settings, slack: FakeSlack) -> None:
+    notify_flow_end(score_inbox, flow_run({"settings": settings}), Failed(message="a judge is away"))
+    (Path(settings.warehouse).parent / "inbox").mkdir()
+    settings = settings.model_copy(
+        update={"test_runs": InboxSettings(inbox=str(Path(settings.warehouse).parent / "inbox"))}
+    )
+    for _ in range(2):
+        assert plain_flows.score_inbox(settings, DAY).problems == ()
+    assert slack.texts()[1:] == ["🟢 해소 · 테스트 결과 채점"]
+
+
 def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_state_database(
     settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +142,7 @@ def test_a_failed_flow_is_told_once_although_prefect_keeps_no_password_of_the_st
     nightly(settings.model_copy(update=nowhere), DAY, return_state=True)
     assert len(slack.posted) == 1
     with opened(Outbox, state_url) as outbox:
-        assert len(outbox.known_keys("qa")) == 1
+        assert {key.partition("|")[0] for key in outbox.known_keys("qa")} == {"flow", "open"}
 
 
 def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
