@@ -148,7 +148,7 @@ def most_grown(
         expected[first],
         share,
         max(share - half, 0.0),
-        min(share + half, max(share, 1)),
+        min(share + half, max(share, 1.0)),
     )
 
 

@@ -29,6 +29,13 @@ def test_most_grown_names_the_value_that_made_the_rise() -> None:
     assert 0.7 < found.low < found.share <= found.high <= 1
 
 
+def test_most_grown_gives_figures_that_a_table_of_floats_takes() -> None:
+    found = most_grown(COLUMN, {"a": 60, "b": 1}, {"a": 7, "b": 7}, WEEK)
+    assert found is not None
+    figures = (found.usual, found.share, found.low, found.high)
+    assert [type(figure) for figure in figures] == [float] * 4
+
+
 def test_most_grown_names_nothing_where_all_values_grew_alike() -> None:
     assert named({"a": 30, "b": 31, "c": 29}, {"a": 105, "b": 105, "c": 105}) is None
 
