@@ -22,6 +22,9 @@ class _Nothing:
     def __getattr__(self, name: str) -> _Nothing:
         return self
 
+    def __getitem__(self, _: object) -> _Nothing:
+        return self
+
     def __call__(self, *_: Any, **__: Any) -> None:
         return None
 
@@ -50,6 +53,8 @@ _INSTEAD = {
 
 class _Module(ModuleType):
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python's own questions, such as where the module's file is
+            raise AttributeError(name)
         return _INSTEAD.get(name, _Nothing())
 
 

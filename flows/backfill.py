@@ -4,10 +4,9 @@ What is done is skipped, so that a backfill that died goes on where it was. A da
 """
 
 import logging
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextvars import ContextVar, copy_context
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,20 +14,25 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.clock import today
-from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow
+from flows.runtime.fan_out import FanOut
+from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow, step
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_kept, notify_unreported
-from flows.steps.day import DayResult, failure_text, try_day
+from flows.steps.day import DayResult, failure_text, score_day, stopped_day
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError
-from tasks.chat.day_plan import backfill_plan, portions
+from tasks.chat.day_guard import DayKeptError
+from tasks.chat.day_plan import PlannedDay, backfill_plan, portions
 from tasks.chat.multi_day_cache import read_at_once
-from tasks.chat.sources import ChatRowFiles, open_source
+from tasks.chat.sources import ChatRowFiles, ChatRowSource, open_source
+from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.run_ledger import BACKFILL
 
 _log = logging.getLogger(__name__)
+# What is measured of a day and of a row (benchmarks/RESULTS.md), and for what work the start of a worker is worth it.
+_S_A_DAY, _S_A_ROW, _WORTH_A_WORKER_S = 0.15, 30e-6, 10.0
 
 
 @dataclass(frozen=True)
@@ -110,14 +114,12 @@ def backfill(
     """
     settings = settings_of_flow(settings)
     with Context(settings) as context:
-        # One backfill at a time; the folder holds the rows that were read for several days at once.
-        with context.warehouse.staging(BACKFILL) as folder:
-            plan = backfill_plan(context, first, last, today(settings.time_zone))
-            chosen = plan.to_score(force=force)
-            for planned in plan.days:
-                _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
-            days = (one for some in portions(chosen) for one in _scored(context, some, folder, allow_shrink))
-            done = sorted(_shown(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
+        plan = backfill_plan(context, first, last, today(settings.time_zone))
+        chosen = plan.to_score(force=force)
+        for planned in plan.days:
+            _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
+        days = _scored(context, chosen, f"{BACKFILL}-{first}-{last}", allow_shrink=allow_shrink)
+        done = sorted(_shown(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
         # Also where nothing was left to score: a run that died may have scored it without building the site
         # or notifying people.
         unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
@@ -131,32 +133,57 @@ def backfill(
     return outcome
 
 
-def _scored(context: Context, days: Sequence[date], folder: Path, allow_shrink: bool) -> Iterator[DayResult]:
-    """The days as they are finished, a few at a time; their rows are read in one pass."""
-    settings = context.settings
-    shutil.rmtree(folder, ignore_errors=True)
+@step("day", run_name="day {day}", timeout_s=8 * 3600)
+def score_one(context: Context, day: date, read_before: ChatRowSource | None, allow_shrink: bool) -> DayResult:
+    """Scores one day of a backfill; what stops it is raised, so that the day is tried again where that can help."""
     try:
-        source = open_source(settings.monitoring.source, settings)
-        # BigQuery reads a day alone; of files all would be read for each day.
-        read_before = read_at_once(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else {}
-    except AqbError as error:
-        yield from (DayResult(day, None, error) for day in days)
-        return
+        return DayResult(day, score_day(context, day, BACKFILL, read_before, allow_shrink=allow_shrink))
+    except DayKeptError as kept:
+        return DayResult(day, None, kept=kept)
 
-    def scored(day: date) -> DayResult:
-        return try_day(context, day, BACKFILL, read_before.get(day), allow_shrink=allow_shrink)
 
-    if settings.monitoring.parallel_days == 1:  # in the main thread, where time-outs and cancelling interrupt a step
-        yield from map(scored, days)
-        return
-    workers = ThreadPoolExecutor(settings.monitoring.parallel_days, thread_name_prefix="day")
-    try:
-        # Each thread sees the flow run, as a task of Prefect's own would.
-        futures: list[Future[DayResult]] = [workers.submit(copy_context().run, scored, day) for day in days]
-        for future in as_completed(futures):
-            yield future.result()
-    finally:
-        workers.shutdown(cancel_futures=True)
+def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_shrink: bool) -> Iterator[DayResult]:
+    """The days as they are finished, several at a time.
+
+    The rows of files are read for several days in one pass, into a staging folder of this name.
+    """
+    settings, workers = context.settings, _workers(context.settings.monitoring.parallel_days, days)
+    if workers > 1:  # a day in a worker has no workers of its own
+        engine = settings.engine.model_copy(update={"workers": 1})
+        context = Context(settings.model_copy(update={"engine": engine}))
+    with FanOut(workers, settings.log_format) as fan_out:
+        for some in portions(days):
+            with context.warehouse.staging(name) as folder:
+                try:
+                    read_before = _read_before(settings, some, folder)
+                except AqbError as error:
+                    yield from (DayResult(day, None, error) for day in some)
+                    continue
+                calls = {
+                    day: {
+                        "context": context,
+                        "day": day,
+                        "read_before": read_before.get(day),
+                        "allow_shrink": allow_shrink,
+                    }
+                    for day in some
+                }
+                for day, found in fan_out.each(score_one, calls):
+                    yield found if isinstance(found, DayResult) else stopped_day(day, found)
+
+
+def _read_before(settings: Settings, days: Sequence[date], folder: Path) -> Mapping[date, ChatRowSource]:
+    source = open_source(settings.monitoring.source, settings)
+    # BigQuery reads a day alone; of files all would be read for each day.
+    return read_at_once(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else {}
+
+
+def _workers(parallel_days: int, days: Sequence[PlannedDay]) -> int:
+    """As many as the setting says; 0: as the cores are, if each has work for longer than its start takes."""
+    if parallel_days:
+        return min(parallel_days, len(days))
+    work_s = _S_A_DAY * len(days) + _S_A_ROW * sum(planned.content.rows for planned in days)
+    return min(os.cpu_count() or 1, len(days), 1 + int(work_s / _WORTH_A_WORKER_S))
 
 
 def _shown(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:

@@ -22,6 +22,10 @@ class AqbError(Exception):
         self.what, self.where, self.fix = map(_printable, (what, where, fix))
         super().__init__(self.what)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """An error that another process hands over is made as it was, whatever its class wants to be given."""
+        return type(self).__new__, (type(self), *self.args), vars(self)
+
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         remedy = f"\n  -> {self.fix}" if self.fix else ""

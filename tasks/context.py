@@ -1,5 +1,6 @@
 """What flows and commands work with."""
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -15,7 +16,8 @@ from tasks.warehouse import Warehouse, open_warehouse
 class Context:
     """The settings of a flow or command with the places that they name, each opened once, when it is first used.
 
-    The block of a `with` statement ends with the state database closed.
+    The block of a `with` statement ends with the state database closed. Handed to another process it is one of that
+    process's own, which all that are handed there with the same settings share and which ends with it.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -49,9 +51,21 @@ class Context:
         """
         return StateDatabase(self.settings.state_url)
 
+    def __reduce__(self) -> tuple[Callable[[Settings], "Context"], tuple[Settings]]:
+        return _handed, (self.settings,)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if "state" in vars(self):
             self.state.close()
+
+
+_handed_before: list[Context] = []
+
+
+def _handed(settings: Settings) -> Context:
+    if not any(one.settings == settings for one in _handed_before):
+        _handed_before[:] = [Context(settings)]
+    return _handed_before[0]

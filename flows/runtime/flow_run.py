@@ -12,7 +12,7 @@ from uuid import UUID
 from prefect import Task, task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.context import FlowRunContext
+from prefect.context import FlowRunContext, TaskRunContext
 from pydantic.json_schema import SkipJsonSchema
 
 from flows.runtime.logs import configure_logs
@@ -40,13 +40,16 @@ def settings_of_flow(given: Settings | None) -> Settings:
 
 @dataclass(frozen=True)
 class Step(Generic[P, R]):
-    """A function that is a Prefect task where it is called within a flow run; elsewhere it stays what it is."""
+    """A function that is a Prefect task where a flow calls it; elsewhere it stays what it is.
+
+    That is: outside of a flow run, and within another step, which is one task run and retried as a whole.
+    """
 
     function: Callable[P, R]
     task: Task[P, R]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        call = self.task if FlowRunContext.get() else self.function
+        call = self.task if FlowRunContext.get() and not TaskRunContext.get() else self.function
         return call(*args, **kwargs)
 
 
@@ -81,7 +84,7 @@ def show(create: Callable[..., Any], **content: Any) -> None:
 
 
 class ProgressArtifact:
-    """A bar from 0 to 100 percent; it is updated for whole percents only, each of which is a request."""
+    """A bar from 0 to 100 percent; it is updated in steps of 5 percent, each of which is a request."""
 
     def __init__(self, description: str) -> None:
         self._id: UUID | None = None
@@ -91,7 +94,7 @@ class ProgressArtifact:
 
     def show(self, done: int, total: int) -> None:
         """Shows how much of the work is done."""
-        percent = 100 * done // total
+        percent = 5 * (20 * done // total)
         if self._id and percent > self._shown:
             self._shown = percent
             update_progress_artifact(self._id, progress=float(percent))

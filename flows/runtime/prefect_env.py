@@ -52,7 +52,7 @@ def prepare_prefect(reports: str) -> None:
             where=str(chosen),
             fix="make it a folder that can be written and has room, or set PREFECT_HOME to another",
         ) from error
-    _keep_terminal_quiet()
+    keep_terminal_quiet()
 
 
 _PREFECT_SAYS = ("Failed to reach API", "Found incompatible versions", "Timed out while attempting to connect")
@@ -111,7 +111,7 @@ def leave_at_once(error: PrefectGoneError) -> NoReturn:
     os._exit(1)
 
 
-def _keep_terminal_quiet() -> None:
+def keep_terminal_quiet() -> None:
     """What failed, the command line says itself; Prefect would print it three times, each with its traceback.
 
     Its log still goes to its server, where the run is looked at.

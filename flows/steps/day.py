@@ -33,6 +33,7 @@ from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
+from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import Warehouse
 
 _log = logging.getLogger(__name__)
@@ -138,10 +139,16 @@ def write(
 
 @step("summarise", run_name="summarise {day}", timeout_s=600)
 def summarise(
-    warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path, title: str
+    warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path, kind: str
 ) -> DayReport:
-    """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people."""
+    """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people.
+
+    A backfill shows none: of a year they would be 700, and its site has them all.
+    """
+    title = _title(day, kind)
     written = write_day_report(warehouse, day, outcome, tables, reports, title)
+    if kind == BACKFILL:
+        return written
     report = written.content
     show(create_markdown_artifact, key=f"monitoring-{day}", markdown=report.headline(), description=title)
     show(
@@ -200,7 +207,7 @@ def score_day(
         with run.step("write"):
             tables, alerts = write(context, warehouse, day, scored, most)
         with run.step("summarise"):
-            report = summarise(warehouse, day, outcome, tables, Path(settings.reports), _title(day, kind))
+            report = summarise(warehouse, day, outcome, tables, Path(settings.reports), kind)
         problems = _problems(outcome)
         ending = run.ends(
             outcome="failed" if outcome.failures else "completed",
@@ -225,15 +232,7 @@ def score_day(
     )
 
 
-def try_day(
-    context: Context,
-    day: date,
-    kind: str,
-    read_before: ChatRowSource | None = None,
-    why: str = "",
-    *,
-    allow_shrink: bool = False,
-) -> DayResult:
+def try_day(context: Context, day: date, kind: str, why: str = "", *, allow_shrink: bool = False) -> DayResult:
     """Scores a day as `score_day` does; whatever stops it becomes its error, so that other days go on.
 
     Raises:
@@ -242,16 +241,20 @@ def try_day(
     if why:
         _log.info("%s: %s", day, why)
     try:
-        return DayResult(day, score_day(context, day, kind, read_before, allow_shrink=allow_shrink), why=why)
-    except DayKeptError as kept:
-        return DayResult(day, None, why=why, kept=kept)
-    except AqbError as error:
+        return DayResult(day, score_day(context, day, kind, allow_shrink=allow_shrink), why=why)
+    except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
+        return stopped_day(day, error, why)
+
+
+def stopped_day(day: date, error: Exception, why: str = "") -> DayResult:
+    """The result of a day that was kept, or that something stopped; an error of Prefect's own is raised."""
+    if isinstance(error, DayKeptError):
+        return DayResult(day, None, why=why, kept=error)
+    if isinstance(error, AqbError):
         return DayResult(day, None, error, why)
-    except Exception as error:
-        if is_prefect_gone(error):
-            raise
-        _log.exception("%s: unexpected error", day)
-        return DayResult(day, None, UnexpectedError(error, fix=_DEFECT), why)
+    if is_prefect_gone(error):
+        raise error
+    return DayResult(day, None, UnexpectedError(error, fix=_DEFECT), why)
 
 
 def _refuse_nothing_read(outcome: ScoringOutcome, files: int) -> None:

@@ -87,8 +87,8 @@ class MonitoringSettings(Section):
     catch_up_days: int = Field(default=14, ge=0, le=366)
     """Days before the nightly one that are scored first when no run has completed them."""
 
-    parallel_days: int = Field(default=1, ge=1, le=32)
-    """Days that a backfill works on at the same time."""
+    parallel_days: int = Field(default=0, ge=0, le=64)
+    """Days that a backfill works on at the same time, each in a process; 0: as many as cores where it is worth it."""
 
 
 class EngineSettings(Section):

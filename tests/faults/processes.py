@@ -52,7 +52,7 @@ def started(work: Work) -> ForkServerProcess:
     """A process that does this."""
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    process = context.Process(target=_do, args=(work,), daemon=True)
+    process = context.Process(target=_do, args=(work,))  # no daemon: those may not have workers
     process.start()
     return process
 
@@ -60,6 +60,7 @@ def started(work: Work) -> ForkServerProcess:
 def _do(work: Work) -> None:
     from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
+    from flows.backfill import score_one
     from flows.steps import day
     from tasks.config.settings import Settings
 
@@ -69,7 +70,7 @@ def _do(work: Work) -> None:
     os.environ.update(work.environment)
     changes = _count_changes(work)
     settings = Settings(**work.settings)
-    for step in (day.extract, day.score, day.write, day.summarise):
+    for step in (day.extract, day.score, day.write, day.summarise, score_one):
         step.task.retry_delay_seconds = [0, 0]
     reached = {PREFECT_API_URL: work.prefect_url, PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
     with temporary_settings(reached):

@@ -3,9 +3,13 @@ and once the world is mended the next run leaves what an undisturbed one leaves.
 """
 
 import json
+import os
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
@@ -15,7 +19,7 @@ from tests.builders.disks import small_disk
 from tests.builders.state import opened
 from tests.fakes.cuttable_proxy import CuttableProxy
 from tests.faults.processes import SAID
-from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, results, world_in
+from tests.faults.worlds import BACKFILL, NIGHTLY, SETTINGS, World, leftovers, results, world_in
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +113,36 @@ def test_a_full_disk_of_the_state_stops_the_night_and_the_next_one_does_it(
         assert "Traceback" not in (world.folder / SAID).read_text("utf-8")
         change("size=20m")
         assert_mended(world, undisturbed)
+
+
+def test_workers_of_a_killed_backfill_end_with_it(
+    world: World, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SETTINGS, "monitoring", SETTINGS["monitoring"] | {"parallel_days": 2})
+    started: set[int] = set()
+
+    def kill() -> None:
+        started.update(processes_in(world.folder))
+        (flow,) = (pid for pid, parent in processes_in(world.folder).items() if parent not in started)
+        os.kill(flow, SIGKILL)
+
+    assert world.run_until(BACKFILL, lambda: world.has_scored(DAY), kill) == -SIGKILL
+    assert len(started) > 2
+    deadline = time.monotonic() + 60  # one that still imports everything ends when it has
+    while processes_in(world.folder):
+        assert time.monotonic() < deadline, "a worker has outlived its flow"
+    monkeypatch.setitem(SETTINGS["monitoring"], "parallel_days", 1)
+    assert_mended(world, undisturbed)
+
+
+def processes_in(folder: Path) -> dict[int, int]:
+    """The processes that work in a folder, each with its parent."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (process / "cwd").readlink() == folder:
+                found[int(process.name)] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    return found
 
 
 def test_a_prefect_server_that_is_gone_ends_the_run_and_the_next_one_goes_on(

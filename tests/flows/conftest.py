@@ -80,6 +80,15 @@ def installed_aqb(folder: Path) -> Command:
 
 
 @pytest.fixture
+def prefect_in_threads(prefect_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The same server for threads that Prefect starts, which elsewhere know it from the environment."""
+    from prefect.context import SettingsContext
+
+    monkeypatch.setattr("prefect.context.GLOBAL_SETTINGS_CONTEXT", SettingsContext.get())
+    return prefect_server
+
+
+@pytest.fixture
 def website() -> Iterator[str]:
     """The address of a server of web pages, for what should be something else."""
     with serving_pages() as address:

@@ -1,11 +1,13 @@
 """The backfill flow and its command: what is done, what is skipped, what fails, what is said."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import State
 
 from flows.backfill import BackfillOutcome, IncompleteBackfillError
@@ -49,9 +51,9 @@ def settings(tmp_path: Path) -> Settings:
     return settings_in(tmp_path, made_source(tmp_path / "source"))
 
 
-def tables(settings: Settings) -> dict[str, bytes]:
+def tables(settings: Settings, days: Sequence[date] = DAYS) -> dict[str, bytes]:
     folder = Path(settings.warehouse)
-    return {f"{name} {day}": (folder / name / f"{day}.parquet").read_bytes() for name in TABLES for day in DAYS}
+    return {f"{name} {day}": (folder / name / f"{day}.parquet").read_bytes() for name in TABLES for day in days}
 
 
 def done(outcome: BackfillOutcome) -> list[date]:
@@ -105,14 +107,30 @@ def test_a_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(setting
     assert all("c.parquet" in problem for problem in incomplete.value.outcome.problems)
 
 
-@pytest.mark.usefixtures("prefect_server")
-def test_the_progress_artifact_ends_at_a_hundred(settings: Settings) -> None:
+def test_days_in_worker_processes_are_task_runs_and_leave_what_one_process_leaves(
+    prefect_in_threads: str, settings: Settings, tmp_path: Path
+) -> None:
     state: State[BackfillOutcome] = backfill_flow(DAY, DAYS[1], settings=settings, return_state=True)
+    assert done(state.result()) == DAYS[:2]
     run_id = state.state_details.flow_run_id
     assert run_id is not None
-    with get_client(sync_client=True) as client:  # its own method for this asks for artifacts of task runs only
+    with get_client(sync_client=True) as client:
+        tasks = client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id])))
+        # Its own method for this asks for artifacts of task runs only.
         found = client.request("POST", "/artifacts/filter", json={"flow_runs": {"id": {"any_": [str(run_id)]}}})
+    assert {task.name: task.state_name for task in tasks} == dict.fromkeys(
+        [*(f"day {day}" for day in DAYS[:2]), "site"], "Completed"
+    )
     assert [artifact["data"] for artifact in found.json() if artifact["type"] == "progress"] == [100.0]
+
+    alone = settings_in(tmp_path / "alone", Path(settings.monitoring.source))
+    backfill(DAY, DAYS[1], settings=alone)
+    assert tables(settings, DAYS[:2]) == tables(alone, DAYS[:2])
+
+
+def test_ranges_that_do_not_overlap_exclude_nobody(settings: Settings) -> None:
+    with FolderWarehouse(Path(settings.warehouse)).staging(f"backfill-{DAY}-{DAY}"):
+        assert done(backfill(DAYS[1], DAYS[2], settings=settings)) == DAYS[1:3]
 
 
 # --- The command -----------------------------------------------------------------------------------------------------

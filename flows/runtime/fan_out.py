@@ -1,0 +1,106 @@
+"""Calls of one step at the same time, each a task run of its own in a worker process.
+
+Prefect interrupts a step that takes too long in the main thread of a process only: in a thread the time limit does not
+hold, and Prefect warns of it at every task run. So there are no threads: one call at a time runs here, several run in
+processes, each in its main thread. A worker ends with the flow's process, however that ends.
+
+A worker takes seconds to import everything, so they are worth it for work of many seconds only.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from functools import partial
+from multiprocessing import active_children, parent_process
+from typing import Any, Literal, Self, TypeVar
+
+from prefect.context import FlowRunContext
+from prefect.futures import PrefectFuture, as_completed
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.task_runners import ProcessPoolTaskRunner
+
+from flows.runtime.flow_run import Step
+from flows.runtime.logs import configure_logs
+from flows.runtime.prefect_env import keep_terminal_quiet
+from scoring.errors import StorageError
+
+K = TypeVar("K")
+R = TypeVar("R")
+
+_MOST_POOLS = 3
+
+
+class FanOut:
+    """Up to `workers` calls at a time; outside of a flow run, or with one worker, one call after the other.
+
+    The processes are started with the first calls and end with the block of the `with` statement.
+    """
+
+    def __init__(self, workers: int, log_format: Literal["plain", "json"]) -> None:
+        self._workers = workers
+        self._log_format = log_format
+        self._pool = ExitStack()
+        self._runner: ProcessPoolTaskRunner | None = None
+
+    def __enter__(self) -> Self:
+        if self._workers > 1 and (flow_run := FlowRunContext.get()):
+            # A temporary server is known to this process alone; without its address each worker would start one.
+            self._pool.enter_context(temporary_settings({PREFECT_API_URL: str(flow_run.client.api_url)}))
+            runner = ProcessPoolTaskRunner(self._workers, initializer=_start_worker, initargs=(self._log_format,))
+            self._runner = self._pool.enter_context(runner)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind and self._runner:  # cancelled, or Prefect's server is gone: nobody waits for what is being done
+            for worker in active_children():
+                worker.kill()
+        self._pool.close()
+
+    def each(self, step: Step[..., R], calls: Mapping[K, Mapping[str, Any]]) -> Iterator[tuple[K, R | Exception]]:
+        """What came of the step for the arguments of each call, as they end; an error of one stops no other.
+
+        Where a worker was killed, the calls that had not ended are made again.
+        """
+        if self._runner is None:
+            for key, arguments in calls.items():
+                yield key, _result(partial(step, **arguments))
+            return
+        left = dict(calls)
+        for _ in range(_MOST_POOLS):
+            futures: dict[PrefectFuture[R], K] = {
+                self._runner.submit(step.task, dict(arguments)): key for key, arguments in left.items()
+            }
+            for future in as_completed(list(futures)):
+                found: R | Exception = _result(future.result)
+                if not isinstance(found, BrokenProcessPool):
+                    del left[futures[future]]
+                    yield futures[future], found
+            if not left:
+                return
+            self._pool.close()
+            self.__enter__()
+        error = StorageError(f"worker processes were killed {_MOST_POOLS} times", fix="let fewer work at a time")
+        yield from ((key, error) for key in left)
+
+
+def _result(of: Callable[[], R]) -> R | Exception:
+    try:
+        return of()
+    except Exception as error:  # noqa: BLE001 - whoever called decides
+        return error
+
+
+def _start_worker(log_format: Literal["plain", "json"]) -> None:
+    keep_terminal_quiet()
+    configure_logs(log_format)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A pool's worker would wait for work for ever when its parent was killed."""
+    parent = parent_process()
+    assert parent, "a worker was started by the flow's process"
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,64 @@
+"""Calls of a step at the same time, in worker processes of a flow run."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from uuid import UUID
+
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, LogFilter, LogFilterFlowRunId
+from prefect.runtime import flow_run
+
+from flows.runtime.fan_out import FanOut
+from flows.runtime.flow_run import step
+from scoring.errors import InputError
+
+
+@step("work", run_name="work {what}", timeout_s=2)
+def work(what: str, folder: Path) -> int:
+    """Does what its name says; gives its process."""
+    if what == "kills its process once" and not (folder / "killed").exists():
+        (folder / "killed").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "fails":
+        raise InputError("a wrong file", where="here", fix="mend it")
+    if what == "takes too long":
+        time.sleep(60)
+    return os.getpid()
+
+
+work.task.retries = 0
+WORKS = ("is done", "fails", "takes too long", "kills its process once")
+
+
+@flow
+def fanned_out(folder: Path) -> tuple[UUID, dict[str, int | Exception]]:
+    with FanOut(2, "plain") as fan_out:
+        ended = fan_out.each(work, {what: {"what": what, "folder": folder} for what in WORKS})
+        return UUID(flow_run.id), dict(ended)
+
+
+def test_each_call_is_a_task_run_that_neither_errors_nor_time_limits_nor_kills_of_others_stop(
+    prefect_in_threads: str, tmp_path: Path
+) -> None:
+    run_id, found = fanned_out(tmp_path)
+    assert {what for what, one in found.items() if isinstance(one, int)} == {"is done", "kills its process once"}
+    assert os.getpid() not in found.values()
+    assert str(found["fails"]) == "here: a wrong file\n  -> mend it"
+    assert isinstance(found["takes too long"], TimeoutError)
+    with get_client(sync_client=True) as client:
+        tasks = client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id])))
+        lines = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run_id])))
+    assert {task.name for task in tasks if task.state_name == "Completed"} >= {"work is done"}
+    assert "work takes too long" in {task.name for task in tasks if task.state_name == "TimedOut"}
+    assert "imeouts in worker threads" not in "".join(line.message for line in lines)
+
+
+def test_outside_of_a_flow_run_one_call_follows_the_other_in_this_process(tmp_path: Path) -> None:
+    with FanOut(2, "plain") as fan_out:
+        ended = fan_out.each(work, {what: {"what": what, "folder": tmp_path} for what in WORKS[:2]})
+        found = dict(ended)
+    assert found["is done"] == os.getpid()
+    assert isinstance(found["fails"], InputError)
