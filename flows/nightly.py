@@ -25,7 +25,8 @@ from flows.steps.site import SiteOutcome, site_after
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
 from tasks.alerts.heartbeat import Heartbeat
-from tasks.chat.day_plan import EarlierDays, earlier_days
+from tasks.chat.day_plan import EarlierDays, earlier_days, has_rows_so_far
+from tasks.chat.tables import KPIS
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY, NIGHTLY
@@ -131,6 +132,9 @@ def nightly(
 
 
 def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> NightlyOutcome:
+    """Scores what has come of a day; a source that has nothing of it yet is no news, and leaves no empty day."""
+    if day not in context.warehouse.days(KPIS) and not has_rows_so_far(context.settings, day):
+        return NightlyOutcome(DayResult(day, None, why="no rows so far"), None, SiteOutcome(None))
     so_far = try_day(context, day, INTRADAY, allow_shrink=allow_shrink)
     site = site_after(context)
     unreported = notify_days(context, [so_far.day]) if so_far.outcome else _notify_kept(context, [so_far])

@@ -200,13 +200,14 @@ def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]
     for one in outcome.earlier:
         fate = "kept as it was" if one.kept else "scored" if one.complete else "not complete"
         yield f"{one.day}: {one.why}, {fate}"
-    if outcome.own.kept:
-        yield f"{outcome.own.day}: {outcome.own.kept}"
+    own = outcome.own
+    if own.outcome:
+        yield from _day_lines(own.outcome)
     else:
-        yield from _day_lines(outcome.scored)
+        yield f"{own.day}: {own.kept or own.why}"
     yield f"tables: {settings.warehouse}"
-    if not outcome.own.kept:
-        yield f"report: {outcome.scored.report}"
+    if own.outcome:
+        yield f"report: {own.outcome.report}"
         if outcome.site.path:
             yield f"site: {outcome.site.path}"
 

@@ -42,7 +42,7 @@ from tasks.config.alerts import AlertsSettings
 from tasks.context import Context
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.alert_choices import AlertChoices
-from tasks.state.run_ledger import TEST_RUN, RunLedger
+from tasks.state.run_ledger import INTRADAY, TEST_RUN, RunLedger
 
 _SUNDAY = 6
 _WEEK = timedelta(days=7)
@@ -191,7 +191,10 @@ def preview(context: Context, days: int) -> tuple[date, date, dict[str, list[Rep
 def digest_of(context: Context, day: date) -> DayDigest:
     """The incidents of a scored day, and what their messages need."""
     runs, snoozes = RunLedger(context.state).of_day(day), AlertChoices(context.state).snoozes(day)
-    digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, alert_policy(context))
+    policy = alert_policy(context)
+    if any(run.kind == INTRADAY for run in runs):
+        policy = replace(policy, looks=context.settings.alerts.intraday_looks)
+    digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
     return replace(digest, snoozes=snoozes)
 
 

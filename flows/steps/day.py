@@ -68,7 +68,8 @@ class DayOutcome:
 class DayResult:
     """A day, what came of it, and why it was done at all where that needs saying (`late rows`).
 
-    Exactly one is there: `outcome`, `kept` (its tables are as they were: the source holds too few rows), `error`.
+    At most one is there: `outcome`, `kept` (its tables are as they were: the source holds too few rows), `error`. Of a
+    day that goes on and has no rows yet there is none.
     """
 
     day: date
@@ -85,19 +86,19 @@ class DayResult:
     @property
     def failed(self) -> bool:
         """Whether something went wrong: a day that was kept did what it should."""
-        return not self.complete and self.kept is None
+        return self.error is not None or (self.outcome is not None and not self.complete)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        found = self.outcome.problems if self.outcome else (str(self.kept or self.error),)
+        found = self.outcome.problems if self.outcome else [str(why) for why in (self.kept, self.error) if why]
         title = f"{self.day} ({self.why})" if self.why else str(self.day)
         return tuple(f"{title}: {problem}" for problem in found)
 
     def result(self) -> DayOutcome:
         """What came of the day; raises what kept or stopped it."""
         if self.outcome is None:
-            raise self.kept or self.error or AssertionError("a day without an outcome was kept or has an error")
+            raise self.kept or self.error or InputError(f"the source has no rows of {self.day} so far")
         return self.outcome
 
 

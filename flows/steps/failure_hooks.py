@@ -148,7 +148,8 @@ def _unfinished(flow: str, flow_run: FlowRun, time_zone: str) -> Unfinished:
     if day is None and flow_run.expected_start_time:
         scheduled = flow_run.expected_start_time.astimezone(ZoneInfo(time_zone)).date()
         day = scheduled if so_far else scheduled - timedelta(days=1)
-    return Unfinished(INTRADAY if so_far else flow, day, day, run_id)
+    # What stops one intraday run stops the next: an hourly message would be no news.
+    return Unfinished(INTRADAY, day, day, f"intraday {day}") if so_far else Unfinished(flow, day, day, run_id)
 
 
 def _day(given: Any) -> date:

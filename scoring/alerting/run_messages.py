@@ -89,8 +89,13 @@ def failure_message(ended: FlowFailure) -> list[Message]:
         ),
         context(inert(ended.flow, 100), ended.run_id),
     ]
-    open_keys = [ended.unfinished.key] if ended.unfinished else []
-    keys, title = [f"flow|{ended.run_id}|{ended.state}", *open_keys], (level_mark(level), what)
+    unfinished = ended.unfinished
+    keys = (
+        [f"flow|{unfinished.name}|{ended.state}", unfinished.key]
+        if unfinished
+        else [f"flow|{ended.run_id}|{ended.state}"]
+    )
+    title = (level_mark(level), what)
     return messages("failure", level, keys, title, blocks, [ended.error])
 
 

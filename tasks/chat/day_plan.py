@@ -8,6 +8,7 @@ its rows in the source is kept as it was (`tasks/chat/day_guard.py`).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,11 +18,12 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.shrinkage import NOT_SCORED, Loss, TenantRows
-from scoring.days import days_between, days_window
-from scoring.errors import AqbError, UsageError
+from scoring.days import day_window, days_between, days_window
+from scoring.errors import AqbError, InputError, UsageError
 from tasks.chat.day_guard import day_guards, losses_text
 from tasks.chat.sources import ChatRowSource, open_source
 from tasks.chat.tables import KPIS
+from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.erased_sessions import erased_sessions
@@ -190,6 +192,23 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
     except AqbError as error:
         unread = error
     return EarlierDays(missing, late, out_of_reach, unread)
+
+
+def has_rows_so_far(settings: Settings, day: date) -> bool:
+    """Whether the source has rows of a day that goes on. Files that have not changed since it began are not read.
+
+    A view of BigQuery is taken to have them: to ask costs as much as to score. A source that is not there has none.
+    """
+    if is_bigquery(settings.monitoring.source):
+        return True
+    began = day_window(day, settings.time_zone).start.timestamp()
+    try:
+        source = open_source(settings.monitoring.source, settings)
+        if all(Path(file).stat().st_mtime < began for file in source.files):
+            return False
+    except (InputError, FileNotFoundError):
+        return False
+    return source_contents(source, day, day, settings.time_zone).of(day).rows > 0
 
 
 def _late(settings: Settings, days: list[date], runs: Mapping[date, Run], kept: Mapping[date, Run]) -> tuple[date, ...]:

@@ -182,6 +182,9 @@ class AlertsSettings(Section):
     days_off: tuple[date, ...] = ()
     """More days on which people do not work, such as temporary holidays; weekends and Korean holidays are known."""
 
+    intraday_looks: int = Field(default=24, ge=1, le=1440)
+    """How often a day with intraday runs is looked at, its night included: they share what the day may page falsely."""
+
     dry_run: bool = False
     """Whether runs only log what they would send."""
 

@@ -10,6 +10,7 @@ import pytest
 from typer.main import get_command
 
 from flows.cli.app import app
+from flows.runtime.clock import now
 from scoring.catalog import rubrics
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.flows.conftest import Command
@@ -371,6 +372,11 @@ def test_nightly_of_a_day_without_rows_ends_with_0_and_an_alert(aqb: Command, so
 
 
 def test_intraday_scores_today_so_far(aqb: Command, source: Path) -> None:
+    nothing = aqb("nightly", "--intraday")
+    assert (nothing.exit_code, nothing.err) == (0, "")
+    assert "no rows so far" in nothing.out
+    assert not Path("data/warehouse/monitoring_kpis").exists()
+    write_rows(source, [plain(0, timestamp=now().isoformat())])
     ended = aqb("nightly", "--intraday", "--json")
     assert ended.exit_code == 0
     day = json.loads(ended.out)["day"]

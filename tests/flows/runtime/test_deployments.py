@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -135,16 +136,18 @@ def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_wa
         assert ledger.latest_of_days(DAY, DAY)[DAY].outcome == "failed"  # so that the next run does the day again
 
 
-def test_the_coming_nights_are_planned_and_the_hours_are_not(service: Service) -> None:
+def test_the_coming_nights_and_hours_are_planned(service: Service) -> None:
+    def in_seoul(runs: list[FlowRunResponse]) -> list[datetime]:
+        return [run.expected_start_time.astimezone(ZoneInfo("Asia/Seoul")) for run in runs if run.expected_start_time]
+
     def planned(name: str) -> list[FlowRunResponse]:
         runs = service.client.get_scheduled_flow_runs_for_deployments([service.deployment(name).id])
         return [run for run in runs if run.auto_scheduled]
 
     nights = eventually(lambda: planned("nightly") or None, "the scheduler plans a night")
-    starts = [run.expected_start_time for run in nights if run.expected_start_time]
-    seoul = [start.astimezone(ZoneInfo("Asia/Seoul")) for start in starts]
-    assert {(start.hour, start.minute) for start in seoul} == {(1, 0)}
-    assert not planned("intraday")
+    assert {(start.hour, start.minute) for start in in_seoul(nights)} == {(1, 0)}
+    hours = eventually(lambda: planned("intraday") or None, "the scheduler plans the hours")
+    assert {start.minute for start in in_seoul(hours)} == {5}
     assert not planned("backfill")
 
 

@@ -100,7 +100,11 @@ def flow_run(parameters: dict[str, object], scheduled: DateTime | None = None) -
     [
         (nightly, {"day": "2026-03-12"}, Unfinished("nightly", date(2026, 3, 12), date(2026, 3, 12), "")),
         (nightly, {}, Unfinished("nightly", date(2026, 3, 13), date(2026, 3, 13), "")),
-        (nightly, {"kind": "intraday"}, Unfinished("intraday", date(2026, 3, 14), date(2026, 3, 14), "")),
+        (
+            nightly,
+            {"kind": "intraday"},
+            Unfinished("intraday", date(2026, 3, 14), date(2026, 3, 14), "intraday 2026-03-14"),
+        ),
         (score_inbox, {}, Unfinished("test-runs", None, None, "")),
         (
             backfill,
@@ -119,7 +123,15 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
         assert uncalled(outbox.known_keys("qa")) == {}
         notify_flow_end(flow, run, Crashed(message="gone"))
         notify_flow_end(flow, run, Failed(message="gone"))
-        assert list(uncalled(outbox.known_keys("qa"))) == [replace(work, name=str(run.id))]
+        assert list(uncalled(outbox.known_keys("qa"))) == [replace(work, name=work.name or str(run.id))]
+
+
+def test_failure_of_an_intraday_run_is_told_once_a_day(settings: Settings, slack: FakeSlack) -> None:
+    for hour in (16, 17, 18):  # in UTC: a new day begins in Seoul at 15
+        scheduled = DateTime(2026, 3, 13, hour, 5, tzinfo=UTC)
+        run = flow_run({"settings": settings, "kind": "intraday"}, scheduled)
+        notify_flow_end(nightly, run, Failed(message="no answer"))
+    assert len(slack.posted) == 1
 
 
 def test_failed_inbox_is_called_off_once_by_a_look_without_failures(settings: Settings, slack: FakeSlack) -> None:
