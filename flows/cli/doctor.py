@@ -71,8 +71,12 @@ def _checks(settings: Settings) -> Iterator[Check]:
     """
     from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
 
-    for name, look in (("source", _source), ("warehouse", _warehouse), ("state database", _state), ("inbox", _inbox)):
-        yield _check(name, look, settings)
+    yield _check("source", _source, settings)
+    yield _check("warehouse", _warehouse, settings)
+    yield (state := _check("state database", _state, settings))
+    yield _check("inbox", _inbox, settings)
+    if state.ok:
+        yield _check("last night", _last_night, settings)
     if settings.judge.enabled or settings.judge.api_key or os.environ.get("OPENAI_API_KEY"):
         yield _check("judge", _judge, settings)
     if os.environ.get(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
@@ -121,6 +125,21 @@ def _state(settings: Settings) -> str:
     with StateDatabase(settings.state_url) as state:
         RunLedger(state)
     return "reachable"
+
+
+def _last_night(settings: Settings) -> str:
+    """Whether the night that was due last is done; before the first one nothing is missing."""
+    from flows.runtime.clock import now
+    from tasks.alerts.unfinished import late_night
+    from tasks.context import Context
+
+    with Context(settings) as context:
+        late = late_night(context, now())
+    if late is None:
+        return "done"
+    if late.last_day is None:
+        return "no night has been completed yet"
+    raise AqbError(f"no run has completed {late.day}; the last one that was is {late.last_day}", fix="aqb nightly")
 
 
 def _inbox(settings: Settings) -> str:

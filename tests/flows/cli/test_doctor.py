@@ -3,11 +3,15 @@
 import json
 import socket
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import best, plain, refused, write_rows
+from tests.builders.nights import night
+from tests.builders.state import opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
@@ -51,6 +55,19 @@ def test_doctor_is_content_when_a_run_could_start(aqb: Command, source: Path) ->
     assert (ended.exit_code, ended.err) == (0, "")
     assert "NOT" not in ended.out
     assert "ok   source: 1 files" in ended.out
+
+
+def test_doctor_says_how_long_ago_the_last_completed_night_is(aqb: Command, source: Path) -> None:
+    assert "ok   last night: no night has been completed yet" in aqb("doctor").out
+    old = date(2026, 3, 13)
+    with opened(RunLedger, "sqlite:///data/state.db") as ledger:
+        ledger.save(night(old))
+        late = aqb("doctor")
+        assert late.exit_code == 1
+        assert f"the last one that was is {old}" in late.out
+        for days in (0, 1, 2):  # whatever the hour is
+            ledger.save(night(date.today() - timedelta(days=days)))
+    assert "ok   last night: done" in aqb("doctor").out
 
 
 def test_doctor_ends_with_1_when_the_source_is_missing(aqb: Command) -> None:
@@ -114,7 +131,7 @@ def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeyp
 def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     seen = checks(aqb)
-    assert list(seen) == ["source", "warehouse", "state database", "inbox"]
+    assert list(seen) == ["source", "warehouse", "state database", "inbox", "last night"]
     assert seen["inbox"] == "not there, so there are no test runs to score"
 
 
