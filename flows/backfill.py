@@ -19,6 +19,7 @@ from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_kept, notify_unreported
 from flows.steps.day import DayResult, failure_text, score_day, stopped_day
+from flows.steps.day_runs import in_own_runs
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError
@@ -94,6 +95,7 @@ def backfill(
     alerts: bool = False,
     settings: GivenSettings = None,
     allow_shrink: bool = False,
+    across_workers: bool = False,
 ) -> BackfillOutcome:
     """Scores every day of a range that is not up to date.
 
@@ -106,11 +108,12 @@ def backfill(
         force: Score days that are up to date too.
         alerts: Send the alerts of these days; usually no message about last year is wanted.
         allow_shrink: Replace days of which the source has lost most rows, too: their scores are lost.
+        across_workers: Give each day to a flow run of its own, which any worker of the work pool takes.
 
     Raises:
         IncompleteBackfillError: some days could not be scored; the others are.
         InputError: the source is not there.
-        UsageError: no such range of days.
+        UsageError: no such range of days; or no deployment of single days for the workers.
     """
     settings = settings_of_flow(settings)
     with Context(settings) as context:
@@ -118,7 +121,10 @@ def backfill(
         chosen = plan.to_score(force=force)
         for planned in plan.days:
             _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
-        days = _scored(context, chosen, f"{BACKFILL}-{first}-{last}", allow_shrink=allow_shrink)
+        if across_workers:
+            days = in_own_runs(context, chosen, allow_shrink=allow_shrink)
+        else:
+            days = _scored(context, chosen, f"{BACKFILL}-{first}-{last}", allow_shrink=allow_shrink)
         done = sorted(_shown(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
         # Also where nothing was left to score: a run that died may have scored it without building the site
         # or notifying people.
@@ -131,6 +137,18 @@ def backfill(
     if outcome.failed:
         raise IncompleteBackfillError(outcome, forced=force)
     return outcome
+
+
+@flow(name="backfill-day", flow_run_name="day {day}")
+def backfill_day(day: date, allow_shrink: bool = False, settings: GivenSettings = None) -> None:
+    """Scores one day of a backfill whose days are spread over workers.
+
+    Args:
+        day: The day.
+        allow_shrink: Replace the day even if the source holds far fewer rows than were scored: their scores are lost.
+    """
+    with Context(settings_of_flow(settings)) as context:
+        score_one(context, day, None, allow_shrink)
 
 
 @step("day", run_name="day {day}", timeout_s=8 * 3600)

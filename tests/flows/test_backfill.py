@@ -1,19 +1,33 @@
 """The backfill flow and its command: what is done, what is skipped, what fails, what is said."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from threading import Event, Thread
+from uuid import UUID
 
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
-from prefect.client.schemas.objects import State
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowRunFilter,
+    FlowRunFilterId,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.deployments.runner import RunnerDeployment
+from prefect.flow_engine import run_flow
+from prefect.types.entrypoint import EntrypointType
 
-from flows.backfill import BackfillOutcome, IncompleteBackfillError
+from flows.backfill import BackfillOutcome, IncompleteBackfillError, backfill_day
 from flows.backfill import backfill as backfill_flow
 from flows.steps.day import score_day
 from scoring.days import days_between
+from scoring.errors import UsageError
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import BACKFILL, Run, RunLedger, RunStep
@@ -126,6 +140,79 @@ def test_days_in_worker_processes_are_task_runs_and_leave_what_one_process_leave
     alone = settings_in(tmp_path / "alone", Path(settings.monitoring.source))
     backfill(DAY, DAYS[1], settings=alone)
     assert tables(settings, DAYS[:2]) == tables(alone, DAYS[:2])
+
+
+def test_days_across_workers_are_flow_runs_that_others_do(
+    prefect_in_threads: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.steps.day_runs.DEPLOYMENT", "backfill-day/of-this-test")
+    with pytest.raises(UsageError, match="no deployment backfill-day/of-this-test"):
+        backfill_flow(DAY, LAST, settings=settings, across_workers=True)
+    deployed = backfill_day.to_deployment(
+        "of-this-test",
+        parameters={"settings": settings.model_dump(mode="json")},
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    assert isinstance(deployed, RunnerDeployment)
+    deployment_id = deployed.apply()
+    assert isinstance(deployment_id, UUID)
+    broken = Path(settings.monitoring.source) / "c.parquet"
+    broken.write_bytes(b"")
+    with worker_of(deployment_id, do), pytest.raises(IncompleteBackfillError, match="2 of 2 days") as incomplete:
+        backfill_flow(DAY, DAYS[1], settings=settings, across_workers=True)
+    assert all("c.parquet" in problem for problem in incomplete.value.outcome.problems)
+    broken.unlink()
+
+    def die(run: FlowRun) -> None:
+        with opened(RunLedger, settings.state_url) as ledger:
+            ledger.save(Run("d" * 32, BACKFILL, DAY, "ola-monitoring", "1", "0", datetime.now(UTC)))
+
+    with worker_of(deployment_id, die), pytest.raises(IncompleteBackfillError, match="1 of 1 days") as incomplete:
+        backfill_flow(DAY, DAY, settings=settings, across_workers=True)
+    assert incomplete.value.outcome.problems == (f"{DAY}: the worker that did it died",)
+
+    with worker_of(deployment_id, do):
+        outcome = backfill_flow(DAY, LAST, settings=settings, across_workers=True)
+    assert (done(outcome), outcome.up_to_date, outcome.rows) == (DAYS, 0, 8)
+    assert [problem.split(":")[0] for problem in outcome.problems] == [str(DAYS[3])]  # the rejected row
+    alone = settings_in(tmp_path / "alone", Path(settings.monitoring.source))
+    backfill(DAY, LAST, settings=alone)
+    assert tables(settings) == tables(alone)
+
+
+def do(run: FlowRun) -> None:
+    run_flow(
+        backfill_day,
+        flow_run=run,
+        parameters=backfill_day.validate_parameters(run.parameters),
+        return_type="state",
+    )
+
+
+@contextmanager
+def worker_of(deployment_id: UUID, do: Callable[[FlowRun], None]) -> Iterator[None]:
+    """Takes the flow runs of a deployment as a worker does, each once."""
+    scheduled = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED]))
+    ours = DeploymentFilter(id=DeploymentFilterId(any_=[deployment_id]))
+    ended, taken = Event(), set()
+
+    def work() -> None:
+        with get_client(sync_client=True) as client:
+            while not ended.wait(0.1):
+                for run in client.read_flow_runs(
+                    flow_run_filter=FlowRunFilter(state=scheduled), deployment_filter=ours
+                ):
+                    if run.id not in taken:
+                        taken.add(run.id)
+                        do(run)
+
+    worker = Thread(target=work)
+    worker.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        worker.join()
 
 
 def test_ranges_that_do_not_overlap_exclude_nobody(settings: Settings) -> None:

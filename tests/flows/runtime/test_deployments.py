@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 PREFECT_FILE = Path("deployments/prefect.yaml").resolve()
 FULL_NAMES = {"nightly": "nightly/nightly", "intraday": "nightly/intraday"} | {
-    name: f"{name}/{name}" for name in ("test-runs", "backfill")
+    name: f"{name}/{name}" for name in ("test-runs", "backfill", "backfill-day")
 }
 
 
@@ -151,9 +151,15 @@ def test_the_coming_nights_and_hours_are_planned(service: Service) -> None:
     assert not planned("backfill")
 
 
-def test_no_deployment_runs_twice_at_once(service: Service) -> None:
+def test_backfills_and_their_days_run_beside_one_another_and_nothing_else_does(service: Service) -> None:
     limits = {name: service.deployment(name).global_concurrency_limit for name in FULL_NAMES}
-    assert {name: limit and limit.limit for name, limit in limits.items()} == dict.fromkeys(FULL_NAMES, 1)
+    assert {name: limit and limit.limit for name, limit in limits.items()} == {
+        "nightly": 1,
+        "intraday": 1,
+        "test-runs": 1,
+        "backfill": 4,
+        "backfill-day": 8,
+    }
 
 
 def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -> None:
@@ -163,7 +169,8 @@ def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -
         "nightly": {"day", "kind", "allow_shrink"},
         "intraday": {"day", "kind", "allow_shrink"},
         "test-runs": {"day"},
-        "backfill": {"first", "last", "force", "alerts", "allow_shrink"},
+        "backfill": {"first", "last", "force", "alerts", "allow_shrink", "across_workers"},
+        "backfill-day": {"day", "allow_shrink"},
     }
     explained = {
         name: {part: bool(shown.get("description")) for part, shown in form["properties"].items()}
