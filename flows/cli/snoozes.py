@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scoring.alerting.snoozes import Snooze
     from tasks.context import Context
 
-Rule = Annotated[str, typer.Argument(help="The rule, as messages and tables name it.", metavar="RULE")]
+Rule = Annotated[str, typer.Argument(help="The rule, as messages or tables name it.", metavar="RULE")]
 Tenant = Annotated[
     str | None, typer.Option(help='Of this tenant alone ("": of rows without one). Default: of all.', metavar="TENANT")
 ]
@@ -43,10 +43,11 @@ def snooze(
     if not why.strip():
         raise UsageError("a snooze needs a reason", where="--why", fix="say what people should know who miss the rule")
     with open_context() as context:
-        if until.date() < today(context.settings.time_zone):
+        this_day = today(context.settings.time_zone)
+        if until.date() < this_day:
             raise UsageError(f"{until:%Y-%m-%d} is over", where="--until", fix="give today or a later day")
-        named = _tenant(context, _known(context, rule), tenant)
-        day, rates = rates_of_rule(context.warehouse, rule)
+        rule, named = _known(context, rule), _tenant(context, tenant)
+        day, rates = rates_of_rule(context.warehouse, rule, this_day)
         made = Snooze(rule, named, until.date(), why.strip(), who or getpass.getuser(), now(), rates)
         AlertChoices(context.state).snooze(made)
     show(_snooze_dict(made), f"snoozed {_snooze_text(made)}\n{_breaking_text(made, day)}", as_json=as_json)
@@ -72,7 +73,7 @@ def unsnooze(rule: Rule, tenant: Tenant = None) -> None:
     from tasks.state.alert_choices import AlertChoices
 
     with open_context() as context:
-        named = _as_stored(_known(context, rule) and tenant)
+        rule, named = _known(context, rule), _as_stored(tenant)
         if not AlertChoices(context.state).end_snooze(rule, named, now()):
             listed = "; ".join(map(_snooze_text, _going_on(context))) or "nothing"
             raise UsageError(f"{_about(rule, named)} is not snoozed", fix=f"what is snoozed: {listed}")
@@ -91,31 +92,33 @@ def accept(
     Example: aqb alerts accept answer_failed --why "half of the answers moved to the new agent"
     """
     from flows.runtime.clock import now
-    from tasks.alerts.rule_rates import rates_of_rule
+    from tasks.alerts.rule_rates import last_scored_day
     from tasks.state.alert_choices import Acceptance, AlertChoices
 
     with open_context() as context:
-        named = _tenant(context, _known(context, rule), tenant)
-        day, _ = rates_of_rule(context.warehouse, rule)
+        rule, named = _known(context, rule), _tenant(context, tenant)
+        day = last_scored_day(context.warehouse)
         made = Acceptance(rule, named, day, why.strip(), who or getpass.getuser(), now())
         AlertChoices(context.state).accept(made)
     show(asdict(made), f"accepted {_about(rule, named)}: usual from {day} on", as_json=as_json)
 
 
 def _known(context: Context, rule: str) -> str:
-    """The same rule.
+    """The id of a rule, which may be given as people read it in messages (Korean).
 
     Raises:
         UsageError: the rubric has no such rule.
     """
-    from scoring.alerting.facts import rules_of
+    from scoring.alerting.facts import titles_of_rules
 
-    if rule not in (rules := rules_of(context.rubric)):
-        raise UsageError(f"there is no rule '{rule}'", where="RULE", fix=f"the rules: {', '.join(sorted(rules))}")
-    return rule
+    titles = titles_of_rules(context.rubric)
+    if found := next((name for name, title in titles.items() if rule in (name, title)), None):
+        return found
+    listed = ", ".join(f"{name} ({title})" for name, title in titles.items())
+    raise UsageError(f"there is no rule '{rule}'", where="RULE", fix=f"the rules: {listed}")
 
 
-def _tenant(context: Context, rule: str, tenant: str | None) -> str | None:
+def _tenant(context: Context, tenant: str | None) -> str | None:
     """The tenant as tables have it, `*` where none is given.
 
     Raises:

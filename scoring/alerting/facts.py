@@ -25,8 +25,12 @@ NO_ROWS = "no_rows"
 ROWS_REJECTED = "rows_rejected"
 EXCLUDED_RATE_RISING = "excluded_rate_rising"
 KPI_RULE = "kpi_"
-
 EXCLUDED_TITLE = "질문이나 답변이 NULL인 행의 비율이 오름"
+_DAY_TITLES = {
+    NO_ROWS: "이날 행이 하나도 없음",
+    ROWS_REJECTED: "읽지 못해 거부한 행",
+    EXCLUDED_RATE_RISING: EXCLUDED_TITLE,
+}
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,10 @@ class AlertFact:
     grown: tuple[Grown, ...] = ()
 
 
-def rules_of(rubric: RowRubric) -> set[str]:
-    """Every rule that can make a fact under this rubric."""
-    of_kpis = {KPI_RULE + kpi.name for kpi in rubric.quotients if kpi.target}
-    return {rule.id for rule in rubric.alert_rules} | of_kpis | {NO_ROWS, ROWS_REJECTED, EXCLUDED_RATE_RISING}
+def titles_of_rules(rubric: RowRubric) -> dict[str, str]:
+    """Every rule that can make a fact under this rubric, with what people call it (Korean)."""
+    of_kpis = {KPI_RULE + kpi.name: f"{kpi.title} 목표 미달" for kpi in rubric.quotients if kpi.target}
+    return {rule.id: rule.title for rule in rubric.alert_rules} | of_kpis | _DAY_TITLES
 
 
 def rows_on_page(examples: Iterable[tuple[str | None, Sequence[str]]]) -> list[str]:
@@ -101,10 +105,10 @@ def monitoring_facts(
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
     if total is None or not _all_rows(total):
         usual_rows = tuple(_all_rows(past) for day in history for past in day if past["tenant_id"] == ALL_TENANTS)
-        facts.append(AlertFact(NO_ROWS, "critical", "이날 행이 하나도 없음", ALL_TENANTS, 0, 0, usual=usual_rows))
+        facts.append(AlertFact(NO_ROWS, "critical", _DAY_TITLES[NO_ROWS], ALL_TENANTS, 0, 0, usual=usual_rows))
     if rejected:
         read = rejected + (_all_rows(total) if total else 0)
-        facts.append(AlertFact(ROWS_REJECTED, "warning", "읽지 못해 거부한 행", ALL_TENANTS, rejected, read))
+        facts.append(AlertFact(ROWS_REJECTED, "warning", _DAY_TITLES[ROWS_REJECTED], ALL_TENANTS, rejected, read))
     return facts
 
 

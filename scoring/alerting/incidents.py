@@ -28,7 +28,7 @@ from scoring.alerting.facts import (
     NO_ROWS,
     ROWS_REJECTED,
     AlertFact,
-    rules_of,
+    titles_of_rules,
 )
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.chat.rubric import RowRubric
@@ -117,7 +117,7 @@ def _of_day(
     changed = [one for key, one in decided.items() if one.change and key not in opened]
     found += [_changed(of_today.get((one.rule, one.tenant_id)), one, day, rubric) for one in changed]
     order = {key: place for place, key in enumerate(of_today)}
-    known_rules = rules_of(rubric)
+    known_rules = titles_of_rules(rubric)
     shown = [one for one in found if one.fires or (one.state == "resolved" and one.fact.rule in known_rules)]
     return sorted(
         shown, key=lambda one: (one.fact.level != "critical", not one.pages, order.get(_key(one.fact), len(order)))

@@ -51,8 +51,8 @@ def fact_rate(fact: AlertFact) -> float | None:
     return fact.count / fact.rows if fact.rows else None
 
 
-def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]]) -> dict[str | None, float]:
-    """The rate by tenant that a snooze of a rule is made at: of the last scored day, or the usual one if higher.
+def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]], latest: int = 1) -> dict[str | None, float]:
+    """The rate by tenant that a snooze of a rule is made at: of the `latest` days, or the usual one if higher.
 
     Usual is the median of all days of `facts`, which hold every scored day, without facts where nothing fired. The
     last day alone would not do: on a quiet Sunday a rule that fires every week does not.
@@ -63,7 +63,9 @@ def rates_to_break(rule: str, facts: Mapping[date, Sequence[AlertFact]]) -> dict
     ]
     tenants = {tenant for rates in of_day for tenant in rates}
     return {
-        tenant: max(of_day[-1].get(tenant, 0.0), median(rates.get(tenant, 0.0) for rates in of_day))
+        tenant: max(
+            *(rates.get(tenant, 0.0) for rates in of_day[-latest:]), median(rates.get(tenant, 0.0) for rates in of_day)
+        )
         for tenant in tenants
     }
 

@@ -6,7 +6,7 @@ from datetime import date
 from statistics import median
 
 from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
-from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact
+from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import NO_TENANT, DayDigest, RouteFilter
@@ -35,11 +35,6 @@ _DAY_ACTIONS = {
 }
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 루브릭에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."
-_DAY_TITLES = {
-    NO_ROWS: "이날 행이 하나도 없음",
-    ROWS_REJECTED: "읽지 못해 거부한 행",
-    EXCLUDED_RATE_RISING: "질문이나 답변이 NULL인 행의 비율이 오름",
-}
 _WEEKDAYS = "월화수목금토일"
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _REASON_CHARACTERS = 100, 100, 200
 _TENANTS_SHOWN = 5
@@ -88,9 +83,7 @@ def resolved_line(one: Incident, rubric: RowRubric) -> list[Span]:
 
 def snooze_lines(digest: DayDigest, route: RouteFilter) -> list[list[Span]]:
     """The snoozes of a day, but those of other tenants than the route names: until when, why, and what breaks them."""
-    rubric = digest.rubric
-    titles = _DAY_TITLES | {rule.id: rule.title for rule in rubric.alert_rules}
-    titles |= {KPI_RULE + kpi.name: f"{kpi.title} 목표 미달" for kpi in rubric.quotients}
+    titles = titles_of_rules(digest.rubric)
     return [
         _snooze_line(snooze, titles.get(snooze.rule, snooze.rule), digest)
         for snooze in digest.snoozes
@@ -108,7 +101,7 @@ def _snooze_line(snooze: Snooze, title: str, digest: DayDigest) -> list[Span]:
         and snooze.is_about(one.fact.rule, one.fact.tenant_id)
         and not snooze.holds(one.day, one.fact.tenant_id, fact_rate(one.fact))
     ]
-    fate = f" · 두 배 이상이 되어 알림: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
+    fate = f" · 비율이 두 배 이상이라 조용히 하지 않음: {', '.join(broken[:_TENANTS_SHOWN])}" if broken else ""
     reason = masked_text(snooze.why, _REASON_CHARACTERS)
     return [
         bold("조용히 함  "),

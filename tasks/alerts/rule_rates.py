@@ -15,14 +15,25 @@ _DAYS = 28
 """Scored days that count as lately."""
 
 
-def rates_of_rule(warehouse: Warehouse, rule: str) -> tuple[date, Mapping[str | None, float]]:
+def rates_of_rule(warehouse: Warehouse, rule: str, today: date) -> tuple[date, Mapping[str | None, float]]:
     """The last scored day, and by tenant the rate that a snooze of the rule is made at.
+
+    Of `today` there may be an intraday run with a few rows: then the day before counts as well.
 
     Raises:
         InputError: no day has been scored.
     """
-    last = _scored(warehouse)[-1]
-    return last, rates_to_break(rule, read_alerts(warehouse, last, _DAYS - 1))
+    last = last_scored_day(warehouse)
+    return last, rates_to_break(rule, read_alerts(warehouse, last, _DAYS - 1), latest=2 if last == today else 1)
+
+
+def last_scored_day(warehouse: Warehouse) -> date:
+    """The last day that was scored, be it in part.
+
+    Raises:
+        InputError: no day has been scored.
+    """
+    return _scored(warehouse)[-1]
 
 
 def known_tenants(warehouse: Warehouse) -> set[str | None]:

@@ -35,7 +35,7 @@ def test_snooze_is_listed_kept_quiet_and_ended_early(scored: Command, slack: Fak
     shown = scored("alerts", "--date", DAY, "--dry-run").out
     assert "조용히 함  답변 실패" in shown
     assert "Critical · 답변 실패" not in shown
-    assert scored("alerts", "unsnooze", "answer_failed").out == "answer_failed is told again\n"
+    assert scored("alerts", "unsnooze", "답변 실패").out == "answer_failed is told again\n"
     assert scored("alerts", "snoozed").out == "nothing is snoozed\n"
     assert "Critical · 답변 실패" in scored("alerts", "--date", DAY, "--dry-run").out
     assert slack.posted == []
@@ -52,7 +52,7 @@ def test_accept_keeps_the_last_scored_day_with_who_and_why(scored: Command) -> N
 
 
 WITHOUT_EFFECT = (
-    (("snooze", "nope", "--until", LATER, "--why", "x"), "the rules: answer_failed, excluded_rate_rising"),
+    (("snooze", "nope", "--until", LATER, "--why", "x"), "the rules: answer_failed (답변 실패), "),
     (("snooze", "weak_answer", "--until", str(date.today() - timedelta(days=2)), "--why", "x"), "is over"),
     (("snooze", "weak_answer", "--until", LATER, "--why", " "), "needs a reason"),
     (("snooze", "weak_answer", "--until", LATER), "Missing option '--why'"),

@@ -58,7 +58,7 @@ def test_snooze_never_hides_a_doubling_and_the_digest_says_that_it_is_broken() -
     assert told(digest_of(quiet, answer_failed=59)) == []
     page, digest = told(digest_of(quiet, answer_failed=60, weak_answer=18))
     assert page.kind == "page"
-    assert "두 배 이상이 되어 알림: 전체, 테넌트 t1" in readable(digest.blocks)
+    assert "비율이 두 배 이상이라 조용히 하지 않음: 전체, 테넌트 t1" in readable(digest.blocks)
 
 
 @given(rate=st.floats(0, 1), now=st.floats(0, 1))
@@ -98,6 +98,14 @@ def test_snooze_of_a_day_without_rows_holds_whatever_comes() -> None:
 def test_rate_of_a_kpi_is_how_far_it_misses_its_target() -> None:
     missed = AlertFact("kpi_failure_rate", "warning", "미달", "*", None, 535, value=0.05, limit=0.03)
     assert fact_rate(missed) == pytest.approx(0.02)
+
+
+def test_snooze_on_a_day_that_goes_on_is_made_at_the_rate_of_the_day_before_too() -> None:
+    facts = {
+        FIRST_DAY: [AlertFact("answer_failed", "critical", "", "*", 30, 100)],
+        FIRST_DAY + timedelta(days=1): [AlertFact("answer_failed", "critical", "", "*", 1, 10)],
+    }
+    assert rates_to_break("answer_failed", facts, latest=2) == {"*": 0.3}
 
 
 @pytest.mark.parametrize(
