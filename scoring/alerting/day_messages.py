@@ -13,7 +13,7 @@ from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, l
 from scoring.alerting.decision import AlertPolicy, KpiRow, decide
 from scoring.alerting.facts import NO_ROWS, ROWS_REJECTED, facts_of_days
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
-from scoring.alerting.incidents import Incident, incidents_of_days
+from scoring.alerting.incidents import Incident, incidents_of_days, one_cause
 from scoring.alerting.messages import (
     LEVEL_SIGNS,
     DayDigest,
@@ -100,12 +100,16 @@ def _worth_a_message(one: Incident) -> bool:
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
-    """Rules that page, each in a message of its own; three rules and more at once are one event in one message."""
+    """The causes that page, each in a message of its own, rule by rule; three and more at once are one event."""
+    causes = one_cause(paging)
+    return [_by_rule(cause) for cause in causes] if len(causes) <= _OWN_PAGES else [_by_rule(paging)]
+
+
+def _by_rule(found: Sequence[Incident]) -> list[list[Incident]]:
     by_rule: dict[str, list[Incident]] = defaultdict(list)
-    for one in paging:
+    for one in found:
         by_rule[one.fact.rule].append(one)
-    rules = list(by_rule.values())
-    return [[rule] for rule in rules] if len(rules) <= _OWN_PAGES else [rules]
+    return list(by_rule.values())
 
 
 def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Message]:

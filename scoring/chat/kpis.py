@@ -218,6 +218,6 @@ def quotient_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
     return fields
 
 
-def measure_fields(measures: Sequence[Measure]) -> list[pa.Field]:
+def measure_fields(measures: Iterable[Measure]) -> list[pa.Field]:
     """A whole-number column per measure."""
     return [field(measure.name, pa.int64(), measure.title) for measure in measures]

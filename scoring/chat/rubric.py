@@ -234,7 +234,7 @@ class RowRubric:
 
     @property
     def alert_pairs(self) -> list[tuple[str, str]]:
-        """Every two critical rules, in their order: the rows that meet both are counted where the rubric says so."""
+        """Every two critical rules, in their order. A measure `alerts_<one>_and_<other>` may count the rows of both."""
         return list(combinations([rule.id for rule in self.alert_rules if rule.level == "critical"], 2))
 
     @property

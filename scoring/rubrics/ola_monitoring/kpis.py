@@ -3,6 +3,8 @@
 Source: seed 002, 10.2; SPEC 1.4.
 """
 
+from itertools import combinations
+
 from scoring.chat.kpis import Crosstab, FramedPairs, Measure, Quotient
 from scoring.chat.rubric import AlertRule
 from scoring.figures import Target
@@ -15,7 +17,7 @@ from scoring.rubrics.ola_monitoring.outcome import (
     SAYS_NO_DATA,
 )
 from scoring.rubrics.ola_monitoring.scores import A_GRADE
-from scoring.rules.expressions import Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
+from scoring.rules.expressions import AllOf, Column, Compare, Expression, IsIn, IsNull, Not, Tenths, Value, points
 
 
 def _one(condition: Expression) -> Expression:
@@ -72,6 +74,16 @@ QUOTIENTS = (
     NO_DATA_RATE,
 )
 
+# One cause makes one page: rules whose rows are mostly the same are told together. Source: SPEC 8.
+SHARED_ROWS = tuple(
+    Measure(
+        f"alerts_{first.id}_and_{second.id}",
+        _one(AllOf((first.condition, second.condition))),
+        f"알림 {first.id}와 {second.id}에 모두 해당하는 행",
+    )
+    for first, second in combinations([rule for rule in ALERT_RULES if rule.level == "critical"], 2)
+)
+
 MEASURES = (
     *(
         Measure(scale.count_column(code), _one(Compare(Column(scale.column), "=", Value(code))), f"{title} {code}")
@@ -84,6 +96,7 @@ MEASURES = (
     ),
     Measure("failures", _one(Not(IsNull(Column("failure_type")))), "실패 유형이 있는 행"),
     *_alert_measures(ALERT_RULES),
+    *SHARED_ROWS,
 )
 
 EXCLUDED_MEASURES = _alert_measures(EXCLUDED_ROW_RULES)

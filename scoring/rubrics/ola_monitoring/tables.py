@@ -54,9 +54,10 @@ KPIS = pa.schema(
         field("excluded", pa.int64(), "질문이나 답변이 NULL이라 채점하지 않은 행 수"),
         field("excluded_rate", pa.float64(), "제외율: excluded / (rows + excluded)"),
         *quotient_fields(one for one in kpis.QUOTIENTS if one is not kpis.NO_DATA_RATE),
-        *measure_fields(kpis.MEASURES),
+        *measure_fields(one for one in kpis.MEASURES if one not in kpis.SHARED_ROWS),
         *_RUBRIC,
         *quotient_fields([kpis.NO_DATA_RATE]),
+        *measure_fields(kpis.SHARED_ROWS),
     ]
 )
 

@@ -134,6 +134,12 @@ def test_without_rows_there_is_a_star_row_without_rates() -> None:
     ]
 
 
+def test_rows_that_meet_two_rules_are_counted() -> None:
+    (star, _) = table(sums(scores(3, output_tokens=0.0, a_score=0) + scores(2, a_score=0)))
+    fired = (star["alert_answer_failed"], star["alert_llm_blocked"], star["alerts_answer_failed_and_llm_blocked"])
+    assert fired == (5, 3, 3)
+
+
 def test_excluded_rows_alone_give_a_rate_of_one_and_no_other() -> None:
     (star, tenant) = table(excluded_sums(scores(3, output_tokens=0.0)))
     for row in (star, tenant):

@@ -54,7 +54,9 @@ def test_kpi_columns_hold_what_the_specification_asks_for() -> None:
 
 def test_kpi_columns_that_came_later_stand_behind_the_version() -> None:
     names = RUBRIC.kpis_schema.names
-    assert names[names.index("rubric_version") + 1 :] == ["answer_says_no_data_rate"]
+    pairs = [f"alerts_{one}_and_{other}" for one, other in RUBRIC.alert_pairs]
+    assert len(pairs) == 6
+    assert names[names.index("rubric_version") + 1 :] == ["answer_says_no_data_rate", *pairs]
 
 
 def test_targets_are_those_of_the_requirement() -> None:
