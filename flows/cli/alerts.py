@@ -15,10 +15,14 @@ from flows.cli.terminal import Json, day_option, finish, open_context, show
 from scoring.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scoring.alerting.messages import OutboxMessage
+    from scoring.alerting.preview import Forecast, PreviewedMessage
     from tasks.context import Context
 
 _DAYS = re.compile(r"([1-9][0-9]{0,2})d?")
+_KINDS = {"page": "호출", "digest": "요약"}
 _CONTENT = {"blocks", "keys", "thread_ts"}
 
 
@@ -61,20 +65,53 @@ def alerts(
 
 
 def _preview(context: Context, period: str, *, as_json: bool) -> None:
-    """How many messages each route would have had, and every one with its reasons."""
+    """What each route would have had, and what is to be expected under today's settings (Korean)."""
     from flows.steps.alerts import preview
 
     if not (match := _DAYS.fullmatch(period)):
         raise UsageError(f"'{period}' is no number of days", where="--preview", fix="for example --preview 30d")
-    first, last, found = preview(context, int(match.group(1)))
-    lines = [f"{first} to {last}, as if each day had been told in its own night"]
-    for route, messages in found.items():
-        kinds = Counter(message.kind for message in messages)
-        busiest = max(Counter(message.day for message in messages).values(), default=0)
-        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        lines.append(f"route {route}: {len(messages)} messages ({counted or 'none'}), at most {busiest} a day")
-        lines += [f"  {one.day}  {one.kind:<7} {'; '.join(one.reasons)}" for one in messages]
-    show({route: list(map(vars, messages)) for route, messages in found.items()}, "\n".join(lines), as_json=as_json)
+    first, last, messages, expected = preview(context, int(match.group(1)))
+    lines = [f"{first} ~ {last}: 날마다 그날 밤에, 지금 설정으로 알렸다면"]
+    for route in dict.fromkeys(one.route for one in messages):
+        lines += _of_route(route, [one for one in messages if one.route == route])
+    lines += _expected(expected, context.settings.alerts.false_pages_per_year) if messages or expected.rises else []
+    show([_message_value(one) for one in messages], "\n".join(lines), as_json=as_json)
+
+
+def _of_route(route: str, messages: Sequence[PreviewedMessage]) -> list[str]:
+    kinds, busiest = Counter(one.kind for one in messages), max(Counter(one.day for one in messages).values())
+    told = [
+        f"  {one.day}  {_KINDS.get(one.kind, one.kind)}  "
+        + "; ".join(
+            incident.reason for incident in one.incidents if incident.change != "continuing" or one.kind == "page"
+        )
+        for one in messages
+    ]
+    counted = ", ".join(f"{_KINDS.get(kind, kind)} {count}건" for kind, count in sorted(kinds.items()))
+    return [f"경로 {route}: 메시지 {len(messages)}건({counted}), 하루에 많아야 {busiest}건", *told]
+
+
+def _expected(expected: Forecast, allowed: float) -> list[str]:
+    """How many false pages a year, and from which count on a day tells a rule."""
+    lines = [
+        f"아무 변화가 없어도 한 해에 잘못 호출할 것으로 보이는 횟수: 약 {expected.false_pages_per_year:.1f}번"
+        f"(설정 alerts.false_pages_per_year = {allowed:g})",
+        "하루에 이만큼이면 알림(전체 테넌트):",
+    ]
+    for rise in expected.rises:
+        kind = "쉬는 날" if rise.day_off else "업무일"
+        told = [
+            f"{count:,}건부터 {what}({count / rise.usual:.1f}배)"
+            for what, count in (("요약", rise.told), ("호출", rise.paged))
+            if count is not None
+        ]
+        lines.append(f"  {rise.title}, {kind}: {rise.rows:,}건 중 평소 {rise.usual:.1f}건, {', '.join(told) or '없음'}")
+    return lines
+
+
+def _message_value(one: PreviewedMessage) -> dict[str, object]:
+    incidents = [{"rule": each.rule, "tenant_id": each.tenant_id, "change": each.change} for each in one.incidents]
+    return {"day": one.day, "kind": one.kind, "incidents": incidents, "route": one.route}
 
 
 def _pending(context: Context, *, as_json: bool) -> None:

@@ -19,9 +19,10 @@ from flows.runtime.prefect_env import is_prefect_gone
 from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from flows.steps.watch import all_clears
-from scoring.alerting.day_messages import ReplayedMessage, day_messages, replay
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import DECISION_DAYS, AlertPolicy
 from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
+from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.run_messages import (
     KeptDay,
     RefusedFile,
@@ -171,21 +172,22 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
     return found
 
 
-def preview(context: Context, days: int) -> tuple[date, date, dict[str, list[ReplayedMessage]]]:
-    """The last `days` that end with the latest scored one, and the messages that each route would have had in them.
+def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMessage], Forecast]:
+    """The last `days` that end with the latest scored one, their messages to each route, and what is to be expected.
 
     Raises:
         InputError: no day has been scored.
     """
-    warehouse = context.warehouse
+    warehouse, rubric = context.warehouse, context.rubric
     if not (scored := warehouse.days(KPIS)):
         raise InputError(
             "no day has been scored yet", where=context.settings.warehouse, fix="aqb nightly, or aqb backfill"
         )
     first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
-    kpis = read_kpis(warehouse, context.rubric, last, days + DECISION_DAYS)
+    kpis, policy = read_kpis(warehouse, rubric, last, days + DECISION_DAYS), alert_policy(context)
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
-    return first, last, replay(kpis, days_between(first, last), routes, context.rubric, alert_policy(context))
+    told = preview_days(kpis, days_between(first, last), routes, rubric, policy)
+    return first, last, told, forecast(kpis, rubric, policy)
 
 
 def digest_of(context: Context, day: date) -> DayDigest:

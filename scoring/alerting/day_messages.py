@@ -1,24 +1,21 @@
-"""Messages about a scored day: pages that interrupt, and one digest of what else is new; also for days that are past.
+"""Messages about a scored day: pages that interrupt, and one digest of what else is new.
 
 Each reads in this order: level and what; how many of how many, and usual; since when; what to do and where to look; up
 to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
-from scoring.alerting.decision import AlertPolicy, KpiRow, decide
-from scoring.alerting.facts import NO_ROWS, ROWS_REJECTED, facts_of_days
+from scoring.alerting.facts import NO_ROWS, ROWS_REJECTED
 from scoring.alerting.growth_wording import example_blocks, growth_lines, headline_growth, tenant_name
-from scoring.alerting.incidents import Incident, incidents_of_days, one_cause
+from scoring.alerting.incidents import Incident, one_cause
 from scoring.alerting.messages import (
     LEVEL_SIGNS,
     DayDigest,
     Message,
-    MessageKind,
     MessageLevel,
     RouteFilter,
     fact_key,
@@ -42,7 +39,6 @@ from scoring.alerting.wording import (
     with_verdicts,
 )
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RowRubric
 
 _TENANTS_SHOWN = 5
 _OWN_PAGES = 2
@@ -236,45 +232,3 @@ def _where(digest: DayDigest) -> Line:
 
 def _footer(digest: DayDigest) -> Block:
     return context(f"{digest.rubric.id} {digest.rubric.version}", digest.run_id)
-
-
-@dataclass(frozen=True)
-class ReplayedMessage:
-    """A message that a past day would have sent, and the incidents in it (Korean)."""
-
-    day: date
-    kind: MessageKind
-    reasons: tuple[str, ...]
-
-
-def replay(
-    kpis: Mapping[date, Sequence[KpiRow]],
-    days: Sequence[date],
-    routes: Mapping[str, RouteFilter],
-    rubric: RowRubric,
-    policy: AlertPolicy,
-) -> dict[str, list[ReplayedMessage]]:
-    """The messages that `days` would have sent, each in its own night, by route: for setting thresholds.
-
-    `kpis` hold the KPI rows of every scored day, those before `days` as their history.
-    """
-    found: dict[str, list[ReplayedMessage]] = {name: [] for name in routes}
-    decided = decide(rubric, kpis, policy)
-    shown = {day: decided[day] for day in sorted(set(days) & kpis.keys())}
-    for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric).items():
-        for name, route in routes.items():
-            found[name] += _of_day(route, day, with_verdicts(of_day, rubric, {}), rubric)
-    return found
-
-
-def _of_day(route: RouteFilter, day: date, of_day: Sequence[Incident], rubric: RowRubric) -> list[ReplayedMessage]:
-    by_key = {incident_key(one): _reason(one) for one in visible_to(route, of_day)}
-    return [
-        ReplayedMessage(day, message.kind, tuple(by_key[fact] for fact in map(without_part, message.keys)))
-        for message in day_messages(DayDigest(day, of_day, rubric, "", 0, 0, 0, {}, ""), route)
-    ]
-
-
-def _reason(one: Incident) -> str:
-    tenant = "" if one.fact.tenant_id == ALL_TENANTS else f" ({tenant_name(one.fact.tenant_id)})"
-    return headline(one) + tenant

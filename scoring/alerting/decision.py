@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.episodes import COLD_DAYS, DRIFTING, RISING, Episodes, Levels, Streams, follow
-from scoring.alerting.facts import EXCLUDED_RATE_RISING
+from scoring.alerting.facts import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
@@ -36,12 +36,13 @@ FALSE_DIGESTS_PER_YEAR = 12
 """How often a year all rules together may be told in a digest without a reason; with what is new and what is over a
 route gets at most 30 digests a year then. `python -m benchmarks --only alerts` shows it."""
 
-_DAY_SHARE_OF_PAGES, _DAY_SHARE_OF_DIGESTS = 0.75, 0.25
-"""How much of what may be false goes to single days: an outage of a day is what pages are for, and a lasting change is
-found soonest by its days together."""
+_DAY_SHARE_OF_PAGES, _LASTING_SHARE_OF_PAGES = 0.4, 0.1
+"""How much of the false pages single days and lasting changes may make; the rest is kept for what no model knows, such
+as rates that vary more than their days show."""
 
-_DETECTOR_SLACK = 4
-"""How much seldomer than it guarantees the detector of lasting changes is wrong in a year of days without one."""
+_DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.25, 1.5
+"""The same of the digests: a lasting change is found soonest by its days together. More than all of it, because the
+detector is wrong seldomer than it guarantees."""
 
 _TENANTS_SHARE = 0.5
 
@@ -117,23 +118,25 @@ def decide(
     Another rubric version counts differently: with it the history begins anew. Rules that a day did not count, and
     tenants without rows, have no decision on it.
     """
-    found: dict[date, dict[RuleOfTenant, RateDecision]] = {}
-    ordered = sorted((day, rows) for day, rows in days.items() if rows)
-    for _, run in groupby(ordered, key=lambda one: _version(one[1])):
-        found |= _of_version(rubric, dict(run), policy)
-    return {day: found.get(day, {}) for day in days}
-
-
-def _version(rows: Sequence[KpiRow]) -> Any:
-    return rows[0].get("rubric"), rows[0].get("rubric_version")
+    found: dict[date, dict[RuleOfTenant, RateDecision]] = {day: {} for day in days}
+    for watched in watch(rubric, days, policy):
+        for number, day in enumerate(watched.days):
+            rows = {row["tenant_id"]: row for row in days[day]}
+            for stream, rule in enumerate(watched.rules):
+                if watched.streams.rows[stream, number]:
+                    together = _together(rubric, rule.id, rows[rule.tenant_id])
+                    found[day][rule.id, rule.tenant_id] = _decision(watched, stream, number, together)
+    return found
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """A rule whose rate is watched: how its count and its rows are read from a KPI row."""
+class WatchedRule:
+    """A rule of a tenant whose rate is watched: how its count and its rows are read from a KPI row."""
 
     id: str
+    tenant_id: str | None
     level: AlertLevel
+    title: str
     column: str
     of_all_rows: bool
     prior_rate: float | None = None
@@ -145,59 +148,74 @@ class _Rule:
         return int(row[self.column]), int(row["rows"] + (row["excluded"] if self.of_all_rows else 0))
 
 
-def _rules(rubric: RowRubric) -> list[_Rule]:
+@dataclass(frozen=True)
+class Watch:
+    """The rules of all tenants (first those of all together) over the days of one rubric version, and what they did."""
+
+    rules: Sequence[WatchedRule]
+    days: Sequence[date]
+    streams: Streams
+    levels: Levels
+    episodes: Episodes
+
+
+def watch(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> list[Watch]:
+    """What the rates did, from the KPI rows of scored days; another rubric version begins anew."""
+    ordered = sorted((day, rows) for day, rows in days.items() if rows)
+    return [_of_version(rubric, dict(run), policy) for _, run in groupby(ordered, key=lambda one: _version(one[1]))]
+
+
+def _version(rows: Sequence[KpiRow]) -> Any:
+    return rows[0].get("rubric"), rows[0].get("rubric_version")
+
+
+def _of_version(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> Watch:
+    by_day = [{row["tenant_id"]: row for row in rows} for rows in days.values()]
+    tenants = sorted({name for rows in by_day for name in rows} - {ALL_TENANTS}, key=str)
+    rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in _rules(rubric, tenant)]
+    streams = _streams(rules, list(days), by_day, policy)
+    levels = _levels(rules, len(tenants), policy)
+    return Watch(rules, list(days), streams, levels, follow(streams, levels))
+
+
+def _rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
     also_excluded = {measure.name for measure in rubric.excluded_measures}
+    columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
     of_rows = [
-        _Rule(rule.id, rule.level, f"alert_{rule.id}", f"alert_{rule.id}" in also_excluded, rule.usual_rate)
-        for rule in rubric.alert_rules
+        WatchedRule(rule.id, tenant, rule.level, rule.title, column, column in also_excluded, rule.usual_rate)
+        for rule, column in zip(rubric.alert_rules, columns, strict=True)
     ]
-    return [*of_rows, _Rule(EXCLUDED_RATE_RISING, "critical", "excluded", of_all_rows=True)]
-
-
-def _of_version(
-    rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy
-) -> dict[date, dict[RuleOfTenant, RateDecision]]:
-    by_tenant = {day: {row["tenant_id"]: row for row in rows} for day, rows in days.items()}
-    tenants = [ALL_TENANTS, *sorted({name for rows in by_tenant.values() for name in rows} - {ALL_TENANTS}, key=str)]
-    watched = [(rule, tenant) for tenant in tenants for rule in _rules(rubric)]
-    streams = _streams(watched, by_tenant, policy)
-    episodes = follow(streams, _levels(watched, len(tenants) - 1, policy))
-    found: dict[date, dict[RuleOfTenant, RateDecision]] = {}
-    dates = list(days)
-    for number, day in enumerate(dates):
-        of_day = found[day] = {}
-        for stream, (rule, tenant) in enumerate(watched):
-            if streams.rows[stream, number]:
-                together = _together(rubric, rule, by_tenant[day][tenant])
-                of_day[rule.id, tenant] = _decision(rule, tenant, streams, episodes, (stream, number), dates, together)
-    return found
+    excluded = WatchedRule(EXCLUDED_RATE_RISING, tenant, "critical", EXCLUDED_TITLE, "excluded", of_all_rows=True)
+    return [*of_rows, excluded]
 
 
 def _streams(
-    watched: Sequence[tuple[_Rule, str | None]],
-    days: Mapping[date, Mapping[str | None, KpiRow]],
+    rules: Sequence[WatchedRule],
+    days: Sequence[date],
+    by_day: Sequence[Mapping[str | None, KpiRow]],
     policy: AlertPolicy,
 ) -> Streams:
     import numpy as np
 
-    read = np.array([[rule.read(of_day.get(tenant)) for of_day in days.values()] for rule, tenant in watched])
-    known = [rule.prior_rate is not None for rule, _ in watched]
+    read = np.array([[rule.read(of_day.get(rule.tenant_id)) for of_day in by_day] for rule in rules])
+    known = [rule.prior_rate is not None for rule in rules]
     prior = Prior(
-        rate=np.array([rule.prior_rate or _UNKNOWN_RATE for rule, _ in watched]),
+        rate=np.array([rule.prior_rate or _UNKNOWN_RATE for rule in rules]),
         events=np.where(known, _KNOWN_EVENTS, _UNKNOWN_EVENTS),
     )
     off = np.array([is_day_off(day, policy.days_off) for day in days])
-    accepted = np.array([_accepted(rule.id, tenant, list(days), policy.accepted) for rule, tenant in watched])
+    accepted = np.array([_accepted(rule, days, policy.accepted) for rule in rules])
     return Streams(read[:, :, 0], read[:, :, 1], off, prior, accepted)
 
 
-def _accepted(rule: str, tenant: str | None, days: Sequence[date], accepted: Mapping[RuleOfTenant, date]) -> int:
+def _accepted(rule: WatchedRule, days: Sequence[date], accepted: Mapping[RuleOfTenant, date]) -> int:
     """The number of the last scored day when people accepted the rate of a rule, -1 where they did not."""
-    when = max((day for key in ((rule, tenant), (rule, ALL_TENANTS)) if (day := accepted.get(key))), default=date.min)
+    keys = ((rule.id, rule.tenant_id), (rule.id, ALL_TENANTS))
+    when = max((accepted[key] for key in keys if key in accepted), default=date.min)
     return sum(day <= when for day in days) - 1
 
 
-def _levels(watched: Sequence[tuple[_Rule, str | None]], tenants: int, policy: AlertPolicy) -> Levels:
+def _levels(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> Levels:
     """From when on a rule is told and pages, so that all together are wrong as seldom as they may be.
 
     All tenants together have half of the pages, the tenants the other half; a single tenant is all of them. A digest
@@ -205,19 +223,18 @@ def _levels(watched: Sequence[tuple[_Rule, str | None]], tenants: int, policy: A
     """
     import numpy as np
 
-    critical = sum(rule.level == "critical" and tenant == ALL_TENANTS for rule, tenant in watched)
-    rules = sum(tenant == ALL_TENANTS for _, tenant in watched)
-    shares = [_share(tenant, tenants) if rule.level == "critical" else 0.0 for rule, tenant in watched]
-    pages = policy.false_pages_per_year / 365 / critical * np.array(shares)
-    digests = FALSE_DIGESTS_PER_YEAR / 365 / rules
+    together = [rule for rule in rules if rule.tenant_id == ALL_TENANTS]
+    critical = sum(rule.level == "critical" for rule in together)
+    shares = np.array([_share(rule.tenant_id, tenants) if rule.level == "critical" else 0.0 for rule in rules])
+    pages = policy.false_pages_per_year / 365 / critical * shares
+    digests = FALSE_DIGESTS_PER_YEAR / 365 / len(together)
     paged_chance = pages * _DAY_SHARE_OF_PAGES / policy.looks
-    lasting = [log(1 / (each * (1 - _DAY_SHARE_OF_PAGES))) if each else inf for each in pages]
-    told_lasting = log(1 / (digests * (1 - _DAY_SHARE_OF_DIGESTS) * _DETECTOR_SLACK))
+    paged_evidence = np.array([log(1 / (each * _LASTING_SHARE_OF_PAGES)) if each else inf for each in pages])
     return Levels(
         told_chance=np.maximum(paged_chance, digests * _DAY_SHARE_OF_DIGESTS),
         paged_chance=paged_chance,
-        told_evidence=np.minimum(lasting, told_lasting),
-        paged_evidence=np.array(lasting),
+        told_evidence=np.minimum(paged_evidence, log(1 / (digests * _LASTING_SHARE_OF_DIGESTS))),
+        paged_evidence=paged_evidence,
     )
 
 
@@ -227,30 +244,22 @@ def _share(tenant: str | None, tenants: int) -> float:
     return 1 - _TENANTS_SHARE if tenant == ALL_TENANTS else _TENANTS_SHARE / tenants
 
 
-def _decision(
-    rule: _Rule,
-    tenant: str | None,
-    streams: Streams,
-    episodes: Episodes,
-    place: tuple[int, int],
-    dates: Sequence[date],
-    together: frozenset[str],
-) -> RateDecision:
-    ended = bool(episodes.ended[place])
+def _decision(watched: Watch, stream: int, number: int, together: frozenset[str]) -> RateDecision:
+    rule, episodes, place = watched.rules[stream], watched.episodes, (stream, number)
+    ended, days = bool(episodes.ended[place]), int(episodes.days[place])
     changes: dict[int, Literal["rising", "drifting"]] = {RISING: "rising", DRIFTING: "drifting"}
     change = "resolved" if ended else changes.get(int(episodes.change[place]))
-    count, rows = int(streams.counts[place]), int(streams.rows[place])
-    days = int(episodes.days[place])
+    rows = int(watched.streams.rows[place])
     cold: Basis = "nothing" if rule.prior_rate is None else "rubric"
     return RateDecision(
         rule.id,
-        tenant,
+        rule.tenant_id,
         rule.level,
-        count,
+        int(watched.streams.counts[place]),
         rows,
         _usual_rate(float(episodes.rate[place]), float(episodes.variance[place]), rows, days, cold),
         change,
-        dates[episodes.since[place]] if change else None,
+        watched.days[episodes.since[place]] if change else None,
         is_news=bool(episodes.told[place]) or ended,
         pages=bool(episodes.pages[place]),
         paged=bool(episodes.had_paged[place]) if change else False,
@@ -264,11 +273,11 @@ def _usual_rate(rate: float, variance: float, rows: int, days: int, cold: Basis)
     return UsualRate(rate, max(rate - half, 0.0), min(rate + half, 1.0), shown, "days" if days >= COLD_DAYS else cold)
 
 
-def _together(rubric: RowRubric, rule: _Rule, row: KpiRow) -> frozenset[str]:
+def _together(rubric: RowRubric, rule: str, row: KpiRow) -> frozenset[str]:
     """The rules whose rows are mostly those of this one, or the other way round; none where that was not counted."""
     found = set()
-    for first, second in rubric.alert_pairs:
-        shared = row.get(f"alerts_{first}_and_{second}") or 0
-        if rule.id in (first, second) and 2 * shared > min(row[f"alert_{first}"], row[f"alert_{second}"]):
-            found.add(second if rule.id == first else first)
+    for pair in rubric.alert_pairs:
+        shared = row.get("alerts_{}_and_{}".format(*pair))
+        if rule in pair and shared and 2 * shared > min(row[f"alert_{one}"] for one in pair):
+            found |= {*pair} - {rule}
     return frozenset(found)

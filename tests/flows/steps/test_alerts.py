@@ -309,7 +309,7 @@ def test_the_command_shows_exactly_what_it_then_sends(
     assert "1 messages sent, 0 waiting" in aqb("alerts").out
     assert [{"text": one.text, "blocks": one.blocks} for one in slack.posted] == [shown[0]["payload"]]
     assert "nothing new" in aqb("alerts", "--date", DAY, "--dry-run").out
-    assert "1 messages (1 digest)" in aqb("alerts", "--preview", "30d").out
+    assert "메시지 1건(요약 1건)" in aqb("alerts", "--preview", "30d").out
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""How much people would hear on the load that the requirements were written for, and of what they must hear."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+import pytest
+
+from scoring.alerting.messages import RouteFilter
+from scoring.alerting.preview import PreviewedMessage, forecast, preview_days
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import (
+    FIRST_DAY,
+    RATES,
+    USUAL_POLICY,
+    Facts,
+    KpiRow,
+    counted,
+    days_of_facts,
+    kpi_row,
+    load_facts,
+    met,
+    usual_load,
+)
+
+DAYS = 60
+HISTORY = 7
+SEEDS = (2, 3, 5, 7)
+
+
+def previewed(facts: Facts, days: Sequence[date] = (), **routes: RouteFilter) -> dict[str, list[PreviewedMessage]]:
+    asked = routes or {"all": RouteFilter()}
+    found = preview_days(facts.kpis, days or list(facts), asked, RUBRIC, USUAL_POLICY)
+    return {name: [one for one in found if one.route == name] for name in asked}
+
+
+def reasons(message: PreviewedMessage) -> list[str]:
+    return [one.reason for one in message.incidents if one.change != "continuing"]
+
+
+def row_alerts(row: KpiRow) -> int:
+    return sum(row[f"alert_{rule}"] for rule in RATES)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_usual_load_is_at_most_three_messages_a_day_and_seldom_any(seed: int) -> None:
+    load = usual_load(seed, DAYS)
+    assert 40 < sum(map(row_alerts, load)) / DAYS < 55, "the load of the requirements: about 48 row alerts a day"
+    messages = previewed(load_facts(load))["all"]
+    a_day = Counter(message.day for message in messages)
+    assert max(a_day.values()) <= 3
+    assert len(messages) <= DAYS / 2
+    assert sum(message.kind == "page" for message in messages) <= DAYS / 5
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_day_on_which_failures_triple_pages(seed: int) -> None:
+    load = usual_load(seed, DAYS)
+    for number in range(HISTORY, DAYS):
+        usual = sorted(row["alert_answer_failed"] for row in load[number - HISTORY : number])[HISTORY // 2]
+        bad = load[number] | {"alert_answer_failed": 3 * usual}
+        facts = load_facts([*load[number - HISTORY : number], bad])
+        day = FIRST_DAY + timedelta(HISTORY)
+        pages = [one for one in previewed(facts, [day])["all"] if one.kind == "page"]
+        assert any("답변 실패" in reason for page in pages for reason in reasons(page))
+
+
+def test_an_outage_is_one_page_and_its_end_one_digest() -> None:
+    usual = {"answer_failed": 20, "final_failed": 4, "llm_blocked": 1}
+    rows = [usual] * 10 + [{"answer_failed": 300, "final_failed": 290, "llm_blocked": 280}] + [usual] * 3
+    facts = load_facts([met(kpi_row(row)) for row in rows])
+    after_first = [(one.kind, len(reasons(one))) for one in previewed(facts)["all"] if one.day != FIRST_DAY]
+    assert after_first == [("page", 3), ("digest", 3)]
+
+
+def test_each_message_says_why() -> None:
+    (first, page, over) = previewed(counted([5, 5, 5, 5, 30, 5]))["all"]
+    assert (first.kind, reasons(first)) == ("digest", ["답변 실패 · 새로 나타남"])
+    assert (page.kind, reasons(page)) == ("page", ["답변 실패 · 급증, 평소의 5.5배"])
+    assert (over.kind, reasons(over)) == ("digest", ["답변 실패 · 해소"])
+
+
+def test_routes_are_previewed_apart() -> None:
+    facts = counted([5, 5, 5, 5, 30, 5])
+    found = previewed(facts, all=RouteFilter(), warnings=RouteFilter(levels=frozenset({"warning"})))
+    assert {name: len(messages) for name, messages in found.items()} == {"all": 3, "warnings": 0}
+
+
+def test_only_the_days_asked_for_are_told_and_days_that_were_not_scored_are_left_out() -> None:
+    facts = counted([5, 5, 5, 5, 30, 5])
+    day = FIRST_DAY + timedelta(4)
+    found = previewed(facts, [day, FIRST_DAY + timedelta(99)])
+    assert [(message.day, message.kind) for message in found["all"]] == [(day, "page")]
+
+
+def test_a_digest_names_what_goes_on_too() -> None:
+    usual = {"answer_failed": 30, "weak_answer": 6}
+    rows = [usual] * 12 + [usual | {"weak_answer": 40}]
+    facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
+    (digest,) = [one for one in previewed(facts)["all"] if one.day != FIRST_DAY]
+    changes = {one.rule: one.change for one in digest.incidents}
+    assert (digest.kind, changes) == ("digest", {"weak_answer": "rising", "answer_failed": "continuing"})
+
+
+def test_the_forecast_names_the_smallest_count_that_pages() -> None:
+    load = [kpi_row({"answer_failed": 30, "weak_answer": 6}) for _ in range(28)]
+    expected = forecast(load_facts(load).kpis, RUBRIC, USUAL_POLICY)
+    assert 0 < expected.false_pages_per_year < 1
+    (failed, *_), (weak, *_) = (
+        [one for one in expected.rises if one.rule == rule] for rule in ("answer_failed", "weak_answer")
+    )
+    assert failed.paged is not None
+    assert weak.paged is None
+
+    def last_day(count: int) -> list[str]:
+        rows = [*load, kpi_row({"answer_failed": count, "weak_answer": 6})]
+        facts = load_facts(rows)
+        return [one.kind for one in previewed(facts, [FIRST_DAY + timedelta(28)])["all"]]
+
+    assert failed.day_off is False
+    assert last_day(failed.paged) == ["page"]
+    assert "page" not in last_day(failed.paged - 1)
