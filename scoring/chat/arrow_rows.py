@@ -10,8 +10,8 @@ that pyarrow takes from Python makes it import pandas, which costs more than rea
 Source: SPEC 1.1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -23,6 +23,7 @@ from scoring.chat import cells
 from scoring.chat.reading import UTC_ZONE, Place, column_places, no_column, value_in
 from scoring.chat.row_ids import TEXTS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, RowBatch, microseconds
+from scoring.chat.text_columns import ParsedColumn, Timestamps, instants, numbers, read_each
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import Reject, UnreadableCell
@@ -34,21 +35,6 @@ _TEXT_TYPES = (
     *(pa.string(), pa.large_string(), pa.string_view()),
     *(pa.binary(), pa.large_binary(), pa.binary_view(), pa.null()),
 )
-
-
-class _ParsedColumn(NamedTuple):
-    """Values of the schema's type, and for each row that is NULL because it cannot be read its problem."""
-
-    values: pl.Series
-    problems: dict[int, UnreadableCell]
-
-
-class _Timestamps(NamedTuple):
-    """Microseconds since 1970 in UTC (Int64), problems as in a _ParsedColumn, and which values named no zone."""
-
-    microseconds: pl.Series
-    problems: dict[int, UnreadableCell]
-    naive: pl.Series
 
 
 class Leaf(NamedTuple):
@@ -152,45 +138,52 @@ def read_batch(
     without a zone are in `naive_zone`.
     """
     timestamps = _timestamp_column(_values(batch, leaves["timestamp"]), cells.other_zone(naive_zone))
-    moments = timestamps.microseconds
     lines = pl.int_range(first_line, first_line + batch.num_rows, eager=True)
-    columns = _columns(batch, leaves, texts, timestamps, lines)
+    return row_batch(file, _columns(batch, leaves, texts, timestamps, lines), timestamps, window)
+
+
+def row_batch(file: str, columns: Sequence[ParsedColumn], timestamps: Timestamps, window: Window | None) -> RowBatch:
+    """The rows of parsed columns, in the order of the schema, that are readable and in the window.
+
+    A row has the problem of its timestamp, else of its first column that has one.
+    """
+    moments, lines = timestamps.microseconds, columns[-1].values
     problems = dict(timestamps.problems)
     for column in columns:
         for row, problem in column.problems.items():
             problems.setdefault(row, problem)
 
-    in_window = pl.repeat(True, batch.num_rows, eager=True)
+    in_window = pl.repeat(True, len(lines), eager=True)
     if window is not None:
         in_window = (moments >= microseconds(window.start)) & (moments < microseconds(window.end))
         in_window = in_window.fill_null(True)
     kept = in_window
     if problems:
-        kept = in_window & ~lines.is_in([first_line + row for row in problems])
+        kept = in_window & ~pl.int_range(len(lines), eager=True).is_in([*problems])
     rows = pl.DataFrame([column.values.alias(name) for name, column in zip(CHAT_ROW_SCHEMA, columns, strict=True)])
     if not kept.all():
         rows = rows.filter(kept)
     rejects = tuple(
-        Reject(file, first_line + row, problem.column, problem.code, problem.reason)
+        Reject(file, lines[row], problem.column, problem.code, problem.reason)
         for row, problem in sorted(problems.items())
         if in_window[row]
     )
     naive = timestamps.naive & moments.is_not_null() & kept
-    return RowBatch(file, rows, rejects, int(naive.sum()), batch.num_rows, int((~in_window).sum()))
+    return RowBatch(file, rows, rejects, int(naive.sum()), len(lines), int((~in_window).sum()))
 
 
 def _columns(
     batch: pa.RecordBatch,
     leaves: Mapping[str, Leaf],
     texts: pl.DataFrame | None,
-    timestamps: _Timestamps,
+    timestamps: Timestamps,
     lines: pl.Series,
-) -> list[_ParsedColumn]:
+) -> list[ParsedColumn]:
     """The columns of the batch in the order of the schema."""
 
-    def column(name: str) -> _ParsedColumn:
+    def column(name: str) -> ParsedColumn:
         if name not in leaves:
-            return _ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
+            return ParsedColumn(pl.repeat(None, batch.num_rows, dtype=pl.String, eager=True), {})
         values = _values(batch, leaves[name])
         if isinstance(values, list):
             return _cells_column(name, values)
@@ -199,11 +192,11 @@ def _columns(
         return _text_column(name, values) if name in TEXTS else _label_column(name, values)
 
     return [
-        *(column(name) if texts is None else _ParsedColumn(texts[name], {}) for name in TEXTS),
+        *(column(name) if texts is None else ParsedColumn(texts[name], {}) for name in TEXTS),
         *map(column, _TOKENS),
-        _ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
+        ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
         *map(column, ("tenant_id", "session_id")),
-        _ParsedColumn(lines, {}),
+        ParsedColumn(lines, {}),
     ]
 
 
@@ -215,53 +208,58 @@ def _values(batch: pa.RecordBatch, leaf: Leaf) -> pa.Array | list[object]:
     return [value_in(text, leaf.keys) for text in _texts(array)] if leaf.keys else array
 
 
-def _cells_column(name: str, values: Sequence[object]) -> _ParsedColumn:
+def _cells_column(name: str, values: Sequence[object]) -> ParsedColumn:
     """A column whose cells are read one by one, as those of text files."""
     if name in _TOKENS:
-        found, problems = _read(values, lambda value: cells.number(name, value))
-        return _ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
+        found, problems = read_each(values, lambda value: cells.number(name, value))
+        return ParsedColumn(pl.Series(found, dtype=pl.Float64), problems)
     cell = cells.text if name in TEXTS else cells.label
-    found, problems = _read(values, lambda value: cell(name, value))
-    return _ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
+    found, problems = read_each(values, lambda value: cell(name, value))
+    return ParsedColumn(pl.Series(found, dtype=pl.Binary).cast(pl.String), problems)
 
 
-def _text_column(name: str, array: pa.Array) -> _ParsedColumn:
+def _text_column(name: str, array: pa.Array) -> ParsedColumn:
     """Text as it stands once it is known to be UTF-8."""
     raw = _decoded(array).cast(pa.binary())
     try:
         # As bytes, because Polars takes Arrow's text on trust; it checks twenty times faster than Arrow.
-        return _ParsedColumn(pl.Series(raw).cast(pl.String), {})
+        return ParsedColumn(pl.Series(raw).cast(pl.String), {})
     except pl.exceptions.ComputeError:
         return _cells_column(name, _texts(raw))
 
 
-def _label_column(name: str, array: pa.Array) -> _ParsedColumn:
+def _label_column(name: str, array: pa.Array) -> ParsedColumn:
     """Tenants or sessions: text, or integers in decimal."""
     return (
-        _ParsedColumn(pl.Series(array.cast(pa.string())), {})
+        ParsedColumn(pl.Series(array.cast(pa.string())), {})
         if types.is_integer(array.type)
         else _text_column(name, array)
     )
 
 
-def _number_column(name: str, array: pa.Array) -> _ParsedColumn:
+def _number_column(name: str, array: pa.Array) -> ParsedColumn:
     """Numbers of any type as FLOAT64, NaN as NULL."""
     array = _decoded(array)
     if _holds_text(array.type):
-        return _cells_column(name, _texts(array))
-    return _ParsedColumn(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
+        texts = _text_column(name, array)
+        return _cells_column(name, _texts(array)) if texts.problems else numbers(name, texts.values)
+    return ParsedColumn(pl.Series(array.cast(pa.float64(), safe=False)).fill_nan(None), {})
 
 
-def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | None) -> _Timestamps:
+def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | None) -> Timestamps:
     """Timestamps of any unit, dates (their midnight) or text as UTC instants, cut to microseconds."""
     array = values if isinstance(values, list) else _decoded(values)
+    if not isinstance(array, list) and _holds_text(array.type):
+        texts = _text_column("timestamp", array)
+        if not texts.problems:
+            return instants(texts.values, naive_zone)
     if isinstance(array, list) or _holds_text(array.type):
-        found, problems = _read(
+        found, problems = read_each(
             array if isinstance(array, list) else _texts(array), lambda value: cells.instant(value, naive_zone)
         )
         microseconds = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
         naive = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
-        return _Timestamps(microseconds, problems, naive)
+        return Timestamps(microseconds, problems, naive)
     if types.is_date(array.type):
         array = array.cast(pa.date32()).cast(pa.timestamp("s"))
     ticks, problems = _within_years(pl.Series(array.view(pa.int64())), array.type.unit)
@@ -272,7 +270,7 @@ def _timestamp_column(values: pa.Array | list[object], naive_zone: ZoneInfo | No
     if is_naive and naive_zone:
         microseconds, shifted = _within_years(_in_zone(microseconds, naive_zone), "us")
         problems |= shifted
-    return _Timestamps(microseconds, problems, pl.repeat(is_naive, len(array), eager=True))
+    return Timestamps(microseconds, problems, pl.repeat(is_naive, len(array), eager=True))
 
 
 def _in_zone(microseconds: pl.Series, zone: ZoneInfo) -> pl.Series:
@@ -302,15 +300,3 @@ def _texts(array: pa.Array) -> list[str | None]:
     """The texts of a column; bytes that are no UTF-8 become lone surrogates, as in text files."""
     raw = _decoded(array).cast(pa.binary()).to_pylist()
     return [value if value is None else value.decode("utf-8", "surrogateescape") for value in raw]
-
-
-def _read(values: Sequence[object], read: Callable[[Any], Any]) -> tuple[list[Any], dict[int, UnreadableCell]]:
-    found: list[Any] = []
-    problems: dict[int, UnreadableCell] = {}
-    for row, value in enumerate(values):
-        try:
-            found.append(read(value))
-        except UnreadableCell as problem:
-            found.append(None)
-            problems[row] = problem
-    return found, problems

@@ -9,9 +9,10 @@ starts a row. So a quote that never closes costs one row, not the rest of the fi
 
 import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, TextRow
@@ -19,16 +20,24 @@ from scoring.limits import LARGEST_CELL, LONGEST_LINE, MOST_COLUMNS
 from tasks.files.discovery import readable, refuse_protected
 
 _SAMPLE_BYTES = 1024 * 1024
+_BOM = b"\xef\xbb\xbf"
 
 # The csv module keeps this limit for the whole process.
 csv.field_size_limit(LARGEST_CELL)
+
+
+class Border(NamedTuple):
+    """Where a row may start: bytes from the beginning of the file, and its physical line (the first is 1)."""
+
+    position: int
+    line: int
 
 
 class DelimitedText:
     """One delimited file: its encoding and header at once, its rows as a stream in bounded memory.
 
     `columns` are the header cells without BOM and surrounding blanks; a name may occur twice, what that means is the
-    caller's.
+    caller's. The rows start at `below_header`.
 
     Raises:
         InputError: the file cannot be opened, is empty, or its header cannot be read.
@@ -41,8 +50,7 @@ class DelimitedText:
             sample = file.read(_SAMPLE_BYTES)
             refuse_protected(path, sample)
             self.encoding = _encoding_of(sample)
-            file.seek(0)
-            self._header = _Records(file, self).header()
+            self._header, self.below_header = self._header_of(file)
         self.columns = tuple(cell.strip("\ufeff \t\r\n") for cell in self._header)
 
     def rows(self) -> Iterator[TextRow | BrokenRow]:
@@ -51,11 +59,41 @@ class DelimitedText:
         Raises:
             InputError: the file has another header by now: its cells would be taken for those of other columns.
         """
+        with self.opened() as file:
+            yield from DelimitedRows(self, file, self.below_header)
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The file once more, for reading stretches of it. Raises InputError as `rows`."""
         with self.path.open("rb") as file:
-            records = _Records(file, self)
-            if records.header() != self._header:
+            if self._header_of(file)[0] != self._header:
                 raise InputError("was replaced while it was read", where=str(self.path), fix="run again")
-            yield from records.rows(width=len(self.columns))
+            yield file
+
+    def _header_of(self, file: BinaryIO) -> tuple[list[str], Border]:
+        file.seek(0)
+        records = _Records(file, self, Border(len(_BOM) if file.read(len(_BOM)) == _BOM else 0, 1))
+        return records.header(), records.border
+
+
+class DelimitedRows:
+    """The rows of a file from `border` on, which a row must start at, up to the first border at or after `stop`.
+
+    `border` moves on with them.
+    """
+
+    def __init__(self, text: DelimitedText, file: BinaryIO, border: Border, stop: int | None = None) -> None:
+        self._records = _Records(file, text, border)
+        self._width = len(text.columns)
+        self._stop = stop
+
+    @property
+    def border(self) -> Border:
+        """Where the next row starts."""
+        return self._records.border
+
+    def __iter__(self) -> Iterator[TextRow | BrokenRow]:
+        return self._records.rows(self._width, self._stop)
 
 
 def _encoding_of(sample: bytes) -> str:
@@ -80,14 +118,14 @@ def _decodes(line: bytes, encoding: str) -> bool:
 class _Lines:
     """The decoded lines of a file; those taken since `taken` was cleared can be given back."""
 
-    def __init__(self, file: BinaryIO, text: DelimitedText) -> None:
-        self.number = 0
+    def __init__(self, file: BinaryIO, text: DelimitedText, border: Border) -> None:
+        self.position = border.position
+        self.number = border.line - 1
         self.taken: list[bytes] = []
         self._given_back: list[bytes] = []
         self._text = text
         self._raw = iter(partial(file.readline, LONGEST_LINE), b"")
-        if file.read(3) != b"\xef\xbb\xbf":
-            file.seek(0)
+        file.seek(border.position)
 
     def __iter__(self) -> "_Lines":
         return self
@@ -95,6 +133,7 @@ class _Lines:
     def __next__(self) -> str:
         raw = self._given_back.pop() if self._given_back else next(self._raw)
         self.number += 1
+        self.position += len(raw)
         self.taken.append(raw)
         if len(raw) == LONGEST_LINE:
             raise InputError(
@@ -107,17 +146,23 @@ class _Lines:
     def give_back(self, *, keep: int) -> None:
         """All lines taken but the first `keep`."""
         self.number -= len(self.taken) - keep
+        self.position -= sum(map(len, self.taken[keep:]))
         self._given_back.extend(reversed(self.taken[keep:]))
 
 
 class _Records:
     """The records of an open file, in order, whole or broken."""
 
-    def __init__(self, file: BinaryIO, text: DelimitedText) -> None:
+    def __init__(self, file: BinaryIO, text: DelimitedText, border: Border) -> None:
         self._path = text.path
-        self._lines = _Lines(file, text)
+        self._lines = _Lines(file, text, border)
         # Not strict, the module would repair a broken quote by guessing, and glue rows together.
         self._reader = csv.reader(self._lines, delimiter=text.delimiter, strict=True)
+
+    @property
+    def border(self) -> Border:
+        """Where the next record starts."""
+        return Border(self._lines.position, self._lines.number + 1)
 
     def header(self) -> list[str]:
         cells: list[str] | csv.Error | None = []
@@ -144,8 +189,8 @@ class _Records:
             )
         return cells
 
-    def rows(self, width: int) -> Iterator[TextRow | BrokenRow]:
-        while True:
+    def rows(self, width: int, stop: int | None) -> Iterator[TextRow | BrokenRow]:
+        while stop is None or self._lines.position < stop:
             line = self._lines.number + 1
             cells = self._next()
             if cells is None:

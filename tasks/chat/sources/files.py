@@ -12,9 +12,10 @@ from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
+from tasks.chat.sources.delimited import cut_delimited, read_delimited
+from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import cut_parquet, read_parquet
 from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
-from tasks.chat.sources.text_files import read_delimited, read_json_lines
 from tasks.files.discovery import identity_of, matching_files
 
 _Reader = Callable[[FilePiece, Window | None, Reading], Iterator[RowBatch]]
@@ -105,7 +106,7 @@ def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) 
         elif ending in _LINE_ENDINGS:
             yield from cut_lines(path, piece_bytes)
         else:
-            yield FilePiece(path, bytes=path.stat().st_size)
+            yield from cut_delimited(path, piece_bytes)
     except (InputError, OSError, pa.ArrowException, UnicodeDecodeError):
         yield FilePiece(path)
 

@@ -8,9 +8,10 @@ from typing import BinaryIO, Protocol
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
-from scoring.limits import LONGEST_LINE
+from scoring.limits import LARGEST_CELL, LONGEST_LINE
 
-_BLOCK_BYTES = 8 * 1024 * 1024
+BLOCK_BYTES = LARGEST_CELL
+"""Of a text file that is looked at as a whole: no cell in it is too large."""
 
 
 class RowStream(Protocol):
@@ -66,7 +67,7 @@ def _lines_from(file: BinaryIO, start: int, size: int) -> tuple[int, int | None]
     """The whole lines from `start` on that make up `size` bytes, and where they end; None where one is too long."""
     file.seek(start)
     lines = 0
-    while size > 0 and (block := file.read(min(size, _BLOCK_BYTES))):
+    while size > 0 and (block := file.read(min(size, BLOCK_BYTES))):
         lines += block.count(b"\n")
         size -= len(block)
     rest = file.readline(LONGEST_LINE)

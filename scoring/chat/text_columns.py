@@ -1,0 +1,92 @@
+"""Columns of texts that say numbers and times, a whole column at a time.
+
+What is written plainly is read in bulk; every other text goes through `scoring.chat.cells`, which says what it is or
+why it is nothing. Both give the same values.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from scoring.chat import cells
+from scoring.inputs import UnreadableCell
+
+# At most 15 digits: exact, whoever reads them.
+_PLAIN_NUMBER = r"^[0-9]{1,15}(?:\.[0-9]{1,6})?$"
+_PLAIN_TIME = (
+    r"^(?<at>[12][0-9]{3}-[0-9]{2}-[0-9]{2}[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])"
+    r"(?:\.(?<fraction>[0-9]{1,6}))?"
+    r" ?(?:Z|UTC|(?<sign>[+-])(?<hours>[0-9]{2}):?(?<minutes>[0-5][0-9]))$"
+)
+
+
+class ParsedColumn(NamedTuple):
+    """Values of the schema's type, and for each row that is NULL because it cannot be read its problem."""
+
+    values: pl.Series
+    problems: dict[int, UnreadableCell]
+
+
+class Timestamps(NamedTuple):
+    """Microseconds since 1970 in UTC (Int64), problems as in a ParsedColumn, and which values named no zone."""
+
+    microseconds: pl.Series
+    problems: dict[int, UnreadableCell]
+    naive: pl.Series
+
+
+def numbers(name: str, texts: pl.Series) -> ParsedColumn:
+    """Token counts."""
+    plain = texts.str.contains(_PLAIN_NUMBER)
+    values = texts.set(~plain, None).cast(pl.Float64)
+    others = (~plain).fill_null(False).arg_true()
+    found, problems = read_each(texts.gather(others), lambda text: cells.number(name, text))
+    values = values.scatter(others, pl.Series(found, dtype=pl.Float64)) if found else values
+    return ParsedColumn(values, {others[row]: problem for row, problem in problems.items()})
+
+
+def instants(texts: pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
+    """Timestamps; those that name no zone are in `naive_zone` (None: UTC)."""
+    part = pl.col("text").struct.field
+    microseconds = (
+        pl.DataFrame({"text": texts.str.extract_groups(_PLAIN_TIME)})
+        .select(
+            part("at")
+            .str.replace("T", " ", literal=True)
+            .str.to_datetime("%F %T", time_unit="us", strict=False)
+            .dt.epoch()
+            + part("fraction").str.pad_end(6, "0").cast(pl.Int64).fill_null(0)
+            - (part("hours").cast(pl.Int64) * 60 + part("minutes").cast(pl.Int64)).fill_null(0)
+            * pl.when(part("sign") == "-").then(-60_000_000).otherwise(60_000_000)
+        )
+        .to_series()
+    )
+    others = (microseconds.is_null() & texts.is_not_null()).arg_true()
+    naive = pl.repeat(False, len(texts), eager=True)
+    if not len(others):
+        return Timestamps(microseconds, {}, naive)
+    found, problems = read_each(texts.gather(others), lambda text: cells.instant(text, naive_zone))
+    moments = pl.Series([moment and moment.microseconds for moment in found], dtype=pl.Int64)
+    unzoned = pl.Series([moment is not None and moment.naive for moment in found], dtype=pl.Boolean)
+    return Timestamps(
+        microseconds.scatter(others, moments),
+        {others[row]: problem for row, problem in problems.items()},
+        naive.scatter(others, unzoned),
+    )
+
+
+def read_each(
+    values: Sequence[object] | pl.Series, read: Callable[[Any], Any]
+) -> tuple[list[Any], dict[int, UnreadableCell]]:
+    """What `read` makes of each value; None where it raises, with the problem."""
+    found: list[Any] = []
+    problems: dict[int, UnreadableCell] = {}
+    for row, value in enumerate(values):
+        try:
+            found.append(read(value))
+        except UnreadableCell as problem:
+            found.append(None)
+            problems[row] = problem
+    return found, problems

@@ -1,0 +1,191 @@
+"""Chat rows from CSV and TSV: by the names in the header.
+
+A block that keeps to the format throughout is taken apart at its quotes: what stands outside of them shows all rows and
+cells at once. Where anything is odd the block is read by the csv module, row by row, which tells what is wrong.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import polars as pl
+
+from scoring.chat.cell_rows import cell_rows
+from scoring.chat.reading import Reading, column_places, value_in
+from scoring.chat.row_ids import TEXTS
+from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder
+from scoring.days import Window
+from scoring.inputs import BrokenRow
+from tasks.chat.sources.pieces import BLOCK_BYTES, FilePiece, refuse_replaced
+from tasks.files.csv_reader import Border, DelimitedRows, DelimitedText
+
+_Columns = Mapping[str, tuple[int, tuple[str, ...]]]
+"""Where each column stands in a row, and the keys inside its JSON text."""
+
+
+def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
+    """Batches of the rows of a file, split at commas, or at tabs when its name ends in `.tsv`.
+
+    An empty cell of the two texts is the empty text, elsewhere NULL; a row of empty cells is a blank line, and no row.
+    A flat `session_id` stands above `request_metadata`, which holds JSON here. Raises InputError for a file without
+    header or required columns.
+
+    Source: SPEC 1.1.
+    """
+    text = _opened(piece.path)
+    places = column_places(str(piece.path), text.columns, reading.names)
+    columns = {name: (text.columns.index(place.column), place.keys) for name, place in places.items()}
+    border = Border(piece.start, piece.first_line) if piece.start else text.below_header
+    width = len(text.columns)
+    with text.opened() as file:
+        refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
+        while block := _block(file, border, piece.stop):
+            plain = _plain_rows(block, text)
+            batches = plain and _plain_batches(str(piece.path), plain, width, border.line, columns, window, reading)
+            if plain and batches is not None:
+                yield from batches
+                border = plain.after(border, width)
+            else:
+                rows = DelimitedRows(text, file, border, border.position + len(block))
+                yield from _row_by_row(str(piece.path), rows, columns, window, reading)
+                border = rows.border
+
+
+def cut_delimited(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
+    """Pieces of about `piece_bytes` that end where a row does.
+
+    Raises:
+        InputError, OSError: as `read_delimited`.
+    """
+    text = _opened(path)
+    with text.opened() as file:
+        status = os.fstat(file.fileno())
+        start = text.below_header
+        border = start
+        while status.st_size - start.position > piece_bytes and (block := _block(file, border, None)):
+            if plain := _plain_rows(block, text):
+                border = plain.after(border, len(text.columns))
+            else:
+                rows = DelimitedRows(text, file, border, border.position + len(block))
+                for _ in rows:
+                    pass
+                border = rows.border
+            if piece_bytes <= border.position - start.position and border.position < status.st_size:
+                size = border.position - start.position
+                yield FilePiece(path, start.position, border.position, start.line, size, status.st_ino)
+                start = border
+        yield FilePiece(path, start.position, None, start.line, status.st_size - start.position, status.st_ino)
+
+
+def _opened(path: Path) -> DelimitedText:
+    return DelimitedText(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+
+
+def _block(file: BinaryIO, border: Border, stop: int | None) -> bytes:
+    file.seek(border.position)
+    return file.read(BLOCK_BYTES if stop is None else max(0, min(BLOCK_BYTES, stop - border.position)))
+
+
+class _PlainRows(NamedTuple):
+    """The rows of a block by what stands outside of quotes, and the inside of each pair of them.
+
+    In `cells` a pair of quotes with what it holds is one quote: `"a""b"` are two. In `outline` each of these cells is
+    one quote, and every delimiter a line end. `size` are the bytes of the block that the rows take.
+    """
+
+    cells: list[bytes]
+    outline: bytes
+    inside: list[bytes]
+    size: int
+
+    def after(self, border: Border, width: int) -> Border:
+        """Where the row after them starts."""
+        lines = len(self.cells) // width + sum(text.count(b"\n") for text in self.inside)
+        return Border(border.position + self.size, border.line + lines)
+
+    def filled(self, width: int) -> tuple[list[bytes], list[int]]:
+        """All cells, row after row, and how many physical lines each row takes."""
+        cells = self.cells.copy()
+        heights = [1] * (len(cells) // width)
+        taken = 0
+        for place in accumulate(between.count(b"\n") for between in self.outline.split(b'"')[:-1]):
+            pairs = len(cells[place])
+            cells[place] = self.inside[taken] if pairs == 1 else b'"'.join(self.inside[taken : taken + pairs])
+            heights[place // width] += cells[place].count(b"\n")
+            taken += pairs
+        return cells, heights
+
+
+def _plain_rows(block: bytes, text: DelimitedText) -> _PlainRows | None:
+    """The whole rows at the start of a block; None where one does not keep to the format, or there is none.
+
+    Then each cell is bare or a whole in quotes, and each row has all its cells: the csv module reads the same.
+    """
+    if text.encoding != "utf-8":
+        return None
+    pieces = block.split(b'"')
+    outside, inside = b'"'.join(pieces[::2]), pieces[1::2]
+    if len(block) < BLOCK_BYTES and len(pieces) % 2 and not outside.endswith(b"\n"):
+        outside += b"\n"  # the last row of the file
+    outside = outside[: outside.rfind(b"\n") + 1]
+    inside = inside[: outside.count(b'"')]
+    size = min(len(block), len(outside) + len(inside) + sum(map(len, inside)))
+    if outside.count(b"\r") != outside.count(b"\r\n"):
+        return None
+    delimiter = text.delimiter.encode()
+    rows = outside.replace(b"\r\n", b"\n").split(b"\n")[:-1]
+    if not rows or {row.count(delimiter) for row in rows} != {len(text.columns) - 1}:
+        return None
+    outline = joined = delimiter.join(rows)
+    while b'""' in outline:
+        outline = outline.replace(b'""', b'"')
+    # Each cell between two line ends of its own.
+    apart = b"\n%b\n" % outline.replace(delimiter, b"\n\n")
+    if apart.count(b'\n"\n') != outline.count(b'"'):
+        return None
+    return _PlainRows(joined.split(delimiter), outline.replace(delimiter, b"\n"), inside, size)
+
+
+def _plain_batches(
+    file: str, plain: _PlainRows, width: int, line: int, columns: _Columns, window: Window | None, reading: Reading
+) -> list[RowBatch] | None:
+    """The rows of a block; None where one of them has to be looked at on its own."""
+    if any(keys for _, keys in columns.values()):
+        return None
+    cells, heights = plain.filled(width)
+    lines = pl.Series([*accumulate(heights, initial=line)][:-1], dtype=pl.Int64)
+    batches = []
+    for start in range(0, len(lines), BATCH_ROWS):
+        stop = start + BATCH_ROWS
+        found = {name: cells[start * width + place : stop * width : width] for name, (place, _) in columns.items()}
+        batch = cell_rows(file, found, lines[start:stop], window, reading.naive_zone)
+        if batch is None:
+            return None
+        batches.append(batch)
+    return batches
+
+
+def _row_by_row(
+    file: str, rows: DelimitedRows, columns: _Columns, window: Window | None, reading: Reading
+) -> Iterator[RowBatch]:
+    """The same rows, and what is wrong with those that cannot be read."""
+    builder = RowBuilder(file, window, reading.naive_zone)
+    for row in rows:
+        if isinstance(row, BrokenRow):
+            builder.reject(row.line, row.code, row.reason)
+        elif not row.is_blank:
+            cells = row.cells
+            builder.add(
+                row.line, {name: _cell_value(name, cells[place], keys) for name, (place, keys) in columns.items()}
+            )
+        if builder.full:
+            yield builder.take()
+    yield builder.take()
+
+
+def _cell_value(name: str, cell: str, keys: tuple[str, ...]) -> object:
+    if keys:
+        return value_in(cell, keys)
+    return cell if name in TEXTS else cell or None

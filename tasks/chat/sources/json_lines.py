@@ -1,0 +1,203 @@
+"""Chat rows from JSON Lines: by the keys of an object a line.
+
+A block of lines is read by pyarrow where that reads it as Python would; where anything is odd, the block is read line
+by line, which tells what is wrong with each.
+"""
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pa_json
+
+from scoring.chat.arrow_rows import leaves_to_read, read_batch
+from scoring.chat.reading import READ_COLUMNS, REQUIRED_COLUMNS, Reading, column_places, place_of, value_in
+from scoring.chat.row_ids import TEXTS
+from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder
+from scoring.days import Window
+from scoring.errors import InputError
+from scoring.limits import LONGEST_LINE
+from tasks.chat.sources.pieces import BLOCK_BYTES, FilePiece, refuse_replaced
+
+_BOM = b"\xef\xbb\xbf"
+_TOKENS = ("input_tokens", "output_tokens")
+_KINDS = {
+    **dict.fromkeys(_TOKENS, pa.float64()),
+    "request_metadata": pa.struct([("session_id", pa.string())]),
+}
+_SCHEMA = pa.schema([(name, _KINDS.get(name, pa.string())) for name in READ_COLUMNS])
+# Python refuses integers of more than 4,300 digits and a thousand levels, wherever they stand in an object.
+_DIGITS_APART, _LONG_INTEGER = 512, re.compile(rb"[0-9]{8}")
+_MOST_BRACKETS = 500
+
+
+def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
+    """Batches of the rows of a file; null and the empty text stay apart, blank lines are no rows.
+
+    BigQuery writes NULL by leaving the key out: a lacking key is NULL, and a column is missing only when no object of
+    the file has it. A flat `session_id` stands above `request_metadata`. Raises InputError for a file without objects
+    or a required column.
+
+    Source: SPEC 1.1.
+    """
+    path, line = piece.path, piece.first_line
+    # Opened once: a file that is replaced meanwhile is another one.
+    with path.open("rb") as file:
+        refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
+        _refuse_missing_keys(path, file, reading.names)
+        line, start = piece.first_line, piece.start
+        while block := _whole_lines(file, start, piece.stop):
+            # Columns of other names may stand inside objects, which Python finds.
+            plain = None if reading.names else _plain_table(block.removeprefix(_BOM) if line == 1 else block)
+            if plain is None:
+                lines = FilePiece(path, start, start + len(block), line)
+                yield from _line_by_line(lines, file, window, reading)
+                line += block.count(b"\n")
+            else:
+                leaves = leaves_to_read(str(path), plain.schema)
+                for batch in plain.to_batches(BATCH_ROWS):
+                    yield read_batch(str(path), batch, leaves, line, None, window, reading.naive_zone)
+                    line += batch.num_rows
+            start += len(block)
+
+
+def _whole_lines(file: BinaryIO, start: int, stop: int | None) -> bytes:
+    """The lines from `start` on, about a block of them; nothing at `stop` or at the end of the file."""
+    if stop is None or stop - start > BLOCK_BYTES:
+        file.seek(start + BLOCK_BYTES)
+        file.readline(LONGEST_LINE)
+        stop = file.tell()
+    file.seek(start)
+    return file.read(max(0, stop - start))
+
+
+def _plain_table(block: bytes) -> pa.Table | None:
+    """The columns of the objects of a block, a row a line; None where Python might see anything else in it."""
+    lines = block.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    if not all(line.startswith(b"{") and line.endswith((b"}", b"}\r")) for line in lines):
+        return None
+    if len(block) >= LONGEST_LINE or _LONG_INTEGER.search(block[::_DIGITS_APART]):
+        return None
+    try:
+        table = pa_json.read_json(
+            pa.BufferReader(block),
+            pa_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            pa_json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore"),
+        )
+    except pa.ArrowException:
+        return None
+    if table.num_rows != len(lines) or any(_are_odd(pl.Series(table[name])) for name in _TOKENS):
+        return None
+    if any(line.count(b"{") + line.count(b"[") > _MOST_BRACKETS for line in _with_much_unread(lines, table)):
+        return None
+    return _with_one_session(table, block)
+
+
+def _with_much_unread(lines: list[bytes], table: pa.Table) -> Iterator[bytes]:
+    """The lines that hold enough beside their texts to be nested deeply."""
+    unread = pl.Series(map(len, lines))
+    for name in TEXTS:  # Polars counts: a zero of Python's makes pyarrow import pandas
+        unread -= pl.Series(pc.binary_length(table[name])).fill_null(0)
+    return (lines[row] for row in (unread > 2 * _MOST_BRACKETS).arg_true())
+
+
+def _are_odd(tokens: pl.Series) -> bool:
+    """Whether there may be a -0, of which Python makes an integer without sign, or an integer beyond all floats."""
+    return bool((((tokens == 0) & (1 / tokens < 0)) | tokens.is_infinite()).any())
+
+
+def _with_one_session(table: pa.Table, block: bytes) -> pa.Table | None:
+    """The table with the flat session or that of the metadata; None where both keys may be there.
+
+    A flat session stands above the other also where it is null, which cannot be told from one that is lacking.
+    """
+    sessions = pc.struct_field(table["request_metadata"], "session_id")
+    found = len(sessions) - sessions.null_count
+    if not found:
+        return table
+    only_these = block.count(b'"session_id"') == found and b"\\u00" not in block
+    return table.drop_columns(["session_id"]) if only_these else None
+
+
+def _line_by_line(piece: FilePiece, file: BinaryIO, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
+    """The same lines, and what is wrong with those that cannot be read."""
+    builder = RowBuilder(str(piece.path), window, reading.naive_zone)
+    for line, text in _lines(piece, file):
+        found = _parsed(text)
+        if isinstance(found, dict):
+            builder.add(line, _named(found, reading.names) if reading.names else found)
+        elif isinstance(found, _NotJson):
+            builder.reject(line, "not_json", f"JSON으로 읽을 수 없습니다: {found}")
+        else:
+            builder.reject(line, "not_an_object", "JSON 객체가 아닙니다: 한 줄에 객체 하나가 있어야 합니다.")
+        if builder.full:
+            yield builder.take()
+    yield builder.take()
+
+
+class _NotJson(str):
+    """Where and why a line stops being JSON, without its content."""
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        return _NotJson(f"{error.pos + 1}번째 글자에서 {error.msg}")
+    except (ValueError, RecursionError) as error:
+        return _NotJson("너무 깊습니다." if isinstance(error, RecursionError) else "너무 긴 정수가 있습니다.")
+
+
+def _lines(piece: FilePiece, file: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Number and text of each line that is not blank; bytes that are no UTF-8 become lone surrogates."""
+    file.seek(piece.start)
+    left = math.inf if piece.stop is None else piece.stop - piece.start
+    for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=piece.first_line):
+        if left <= 0:
+            return
+        left -= len(raw)
+        if len(raw) == LONGEST_LINE:
+            raise InputError(
+                f"line {number} is longer than {LONGEST_LINE:,} bytes: expected one JSON object a line",
+                where=str(piece.path),
+                fix="check that it is JSON Lines, and export it again",
+            )
+        if number == 1:
+            raw = raw.removeprefix(_BOM)
+        if text := raw.decode("utf-8", "surrogateescape").strip(" \t\r\n"):
+            yield number, text
+
+
+def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, object]:
+    """The values of an object by the names of chat rows; what is not there is left out."""
+    places = {name: place_of(names.get(name, name), found) for name in READ_COLUMNS}
+    return {name: value_in(found[place.column], place.keys) for name, place in places.items() if place}
+
+
+def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -> None:
+    """Reads until every required key was seen: one line of a usual file, all of a wrong one."""
+    called = {name: names.get(name, name) for name in READ_COLUMNS}
+    seen: dict[str, None] = {}
+    for _, text in _lines(FilePiece(path), file):
+        found = _parsed(text)
+        if isinstance(found, dict):
+            seen.update(dict.fromkeys(place.column for name in called.values() if (place := place_of(name, found))))
+            if all(place_of(called[name], seen) for name in REQUIRED_COLUMNS):
+                return
+    if not seen:
+        raise InputError(
+            "no line holds an object with one of the expected keys",
+            where=str(path),
+            fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}",
+        )
+    column_places(str(path), tuple(seen), names)
