@@ -20,6 +20,7 @@ from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture, as_completed
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner
+from prefect.utilities.annotations import opaque
 
 from flows.runtime.flow_run import Step
 from flows.runtime.logs import configure_logs
@@ -70,7 +71,8 @@ class FanOut:
         left = dict(calls)
         for _ in range(_MOST_POOLS):
             futures: dict[PrefectFuture[R], K] = {
-                self._runner.submit(step.task, dict(arguments)): key for key, arguments in left.items()
+                self._runner.submit(step.task, {name: opaque(value) for name, value in arguments.items()}): key
+                for key, arguments in left.items()
             }
             for future in as_completed(list(futures)):
                 found: R | Exception = _result(future.result)

@@ -13,6 +13,7 @@ from prefect import Task, task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.context import FlowRunContext, TaskRunContext
+from prefect.utilities.annotations import opaque
 from pydantic.json_schema import SkipJsonSchema
 
 from flows.runtime.logs import configure_logs
@@ -49,8 +50,10 @@ class Step(Generic[P, R]):
     task: Task[P, R]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        call = self.task if FlowRunContext.get() and not TaskRunContext.get() else self.function
-        return call(*args, **kwargs)
+        if not FlowRunContext.get() or TaskRunContext.get():
+            return self.function(*args, **kwargs)
+        # Prefect would look through all that they hold for futures, which there are none of.
+        return self.task(*map(opaque, args), **{name: opaque(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 
 
 def step(name: str, *, run_name: str, timeout_s: int) -> Callable[[Callable[P, R]], Step[P, R]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
+from flows.steps.parts import score_parts
 from scoring.alerting.facts import AlertFact
 from scoring.chat.reading import naive_text
 from scoring.chat.shrinkage import NOT_SCORED
@@ -113,7 +115,8 @@ def extract(
 ) -> tuple[ChatEngine, tuple[FileIdentity, ...]]:
     """Opens the engine over the files that hold the day's rows, and finds what they contain."""
     labels = {"rubric": context.rubric.id, "run_id": run_id}
-    engine = open_engine(context.settings, context.rubric, staging, labels, read_before)
+    in_parts = partial(score_parts, log_format=context.settings.log_format)
+    engine = open_engine(context.settings, context.rubric, staging, labels, read_before, in_parts)
     return engine, engine.source.fingerprint()
 
 

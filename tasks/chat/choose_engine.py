@@ -6,7 +6,7 @@ from pathlib import Path
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from tasks.chat.engine import ChatEngine
-from tasks.chat.local_engine import LocalEngine
+from tasks.chat.local_engine import LocalEngine, ScoreParts, in_processes
 from tasks.chat.sources import ChatRowSource, open_source
 from tasks.config.addresses import is_bigquery
 from tasks.config.settings import Settings
@@ -36,10 +36,11 @@ def open_engine(
     staging: Path,
     labels: Mapping[str, str],
     read_before: ChatRowSource | None = None,
+    score_parts: ScoreParts = in_processes,
 ) -> ChatEngine:
     """The engine that the settings ask for, over the configured source unless the rows were `read_before`.
 
-    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery.
+    `labels` (`rubric`, `run_id`) mark the jobs of BigQuery. `score_parts` is how the local engine shares its parts out.
 
     Raises:
         InputError: the source is not there.
@@ -58,4 +59,5 @@ def open_engine(
         return PushdownEngine(view, dataset, rubric, zone, monitoring.keep_text)
     source = read_before or open_source(monitoring.source, settings, labels)
     warehouse = open_warehouse(settings.warehouse, settings, labels)
-    return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging, settings.engine.workers)
+    workers = settings.engine.workers
+    return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging, workers, score_parts)

@@ -211,6 +211,15 @@ class ScoringJob:
         )
 
 
+ScoreParts = Callable[[Iterator[Part], int], Iterable[ScoredPart]]
+"""Does `score_part` of each part in that many processes, and gives what came of them in the order of the parts."""
+
+
+def in_processes(parts: Iterator[Part], workers: int) -> Iterator[ScoredPart]:
+    """Scores parts in processes of this machine that know of no flow."""
+    return in_workers(score_part, parts, workers)
+
+
 def score_chat_rows(
     source: ChatRowSource,
     rubric: RowRubric,
@@ -222,6 +231,7 @@ def score_chat_rows(
     on_progress: Callable[[int], None] = lambda rows: None,
     workers: int = 1,
     part_bytes: int = PART_BYTES,
+    score_parts: ScoreParts = in_processes,
 ) -> ScoredRows:
     """Scores every row of `source` within `window` (all rows when None).
 
@@ -240,7 +250,7 @@ def score_chat_rows(
         workers = min(_cores(), len(ahead) // 2)
     if workers <= 1:
         return job.gathered(map(partial(score_part, on_progress=on_progress), [job.whole()]))
-    return job.gathered(in_workers(score_part, parts, workers), on_progress)
+    return job.gathered(score_parts(parts, workers), on_progress)
 
 
 def write_scored_day(
@@ -295,6 +305,7 @@ class LocalEngine:
     keep_text: KeepText
     staging: Path
     workers: int = 1
+    score_parts: ScoreParts = in_processes
 
     def score(self, day: date) -> LocalDay:
         """Scores the rows of a day, and those of no time at all, into the staging folder."""
@@ -308,6 +319,7 @@ class LocalEngine:
                 staging=self.staging,
                 keep_text=self.keep_text,
                 workers=self.workers,
+                score_parts=self.score_parts,
             )
         return LocalDay(
             rows, rows_by_tenant(rows.kpi_tables().kpis.iter_rows(named=True)), day, self.warehouse, self.staging
