@@ -6,7 +6,6 @@ to five examples; the run. Source: SPEC 8; seed 002, 10.1 and 10.2.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from scoring.alerting.blocks import Block, Line, bold, bullets, code, context, link, paragraph, plain
 from scoring.alerting.facts import NO_ROWS, ROWS_REJECTED
@@ -36,7 +35,6 @@ from scoring.alerting.wording import (
     resolved_line,
     since,
     snooze_lines,
-    with_verdicts,
 )
 from scoring.chat.kpis import ALL_TENANTS
 
@@ -50,7 +48,6 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     Incidents with a key among `known_keys` are not new to the route. An intraday run only pages, and not for a day
     without rows: the day is not over.
     """
-    digest = replace(digest, incidents=with_verdicts(digest.incidents, digest.rubric, digest.kpis))
     visible = visible_to(route, without_snoozed(digest.incidents, digest.snoozes))
     known = set(map(without_part, known_keys))
     fresh = [one for one in visible if incident_key(one) not in known]
@@ -91,8 +88,8 @@ def incident_key(one: Incident) -> str:
 
 
 def _worth_a_message(one: Incident) -> bool:
-    """Whether it makes a message by itself: an end only where its beginning has paged."""
-    return one.state != "resolved" or one.paged
+    """Whether it makes a message by itself: an end only where its beginning has paged, or of a KPI."""
+    return one.state != "resolved" or one.paged or one.figure is not None
 
 
 def _events(paging: Sequence[Incident]) -> list[list[list[Incident]]]:
@@ -168,7 +165,7 @@ def _digest(
         *_going_on(others, digest),
         *(paragraph(*snoozed) if snoozed else []),
         *paragraph([bold("핵심 지표")]),
-        *bullets([kpi_line(kpi) for kpi in digest.kpis.values()]),
+        *bullets([kpi_line(kpi, digest.wider_kpis.get(name)) for name, kpi in digest.kpis.items()]),
         *paragraph(_where(digest)),
         *example_blocks(started, digest),
         _footer(digest),

@@ -2,13 +2,14 @@
 
 A rule that fires every night is no news every night. An incident is one rule of one tenant over days:
 
-    new          fires today, and did not on the last 28 scored days (a KPI or rejected rows: seven)
+    new          fires today, and did not on the last 28 scored days (rejected rows: seven)
     rising       its rate is improbable today, given the days before (scoring/alerting/decision.py)
     drifting     its rate has been higher for days, for sure
     continuing   fires, or is higher, as was told before
-    resolved     its rate is back; a KPI has not missed its target for seven scored days; rows are back
+    resolved     its rate is back; rows are back, or none has been rejected for seven scored days
 
-Days that were not scored, and days without rows, count for nothing: neither as quiet nor as usual.
+KPIs are incidents of their own (scoring/alerting/kpi_incidents.py). Days that were not scored, and days without rows,
+count for nothing: neither as quiet nor as usual.
 
 An incident outlives a rubric version: it goes on under the same rule, `since` when it began. What is usual begins anew,
 because two versions count differently, and a rise under the version before is over. What fired under a rule that the
@@ -32,11 +33,12 @@ from scoring.alerting.facts import (
 )
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.chat.rubric import RowRubric
+from scoring.figures import Figure
 
 IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved"]
 
 QUIET_DAYS = 7
-"""After how many scored days without it a missed KPI, or rejected rows, are over."""
+"""After how many scored days without them rejected rows are over."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Incident:
     `fact` is today's, for an incident that stopped firing its last, of the day `seen`. `since` is the day it began or
     rose; `since_or_before` if it was there on the earliest day that is known. `pages` if it interrupts people on this
     day, `paged` if it has since it rose. `usual` is None for what has no rate. `together` are the rules whose rows are
-    mostly those of this one: with them it is one cause.
+    mostly those of this one: with them it is one cause. `figure` is that of a KPI over its window.
     """
 
     fact: AlertFact
@@ -61,6 +63,7 @@ class Incident:
     paged: bool = False
     usual: UsualRate | None = None
     together: frozenset[str] = frozenset()
+    figure: Figure | None = None
 
     @property
     def fires(self) -> bool:
@@ -193,8 +196,9 @@ def _after_day(
 ) -> dict[_Key, _Open]:
     """The open incidents after one more scored day, those that ended on it included."""
     known = {key: one for key, one in before.items() if one.state != "resolved" and not _is_forgotten(one)}
-    # What is told of excluded rows is decided about their rate alone.
-    firing = {_key(fact): fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING}
+    # What is told of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
+    told = (fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING and not fact.rule.startswith(KPI_RULE))
+    firing = {_key(fact): fact for fact in told}
     no_rows = any(fact.rule == NO_ROWS for fact in facts)
     after = {key: one if no_rows else _quiet(one) for key, one in known.items() if key not in firing}
     for key, fact in firing.items():
@@ -208,7 +212,7 @@ def _after_day(
 def _quiet(one: _Open) -> _Open:
     """After one more day without it. Rows are back as soon as there are any."""
     quiet = replace(one, state="continuing", quiet_days=one.quiet_days + 1)
-    if quiet.fact.rule.startswith(KPI_RULE) or quiet.fact.rule in (NO_ROWS, ROWS_REJECTED):
+    if quiet.fact.rule in (NO_ROWS, ROWS_REJECTED):
         over = quiet.quiet_days >= (1 if quiet.fact.rule == NO_ROWS else QUIET_DAYS)
         return replace(quiet, state="resolved") if over else quiet
     return quiet

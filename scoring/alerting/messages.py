@@ -95,7 +95,8 @@ class Example:
 
 @dataclass(frozen=True)
 class DayDigest:
-    """A scored day with its incidents, and what messages about them need. `kpis` are those of all tenants.
+    """A scored day with its incidents, and what messages about them need. `kpis` are those of all tenants;
+    `wider_kpis` what more days say where this one decides nothing.
 
     The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
     address where the reports are served. `examples` by row id, `row_urls` those of their places on the day's page. What
@@ -115,6 +116,7 @@ class DayDigest:
     report_url: str = ""
     examples: Mapping[str, Example] = field(default_factory=dict)
     row_urls: Mapping[str, str] = field(default_factory=dict)
+    wider_kpis: Mapping[str, Figure] = field(default_factory=dict)
     kind: RunKind = "nightly"
     snoozes: Sequence[Snooze] = ()
 

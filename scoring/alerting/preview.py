@@ -15,9 +15,10 @@ from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import facts_of_days
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident, IncidentState, incidents_of_days
+from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, without_part
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
-from scoring.alerting.wording import headline, with_verdicts
+from scoring.alerting.wording import headline
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 
@@ -60,9 +61,9 @@ def preview_days(
     """
     decided = decide(rubric, kpis, policy)
     shown = {day: decided[day] for day in sorted(set(days) & kpis.keys())}
-    found = []
+    found, of_kpis = [], kpi_incidents_of_days(kpis, rubric)
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric).items():
-        digest = DayDigest(day, with_verdicts(of_day, rubric, {}), rubric, "", 0, 0, 0, {}, "")
+        digest = DayDigest(day, [*of_day, *of_kpis[day]], rubric, "", 0, 0, 0, {}, "")
         for name, route in routes.items():
             found += _of_route(name, route, digest)
     return found

@@ -1,7 +1,6 @@
 """The texts about one incident, in Korean: what, how many, since when, what to do."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from statistics import median
 
@@ -11,10 +10,11 @@ from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import NO_TENANT, DayDigest, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
-from scoring.chat.kpis import ALL_TENANTS, kpi_figure
+from scoring.chat.kpi_windows import FOUR_WEEKS
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure, Verdict
-from scoring.markdown import kpi_text, percent, score_text
+from scoring.markdown import percent, score_text
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import wilson_interval
 
@@ -70,12 +70,12 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
 
 def resolved_line(one: Incident, rubric: RowRubric) -> list[Span]:
     """How an incident ended."""
-    if one.fact.rule == NO_ROWS:
+    if one.figure:
+        how = f"최근 {FOUR_WEEKS}일 {one.figure.text}"
+    elif one.fact.rule == NO_ROWS:
         how = "행이 다시 들어옴"
     elif one.fires:
         how = f"이날 {brief_figure(one, rubric)}, 늘기 전 범위로 돌아옴"
-    elif one.fact.rule.startswith(KPI_RULE):
-        how = f"목표 달성이 이어짐, 마지막으로 놓친 날 {day_name(one.seen)}"
     else:
         how = f"이날은 없음, 마지막은 {day_name(one.seen)} {one.fact.count:,}건"
     return [plain(f"{RESOLVED_SIGN} 해소: "), bold(_title(one.fact)), plain(f" — {how}")]
@@ -118,37 +118,15 @@ def _title(fact: AlertFact) -> str:
     return fact.title if fact.tenant_id == ALL_TENANTS else f"{fact.title}({tenant_name(fact.tenant_id)})"
 
 
-def fact_figure(
-    rubric: RowRubric, rule: str, tenant: str | None, value: float | None, rows: int, kpis: Mapping[str, Figure]
-) -> Figure | None:
-    """The figure behind the fact of a KPI; None for other facts, and for a KPI that the rubric no longer has.
-
-    `kpis` are those of all tenants by name. The mean of one tenant has no interval.
-    """
-    kpi = next((kpi for kpi in rubric.quotients if kpi.target and KPI_RULE + kpi.name == rule), None)
-    if kpi is None:
-        return None
-    of_all = kpis.get(kpi.name) if tenant == ALL_TENANTS else None
-    return of_all or kpi_figure(kpi, value, rows)
-
-
-def with_verdicts(incidents: Iterable[Incident], rubric: RowRubric, kpis: Mapping[str, Figure]) -> list[Incident]:
-    """Today's facts of KPIs under the verdict of the day: every missed day is a fact, also one that decides nothing."""
-    found = []
-    for one in incidents:
-        fact = one.fact
-        figure = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, kpis) if one.fires else None
-        found.append(replace(one, fact=replace(fact, title=figure.goal_text)) if figure else one)
-    return found
-
-
 def fact_figures(one: Incident, rubric: RowRubric) -> list[Span]:
     """`64/535건 (12.0%, 95% 구간 9.5~15.0%) · 평소 3.4% (2.1~4.9%)`."""
     fact = one.fact
     if fact.rule == NO_ROWS:
         return [bold("행이 하나도 들어오지 않았습니다."), plain(f" · {_usual(fact.usual, _cases)}")]
-    if fact.count is None:
-        return _kpi_fact(fact, rubric)
+    if one.figure:
+        return [bold(f"최근 {FOUR_WEEKS}일 {one.figure.title} {one.figure.value_text}"), plain(one.figure.details)]
+    if fact.count is None:  # of a KPI that the rubric no longer has
+        return [bold(score_text(fact.value, 3)), plain(f" (n={fact.rows:,})")]
     share = percent(fact.count / fact.rows if fact.rows else None)
     interval = wilson_interval(fact.count, fact.rows)
     shown = f" ({share}, 95% 구간 {_rates(interval.low, interval.high)})" if interval else ""
@@ -158,9 +136,10 @@ def fact_figures(one: Incident, rubric: RowRubric) -> list[Span]:
 def brief_figure(one: Incident, rubric: RowRubric) -> str:
     """`29/535건(5.4%, 평소 5.2%)`, for a KPI `5.4%`."""
     fact = one.fact
+    if one.figure:
+        return f"{one.figure.value_text}(최근 {FOUR_WEEKS}일)"
     if fact.count is None:
-        kpi = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, {})
-        return kpi.value_text if kpi else "" if fact.value is None else score_text(fact.value, 3)
+        return score_text(fact.value, 3)
     if not fact.rows:
         return _cases(fact.count)
     usual = f", 평소 {percent(one.usual.rate)}" if one.usual else ""
@@ -174,22 +153,11 @@ def times_usual(one: Incident) -> str:
     return f"평소의 {score_text(rate / known, 1)}배" if rate and known else ""
 
 
-def kpi_line(kpi: Figure) -> list[Span]:
-    """`🔴 실패율 5.4% (95% 구간 3.8~7.7%) · 목표 3% 이하 · 미달 · n=535`."""
-    return [plain(f"{_SIGNS[kpi.verdict]} {kpi.title} "), bold(kpi.value_text), plain(kpi.details)]
-
-
-def _kpi_fact(fact: AlertFact, rubric: RowRubric) -> list[Span]:
-    assert fact.value is not None, "a value that is not known misses no target"
-    kpi = fact_figure(rubric, fact.rule, fact.tenant_id, fact.value, fact.rows, {})
-    if kpi is None:
-        return [bold(score_text(fact.value, 3)), plain(f" (n={fact.rows:,})")]
-    interval = f", 95% 구간 {kpi.interval_text}" if kpi.interval else ""
-    return [
-        bold(f"{kpi.title} {kpi.value_text}"),
-        plain(f" (n={fact.rows:,}{interval}) · 목표 {kpi.target_text}"),
-        plain(f" · {_usual(fact.usual_values, lambda value: kpi_text(value, kpi.scale))}"),
-    ]
+def kpi_line(kpi: Figure, wider: Figure | None) -> list[Span]:
+    """`⚪ 실패율 4.1% (95% 구간 2.7~6.1%) · 목표 3% 이하 · 판단 보류 · n=535`, and what more days decide."""
+    sign = _SIGNS[wider.verdict if wider else kpi.verdict]
+    line = [plain(f"{sign} {kpi.title} "), bold(kpi.value_text), plain(kpi.details)]
+    return line + ([plain(f"\n{wider.title} "), bold(wider.value_text), plain(wider.details)] if wider else [])
 
 
 def _usual_rate(one: Incident) -> str:

@@ -116,6 +116,22 @@ def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: i
     return Interval(total / size - half, total / size + half)
 
 
+def mean_of_days(sums: Sequence[int], sizes: Sequence[int]) -> Interval | None:
+    """The interval of the mean of values in days, from each day's sum and number of values; None for fewer than two.
+
+    The closed form with the t distribution of the days: whatever depends on each other within a day does not matter.
+    """
+    from scipy.special import stdtrit
+
+    days, size = len(sizes), sum(sizes)
+    if days < 2:
+        return None
+    mean = sum(sums) / size
+    deviations = sum((total - mean * count) ** 2 for total, count in zip(sums, sizes, strict=True))
+    half = -float(stdtrit(days - 1, _TAIL)) * sqrt(days / (days - 1) * deviations) / size
+    return Interval(mean - half, mean + half)
+
+
 def paired_difference(base: Sequence[float], candidate: Sequence[float], seed: int = 0) -> Difference | None:
     """How `candidate` differs from `base`, pair by pair; None without pairs."""
     if not base:

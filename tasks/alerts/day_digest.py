@@ -1,19 +1,18 @@
 """What messages about a scored day need, read from the warehouse and the ledger of runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
-from typing import Any
-
-import polars as pl
 
 from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.incidents import incidents
+from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
+from scoring.chat.kpi_windows import wider_figure
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
-from tasks.chat.tables import KPIS, read_alerts, read_examples, read_kpis
+from tasks.chat.tables import read_alerts, read_examples, read_kpis
 from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse
@@ -32,11 +31,16 @@ def day_digest(
     Raises:
         InputError: the day is not scored.
     """
-    kpis = _kpis(warehouse, day, rubric)
+    history = read_kpis(warehouse, rubric, day, DECISION_DAYS + 1)
+    of_all = {when: row for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
+    if day not in of_all:
+        raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
+    kpis = of_all[day]
     figures = kpi_figures(rubric.quotients, kpis, warehouse.day_queries(day, rubric).mean_intervals())
-    facts = read_alerts(warehouse, day, INCIDENT_DAYS)
-    decided = decide(rubric, read_kpis(warehouse, rubric, day, DECISION_DAYS + 1), policy)
-    found = incidents(day, facts, decided[day], rubric)
+    targets = {kpi.name: kpi for kpi in rubric.quotients if kpi.target}
+    wider = {name: wider_figure(kpi, figures[name], of_all, day) for name, kpi in targets.items()}
+    facts, decided = read_alerts(warehouse, day, INCIDENT_DAYS), decide(rubric, history, policy)
+    found = [*incidents(day, facts, decided[day], rubric), *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
     page = reports.day_page(day)
@@ -56,14 +60,6 @@ def day_digest(
         reports.address(report),
         read_examples(warehouse, rubric, day, row_ids),
         {row_id: f"{address}#row-{row_id}" for row_id in on_page},
+        {name: figure for name, figure in wider.items() if figure},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
     )
-
-
-def _kpis(warehouse: Warehouse, day: date, rubric: RowRubric) -> Mapping[str, Any]:
-    """The KPIs of all tenants."""
-    kpis = warehouse.read(KPIS, [day], rubric.kpis_schema)
-    of_all = kpis.filter(pl.col("tenant_id") == ALL_TENANTS).collect().to_dicts() if kpis is not None else []
-    if not of_all:
-        raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
-    return of_all[0]

@@ -9,7 +9,9 @@ from scoring.alerting.decision import AlertPolicy, decide
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.growth import Growth
 from scoring.alerting.incidents import Incident, incidents
+from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, Example
+from scoring.chat.kpi_windows import wider_figure
 from scoring.chat.kpis import kpi_figures
 from scoring.rubrics.ola_monitoring import RUBRIC
 
@@ -62,7 +64,8 @@ USUAL_POLICY = AlertPolicy()
 def incidents_on(facts: Facts, day: date, policy: AlertPolicy = USUAL_POLICY) -> list[Incident]:
     """The incidents of a day, as a nightly run finds them."""
     kpis = {when: rows for when, rows in facts.kpis.items() if when in facts and when <= day}
-    return incidents(day, facts, decide(RUBRIC, kpis, policy).get(day, {}), RUBRIC)
+    of_rules = incidents(day, facts, decide(RUBRIC, kpis, policy).get(day, {}), RUBRIC)
+    return [*of_rules, *kpi_incidents_of_days(kpis, RUBRIC).get(day, [])]
 
 
 def days_of_facts(days: Iterable[tuple[date, Sequence[KpiRow]]]) -> Facts:
@@ -89,8 +92,9 @@ def counted(counts: Sequence[int], rule: str = "answer_failed", first: date = FI
 
 
 def met(row: KpiRow) -> KpiRow:
-    """The same day with every target met."""
-    return {name: True if name.endswith("_met") else value for name, value in row.items()}
+    """The same day with every target met, whatever its rules did."""
+    reached = {"failure_rate": 0.0, "gold_mine_rate": 0.0} if row["rows"] else {}
+    return {name: True if name.endswith("_met") else value for name, value in row.items()} | reached
 
 
 def usual_load(seed: int, days: int, times: Callable[[int, str], float] = lambda day, rule: 1) -> list[KpiRow]:
@@ -123,6 +127,10 @@ def day_digest(
 ) -> DayDigest:
     """A day with the incidents of its facts, and the counts and KPIs of a row."""
     values: dict[str, Any] = {"run_id": "7c1f0a5e9b3d4c62", "report": "data/reports/monitoring-2026-03-14.md"}
+    of_all = {when: one for when, rows in facts.kpis.items() for one in rows if one["tenant_id"] == "*" and when <= day}
+    of_day = kpi_figures(RUBRIC.quotients, row, {})
+    targets = {kpi.name: kpi for kpi in RUBRIC.quotients if kpi.target}
+    wider = {name: wider_figure(kpi, of_day[name], of_all, day) for name, kpi in targets.items()}
     return DayDigest(
         day,
         incidents_on(facts, day),
@@ -130,7 +138,8 @@ def day_digest(
         scored=row["rows"],
         excluded=row["excluded"],
         rejected=0,
-        kpis=kpi_figures(RUBRIC.quotients, row, {}),
+        kpis=of_day,
+        wider_kpis={name: figure for name, figure in wider.items() if figure},
         examples=examples or {},
         **values | changes,
     )

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from scoring.alerting.facts import is_unusual, rows_on_page
-from scoring.alerting.wording import fact_figure
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.alerting.facts import KPI_RULE, is_unusual, rows_on_page
+from scoring.chat.kpis import ALL_TENANTS, kpi_figure
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_TITLES, Figure
 from scoring.markdown import kpi_text, score_text
@@ -141,7 +140,7 @@ def _shown_alerts(
     of_all = {kpi.name: kpi.figure for kpi in kpis}
     found = []
     for fact in facts:
-        figure = fact_figure(rubric, fact["rule"], fact["tenant_id"], fact["value"], fact["rows"], of_all)
+        figure = _kpi_figure(rubric, fact, of_all)
         found.append(
             ShownAlert(
                 level=fact["level"],
@@ -158,6 +157,18 @@ def _shown_alerts(
             )
         )
     return found
+
+
+def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], of_all: Mapping[str, Figure]) -> Figure | None:
+    """The figure behind the fact of a KPI; None for other facts, and for a KPI that the rubric no longer has.
+
+    The mean of one tenant has no interval.
+    """
+    kpi = next((kpi for kpi in rubric.quotients if kpi.target and KPI_RULE + kpi.name == fact["rule"]), None)
+    if kpi is None:
+        return None
+    known = of_all.get(kpi.name) if fact["tenant_id"] == ALL_TENANTS else None
+    return known or kpi_figure(kpi, fact["value"], fact["rows"])
 
 
 def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:

@@ -30,7 +30,7 @@ def test_most_grown_names_the_value_that_made_the_rise() -> None:
 
 
 def test_most_grown_gives_figures_that_a_table_of_floats_takes() -> None:
-    found = most_grown(COLUMN, {"a": 60, "b": 1}, {"a": 7, "b": 7}, WEEK)
+    found = most_grown(COLUMN, {"a": 60, "b": 3}, {"a": 7, "b": 7}, WEEK)
     assert found is not None
     figures = (found.usual, found.share, found.low, found.high)
     assert [type(figure) for figure in figures] == [float] * 4

@@ -152,13 +152,6 @@ def test_an_excluded_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     assert states(facts) == [*[""] * 10, "rising", *["continuing"] * 27, "", ""]
 
 
-def test_a_missed_target_is_new_once_and_over_after_seven_days() -> None:
-    missed = [kpi_row({"answer_failed": 30}), *[met(kpi_row({}))] * 7]
-    facts = days_of_facts((day(number), [row]) for number, row in enumerate(missed))
-    last = {one.fact.rule: one.state for one in on(facts, day(7))}
-    assert last == {"kpi_failure_rate": "resolved"}
-
-
 def of_version(version: str, rows: KpiRow) -> KpiRow:
     return rows | {"rubric": RUBRIC.id, "rubric_version": version}
 

@@ -1,0 +1,46 @@
+"""KPIs as incidents: told when the verdict of their last four weeks changes, not on every day that misses a target.
+
+Source: SPEC 8 and 10.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from scoring.alerting.facts import KPI_RULE, AlertFact
+from scoring.alerting.incidents import Incident, IncidentState
+from scoring.chat.kpi_windows import Standing, standings
+from scoring.chat.kpis import Quotient
+from scoring.chat.rubric import RowRubric
+
+KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
+
+
+def kpi_incidents_of_days(days: KpiRows, rubric: RowRubric) -> dict[date, list[Incident]]:
+    """The incidents of KPIs on each scored day, from the KPI rows of that day and those before it.
+
+    `new` when a target is missed, `resolved` when it is met again, `continuing` while it is missed.
+    """
+    found: dict[date, list[Incident]] = {day: [] for day in days}
+    by_tenant: dict[str | None, dict[date, Mapping[str, Any]]] = {}
+    for day, rows in days.items():
+        for row in rows:
+            by_tenant.setdefault(row["tenant_id"], {})[day] = row
+    for kpi in rubric.quotients:
+        for tenant, of_tenant in by_tenant.items() if kpi.target else ():
+            for day, standing in standings(kpi, of_tenant).items():
+                if standing.changed or standing.verdict == "missed":
+                    found[day].append(_incident(kpi, tenant, day, standing, rubric))
+    return found
+
+
+def _incident(kpi: Quotient, tenant: str | None, day: date, standing: Standing, rubric: RowRubric) -> Incident:
+    assert kpi.target is not None
+    assert standing.since is not None, "a decided verdict has its day"
+    figure = standing.figure
+    state: IncidentState = "continuing"
+    if standing.changed:
+        state = "new" if standing.verdict == "missed" else "resolved"
+    title, target = f"{kpi.title} 목표 미달", float(kpi.target.value)
+    fact = AlertFact(KPI_RULE + kpi.name, "warning", title, tenant, None, figure.n, figure.value, target)
+    return Incident(fact, day, rubric.id, rubric.version, state, standing.since, day, figure=figure)

@@ -1,0 +1,107 @@
+"""KPIs pooled over several days, from the KPI rows alone, and the verdict that a KPI has had since when.
+
+A day at the usual load decides almost nothing: the turns of four weeks together do. Days of different rubric versions
+are never pooled.
+
+Source: SPEC 10.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+from scoring.chat.kpis import Quotient
+from scoring.figures import Figure, Verdict
+from scoring.stats.intervals import Interval, mean_of_days, wilson_interval
+
+WEEK, FOUR_WEEKS = 7, 28
+"""The windows in days; `FOUR_WEEKS` is the one whose verdict people are told."""
+
+KpiRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A KPI on a day: the `figure` of its last four weeks, and the verdict that was last decided, None before any.
+
+    `since` is the day that decided it, `changed` whether that is this day and the verdict before was another one, or
+    the first verdict of all says missed.
+    """
+
+    figure: Figure
+    verdict: Verdict | None
+    since: date | None
+    changed: bool
+
+
+def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
+    """A KPI with a target over KPI rows of one tenant, a row a day, weighted by the turns.
+
+    Days are the witnesses, so that sessions and what varies from day to day are in the interval; that of a rate is
+    never narrower than Wilson's. A single day has Wilson's alone.
+    """
+    assert kpi.target is not None, f"{kpi.name} has no target"
+    known = [row for row in rows if row["rows"] and row[kpi.name] is not None]
+    sizes = [int(row["rows"]) for row in known]
+    sums = [round(row[kpi.name] * row["rows"] * kpi.scale) for row in known]
+    size, total = sum(sizes), sum(sums)
+    if not size:
+        return Figure(kpi.title, None, 0, kpi.target, None, kpi.scale)
+    of_days = mean_of_days(sums, sizes)
+    interval = of_days and Interval(of_days.low / kpi.scale, of_days.high / kpi.scale)
+    if kpi.scale == 1:
+        interval = _rate_interval(total, size, interval)
+    return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, interval, kpi.scale)
+
+
+def _rate_interval(count: int, rows: int, of_days: Interval | None) -> Interval | None:
+    wilson = wilson_interval(count, rows)
+    if wilson is None or of_days is None:
+        return wilson
+    return Interval(max(min(wilson.low, of_days.low), 0.0), min(max(wilson.high, of_days.high), 1.0))
+
+
+def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing]:
+    """The standing of a KPI on each of the scored days of one tenant; undecided days keep the verdict before.
+
+    A new rubric version begins anew.
+    """
+    found: dict[date, Standing] = {}
+    before: Standing | None = None
+    version = None
+    for day, row in sorted(days.items()):
+        if _version(row) != version:
+            before, version = None, _version(row)
+        before = found[day] = _standing(day, window_figure(kpi, rows_of_window(days, day, FOUR_WEEKS)), before)
+    return found
+
+
+def _standing(day: date, figure: Figure, before: Standing | None) -> Standing:
+    last = before.verdict if before else None
+    if figure.interval is None or figure.verdict in ("undecided", last):  # a mean of one day has no interval
+        return Standing(figure, last, before.since if before else None, changed=False)
+    return Standing(figure, figure.verdict, day, changed=last is not None or figure.verdict == "missed")
+
+
+def rows_of_window(days: Mapping[date, KpiRow], last: date, length: int) -> list[KpiRow]:
+    """The rows of the `length` calendar days up to `last` that its rubric version has scored."""
+    version = _version(days[last])
+    window = (last - timedelta(days=back) for back in range(length))
+    return [days[day] for day in window if day in days and _version(days[day]) == version]
+
+
+def wider_figure(kpi: Quotient, of_day: Figure, days: Mapping[date, KpiRow], day: date) -> Figure | None:
+    """What more days say where a day decides nothing: a week, or four weeks; None where they do not decide either.
+
+    The title names the window.
+    """
+    if of_day.verdict != "undecided":
+        return None
+    windows = ((length, window_figure(kpi, rows_of_window(days, day, length))) for length in (WEEK, FOUR_WEEKS))
+    wider = (replace(figure, title=f"최근 {length}일") for length, figure in windows if figure.interval)
+    return next((figure for figure in wider if figure.verdict != "undecided"), None)
+
+
+def _version(row: KpiRow) -> tuple[Any, Any]:
+    return row.get("rubric"), row.get("rubric_version")

@@ -1,0 +1,73 @@
+"""When people are told of a KPI: once when four weeks miss its target, once when they meet it again."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from scoring.alerting.blocks import readable
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.messages import RouteFilter
+from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, day_digest, days_of_facts, incidents_on, kpi_row, met
+
+RULE = "kpi_failure_rate"
+
+
+def failing(count: int, tenant: str | None = "*") -> KpiRow:
+    """A day on which so many of 535 answers are of the lowest grade; no rule fires, and no other target is missed."""
+    return met(kpi_row({}, tenant=tenant)) | {"failure_rate": count / 535}
+
+
+def on_days(rows: Sequence[Sequence[KpiRow]]) -> Facts:
+    return days_of_facts((FIRST_DAY + timedelta(number), of_day) for number, of_day in enumerate(rows))
+
+
+def told(facts: Facts) -> list[tuple[int, str, str | None]]:
+    """Day, state and tenant of each incident that is news."""
+    return [
+        ((day - FIRST_DAY).days, one.state, one.fact.tenant_id)
+        for day in facts
+        for one in incidents_on(facts, day)
+        if one.state != "continuing"
+    ]
+
+
+def test_kpi_is_told_when_its_verdict_changes_and_not_every_day_it_is_missed() -> None:
+    (new, missed, _), (over, resolved, _) = told(on_days([[failing(32)]] * 20 + [[failing(4)]] * 40))
+    assert (new, missed, resolved) == (0, "new", "resolved")
+    assert 20 < over < 48
+
+
+def test_kpi_of_a_day_that_decides_nothing_is_not_told() -> None:
+    assert told(on_days([[failing(17)]] * 28)) == []
+
+
+def test_kpi_is_told_of_each_tenant() -> None:
+    facts = on_days([[failing(8), failing(2, "a"), failing(40, "b")]] * 3)
+    assert told(facts) == [(0, "new", "b")]
+
+
+def test_kpi_message_names_the_window_and_its_interval() -> None:
+    facts = on_days([[failing(4)]] * 3 + [[failing(40)]] * 16)
+    day = next(day for day in facts if any(one.fires for one in incidents_on(facts, day)))
+    (message,) = day_messages(day_digest(day, facts, facts.kpis[day][0]), RouteFilter())
+    assert (message.kind, message.level) == ("digest", "warning")
+    assert message.keys == (f"ola-monitoring@1|{RULE}|{day}|*",)
+    text = readable(message.blocks)
+    assert "🟡 Warning · 실패율 목표 미달 · 새로 나타남\n최근 28일 실패율 " in text
+    assert " · 목표 3% 이하 · 미달 · n=" in text
+
+
+def test_kpi_that_is_met_again_is_told_by_itself() -> None:
+    facts = on_days([[failing(32)]] * 20 + [[failing(4)]] * 40)
+    over = next(day for day in facts if any(one.state == "resolved" for one in incidents_on(facts, day)))
+    (message,) = day_messages(day_digest(over, facts, facts.kpis[over][0]), RouteFilter())
+    assert message.level == "info"
+    assert "🟢 해소: 실패율 목표 미달 — 최근 28일 " in readable(message.blocks)
+    assert message.keys == (f"ola-monitoring@1|{RULE}|{over}|resolved|*",)
+
+
+def test_kpi_that_is_still_missed_stands_in_the_digests_of_other_news() -> None:
+    rows = [[failing(32)]] * 12 + [[failing(32) | {"alert_weak_answer": 12}]]
+    facts = on_days(rows)
+    day = FIRST_DAY + timedelta(12)
+    (message,) = day_messages(day_digest(day, facts, rows[-1][0]), RouteFilter())
+    assert "계속  실패율 목표 미달 6.0%(최근 28일)" in readable(message.blocks)
