@@ -45,20 +45,28 @@ _OWN_PAGES = 2
 def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[str] = ()) -> list[Message]:
     """The messages of one run to one route: pages, one digest, or none where nothing is new.
 
-    Incidents with a key among `known_keys` are not new to the route. An intraday run only pages, and not for a day
-    without rows: the day is not over.
+    Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
+    the same rows pages no more. An intraday run only pages, and not for a day without rows: the day is not over.
     """
     visible = visible_to(route, without_snoozed(digest.incidents, digest.snoozes))
     known = set(map(without_part, known_keys))
     fresh = [one for one in visible if incident_key(one) not in known]
     intraday = digest.kind == "intraday"
+    told = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS)]
+    paging = [one for one in paging if not any(_has_its_rows(one, other) for other in told)]
     found = [message for event in _events(paging) for message in _page(event, digest)]
     news = [one for one in fresh if not one.pages and one.state != "continuing"]
     if any(map(_worth_a_message, news)) and not intraday:
         others = [one for one in visible if one.fires and one not in news]
         found += _digest(news, others, digest, snooze_lines(digest, route))
     return found
+
+
+def _has_its_rows(one: Incident, other: Incident) -> bool:
+    """Whether two rules of a tenant have mostly the same rows."""
+    same_tenant = one.fact.tenant_id == other.fact.tenant_id
+    return same_tenant and (other.fact.rule in one.together or one.fact.rule in other.together)
 
 
 def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]:
