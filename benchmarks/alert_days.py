@@ -36,6 +36,10 @@ EXCLUDED = 0.004
 _F_OF_FAILED = 0.8
 """How much of the F grades are failed answers; all calls that were blocked are."""
 
+DAYS_OFF_RATIOS = (0.5, 1.0, 2.0)
+"""What the rates of days off may be of those of business days."""
+
+KpiDays = dict[date, list[dict[str, Any]]]
 Times = Callable[[int, str], float]
 
 
@@ -48,9 +52,7 @@ class Load:
     days_off_ratio: float = 1.0
 
 
-def kpi_days(
-    load: Load, days: int, seed: int, times: Times = lambda day, rule: 1.0
-) -> dict[date, list[dict[str, Any]]]:
+def kpi_days(load: Load, days: int, seed: int, times: Times = lambda day, rule: 1.0) -> KpiDays:
     """The KPI rows of so many days, as far as alerts read them; `times` multiplies a rule's rate on a day."""
     draw = np.random.default_rng([seed, load.tenants, round(100 * load.variation), round(100 * load.days_off_ratio)])
     dates = [FIRST_DAY + timedelta(number) for number in range(days)]

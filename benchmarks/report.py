@@ -20,6 +20,7 @@ SECTIONS = {
     "judge": "judge",
     "site": "site",
     "masking": "masking",
+    "alerts": "alerts",
 }
 """The function of each section and its module, in the order of the report."""
 
@@ -36,12 +37,22 @@ class Scale(NamedTuple):
     questions: int
     days_of_site: int
     texts_a_kind: int
+    seeds: int
 
 
 FULL = Scale(
-    rows=500_000, rounds=3, rows_of_night=10_000, days=365, questions=2_000, days_of_site=60, texts_a_kind=10_000
+    rows=500_000,
+    rounds=3,
+    rows_of_night=10_000,
+    days=365,
+    questions=2_000,
+    days_of_site=60,
+    texts_a_kind=10_000,
+    seeds=20,
 )
-QUICK = Scale(rows=100_000, rounds=1, rows_of_night=1_000, days=20, questions=200, days_of_site=10, texts_a_kind=1_000)
+QUICK = Scale(
+    rows=100_000, rounds=1, rows_of_night=1_000, days=20, questions=200, days_of_site=10, texts_a_kind=1_000, seeds=2
+)
 
 
 def section(name: str, scale: Scale) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
 _PREFECT_PATIENCE_S = 10.0
+_CALENDAR_NOTICE = timedelta(days=60)
 _LIBRARIES = ("prefect", "polars", "pyarrow", "pandas", "sqlalchemy")
 
 
@@ -75,6 +76,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield _check("warehouse", _warehouse, settings)
     yield (state := _check("state database", _state, settings))
     yield _check("inbox", _inbox, settings)
+    yield _check("days off", _days_off, settings)
     if state.ok:
         yield _check("last night", _last_night, settings)
     if settings.judge.enabled or settings.judge.api_key or os.environ.get("OPENAI_API_KEY"):
@@ -140,6 +142,18 @@ def _last_night(settings: Settings) -> str:
     if late.last_day is None:
         return "no night has been completed yet"
     raise AqbError(f"no run has completed {late.day}; the last one that was is {late.last_day}", fix="aqb nightly")
+
+
+def _days_off(settings: Settings) -> str:
+    """Whether alerts will know for a while which days are days off."""
+    from flows.runtime.clock import today
+    from scoring.alerting.days_off import LAST_DAY
+
+    last = max((LAST_DAY, *settings.alerts.days_off))
+    known = f"holidays are known until {last}"
+    if last - today(settings.time_zone) < _CALENDAR_NOTICE:
+        raise AqbError(known, where="alerts", fix="upgrade aqb, or list later ones in alerts.days_off")
+    return known
 
 
 def _inbox(settings: Settings) -> str:

@@ -79,12 +79,30 @@ _WEEKDAYS_OFF = """
 2027-10-11 한글날 대체공휴일
 2027-12-27 성탄절 대체공휴일
 2027-12-31 연말 휴장일
+2028-01-26 설날 전날
+2028-01-27 설날
+2028-01-28 설날 다음날
+2028-03-01 삼일절
+2028-04-12 국회의원 선거일
+2028-05-01 노동절
+2028-05-02 부처님오신날
+2028-05-05 어린이날
+2028-06-06 현충일
+2028-07-17 제헌절
+2028-08-15 광복절
+2028-10-02 추석 전날
+2028-10-03 개천절; 추석
+2028-10-04 추석 다음날
+2028-10-05 추석 대체공휴일
+2028-10-09 한글날
+2028-12-25 성탄절
+2028-12-29 연말 휴장일
 """
 
 WEEKDAYS_OFF = {date.fromisoformat(line[:10]): line[11:] for line in _WEEKDAYS_OFF.strip().splitlines()}
 """Days off from Monday to Friday, with their names (Korean)."""
 
-FIRST_DAY, LAST_DAY = date(2024, 1, 1), date(2027, 12, 31)
+FIRST_DAY, LAST_DAY = date(2024, 1, 1), date(2028, 12, 31)
 """The days that the calendar covers; before and after them only weekends are known."""
 
 _SATURDAY = 5

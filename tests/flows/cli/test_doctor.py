@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.runtime.clock import today
+from scoring.alerting import days_off
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import best, plain, refused, write_rows
 from tests.builders.nights import night
@@ -131,7 +133,7 @@ def test_no_password_of_any_setting_is_shown(aqb: Command, source: Path, monkeyp
 def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     seen = checks(aqb)
-    assert list(seen) == ["source", "warehouse", "state database", "inbox", "last night"]
+    assert list(seen) == ["source", "warehouse", "state database", "inbox", "days off", "last night"]
     assert seen["inbox"] == "not there, so there are no test runs to score"
 
 
@@ -140,6 +142,17 @@ def test_the_inbox_is_a_folder_that_can_be_read(aqb: Command, source: Path, fold
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row()])
     assert checks(aqb)["inbox"] == "1 files"
+
+
+def test_a_calendar_of_holidays_that_ends_soon_is_told(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checks(aqb)["days off"] == f"holidays are known until {days_off.LAST_DAY}"
+    monkeypatch.setattr(days_off, "LAST_DAY", today("Asia/Seoul") + timedelta(days=59))
+    assert checks(aqb)["days off"].startswith("NOT alerts: holidays are known until")
+    later = today("Asia/Seoul") + timedelta(days=400)
+    monkeypatch.setenv("AQB_ALERTS__DAYS_OFF", f'["{later}"]')
+    assert checks(aqb)["days off"] == f"holidays are known until {later}"
 
 
 def test_a_file_in_the_place_of_the_inbox_is_told(aqb: Command, source: Path, folder: Path) -> None:

@@ -1,0 +1,164 @@
+"""What would be told on years of days without a change, and how soon one is: the old rule on counts and the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import product
+from statistics import mean, median
+
+from benchmarks.alert_days import DAYS_OFF_RATIOS, FIRST_DAY, RATES, KpiDays, Load, kpi_days
+from benchmarks.report import Scale, table
+from scoring.alerting.decision import AlertPolicy
+from scoring.alerting.messages import RouteFilter
+from scoring.alerting.preview import PreviewedMessage, preview_days
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.rubrics.ola_monitoring import RUBRIC
+
+_YEAR, _BEFORE = 365, 56
+_SUNDAY, _MONDAY = 6, 0
+_ROUTE = {"all": RouteFilter()}
+_RULE = "answer_failed"
+_GROWING = ("new", "rising", "drifting")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A planted change of one rule from the first such weekday after eight weeks on: its rate is then `times` as high.
+
+    `days` are those in which it should be told, of which only business days count where `business` is set.
+    """
+
+    title: str
+    weekday: int
+    times: Callable[[int], float]
+    days: int
+    target: str
+    paged: bool = False
+    rule: str = _RULE
+
+
+def _outage(share: float) -> Callable[[int], float]:
+    return lambda day: share / RATES[_RULE] if day == 0 else 1.0
+
+
+CHANGES = (
+    Change("a Sunday with 20% of answer_failed: paged", _SUNDAY, _outage(0.20), 1, "90% / -", paged=True),
+    Change("a Sunday with 50% of answer_failed: paged", _SUNDAY, _outage(0.50), 1, "always", paged=True),
+    Change("answer_failed 1.5 times as high for good: told in 3 business days", _MONDAY, lambda _: 1.5, 3, "90% / 75%"),
+    Change("answer_failed twice as high in 60 days: told by day 30", _MONDAY, lambda day: 1 + day / 60, 30, "90% / -"),
+)
+
+
+def alerts(scale: Scale) -> str:
+    """False messages a year and how many changes are told, old rule against new."""
+    return "\n\n".join((_quiet_years(scale.seeds), _changes(10 * scale.seeds), _smallest(2 * scale.seeds)))
+
+
+def told(days: KpiDays, shown: Iterable[date] | None = None) -> list[PreviewedMessage]:
+    """The messages of days to a route that hears of everything."""
+    return preview_days(days, list(shown or days), _ROUTE, RUBRIC, AlertPolicy())
+
+
+def old_pages(days: KpiDays) -> set[date]:
+    """The days on which the rule on counts paged: at least 5, twice the median, above the largest of seven days."""
+    critical = [f"alert_{rule.id}" for rule in RUBRIC.alert_rules if rule.level == "critical"]
+    totals = [next(row for row in rows if row["tenant_id"] == ALL_TENANTS) for rows in days.values()]
+    found = set()
+    for number, (day, row) in enumerate(zip(days, totals, strict=True)):
+        for rule in critical:
+            usual = [past[rule] for past in totals[max(number - 7, 0) : number]]
+            if usual and row[rule] >= 5 and row[rule] >= 2 * median(usual) and row[rule] > max(usual):
+                found.add(day)
+    return found
+
+
+def _quiet_years(seeds: int) -> str:
+    lines = []
+    for tenants, variation, ratio in product((1, 6), (0.0, 0.15), DAYS_OFF_RATIOS):
+        load = Load(tenants, variation, ratio)
+        years = [kpi_days(load, _YEAR, seed) for seed in range(seeds)]
+        pages, digests = zip(*(_counts(told(year)) for year in years), strict=True)
+        old = [len(old_pages(year)) for year in years]
+        lines.append(
+            (
+                f"{tenants} tenant{'s' if tenants > 1 else ''}, {variation:.0%} variation, {ratio:g}x on days off",
+                f"{mean(old):.0f}",
+                f"{mean(pages):.2f}",
+                str(max(pages)),
+                f"{mean(digests):.0f}",
+                str(max(digests)),
+            )
+        )
+    return table(
+        f"Alerts: {seeds} years of days on which nothing changes, a line (target: 1 page and 30 digests a year; "
+        "2 pages with six tenants, 4 with 15% variation)",
+        ("", "pages, old rule", "pages", "worst year", "digests", "worst year"),
+        lines,
+        "Turns as in production: 776 on business days, 126 to 300 on weekends and holidays; rules that share rows. "
+        "Variation is what rates change from day to day beyond chance.",
+    )
+
+
+def _counts(messages: Sequence[PreviewedMessage]) -> tuple[int, int]:
+    kinds = [one.kind for one in messages]
+    return kinds.count("page"), kinds.count("digest")
+
+
+def _changes(seeds: int) -> str:
+    lines = []
+    for change in CHANGES:
+        cells = []
+        for variation in (0.0, 0.15):
+            found = [is_told(change, variation, seed) for seed in range(seeds)]
+            cells += [f"{mean(new for new, _ in found):.0%}", f"{mean(old for _, old in found):.0%}"]
+        lines.append((change.title, change.target, *cells))
+    return table(
+        f"Alerts: {seeds} planted changes a line",
+        ("", "target (0% / 15%)", "0% variation", "old rule", "15% variation", "old rule"),
+        lines,
+        "The old rule could only page.",
+    )
+
+
+def is_told(change: Change, variation: float, seed: int) -> tuple[bool, bool]:
+    """Whether the new and the old rule tell a change in time."""
+    start = next(day for day in range(_BEFORE, _BEFORE + 7) if (FIRST_DAY.weekday() + day) % 7 == change.weekday)
+
+    def times(day: int, rule: str) -> float:
+        return change.times(day - start) if rule == change.rule and day >= start else 1.0
+
+    days = kpi_days(Load(variation=variation), start + change.days, seed, times)
+    shown = list(days)[start:]
+    new = any(
+        one.rule == change.rule and one.change in _GROWING
+        for message in told(days, shown)
+        if message.kind == "page" or not change.paged
+        for one in message.incidents
+    )
+    return new, bool(old_pages(days) & set(shown))
+
+
+def _smallest(seeds: int) -> str:
+    """For each rule the smallest of some rises that is told within a week in nine of ten cases."""
+    lines = []
+    for rule, rate in RATES.items():
+        cells = []
+        for variation in (0.0, 0.15):
+            enough = (
+                rise
+                for rise in (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0)
+                if mean(is_told(_weekly(rule, rise), variation, seed)[0] for seed in range(seeds)) >= 0.9
+            )
+            cells.append(f"{next(enough, float('nan')):g}x")
+        lines.append((rule, f"{rate:.2%}", *cells))
+    return table(
+        f"Alerts: the smallest lasting rise that is told within a week in 90% of {seeds} cases",
+        ("", "usual rate", "0% variation", "15% variation"),
+        lines,
+    )
+
+
+def _weekly(rule: str, rise: float) -> Change:
+    return Change(rule, _MONDAY, lambda _: rise, 7, "", rule=rule)

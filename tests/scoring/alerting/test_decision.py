@@ -1,0 +1,125 @@
+"""What the decision does on days at the production load: how seldom it is wrong, and what it never misses."""
+
+from collections import Counter
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from scipy.stats import betabinom
+
+from benchmarks.alert_days import KpiDays, Load, kpi_days
+from benchmarks.alerts import CHANGES, is_told, told
+from scoring.alerting.days_off import is_day_off
+from scoring.alerting.decision import AlertPolicy, RateDecision, decide, watch
+from scoring.alerting.rates import chance_of
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import kpi_row, met
+
+DAY = date(2026, 3, 2)
+RULE = "answer_failed"
+
+
+def steady(counts: list[int], rule: str = RULE, rows: int = 776) -> KpiDays:
+    """Days with the same rows, on which a rule fired this often."""
+    return {DAY + timedelta(number): [met(kpi_row({rule: of_day}, rows))] for number, of_day in enumerate(counts)}
+
+
+def decided(days: KpiDays, policy: AlertPolicy, rule: str = RULE) -> list[RateDecision]:
+    return [of_day[rule, "*"] for of_day in decide(RUBRIC, days, policy).values()]
+
+
+def changes(days: KpiDays, policy: AlertPolicy | None = None) -> list[str]:
+    found = decided(days, policy or AlertPolicy())
+    return [f"{one.change}{' page' if one.pages else ''}" if one.is_news else "" for one in found]
+
+
+@pytest.mark.parametrize(("count", "rows", "rate", "variance"), [(60, 776, 0.054, 0.0125), (5, 776, 5e-4, 0.1)])
+def test_the_chance_of_a_count_is_that_of_the_beta_binomial(
+    count: int, rows: int, rate: float, variance: float
+) -> None:
+    strength = (1 - rate) / (rate * variance) - 1
+    ours = chance_of(np.array([count]), np.array([rows]), np.array([rate]), np.array([variance]))
+    theirs = betabinom.sf(count - 1, rows, rate * strength, (1 - rate) * strength)
+    assert ours[0] == pytest.approx(theirs, rel=1e-6)
+
+
+@pytest.mark.parametrize(("tenants", "variation", "most_pages"), [(1, 0.0, 1), (6, 0.0, 2), (1, 0.15, 4), (6, 0.15, 4)])
+def test_a_year_without_a_change_is_quiet(tenants: int, variation: float, most_pages: int) -> None:
+    kinds = Counter(one.kind for one in told(kpi_days(Load(tenants, variation), 365, seed=1)))
+    assert kinds["page"] <= most_pages
+    assert kinds["digest"] <= 30
+
+
+@pytest.mark.parametrize(("place", "at_least"), [(0, 9), (1, 10), (2, 8), (3, 9)])
+def test_a_planted_change_is_told_in_time(place: int, at_least: int) -> None:
+    assert sum(is_told(CHANGES[place], 0.0, seed)[0] for seed in range(10)) >= at_least
+
+
+def test_a_business_day_after_a_week_of_holidays_pages_no_one() -> None:
+    """Seollal and Chuseok: three to nine days off in a row, then five times as many turns."""
+    pages = 0
+    for seed in range(2):
+        days = kpi_days(Load(days_off_ratio=0.5), 480, seed)
+        after = [day for day in days if not is_day_off(day) and all(is_day_off(day - timedelta(n)) for n in (1, 2, 3))]
+        assert len(after) >= 5
+        pages += sum(one.kind == "page" for one in told(days, after))
+    assert pages == 0
+
+
+def test_a_rate_that_stays_high_is_usual_after_four_weeks() -> None:
+    days = steady([40] * 28 + [90] * 40)
+    assert [place for place, change in enumerate(changes(days)) if change] == [28]
+    last = decided(days, AlertPolicy())[-1]
+    assert last.change is None
+    assert last.usual.rate == pytest.approx(90 / 776, rel=0.05)
+
+
+@pytest.mark.parametrize("tenant", ["*", "t1"])
+def test_an_accepted_rate_is_usual_from_then_on(tenant: str) -> None:
+    days = {day: [*rows, rows[0] | {"tenant_id": "t1"}] for day, rows in steady([40] * 28 + [90] * 9).items()}
+    policy = AlertPolicy(accepted={(RULE, "*"): DAY + timedelta(30)})
+    found = [of_day[RULE, tenant] for of_day in decide(RUBRIC, days, policy).values()]
+    assert [one.change for one in found[27:34]] == [None, "rising", "rising", "rising", None, None, None]
+    assert found[-1].usual.rate > 0.1
+
+
+def test_more_looks_at_a_day_need_a_larger_count() -> None:
+    days = steady([40] * 28 + [72])
+    assert changes(days)[-1] == "rising page"
+    assert changes(days, AlertPolicy(looks=24))[-1] == "rising"
+    assert changes(days, AlertPolicy(false_pages_per_year=0.01))[-1] == "rising"
+
+
+def test_the_first_days_of_a_rule_that_nobody_knows_page_from_ten_rows() -> None:
+    assert changes(steady([0, 0, 0, 9], "final_failed"), AlertPolicy()) == [""] * 4
+    found = decided(steady([0, 0, 0, 14], "final_failed"), AlertPolicy(), "final_failed")[-1]
+    assert (found.pages, found.usual.basis, found.usual.days) == (True, "nothing", 3)
+
+
+def test_days_off_have_a_rate_of_their_own_where_it_differs() -> None:
+    days = kpi_days(Load(days_off_ratio=2.0), 56, seed=3)
+    usual = {
+        is_day_off(day): of_day[RULE, "*"].usual.rate for day, of_day in decide(RUBRIC, days, AlertPolicy()).items()
+    }
+    assert usual[True] / usual[False] > 1.5
+
+
+def test_a_day_of_another_rubric_version_knows_no_rate() -> None:
+    days = {
+        day: [row | {"rubric": "r", "rubric_version": "2" if place > 20 else "1"} for row in rows]
+        for place, (day, rows) in enumerate(steady([40] * 22).items())
+    }
+    assert [one.usual.days for one in decided(days, AlertPolicy())][-2:] == [20, 0]
+
+
+def test_a_day_is_decided_from_earlier_days_alone() -> None:
+    days = kpi_days(Load(tenants=6), 60, seed=5)
+    whole = decide(RUBRIC, days, AlertPolicy())
+    part = decide(RUBRIC, dict(list(days.items())[:40]), AlertPolicy())
+    assert all(part[day] == whole[day] for day in part)
+
+
+def test_a_million_turns_a_day_are_decided_too() -> None:
+    """Counts of large services: the tail is summed until it no longer matters."""
+    (last,) = watch(RUBRIC, steady([50_000] * 28 + [90_000], rows=1_000_000), AlertPolicy())
+    assert last.episodes.pages[0, -1]
