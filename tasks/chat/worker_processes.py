@@ -13,7 +13,6 @@ takes seconds under Prefect.)
 
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -130,19 +129,18 @@ class _Workers(Generic[_Item, _Result]):
 
 def serve(descriptor: int, module: str) -> None:
     """Forks a worker for each connection that arrives, until the parent is gone."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for workers
     import_module(module)
     with socket.socket(fileno=descriptor) as orders:
-        while True:
-            _, received, *_ = socket.recv_fds(orders, 1, 1)
-            if not received:
-                return
+        while received := socket.recv_fds(orders, 1, 1)[1]:
             with Connection(received[0]) as connection:
                 if os.fork() == 0:
                     orders.close()
                     with suppress(EOFError, ConnectionError):  # nobody is left to work for
                         _work(connection)
                     os._exit(0)
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()  # their CPU seconds count as the parent's
 
 
 def _work(connection: Connection) -> None:
