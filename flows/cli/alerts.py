@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from datetime import date, datetime
@@ -33,7 +32,7 @@ alerts_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 def alerts(
     called: typer.Context,
     day: Annotated[datetime | None, day_option("--date", "Also tell what is new of this day.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, and send nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be shown, and send nothing.")] = False,
     preview: Annotated[
         str, typer.Option(help="Print what each route would have had in so many past days.", metavar="30d")
     ] = "",
@@ -137,10 +136,9 @@ def _dry_run(context: Context, day: date | None, *, as_json: bool) -> None:
     if day is None:
         raise UsageError("--dry-run needs a day", fix="give --date; `aqb alerts --pending` lists what waits")
     found = preview_messages(context, [day])
-    texts = [f"{message_text(one)}\npayload: {json.dumps(payload, ensure_ascii=False)}" for one, payload in found]
     show(
         [{"route": one.route, "kind": one.kind, "level": one.level, "payload": payload} for one, payload in found],
-        "\n\n".join(texts) or f"nothing new to tell of {day}",
+        "\n\n".join(message_text(one) for one, _ in found) or f"nothing new to tell of {day}",
         as_json=as_json,
     )
 

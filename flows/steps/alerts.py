@@ -31,10 +31,11 @@ from scoring.alerting.run_messages import (
     refused_message,
     review_message,
 )
+from scoring.alerting.weekly import weekly_message
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.day_digest import day_digest
+from tasks.alerts.day_digest import day_digest, read_week
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import finished
 from tasks.chat.day_guard import DayKeptError
@@ -149,10 +150,23 @@ def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
     notifications: list[tuple[str, MessagesFor]] = []
     for day in days:
         digest = digest_of(context, day)
-        notifications.append((str(day), partial(day_messages, digest)))
-        if context.settings.alerts.all_quiet_weekly and day.weekday() == _SUNDAY and digest.kind == "nightly":
+        if context.settings.alerts.all_quiet_weekly and _ends_week(digest):
             notifications.append(("", _quiet_week(context, day)))
+        notifications += _of_day(context, digest)
     return announce(context, notifications)
+
+
+def _of_day(context: Context, digest: DayDigest) -> list[tuple[str, MessagesFor]]:
+    """What is told of a scored day, and on the last day of a week of the week."""
+    found: list[tuple[str, MessagesFor]] = [(str(digest.day), partial(day_messages, digest))]
+    if context.settings.alerts.weekly and _ends_week(digest):
+        week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id)
+        found.append(("", partial(weekly_message, week)))
+    return found
+
+
+def _ends_week(digest: DayDigest) -> bool:
+    return digest.day.weekday() == _SUNDAY and digest.kind == "nightly"
 
 
 def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[OutboxMessage, dict[str, Any]]]:
@@ -162,12 +176,12 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
         InputError: a day has not been scored.
     """
     found, outbox = [], Outbox(context.state)
-    for day in days:
-        digest = digest_of(context, day)
+    notifications = [one for day in days for one in _of_day(context, digest_of(context, day))]
+    for thread, messages_for in notifications:
         for one in subscriptions(context.settings.alerts):
-            for message in day_messages(digest, one.filter, outbox.known_keys(one.name)):
+            for message in messages_for(one.filter, outbox.known_keys(one.name)):
                 called = with_mention(message, one.destination.mention)
-                unsaved = OutboxMessage.unsaved(one.name, called, now(), str(day))
+                unsaved = OutboxMessage.unsaved(one.name, called, now(), thread)
                 found.append((unsaved, one.channel.payload(unsaved)))
     return found
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
 from flows.steps.subscriptions import Subscription, subscriptions
+from scoring.alerting.blocks import readable
 from scoring.alerting.messages import Message, OutboxMessage, RouteFilter, with_mention
 from scoring.alerting.run_messages import expired_message
 from tasks.alerts.delivery import Clock, deliver
@@ -87,7 +88,7 @@ def _write(
                 outbox.put(route.name, thread, messages, clock.now())
                 continue
             for one in messages:
-                _log.info("dry run: a %s for route %s would be sent: %s", one.kind, route.name, one.text)
+                _log.info("dry run: a %s for route %s would be sent:\n%s", one.kind, route.name, readable(one.blocks))
 
 
 def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str, clock: Clock) -> DeliveryReport:

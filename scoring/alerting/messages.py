@@ -16,7 +16,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 
-MessageKind = Literal["page", "digest", "review", "failure", "late", "all_clear", "quiet", "dead_letters"]
+MessageKind = Literal["page", "digest", "review", "failure", "late", "all_clear", "quiet", "weekly", "dead_letters"]
 MessageLevel = Literal["critical", "warning", "info"]
 RunKind = Literal["nightly", "intraday"]
 

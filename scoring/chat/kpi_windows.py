@@ -42,9 +42,7 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     never narrower than Wilson's. A single day has Wilson's alone.
     """
     assert kpi.target is not None, f"{kpi.name} has no target"
-    known = [row for row in rows if row["rows"] and row[kpi.name] is not None]
-    sizes = [int(row["rows"]) for row in known]
-    sums = [round(row[kpi.name] * row["rows"] * kpi.scale) for row in known]
+    sums, sizes = window_sums(kpi, rows)
     size, total = sum(sizes), sum(sums)
     if not size:
         return Figure(kpi.title, None, 0, kpi.target, None, kpi.scale)
@@ -53,6 +51,12 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     if kpi.scale == 1:
         interval = _rate_interval(total, size, interval)
     return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, interval, kpi.scale)
+
+
+def window_sums(kpi: Quotient, rows: Iterable[KpiRow]) -> tuple[list[int], list[int]]:
+    """The sum behind a KPI (in parts of a point for a mean) and the turns of each day that had any."""
+    known = [row for row in rows if row["rows"] and row[kpi.name] is not None]
+    return [round(row[kpi.name] * row["rows"] * kpi.scale) for row in known], [int(row["rows"]) for row in known]
 
 
 def _rate_interval(count: int, rows: int, of_days: Interval | None) -> Interval | None:

@@ -8,11 +8,12 @@ from scoring.alerting.facts import rows_on_page
 from scoring.alerting.incidents import incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
-from scoring.chat.kpi_windows import wider_figure
+from scoring.alerting.weekly import Week
+from scoring.chat.kpi_windows import WEEK, wider_figure
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
-from tasks.chat.tables import read_alerts, read_examples, read_kpis
+from tasks.chat.tables import read_alerts, read_examples, read_growth, read_kpis
 from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse
@@ -63,3 +64,13 @@ def day_digest(
         {name: figure for name, figure in wider.items() if figure},
         kind="intraday" if run and run.kind == INTRADAY else "nightly",
     )
+
+
+def read_week(warehouse: Warehouse, rubric: RowRubric, last: date, reports: ReportPaths, run_id: str) -> Week:
+    """The week that ends with a scored day, and the week before it."""
+    read = read_kpis(warehouse, rubric, last, 2 * WEEK)
+    kpis = {day: rows for day, rows in read.items() if rows and rows[0]["rubric_version"] == rubric.version}
+    this, before = ({day: kpis[day] for day in kpis if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
+    growth = read_growth(warehouse, rubric, this, before)
+    address = reports.address(reports.first_page) if reports.first_page.exists() else ""
+    return Week(last, rubric, kpis, growth, address, run_id)

@@ -67,8 +67,12 @@ class Outbox:
             return dict(connection.execute(query).tuples().all())
 
     def has_news(self, route: str, since: datetime) -> bool:
-        """Whether any message but "all is quiet" was written to a route since then."""
-        news = (_messages.c.route == route, _messages.c.created_at > since, _messages.c.kind != "quiet")
+        """Whether any message was written to a route since then, but for those of every week."""
+        news = (
+            _messages.c.route == route,
+            _messages.c.created_at > since,
+            _messages.c.kind.not_in(("quiet", "weekly")),
+        )
         query = sa.select(_messages.c.id).where(*news).limit(1)
         with self._database.transaction() as connection:
             return connection.execute(query).first() is not None

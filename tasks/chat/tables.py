@@ -4,7 +4,7 @@ Source: SPEC 1.3, 1.4, 6.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from itertools import chain, islice
@@ -68,7 +68,8 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     last_days = islice(_earlier_days(warehouse, day, rubric), HISTORY_DAYS)
     history = [rows for rows in last_days if _scored_by(rubric, rows)]
     kpis = _kpi_rows(warehouse, day, rubric)
-    facts = monitoring_facts(rubric, kpis, history, _growth(warehouse, day, rubric, kpis, history), rejected)
+    growth = read_growth(warehouse, rubric, {day: kpis}, {rows[0]["score_date"]: rows for rows in history})
+    facts = monitoring_facts(rubric, kpis, history, growth, rejected)
     rows = [asdict(fact) for fact in facts]
     frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
         score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
@@ -77,24 +78,27 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     return facts
 
 
-def _growth(
+def read_growth(
     warehouse: Warehouse,
-    day: date,
     rubric: RowRubric,
-    kpis: Sequence[Mapping[str, Any]],
-    history: Sequence[Sequence[Mapping[str, Any]]],
+    days: Mapping[date, Sequence[Mapping[str, Any]]],
+    usual_days: Mapping[date, Sequence[Mapping[str, Any]]],
 ) -> dict[tuple[str, str | None], Growth]:
-    """What grew among the rows of each rule that fired, against the days of `history`."""
+    """What grew among the rows of each rule that fired on some days, against other days; both with their KPI rows."""
 
-    def fired(when: date) -> list[FiredRow]:
-        return [_fired_row(rubric, row) for row in warehouse.day_queries(when, rubric).fired_rows()]
+    def fired(when: Iterable[date]) -> list[FiredRow]:
+        rows = (row for day in when for row in warehouse.day_queries(day, rubric).fired_rows())
+        return [_fired_row(rubric, row) for row in rows]
 
-    turns = Counter[str | None]()
-    for past in chain.from_iterable(history):
-        turns[past["tenant_id"]] += past["rows"]
-    scales = {row["tenant_id"]: row["rows"] / had for row in kpis if (had := turns[row["tenant_id"]])}
-    usual = chain.from_iterable(fired(rows[0]["score_date"]) for rows in history)
-    return growth_by_rule(fired(day), list(usual), scales)
+    def turns(rows: Iterable[Sequence[Mapping[str, Any]]]) -> Counter[str | None]:
+        counted = Counter[str | None]()
+        for row in chain.from_iterable(rows):
+            counted[row["tenant_id"]] += row["rows"]
+        return counted
+
+    had, now = turns(usual_days.values()), turns(days.values())
+    scales = {tenant: count / had[tenant] for tenant, count in now.items() if had[tenant]}
+    return growth_by_rule(fired(days), fired(usual_days), scales)
 
 
 def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:

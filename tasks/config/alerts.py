@@ -188,6 +188,9 @@ class AlertsSettings(Section):
     dry_run: bool = False
     """Whether runs only log what they would send."""
 
+    weekly: bool = True
+    """Whether routes get the KPIs of the week on Mondays, against the week before, with what changed most."""
+
     all_quiet_weekly: bool = False
     """Whether a route without messages for a week gets one that says so, on Mondays."""
 

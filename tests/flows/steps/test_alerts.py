@@ -284,10 +284,27 @@ def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: Fake
             outbox.record(message, Delivery(DeliveryStatus.SENT), long_ago)
     write_rows(Path(settings.monitoring.source) / "b.jsonl", [refused(2 * 24 * 60), best(2 * 24 * 60)])
     scored(settings, sunday)
-    weekly = with_routes(settings, *settings.alerts.route, all_quiet_weekly=True)
+    weekly = with_routes(settings, *settings.alerts.route, all_quiet_weekly=True, weekly=False)
     in_context(announce_days, weekly, [sunday])
     in_context(announce_days, weekly, [sunday])
     assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
+
+
+def test_the_week_is_told_once_by_the_run_of_its_sunday(settings: Settings, slack: FakeSlack) -> None:
+    sunday = date(2026, 2, 15)
+    write_rows(Path(settings.monitoring.source) / "b.jsonl", [best(2 * 24 * 60 + minute) for minute in range(40)])
+    scored(settings, DAY)
+    for _ in range(2):
+        run(settings, sunday)
+    (week,) = (one for one in slack.posted if "주간 요약" in one.text)
+    assert "2월 15일(일) 주간 요약" in week.text
+    assert "채점 43건(2일), 앞 주는 없음" in week.shown
+    in_context(
+        announce_days,
+        with_routes(settings, settings.alerts.route[0].model_copy(update={"name": "new"}), weekly=False),
+        [sunday],
+    )
+    assert sum("주간 요약" in text for text in slack.texts()) == 1
 
 
 def test_the_command_shows_exactly_what_it_then_sends(
@@ -301,6 +318,8 @@ def test_the_command_shows_exactly_what_it_then_sends(
     readable = aqb("alerts", "--date", DAY, "--dry-run").out
     assert "route default: digest, critical" in readable
     assert "답변 실패" in readable
+    assert "payload" not in readable
+    assert '"type"' not in readable
     slack.down = "slow_rate_limit"
     down = aqb("alerts", "--date", DAY)
     assert (down.exit_code, "HTTP 429" in down.err) == (1, True)

@@ -1,0 +1,141 @@
+"""The message on Mondays: the KPIs of a week beside those of the week before, and what changed most.
+
+Source: SPEC 8 and 10.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, link, paragraph, plain
+from scoring.alerting.growth import Growth
+from scoring.alerting.growth_wording import grown_name, tenant_name
+from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mark, messages, without_part
+from scoring.alerting.wording import day_name, kpi_line
+from scoring.chat.kpi_windows import WEEK, rows_of_window, window_figure, window_sums
+from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.rubric import AlertRule, RowRubric
+from scoring.markdown import kpi_text, percent, score_text
+from scoring.stats.intervals import Interval, difference_of_days
+
+KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Week:
+    """The seven days up to `last`. `kpis` hold the KPI rows of these days and of the week before by day; `growth` what
+    grew of a rule against that week by (rule, tenant); `url` where the pages are served."""
+
+    last: date
+    rubric: RowRubric
+    kpis: KpiRows
+    growth: Mapping[tuple[str, str | None], Growth] = field(default_factory=dict)
+    url: str = ""
+    run_id: str = ""
+
+    def rows(self, tenant: str | None) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+        """The KPI rows of a tenant in this week and in the one before, of the rubric version of the last day."""
+        of_tenant = {day: row for day, rows in self.kpis.items() for row in rows if row["tenant_id"] == tenant}
+        known = [day for day in of_tenant if self.last - timedelta(WEEK) < day <= self.last]
+        if not known:
+            return [], []
+        both = rows_of_window(of_tenant, max(known), 2 * WEEK)
+        this = [row for row in both if row["score_date"] > self.last - timedelta(WEEK)]
+        return this, [row for row in both if row not in this]
+
+
+def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] = ()) -> list[Message]:
+    """The message about a week; none where the route has had it or does not accept it, or nothing was scored.
+
+    A route that names tenants gets theirs.
+    """
+    rubric = week.rubric
+    named = [None if name == NO_TENANT else name for name in sorted(route.tenants)] or [ALL_TENANTS]
+    tenants = [one for one in named if route.matches_rows("info", rubric.id, one) and any(_turns(week.rows(one)[0]))]
+    key = f"weekly|{rubric.id}@{rubric.version}|{week.last}"
+    if not tenants or key in set(map(without_part, known_keys)):
+        return []
+    first = week.last - timedelta(WEEK - 1)
+    what = f"{day_name(first)}~{day_name(week.last)} 주간 요약"
+    blocks: list[Block] = [*paragraph([plain(rubric.title)])]
+    for tenant in tenants:
+        blocks += _of_tenant(week, tenant)
+    if week.url:
+        blocks += paragraph([bold("보고서  "), link(week.url, "열기")])
+    blocks.append(context(f"{rubric.id} {rubric.version}", week.run_id))
+    return messages("weekly", "info", [key], (level_mark("info"), what), blocks, [rubric.title])
+
+
+def _turns(rows: Iterable[Mapping[str, Any]]) -> list[int]:
+    return [row["rows"] for row in rows]
+
+
+def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
+    """What the week was for all tenants together, or for one."""
+    this, before = week.rows(tenant)
+    turns, had = sum(_turns(this)), sum(_turns(before))
+    counted = f"채점 {turns:,}건({len(this)}일)" + (f", 앞 주 {had:,}건({len(before)}일)" if had else ", 앞 주는 없음")
+    yield from paragraph([bold(f"{tenant_name(tenant)}  "), plain(counted)])
+    kpis = [kpi for kpi in week.rubric.quotients if kpi.target]
+    yield from bullets([[*kpi_line(window_figure(kpi, this), None), *_against(kpi, this, before)] for kpi in kpis])
+    if had:
+        yield from paragraph(_most_changed(week, tenant, this, before))
+
+
+def _against(kpi: Quotient, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> list[Span]:
+    """A KPI against the week before."""
+    then, now = window_figure(kpi, before), window_figure(kpi, this)
+    if then.value is None or now.value is None:
+        return []
+    sums, earlier = window_sums(kpi, this), window_sums(kpi, before)
+    change = difference_of_days(*earlier, *sums, is_rate=kpi.scale == 1)
+    unit = "%p" if kpi.scale == 1 else "점"
+    factor = 100 if kpi.scale == 1 else 1 / kpi.scale
+    return [plain(f"\n앞 주 {kpi_text(then.value, kpi.scale)}, {_change_text(change, factor, unit)}")]
+
+
+def _change_text(change: Interval | None, factor: float, unit: str) -> str:
+    """Whether a change is one, and how large."""
+    if change is None:
+        return "비교할 날이 모자람"
+    shown = f"95% 구간 {_signed(change.low * factor)}~{_signed(change.high * factor)}{unit}"
+    if change.low <= 0 <= change.high:
+        return f"달라졌다고 할 수 없음 ({shown})"
+    return f"{'올라감' if change.low > 0 else '내려감'} ({shown})"
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{score_text(abs(value), 1)}"
+
+
+def _most_changed(
+    week: Week, tenant: str | None, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
+) -> Line:
+    """The alert rule whose rate changed most, for sure; how many rules were looked at counts against each."""
+    rules = [rule for rule in week.rubric.alert_rules if all(row.get(f"alert_{rule.id}") is not None for row in before)]
+    found: list[tuple[float, AlertRule, str]] = []
+    for rule in rules:
+        (counts, rows), (had, of_rows) = _rule_sums(week.rubric, rule, this), _rule_sums(week.rubric, rule, before)
+        change = difference_of_days(had, of_rows, counts, rows, is_rate=True, looks=len(rules))
+        if change is None or change.low <= 0 <= change.high:
+            continue
+        sureness = max(change.low, -change.high) / (change.high - change.low)
+        rates = f"{percent(sum(had) / sum(of_rows))} → {percent(sum(counts) / sum(rows))}"
+        grown = week.growth.get((rule.id, tenant), Growth()).grown if change.low > 0 else ()
+        mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""
+        found.append((sureness, rule, f" {rates}, {_change_text(change, 100, '%p')}{mostly}"))
+    lead = bold("가장 달라진 것  ")
+    if not found:
+        return [lead, plain("앞 주와 다르다고 할 알림 규칙이 없음")]
+    _, rule, text = max(found, key=lambda one: one[0])
+    return [lead, bold(rule.title), plain(text)]
+
+
+def _rule_sums(rubric: RowRubric, rule: AlertRule, rows: Sequence[Mapping[str, Any]]) -> tuple[list[int], list[int]]:
+    """Counts and rows of a rule by day, of days that had any."""
+    column = f"alert_{rule.id}"
+    also_excluded = any(one.name == column for one in rubric.excluded_measures)
+    known = [(row[column], row["rows"] + (row["excluded"] if also_excluded else 0)) for row in rows]
+    counted = [(count, looked_at) for count, looked_at in known if looked_at and count is not None]
+    return [count for count, _ in counted], [looked_at for _, looked_at in counted]

@@ -1,0 +1,94 @@
+"""The message on Mondays: what the week was, beside the week before."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from scoring.alerting.blocks import readable
+from scoring.alerting.growth import Grown, Growth
+from scoring.alerting.messages import Message, RouteFilter
+from scoring.alerting.weekly import Week, weekly_message
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import FIRST_DAY, kpi_row, met
+from tests.scoring.alerting.slack_rules import assert_taken_by_slack
+
+SUNDAY = FIRST_DAY + timedelta(13)
+
+
+def week(*weeks: dict[str, int], tenants: tuple[str | None, ...] = ("*",), **changes: Any) -> Week:
+    """Weeks of equal days on which rules fired so often, the last one the week that is told of."""
+    kpis = {}
+    for number in range(7 * len(weeks)):
+        day = SUNDAY - timedelta(7 * len(weeks) - 1 - number)
+        named = {"score_date": day, "rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
+        kpis[day] = [met(kpi_row(weeks[number // 7], tenant=tenant)) | named for tenant in tenants]
+    return Week(SUNDAY, RUBRIC, kpis, **changes)
+
+
+def message_of(found: Week, route: RouteFilter | None = None) -> Message:
+    (message,) = weekly_message(found, route or RouteFilter())
+    assert_taken_by_slack(message)
+    return message
+
+
+def test_weekly_message_pools_the_week_and_stands_it_beside_the_one_before() -> None:
+    message = message_of(week({"answer_failed": 20}, {"answer_failed": 20}))
+    text = readable(message.blocks)
+    assert text.startswith("⚪ 안내 · 3월 9일(월)~3월 15일(일) 주간 요약\n")
+    assert "전체  채점 3,745건(7일), 앞 주 3,745건(7일)" in text
+    assert (
+        "🟢 실패율 0.0% (95% 구간 0.0~0.1%) · 목표 3% 이하 · 달성 · n=3,745\n  앞 주 0.0%, 달라졌다고 할 수 없음"
+        in text
+    )
+    assert "가장 달라진 것  앞 주와 다르다고 할 알림 규칙이 없음" in text
+    assert (message.kind, message.level, message.keys) == ("weekly", "info", ("weekly|ola-monitoring@1|2026-03-15",))
+
+
+def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -> None:
+    grown = Grown("failure_type", "refused_advice", 120, 20.0, 0.9, 0.8, 1.0)
+    growth = {("answer_failed", "*"): Growth((grown,))}
+    before, this = {"answer_failed": 20, "weak_answer": 8}, {"answer_failed": 45, "weak_answer": 10}
+    text = readable(message_of(week(before, this, growth=growth)).blocks)
+    assert "가장 달라진 것  답변 실패 3.7% → 8.4%, 올라감 (95% 구간 +2.9~+6.4%p) · 주로 거절: 투자 자문(법률)" in text
+
+
+def test_weekly_message_says_where_a_rate_fell() -> None:
+    text = readable(message_of(week({"final_failed": 30}, {"final_failed": 4})).blocks)
+    assert "가장 달라진 것  종합 등급 F 5.6% → 0.7%, 내려감" in text
+
+
+def test_weekly_message_without_a_week_before_compares_nothing() -> None:
+    text = readable(message_of(week({"answer_failed": 20})).blocks)
+    assert "채점 3,745건(7일), 앞 주는 없음" in text
+    assert "가장 달라진 것" not in text
+
+
+def test_weekly_message_does_not_compare_two_rubric_versions() -> None:
+    found = week({"answer_failed": 20}, {"answer_failed": 60})
+    for day, rows in found.kpis.items():
+        if day <= SUNDAY - timedelta(7):
+            rows[0]["rubric_version"] = "0"  # type: ignore[index]
+    assert "앞 주는 없음" in readable(message_of(found).blocks)
+
+
+@pytest.mark.parametrize(
+    ("route", "shown"),
+    [
+        (RouteFilter(), ["전체"]),
+        (RouteFilter(tenants=frozenset({"b", ""})), ["테넌트 없음", "테넌트 b"]),
+        (RouteFilter(tenants=frozenset({"nobody"})), []),
+        (RouteFilter(levels=frozenset({"critical"})), []),
+        (RouteFilter(rubrics=frozenset({"aqb-1.2"})), []),
+        (RouteFilter(agent_types=frozenset({"move"})), []),
+    ],
+)
+def test_weekly_message_goes_to_routes_that_ask_for_chat_rows(route: RouteFilter, shown: list[str]) -> None:
+    found = weekly_message(week({}, {}, tenants=("*", None, "a", "b")), route)
+    text = "".join(readable(message.blocks) for message in found)
+    assert [name for name in ("전체", "테넌트 없음", "테넌트 a", "테넌트 b") if f"{name}  채점" in text] == shown
+
+
+def test_weekly_message_is_told_once() -> None:
+    found = week({}, {})
+    assert weekly_message(found, RouteFilter(), message_of(found).keys) == []
