@@ -55,7 +55,7 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
 
 def window_sums(kpi: Quotient, rows: Iterable[KpiRow]) -> tuple[list[int], list[int]]:
     """The sum behind a KPI (in parts of a point for a mean) and the turns of each day that had any."""
-    known = [row for row in rows if row["rows"] and row[kpi.name] is not None]
+    known = [row for row in rows if row["rows"] and row.get(kpi.name) is not None]
     return [round(row[kpi.name] * row["rows"] * kpi.scale) for row in known], [int(row["rows"]) for row in known]
 
 
