@@ -16,6 +16,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.judging.masking import masked
 from scoring.stats.intervals import Z_95
 
+TENANT = "tenant_id"
 TEMPLATE = "template"
 """What stands for the template of the question, where a column is named."""
 
@@ -72,15 +73,19 @@ class Growth:
 
 
 def growth_by_rule(
-    today: Sequence[FiredRow], usual: Sequence[FiredRow], scales: Mapping[str | None, float]
+    today: Sequence[FiredRow],
+    usual: Sequence[FiredRow],
+    scales: Mapping[str | None, float],
+    turn_shares: Mapping[str | None, float],
 ) -> dict[tuple[str, str | None], Growth]:
     """What grew by rule and tenant, the tenant also as `*`, for the rules that fired today.
 
     `scales` say by tenant how many turns of today come on one of the days of `usual`; 0 or left out without such days.
+    A tenant is named only where its part of a rise is surely larger than its part of the turns (`turn_shares`).
     """
     before = _by_rule(usual)
     return {
-        key: _growth(rows, before.get(key, ()), scales.get(key[1], 0.0), of_all=key[1] == ALL_TENANTS)
+        key: _growth(rows, before.get(key, ()), scales.get(key[1], 0.0), turn_shares if key[1] == ALL_TENANTS else None)
         for key, rows in _by_rule(today).items()
     }
 
@@ -94,12 +99,19 @@ def _by_rule(rows: Iterable[FiredRow]) -> dict[tuple[str, str | None], list[Fire
     return found
 
 
-def _growth(today: Sequence[FiredRow], usual: Sequence[FiredRow], scale: float, *, of_all: bool) -> Growth:
-    columns = [column for column in today[0].values if of_all or column != "tenant_id"]
+def _growth(
+    today: Sequence[FiredRow],
+    usual: Sequence[FiredRow],
+    scale: float,
+    turn_shares: Mapping[str | None, float] | None,
+) -> Growth:
+    """What grew among the rows of a rule; without `turn_shares` they are of one tenant."""
+    columns = [column for column in today[0].values if turn_shares is not None or column != TENANT]
     compared = [
         most_grown(column, _counts(today, column), _counts(usual, column), scale) for column in (*columns, TEMPLATE)
     ]
     named = [one for one in compared if one and (one.column, one.value) != (TEMPLATE, None)]
+    named = [one for one in named if one.column != TENANT or one.low > (turn_shares or {}).get(one.value, 0.0)]
     grown = sorted(named, key=lambda one: -one.low)
     shown = [row for row in today if not grown or _value(row, grown[0].column) == grown[0].value]
     templates, before = Counter(map(_template, today)), Counter(map(_template, usual))

@@ -48,7 +48,7 @@ def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]
         for one in reversed(incident.fact.grown)
     }
     for one in reversed(named.values()):
-        interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(one.high, 0)}"
+        interval = f"95% 구간 {percent(one.low, 0).removesuffix('%')}~{percent(min(one.high, 1), 0)}"
         yield [
             bold("주로  "),
             plain(f"{grown_name(one, rubric)} {one.count:,}건, 평소라면 {score_text(one.usual, 0)}건"),

@@ -16,6 +16,7 @@ import pyarrow as pa
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.growth import FiredRow, Grown, Growth, growth_by_rule
 from scoring.alerting.messages import Example
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import question_template
 from scoring.rules.arrow_types import empty_frame, field
@@ -98,7 +99,8 @@ def read_growth(
 
     had, now = turns(usual_days.values()), turns(days.values())
     scales = {tenant: count / had[tenant] for tenant, count in now.items() if had[tenant]}
-    return growth_by_rule(fired(days), fired(usual_days), scales)
+    shares = {tenant: count / now[ALL_TENANTS] for tenant, count in now.items() if count}
+    return growth_by_rule(fired(days), fired(usual_days), scales, shares)
 
 
 def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:

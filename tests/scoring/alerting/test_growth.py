@@ -104,19 +104,19 @@ def test_growth_by_rule_shows_a_row_of_each_template_those_that_grew_most_first(
     usual = [row(number, "old", score=1) for number in range(70)]
     today = [row(number, "old", score=1) for number in range(10)]
     today += [row(100 + number, "new") for number in range(4)] + [row(200, "rare", score=2)]
-    growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK})["answer_failed", "*"]
+    growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK}, {})["answer_failed", "*"]
     assert (growth.row_ids, growth.alike) == (("0100", "0200", "0000"), (4, 1, 10))
 
 
 def test_growth_by_rule_shows_the_worst_row_of_a_template() -> None:
     today = [row(1, "a", score=12), row(2, "a", score=8), row(3, "a", score=9)]
-    assert growth_by_rule(today, [], {})["answer_failed", "t1"].row_ids == ("0002",)
+    assert growth_by_rule(today, [], {}, {})["answer_failed", "t1"].row_ids == ("0002",)
 
 
 def test_growth_by_rule_shows_rows_of_what_is_named_and_not_the_lowest_of_all() -> None:
     usual = [row(number, f"q{number}", failure="short", score=1) for number in range(70)]
     today = usual[:10] + [row(300 + number, f"r{number}", failure="refused", score=19) for number in range(20)]
-    growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK})["answer_failed", "*"]
+    growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK}, {})["answer_failed", "*"]
     assert [(one.column, one.value, one.count) for one in growth.grown] == [(COLUMN, "refused", 20)]
     assert len(growth.row_ids) == 5
     assert all(row_id >= "0300" for row_id in growth.row_ids)
@@ -125,26 +125,34 @@ def test_growth_by_rule_shows_rows_of_what_is_named_and_not_the_lowest_of_all() 
 def test_growth_by_rule_names_a_tenant_among_all_of_them_alone() -> None:
     usual = [row(number, f"q{number}", tenant=f"t{number % 2}") for number in range(140)]
     today = usual[:20] + [row(500 + number, f"r{number}", tenant="t1") for number in range(30)]
-    found = growth_by_rule(today, usual, {"*": WEEK, "t0": WEEK, "t1": WEEK})
+    found = growth_by_rule(today, usual, {"*": WEEK, "t0": WEEK, "t1": WEEK}, {})
     assert [(one.column, one.value) for one in found["answer_failed", "*"].grown] == [("tenant_id", "t1")]
     assert found["answer_failed", "t1"].grown == ()
+
+
+def test_growth_by_rule_names_no_tenant_whose_turns_explain_its_part() -> None:
+    usual = [row(number, f"q{number}", tenant="big" if number % 6 else "small") for number in range(42)]
+    today = [row(500 + number, f"r{number}", tenant="big" if number % 6 else "small") for number in range(36)]
+    for share, names in [(5 / 6, []), (0.3, ["big"])]:
+        found = growth_by_rule(today, usual, {"*": WEEK}, {"big": share, "small": 1 - share})
+        assert [one.value for one in found["answer_failed", "*"].grown] == names
 
 
 def test_growth_by_rule_names_a_question_that_comes_many_times() -> None:
     today = [row(number, "{종목} 목표주가") for number in range(12)] + [
         row(50 + number, f"q{number}") for number in range(3)
     ]
-    (template,) = growth_by_rule(today, [], {})["answer_failed", "*"].grown
+    (template,) = growth_by_rule(today, [], {}, {})["answer_failed", "*"].grown
     assert template == Grown(TEMPLATE, "{종목} 목표주가", 12, 0.0, 0.8, template.low, template.high)
 
 
 def test_growth_by_rule_names_no_template_of_questions_that_are_not_kept() -> None:
-    growth = growth_by_rule([row(number) for number in range(30)], [], {})["answer_failed", "*"]
+    growth = growth_by_rule([row(number) for number in range(30)], [], {}, {})["answer_failed", "*"]
     assert growth.grown == ()
     assert len(growth.row_ids) == 5
 
 
 def test_growth_by_rule_keeps_no_personal_data_of_a_template() -> None:
     today = [row(number, "hong@naver.com 목표주가") for number in range(12)]
-    (template,) = growth_by_rule(today, [], {})["answer_failed", "*"].grown
+    (template,) = growth_by_rule(today, [], {}, {})["answer_failed", "*"].grown
     assert template.value == "[이메일] 목표주가"
