@@ -272,5 +272,10 @@ SELECT
     END END AS cause,
     'ola-monitoring' AS rubric,
     '1' AS rubric_version,
+    regexp_matches(
+        llm_response,
+        '제공되지 않|데이터(에|가)? 없|'
+        || '(데이터|자료|정보)(가|는|에|에는)?( 내| 내에)? (없(습|어|으|는)|존재하지 않|포함되(어 있)?지 않|확인되지 않)'
+    ) AS answer_says_no_data,
     llm_response AS whole_answer
 FROM alerts;

@@ -38,15 +38,14 @@ def read_delimited(piece: FilePiece, window: Window | None, reading: Reading) ->
     places = column_places(str(piece.path), text.columns, reading.names)
     columns = {name: (text.columns.index(place.column), place.keys) for name, place in places.items()}
     border = Border(piece.start, piece.first_line) if piece.start else text.below_header
-    width = len(text.columns)
     with text.opened() as file:
         refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
         while block := _block(file, border, piece.stop):
             plain = _plain_rows(block, text)
-            batches = plain and _plain_batches(str(piece.path), plain, width, border.line, columns, window, reading)
+            batches = plain and _plain_batches(str(piece.path), plain, border.line, columns, window, reading)
             if plain and batches is not None:
                 yield from batches
-                border = plain.after(border, width)
+                border = plain.after(border)
             else:
                 rows = DelimitedRows(text, file, border, border.position + len(block))
                 yield from _row_by_row(str(piece.path), rows, columns, window, reading)
@@ -66,7 +65,7 @@ def cut_delimited(path: Path, piece_bytes: int) -> Iterator[FilePiece]:
         border = start
         while status.st_size - start.position > piece_bytes and (block := _block(file, border, None)):
             if plain := _plain_rows(block, text):
-                border = plain.after(border, len(text.columns))
+                border = plain.after(border)
             else:
                 rows = DelimitedRows(text, file, border, border.position + len(block))
                 for _ in rows:
@@ -91,24 +90,27 @@ def _block(file: BinaryIO, border: Border, stop: int | None) -> bytes:
 class _PlainRows(NamedTuple):
     """The rows of a block by what stands outside of quotes, and the inside of each pair of them.
 
-    In `cells` a pair of quotes with what it holds is one quote: `"a""b"` are two. In `outline` each of these cells is
-    one quote, and every delimiter a line end. `size` are the bytes of the block that the rows take.
+    `outside` are all cells with delimiters between them, where a pair of quotes with what it holds is one quote:
+    `"a""b"` are two. In `outline` each of these cells is one quote, and every delimiter a line end. `rows` is how many
+    rows they are, `size` the bytes of the block that these take.
     """
 
-    cells: list[bytes]
+    outside: bytes
     outline: bytes
     inside: list[bytes]
+    delimiter: bytes
+    rows: int
     size: int
 
-    def after(self, border: Border, width: int) -> Border:
+    def after(self, border: Border) -> Border:
         """Where the row after them starts."""
-        lines = len(self.cells) // width + sum(text.count(b"\n") for text in self.inside)
+        lines = self.rows + sum(text.count(b"\n") for text in self.inside)
         return Border(border.position + self.size, border.line + lines)
 
-    def filled(self, width: int) -> tuple[list[bytes], list[int]]:
+    def cells(self) -> tuple[list[bytes], list[int]]:
         """All cells, row after row, and how many physical lines each row takes."""
-        cells = self.cells.copy()
-        heights = [1] * (len(cells) // width)
+        cells = self.outside.split(self.delimiter)
+        heights, width = [1] * self.rows, len(cells) // self.rows
         taken = 0
         for place in accumulate(between.count(b"\n") for between in self.outline.split(b'"')[:-1]):
             pairs = len(cells[place])
@@ -145,16 +147,17 @@ def _plain_rows(block: bytes, text: DelimitedText) -> _PlainRows | None:
     apart = b"\n%b\n" % outline.replace(delimiter, b"\n\n")
     if apart.count(b'\n"\n') != outline.count(b'"'):
         return None
-    return _PlainRows(joined.split(delimiter), outline.replace(delimiter, b"\n"), inside, size)
+    return _PlainRows(joined, outline.replace(delimiter, b"\n"), inside, delimiter, len(rows), size)
 
 
 def _plain_batches(
-    file: str, plain: _PlainRows, width: int, line: int, columns: _Columns, window: Window | None, reading: Reading
+    file: str, plain: _PlainRows, line: int, columns: _Columns, window: Window | None, reading: Reading
 ) -> list[RowBatch] | None:
     """The rows of a block; None where one of them has to be looked at on its own."""
     if any(keys for _, keys in columns.values()):
         return None
-    cells, heights = plain.filled(width)
+    cells, heights = plain.cells()
+    width = len(cells) // plain.rows
     lines = pl.Series([*accumulate(heights, initial=line)][:-1], dtype=pl.Int64)
     batches = []
     for start in range(0, len(lines), BATCH_ROWS):
