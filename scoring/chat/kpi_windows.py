@@ -18,6 +18,8 @@ from scoring.stats.intervals import Interval, mean_of_days, wilson_interval
 WEEK, FOUR_WEEKS = 7, 28
 """The windows in days; `FOUR_WEEKS` is the one whose verdict people are told."""
 
+_MOST_POINTS = 100.0
+
 KpiRow = Mapping[str, Any]
 
 
@@ -47,7 +49,7 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     if not size:
         return Figure(kpi.title, None, 0, kpi.target, None, kpi.scale)
     of_days = mean_of_days(sums, sizes)
-    interval = of_days and Interval(of_days.low / kpi.scale, of_days.high / kpi.scale)
+    interval = of_days and Interval(max(of_days.low / kpi.scale, 0.0), min(of_days.high / kpi.scale, _MOST_POINTS))
     if kpi.scale == 1:
         interval = _rate_interval(total, size, interval)
     return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, interval, kpi.scale)

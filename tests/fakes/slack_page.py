@@ -1,7 +1,7 @@
 """A page that shows a message roughly as Slack does, to look at wordings before anybody else has to.
 
 python -m tests.fakes.slack_page digest > digest.html
-chromium --headless --no-sandbox --window-size=760,930 --screenshot=digest.png digest.html
+chromium --headless --no-sandbox --hide-scrollbars --window-size=760,950 --screenshot=digest.png digest.html
 """
 
 import sys

@@ -1,6 +1,7 @@
 """From a scored day to Slack: who is told what, once; what happens when Slack or the settings are broken."""
 
 import json
+import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -288,6 +289,18 @@ def test_a_quiet_week_is_told_on_its_sunday_once(settings: Settings, slack: Fake
     in_context(announce_days, weekly, [sunday])
     in_context(announce_days, weekly, [sunday])
     assert [("새로 알릴 일 없음" in text) for text in slack.texts()] == [True]
+
+
+def test_row_ids_of_a_message_lead_to_places_that_the_page_of_the_day_has(settings: Settings, slack: FakeSlack) -> None:
+    served = with_routes(settings, *settings.alerts.route, reports_url="https://aqb.example.com/r")
+    run(served)
+    (digest,) = slack.posted
+    links = re.findall(
+        r'"url": "https://aqb.example.com/r/monitoring/2026-02-13.html#(row-[0-9a-f]{32})"', digest.shown
+    )
+    page = (Path(settings.reports) / "monitoring" / "2026-02-13.html").read_text("utf-8")
+    assert links
+    assert all(f'id="{place}"' in page for place in links)
 
 
 def test_the_week_is_told_once_by_the_run_of_its_sunday(settings: Settings, slack: FakeSlack) -> None:

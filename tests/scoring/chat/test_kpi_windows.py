@@ -33,6 +33,12 @@ def test_window_figure_weighs_days_by_their_turns() -> None:
     assert (figure.value, figure.n) == (65, 400)
 
 
+def test_window_figure_of_a_few_days_stays_within_the_points_that_there_are() -> None:
+    interval = window_figure(MEAN, [row(0, 5, 10.0), row(0, 5, 40.0), row(0, 5, 30.0)]).interval
+    assert interval is not None
+    assert 0 <= interval.low < interval.high <= 100
+
+
 def test_window_figure_without_turns_is_undecided() -> None:
     figure = window_figure(FAILURES, [row(0, 0)])
     assert (figure.value, figure.n, figure.verdict) == (None, 0, "undecided")
