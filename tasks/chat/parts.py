@@ -6,6 +6,8 @@ A `Part` can be pickled: it names rows, rubric and a folder, and holds none of t
 sums, which are small, and files in that folder. Doing a part again replaces what was there, so it can be retried; the
 outcome of all parts depends on the rows and their order alone, not on where they were cut (`tasks/chat/local_engine.py`
 puts it together).
+
+Source: SPEC 14.
 """
 
 import shutil
