@@ -208,8 +208,9 @@ def digest_of(context: Context, day: date) -> DayDigest:
     """The incidents of a scored day, and what their messages need."""
     runs, snoozes = RunLedger(context.state).of_day(day), AlertChoices(context.state).snoozes(day)
     policy = alert_policy(context)
-    if any(run.kind == INTRADAY for run in runs):
-        policy = replace(policy, looks=context.settings.alerts.intraday_looks)
+    if any(run.kind == INTRADAY for run in runs):  # half of the day's level is for its night, half for all looks before
+        looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
+        policy = replace(policy, looks=looks)
     digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
     return replace(digest, snoozes=snoozes)
 

@@ -40,7 +40,7 @@ _DAY_SHARE_OF_PAGES, _LASTING_SHARE_OF_PAGES = 0.4, 0.1
 """How much of the false pages single days and lasting changes may make; the rest is kept for what no model knows, such
 as rates that vary more than their days show."""
 
-_DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.25, 1.5
+_DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.25, 2.0
 """The same of the digests: a lasting change is found soonest by its days together. More than all of it, because the
 detector is wrong seldomer than it guarantees."""
 

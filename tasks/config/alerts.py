@@ -183,7 +183,7 @@ class AlertsSettings(Section):
     """More days on which people do not work, such as temporary holidays; weekends and Korean holidays are known."""
 
     intraday_looks: int = Field(default=24, ge=1, le=1440)
-    """How often a day with intraday runs is looked at, its night included: they share what the day may page falsely."""
+    """How often intraday runs look at a day. They share half of what it may page falsely; the night has the other."""
 
     dry_run: bool = False
     """Whether runs only log what they would send."""
