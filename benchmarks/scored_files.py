@@ -66,7 +66,7 @@ def end_to_end(scale: Scale) -> str:
     text_gb = job("text_gb", source).printed["text_gb"]
     return table(
         f"End to end: {scale.rows:,} rows, {text_gb:.1f} GB of text in Parquet (target: 0.4 of DuckDB, 400 MB)",
-        ("", "CPU s", "ours / it", "s", "it / ours", "peak MB of the largest process"),
+        ("", "CPU s", "ours / it", "s", "of one process", "peak MB of the largest process"),
         [
             line("ours", "`aqb score`: scores, KPIs, cross table, report, SHA-256 of the input; one process"),
             line("ours_apart", "the same with two workers (target: 0.6 of the time, 1.15 of the CPU)"),
