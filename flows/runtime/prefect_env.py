@@ -7,9 +7,9 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import NoReturn
 
 from scoring.errors import StorageError
@@ -52,7 +52,32 @@ def prepare_prefect(reports: str) -> None:
             where=str(chosen),
             fix="make it a folder that can be written and has room, or set PREFECT_HOME to another",
         ) from error
+    if _has_no_tls(chosen):
+        with suppress(OSError):  # it only saves time
+            os.environ.setdefault("PREFECT_API_SSL_CERT_FILE", str(_one_authority(chosen)))
     keep_terminal_quiet()
+
+
+def _has_no_tls(home: Path) -> bool:
+    """Whether it is certain that Prefect's server speaks plain HTTP: a temporary one does."""
+    url = os.environ.get("PREFECT_API_URL", "" if (home / "profiles.toml").exists() else "http://")
+    return url.startswith("http://")
+
+
+def _one_authority(home: Path) -> Path:
+    """A file with one certificate authority, for clients that need none.
+
+    Each client of Prefect's reads all authorities there are, which takes 20 ms of CPU, and a task run in a worker
+    process opens two of them.
+    """
+    import certifi
+
+    path, end = home / "authority.pem", "-----END CERTIFICATE-----\n"
+    if not path.exists():
+        with NamedTemporaryFile("w", dir=home, delete=False) as file:
+            file.write(certifi.contents().partition(end)[0] + end)
+        Path(file.name).replace(path)
+    return path
 
 
 _PREFECT_SAYS = ("Failed to reach API", "Found incompatible versions", "Timed out while attempting to connect")

@@ -1,5 +1,7 @@
 """Prefect's home folder, looked at before Prefect starts."""
 
+import os
+import ssl
 from pathlib import Path
 
 import pytest
@@ -19,3 +21,30 @@ def test_prefect_home_on_a_disk_that_takes_nothing_is_a_clear_error(
         prepare_prefect("reports")
     assert "Prefect's home folder cannot be used" in refused.value.what
     assert "set PREFECT_HOME to another" in refused.value.fix
+
+
+@pytest.mark.parametrize(
+    ("url", "profiles", "saves"),
+    [
+        ("http://prefect:4200/api", True, True),
+        ("https://prefect/api", False, False),
+        ("", False, True),
+        ("", True, False),
+    ],
+)
+def test_clients_of_a_server_without_tls_and_of_no_other_read_one_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, profiles: bool, saves: bool
+) -> None:
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    for name in ("PREFECT_API_URL", "PREFECT_API_SSL_CERT_FILE"):
+        monkeypatch.setenv(name, url)  # so that the test leaves nothing behind
+        monkeypatch.delenv(name)
+    if url:
+        monkeypatch.setenv("PREFECT_API_URL", url)
+    if profiles:
+        (tmp_path / "profiles.toml").touch()
+    prepare_prefect("reports")
+    assert ("PREFECT_API_SSL_CERT_FILE" in os.environ) is saves
+    if saves:
+        authorities = ssl.create_default_context(cafile=os.environ["PREFECT_API_SSL_CERT_FILE"]).get_ca_certs()
+        assert len(authorities) == 1
