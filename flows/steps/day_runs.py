@@ -46,7 +46,7 @@ def in_own_runs(context: Context, days: Sequence[PlannedDay], *, allow_shrink: b
                     yield _result(context, left.pop(run.id), run.state)
             dead = {day for run_id, day in _dead(context, list(left.values())).items() if run_id not in died_before}
             for flow_run_id in [one for one, planned in left.items() if planned.day in dead]:
-                yield DayResult(left.pop(flow_run_id).day, None, AqbError("the worker that did it died"))
+                yield DayResult(left.pop(flow_run_id).day, None, _stopped("the worker that did it died"))
             if left:
                 time.sleep(_BETWEEN_LOOKS_S)
 
@@ -78,7 +78,7 @@ def _result(context: Context, planned: PlannedDay, state: State) -> DayResult:
     """What the ledger knows of a day whose run has ended. Of its files that is only whether some were not read."""
     day = planned.day
     if not state.is_completed():
-        return DayResult(day, None, AqbError(state.message or f"its flow run is {state.name}"))
+        return DayResult(day, None, _stopped(state.message or f"its flow run is {state.name}"))
     run = [one for one in RunLedger(context.state).of_day(day) if one.kind == BACKFILL][-1]
     if run.outcome == "kept":
         return DayResult(day, None, kept=DayKeptError(day, planned.losses, run.content or ""))
@@ -98,3 +98,7 @@ def _result(context: Context, planned: PlannedDay, state: State) -> DayResult:
             unread_files=int(run.outcome == "failed"),
         ),
     )
+
+
+def _stopped(why: str) -> AqbError:
+    return AqbError(why, fix="its flow run in Prefect says more; the same backfill does it again")
