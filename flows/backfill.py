@@ -18,7 +18,7 @@ from flows.runtime.fan_out import FanOut
 from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow, step
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_kept, notify_unreported
-from flows.steps.day import DayResult, failure_text, score_day, stopped_day
+from flows.steps.day import DayResult, failure_text, log_unexpected, score_day, stopped_day
 from flows.steps.day_runs import in_own_runs
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
@@ -158,6 +158,9 @@ def score_one(context: Context, day: date, read_before: ChatRowSource | None, al
         return DayResult(day, score_day(context, day, BACKFILL, read_before, allow_shrink=allow_shrink))
     except DayKeptError as kept:
         return DayResult(day, None, kept=kept)
+    except Exception as error:
+        log_unexpected(day, error)
+        raise
 
 
 def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_shrink: bool) -> Iterator[DayResult]:

@@ -111,8 +111,6 @@ def recorded_run(
         except BaseException as error:
             if recording.run.outcome == "running":
                 recording.ends("failed", message=reason_of(error))
-            if not isinstance(error, AqbError):
-                _LOG.error("%s %s: unexpected error", kind, day, exc_info=error)
             raise
         finally:
             recording.keep()

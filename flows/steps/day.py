@@ -247,7 +247,14 @@ def try_day(context: Context, day: date, kind: str, why: str = "", *, allow_shri
     try:
         return DayResult(day, score_day(context, day, kind, allow_shrink=allow_shrink), why=why)
     except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
+        log_unexpected(day, error)
         return stopped_day(day, error, why)
+
+
+def log_unexpected(day: date, error: Exception) -> None:
+    """Keeps the traceback of an error that nobody foresaw in the log; another process would lose it."""
+    if not isinstance(error, AqbError):
+        _log.error("%s: unexpected error", day, exc_info=error)
 
 
 def stopped_day(day: date, error: Exception, why: str = "") -> DayResult:
