@@ -118,7 +118,7 @@ def _changes(seeds: int) -> str:
         f"Alerts: {seeds} planted changes a line",
         ("", "target (0% / 15%)", "0% variation", "old rule", "15% variation", "old rule"),
         lines,
-        "The old rule could only page.",
+        "The old rule could only page, and its false pages of those days count for it here.",
     )
 
 
