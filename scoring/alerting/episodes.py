@@ -10,6 +10,7 @@ Source: SPEC 8.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING, Any
 
 from scoring.alerting.rates import (
@@ -17,8 +18,8 @@ from scoring.alerting.rates import (
     Lasting,
     Prior,
     Usual,
-    are_back,
     chance_of,
+    evidence_of_return,
     lasting_rise,
     usual_rates,
 )
@@ -38,7 +39,12 @@ WORSE_TIMES = 2
 """What was told is told again at twice the rate."""
 
 _KNOWN_EVENTS = 1.0
-_ONE_DAY_BACK, _DAYS_BACK = 1, 5
+
+_RETURN_TIMES, _STILL_HIGH, _RETURN_EVIDENCE = 1.5, 0.5, log(30)
+"""A rate is back when the days since say so thirty times as well as they say that it is still high: half as high again
+as usual, or half way (log scale) to what was told. With less, a rise that lasts is called over on a quiet day, and
+told once more on the next."""
+
 CALM, RISING, DRIFTING = 0, 1, 2
 
 
@@ -118,7 +124,8 @@ class _Follower:
         self._streams, self._levels, self._each = streams, levels, np.arange(count)[:, None]
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
         self._change, self._since, self._open_days = (np.zeros(count, int) for _ in range(3))
-        self._paged, self._told_rate = np.zeros(count, bool), np.zeros(count)
+        self._paged = np.zeros(count, bool)
+        self._told_rate, self._told_times, self._returned = (np.zeros(count) for _ in range(3))
 
     def usual(self) -> Usual:
         """What is usual: the last `REFERENCE_DAYS` that count, without those of an open episode."""
@@ -146,6 +153,8 @@ class _Follower:
         self._end(ended)
         begun = self._begin(day, (self._change == CALM) & ~ended, told_day, told_lasting, lasting)
         worse = self._worse(day, begun, told_day)
+        self._told_times = np.where(begun | worse, self._told_rate / rate, self._told_times)
+        self._returned = np.where(begun | worse, 0, self._returned)
         pages = paged & (~self._paged | worse) & (self._change != CALM)
         self._paged |= pages
         self._go_on(day, seen)
@@ -189,13 +198,15 @@ class _Follower:
         return enough & (chance < self._levels.told_chance), enough & (chance < self._levels.paged_chance)
 
     def _back(self, day: int, usual: Usual) -> Array:
-        """Whether the rate of today, of a lasting rise that of the last days of it, is as before."""
+        """Whether the days since an episode began say that the rate is as before (CUSUM of their evidence)."""
         import numpy as np
 
-        numbers = self._with(day)[:, -_DAYS_BACK:]
-        looked_at = np.where(self._change == DRIFTING, np.minimum(self._open_days + 1, _DAYS_BACK), _ONE_DAY_BACK)
-        numbers = np.where(np.arange(_DAYS_BACK) >= (_DAYS_BACK - looked_at)[:, None], numbers, -1)
-        return are_back(*self._of_days(numbers), usual)
+        counts, rows = self._streams.counts[:, day], self._streams.rows[:, day]
+        # What rose tenfold is over once it is far below that; what rose a little takes more days to tell.
+        times = np.maximum(_RETURN_TIMES, self._told_times**_STILL_HIGH)
+        evidence = evidence_of_return(counts, rows, usual, bool(self._streams.off[day]), times)
+        self._returned = np.maximum(self._returned + np.where(self._change == CALM, 0, evidence), 0)
+        return self._returned >= _RETURN_EVIDENCE
 
     def _begin(self, day: int, calm: Array, told_day: Array, told_lasting: Array, lasting: Lasting) -> Array:
         """Opens episodes today, those of a lasting rise with the days before that belong to it."""

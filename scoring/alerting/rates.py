@@ -198,14 +198,16 @@ def _cumulated(values: Array) -> Array:
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
-def are_back(counts: Array, rows: Array, off: Array, usual: Usual) -> Array:
-    """Whether these days of each stream, taken together, are at most a standard deviation above the usual."""
+def evidence_of_return(counts: Array, rows: Array, usual: Usual, off: bool, times: Array) -> Array:
+    """The log likelihood ratio of a day ([streams]): its rate is as usual again, against `times` as high.
+
+    It has the gamma-Poisson prediction of `lasting_rise`, upside down.
+    """
     import numpy as np
 
-    expected = rows * np.where(off, usual.rate[1][:, None], usual.rate[0][:, None])
-    doubt = np.where(off, usual.doubt[1][:, None], usual.doubt[0][:, None])
-    weight = _weight(expected, usual.variation[:, None])
-    mean = (expected * weight).sum(-1)
-    variance = mean + ((expected * weight) ** 2 * doubt).sum(-1)
-    back: Array = (counts * weight).sum(-1) - mean <= np.sqrt(variance)
-    return back
+    rate, doubt = usual.rate[int(off)], usual.doubt[int(off)]
+    expected = rows * rate
+    weight = _weight(expected, usual.variation)
+    total, seen, known = expected * weight, counts * weight, 1 / np.maximum(doubt, 1e-12)
+    found: Array = (known + seen) * (np.log(known + times * total) - np.log(known + total)) - seen * np.log(times)
+    return found

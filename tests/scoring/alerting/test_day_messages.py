@@ -138,14 +138,14 @@ def test_an_intraday_run_does_not_mind_that_nobody_has_come_yet() -> None:
 
 
 def test_the_end_of_a_page_is_told_and_the_end_of_a_warning_only_along_with_other_news() -> None:
-    rows = [*[USUAL] * 10, USUAL | {"answer_failed": 60, "weak_answer": 18}, USUAL, USUAL | {"llm_blocked": 1}]
+    rows = [*[USUAL] * 10, USUAL | {"answer_failed": 60, "weak_answer": 30}, USUAL, USUAL]
     facts = days_of_facts((FIRST_DAY + timedelta(number), [met(kpi_row(row))]) for number, row in enumerate(rows))
-    (over,) = messages_of(facts, day=FIRST_DAY + timedelta(11))
+    (over,) = messages_of(facts, day=FIRST_DAY + timedelta(12))
     assert "🟢 해소: 답변 실패 — 이날 20/535건(3.7%, 평소 3.7%), 늘기 전 범위로 돌아옴" in readable(over.blocks)
     assert over.level == "info"
     assert "합리적 질문에 부족한 답변 — 이날 6/535건" in readable(over.blocks)
     warnings = RouteFilter(levels=frozenset({"warning"}))
-    assert messages_of(facts, warnings, day=FIRST_DAY + timedelta(11)) == []
+    assert messages_of(facts, warnings, day=FIRST_DAY + timedelta(12)) == []
 
 
 def with_growth(facts: Facts, rule: str, *grown: Grown) -> Facts:
