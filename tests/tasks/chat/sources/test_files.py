@@ -196,7 +196,7 @@ def test_every_kind_of_file_gives_back_what_was_written(
 
 PEAK_OF_A_READ = """
 import sys
-import flows  # sets the number of threads
+import flows  # says how Polars is to use threads and memory
 from tasks.chat.sources import ChatRowFiles
 from scoring.chat.rows import RowBatch
 
