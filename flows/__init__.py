@@ -7,6 +7,6 @@ import os
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # Nothing here is linear algebra: the threads that NumPy starts for it only wait, and cost a tenth of a second to do so.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Each arena of Polars' allocator keeps what it has freed for a while: with one for each of its threads 40 MB less are held
-# than with four for each core. It is read when Polars is first imported, too.
+# Each arena of Polars' allocator keeps for a while what it has freed: with one for its one thread 40 MB less are held
+# than with four for each core. Polars reads this when it is first imported, too.
 os.environ.setdefault("_RJEM_MALLOC_CONF", "narenas:1")

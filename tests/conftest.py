@@ -43,17 +43,12 @@ _FLOWS = Path(__file__).parent / "flows"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what runs flows or asks for a slow fixture; says what stays together and what starts first.
-
-    One worker has everything that needs the Prefect server, which takes seconds to start, and has it first. Otherwise
-    a file stays together, for the fixtures that it makes once, and slow tests come first: the workers end together.
-    """
+    """Marks as slow what runs flows or asks for a slow fixture, and puts it first: the workers end together."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         runs_flows = item.path.parent in (_FLOWS, _FLOWS / "steps")
         if runs_flows or _SLOW & fixtures:
             item.add_marker("slow")
-        item.add_marker(pytest.mark.xdist_group("prefect" if "prefect_server" in fixtures else str(item.path)))
     items.sort(key=_rank)
 
 
