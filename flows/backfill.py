@@ -172,6 +172,8 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
     if workers > 1:  # a day in a worker has no workers of its own
         engine = settings.engine.model_copy(update={"workers": 1})
         context = Context(settings.model_copy(update={"engine": engine}))
+    with context.warehouse.staging(name):
+        pass  # what a killed run of these days has left there is removed, also where none of them is left to score
     with FanOut(workers, settings.log_format) as fan_out:
         for some in portions(days):
             with context.warehouse.staging(name) as folder:
