@@ -48,7 +48,7 @@ def snooze(
             raise UsageError(f"{until:%Y-%m-%d} is over", where="--until", fix="give today or a later day")
         rule, named = _known(context, rule), _tenant(context, tenant)
         day, rates = rates_of_rule(context.warehouse, rule, this_day)
-        made = Snooze(rule, named, until.date(), why.strip(), who or getpass.getuser(), now(), rates)
+        made = Snooze(rule, named, until.date(), why.strip(), _who(who), now(), rates)
         AlertChoices(context.state).snooze(made)
     show(_snooze_dict(made), f"snoozed {_snooze_text(made)}\n{_breaking_text(made, day)}", as_json=as_json)
 
@@ -98,9 +98,21 @@ def accept(
     with open_context() as context:
         rule, named = _known(context, rule), _tenant(context, tenant)
         day = last_scored_day(context.warehouse)
-        made = Acceptance(rule, named, day, why.strip(), who or getpass.getuser(), now())
+        made = Acceptance(rule, named, day, why.strip(), _who(who), now())
         AlertChoices(context.state).accept(made)
     show(asdict(made), f"accepted {_about(rule, named)}: usual from {day} on", as_json=as_json)
+
+
+def _who(named: str) -> str:
+    """Who decides: as named, or as logged in.
+
+    Raises:
+        UsageError: nobody is named, and the account has no name, as in many containers.
+    """
+    try:
+        return named or getpass.getuser()
+    except (KeyError, OSError) as error:  # OSError from Python 3.13 on
+        raise UsageError("your account has no name here", where="--who", fix="give your name") from error
 
 
 def _known(context: Context, rule: str) -> str:

@@ -70,6 +70,16 @@ def test_snooze_refuses_what_would_be_without_effect(scored: Command) -> None:
         assert (refusal.exit_code, said in refusal.err) == (2, True), refusal
 
 
+def test_snooze_asks_for_a_name_where_the_account_has_none(scored: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
+    nameless = scored("alerts", "snooze", "answer_failed", "--until", LATER, "--why", "왜")
+    assert nameless.exit_code == 2
+    assert "--who: your account has no name here" in nameless.err
+    assert scored("alerts", "snoozed").out == "nothing is snoozed\n"
+
+
 def test_snooze_before_anything_is_scored_says_so(aqb: Command) -> None:
     nothing = aqb("alerts", "snooze", "weak_answer", "--until", LATER, "--why", "x")
     assert nothing.exit_code == 1
