@@ -5,6 +5,7 @@ What is done is skipped, so that a backfill that died goes on where it was. A da
 
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -172,30 +173,29 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
     if workers > 1:  # a day in a worker has no workers of its own
         engine = settings.engine.model_copy(update={"workers": 1})
         context = Context(settings.model_copy(update={"engine": engine}))
-    with context.warehouse.staging(name):
-        pass  # what a killed run of these days has left there is removed, also where none of them is left to score
-    with FanOut(workers, settings.log_format) as fan_out:
+    # The folder is entered also where no day is left: what a killed run of these days has left there is removed.
+    with context.warehouse.staging(name) as folder, FanOut(workers, settings.log_format) as fan_out:
         for some in portions(days):
-            with context.warehouse.staging(name) as folder:
-                try:
-                    read_before = _read_before(settings, some, folder)
-                except AqbError as error:
-                    yield from (DayResult(day, None, error) for day in some)
-                    continue
-                calls = {
-                    day: {
-                        "context": context,
-                        "day": day,
-                        "read_before": read_before.get(day),
-                        "allow_shrink": allow_shrink,
-                    }
-                    for day in some
+            try:
+                read_before = _read_before(settings, some, folder)
+            except AqbError as error:
+                yield from (DayResult(day, None, error) for day in some)
+                continue
+            calls = {
+                day: {
+                    "context": context,
+                    "day": day,
+                    "read_before": read_before.get(day),
+                    "allow_shrink": allow_shrink,
                 }
-                for day, found in fan_out.each(score_one, calls):
-                    yield found if isinstance(found, DayResult) else stopped_day(day, found)
+                for day in some
+            }
+            for day, found in fan_out.each(score_one, calls):
+                yield found if isinstance(found, DayResult) else stopped_day(day, found)
 
 
 def _read_before(settings: Settings, days: Sequence[date], folder: Path) -> Mapping[date, ChatRowSource]:
+    shutil.rmtree(folder, ignore_errors=True)  # the rows of the days before these
     source = open_source(settings.monitoring.source, settings)
     # BigQuery reads a day alone; of files all would be read for each day.
     return read_at_once(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else {}

@@ -85,6 +85,14 @@ def test_a_backfill_leaves_what_one_nightly_run_after_the_other_leaves(settings:
     assert not list((Path(settings.warehouse) / ".staging").glob("*/"))
 
 
+def test_a_backfill_reads_a_portion_of_its_days_after_the_other(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.chat.day_plan.PORTION_BYTES", 1)
+    outcome = backfill(DAY, LAST, settings=settings)
+    assert (done(outcome), outcome.failed, outcome.rows) == (DAYS, (), 8)
+
+
 def test_what_a_backfill_that_died_has_scored_is_on_the_site_after_the_next(settings: Settings) -> None:
     in_context(score_day, settings, DAY, BACKFILL)
     assert not Path(settings.reports, "index.html").exists()
