@@ -168,16 +168,20 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
     ]
     if naive := naive_text(quality.get("naive_timestamps", 0), quality.get("naive_zone", "")):
         lines.append(f"  {naive}")
-    if "kpis" in scored.summary:
-        lines += [kpi_line(name, kpi["text"]) for name, kpi in scored.summary["kpis"].items()]
-    else:
-        lines += [
-            _mean_line(name, value) for name, value in scored.summary["set"].items() if isinstance(value, Mapping)
-        ]
-        if unanswered := scored.summary["judge"]["by_status"].get("no_judge"):
-            lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
+    if not scored.nothing_scored:
+        lines += _figure_lines(scored.summary, asked=asked)
     lines.append(f"  report: {scored.folder / 'report.md'}")
     return "\n".join(lines)
+
+
+def _figure_lines(summary: Mapping[str, Any], *, asked: bool) -> list[str]:
+    """KPIs of chat rows; means of a test run, and what its judge was not asked."""
+    if "kpis" in summary:
+        return [kpi_line(name, kpi["text"]) for name, kpi in summary["kpis"].items()]
+    lines = [_mean_line(name, value) for name, value in summary["set"].items() if isinstance(value, Mapping)]
+    if unanswered := summary["judge"]["by_status"].get("no_judge"):
+        lines.append(f"  {no_judge_text(unanswered, asked=asked)}")
+    return lines
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

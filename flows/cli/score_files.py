@@ -47,7 +47,7 @@ def score_to_folder(
 
     Raises:
         UsageError: no such rubric.
-        InputError: an input matches nothing.
+        InputError: an input matches nothing, or no file could be read.
         StorageError: `out` cannot be written, or another process is writing there.
     """
     rubric = row_rubric(rubric_id)
@@ -64,6 +64,7 @@ def score_to_folder(
                 on_progress=lambda rows: show(rows, None, ""),
                 workers=settings.engine.workers,
             )
+        outcome.require_read(len(source.files), "nothing was written")
         return write_score_folder(out, outcome, source.fingerprint(), also, settings.time_zone)
 
 

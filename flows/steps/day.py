@@ -100,7 +100,11 @@ class DayResult:
     def result(self) -> DayOutcome:
         """What came of the day; raises what kept or stopped it."""
         if self.outcome is None:
-            raise self.kept or self.error or InputError(f"the source has no rows of {self.day} so far")
+            raise (
+                self.kept
+                or self.error
+                or InputError(f"the source has no rows of {self.day} so far", fix="run it again when there are some")
+            )
         return self.outcome
 
 
@@ -206,7 +210,7 @@ def score_day(
             leftovers.callback(scored.discard)
             outcome = scored.outcome
             counts.update(vars(outcome.counts))
-            _refuse_nothing_read(outcome, files)
+            outcome.require_read(files, "the day's tables are as they were")
         most = None if allow_shrink else _most_replaceable(warehouse, day, scored, run, context.state)
         with run.step("write"):
             tables, alerts = write(context, warehouse, day, scored, most)
@@ -266,13 +270,6 @@ def stopped_day(day: date, error: Exception, why: str = "") -> DayResult:
     if is_prefect_gone(error):
         raise error
     return DayResult(day, None, UnexpectedError(error, fix=_DEFECT), why)
-
-
-def _refuse_nothing_read(outcome: ScoringOutcome, files: int) -> None:
-    """A day must not be emptied because its source is broken."""
-    if len(outcome.failures) == files and not outcome.counts.rows_in:
-        errors = "\n".join(str(failure.error) for failure in outcome.failures)
-        raise InputError(f"no file of the source could be read; the day's tables are as they were\n{errors}")
 
 
 def _most_replaceable(

@@ -13,6 +13,7 @@ from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.shrinkage import RowsByTenant
+from scoring.errors import InputError
 from tasks.chat.sources import ChatRowSource
 from tasks.warehouse import Warehouse
 
@@ -54,6 +55,16 @@ class ScoringOutcome:
     rejected_by_code: Counter[str] = field(default_factory=Counter)
     first_rejected: list[dict[str, Any]] = field(default_factory=list)
     content: DayContent | None = None
+
+    def require_read(self, files: int, kept: str) -> None:
+        """Refuses a source of which none of the `files` could be read; `kept` says what stays as it was.
+
+        Raises:
+            InputError: why each of them could not be read.
+        """
+        if len(self.failures) == files and not self.counts.rows_in:
+            errors = "\n".join(str(failure.error) for failure in self.failures)
+            raise InputError(f"no file of the source could be read; {kept}\n{errors}")
 
 
 @dataclass(frozen=True)

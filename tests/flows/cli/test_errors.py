@@ -277,7 +277,7 @@ def test_output_that_nothing_takes_is_an_error_of_a_line(folder: Path) -> None:
 # --- All of them ---------------------------------------------------------------------------------------------------
 
 _TELLS_FOR_OTHERS = {
-    "flows/steps/day.py": "it holds the errors of the files, each with what to do about it",
+    "tasks/chat/engine.py": "it holds the errors of the files, each with what to do about it",
 }
 
 

@@ -154,9 +154,51 @@ def test_score_of_rows_of_which_none_can_be_scored_says_so_first_and_ends_with_1
     ended = aqb("score", CHAT, "--out", "out")
     assert ended.exit_code == 1
     assert ended.out.startswith("nothing was scored: of 2 rows 2 were excluded and 0 rejected\n")
-    write_rows(folder / CHAT, [])
-    empty = aqb("score", CHAT, "--out", "out")
+    assert "failure_rate" not in ended.out and "report: out/report.md" in ended.out
+    Path("empty.csv").write_text("user_input,llm_response,timestamp,input_tokens,output_tokens\n")
+    empty = aqb("score", "empty.csv", "--out", "out")
+    assert empty.exit_code == 0
     assert "nothing was scored" not in empty.out
+    assert "채점한 것이 없습니다" not in Path("out/report.md").read_text("utf-8")
+
+
+def test_score_of_files_that_cannot_be_read_writes_nothing_and_says_only_why(aqb: Command, folder: Path) -> None:
+    write_rows(folder / "rows" / "a.jsonl", [best(0)])
+    assert aqb("score", "rows", "--out", "out").exit_code == 0
+    before = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    (folder / "rows" / "a.jsonl").unlink()
+    (folder / "rows" / "a.csv").write_text("user_input,llm_response,input_tokens,output_tokens\nq,a,1,1\n")
+    (folder / "rows" / "b.parquet").write_bytes(b"PAR1 and no more")
+    ended = aqb("score", "rows", "--rubric", "ola-monitoring", "--out", "out")
+    assert (ended.exit_code, ended.out) == (1, "")
+    assert ended.err.startswith(
+        "error: no file of the source could be read; nothing was written\n"
+        "rows/a.csv: required columns are missing: timestamp; "
+    )
+    assert "\n  -> give a table with the columns user_input, " in ended.err
+    assert "\nrows/b.parquet: cannot be read: " in ended.err
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "counts"),
+    [
+        ("chat.csv", "user_input,llm_response,timestamp,input_tokens,output_tokens\nq,a,noon,1,1\n", "거부(1건)"),
+        ("plan_agent_a.csv", "Query ID,방/반복,Raw JSON,질의\nQ1,?,{},q\n", "거부(1건)"),
+        ("url_agent_a.csv", "ID,질의,ground_truth,1차 답변\nQ1,q,3,\n", "제외(1건)"),
+    ],
+)
+def test_report_of_input_of_which_nothing_was_scored_begins_with_that(
+    aqb: Command, folder: Path, name: str, content: str, counts: str
+) -> None:
+    (folder / name).write_text(content)
+    ended = aqb("score", name, "--out", "out")
+    assert ended.exit_code == 1
+    assert ended.out.startswith("nothing was scored: of 1 rows ")
+    assert "not known" not in ended.out and "n=0" not in ended.out
+    report = Path("out/report.md").read_text("utf-8")
+    assert report.startswith("**채점한 것이 없습니다.** 행 1건을 ")
+    assert counts in report.splitlines()[0]
 
 
 def test_a_night_of_which_nothing_was_scored_ends_with_1(aqb: Command, folder: Path) -> None:
