@@ -2,17 +2,14 @@
 
 import os
 import signal
-import sys
-from collections.abc import Callable
 from datetime import datetime
 from multiprocessing import get_context
-from types import FrameType
-from typing import Any
 
 from flows.steps.watch import watch
 from tasks.alerts.delivery import Clock
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tests.faults.deadly_line import DeadlyLine
 
 _OURS = (
     *(f"tasks/alerts/{name}.py" for name in ("outbox", "delivery", "unfinished", "channels/slack")),
@@ -38,21 +35,5 @@ def look_and_die(settings: Settings, now: datetime, line: int, environment: dict
 
 def _look_to(settings: Settings, now: datetime, line: int, environment: dict[str, str]) -> None:
     os.environ.update(environment)
-    sys.settrace(_dying_at(line))
-    look(settings, now)
-
-
-def _dying_at(line: int) -> Callable[[FrameType, str, Any], Any]:
-    lines = 0
-
-    def count(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal lines
-        if not frame.f_code.co_filename.endswith(_OURS):
-            return None
-        if event == "line":
-            lines += 1
-            if lines == line:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return count
-
-    return count
+    with DeadlyLine(line, _OURS):
+        look(settings, now)

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import httpcore2  # noqa: F401 - the first request would import it, in every child anew
 
@@ -27,6 +25,7 @@ from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
 from tasks.state.database import StateDatabase
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
+from tests.faults.deadly_line import DeadlyLine
 
 KEYS = ("a", "b")
 REPEATED = "다시 보냄"
@@ -99,28 +98,15 @@ def wrongs(slack: FakeSlack) -> list[str]:
 
 def _send_once(state_url: str, webhook: str, api_url: str, day: int, line: int) -> int:
     """Sends on a day; returns how many of our lines that took."""
-    lines = 0
-
-    def count(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal lines
-        if not frame.f_code.co_filename.endswith(_OURS):
-            return None
-        if event == "line":
-            lines += 1
-            if lines == line:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return count
-
     now = datetime(2026, 2, 13, tzinfo=UTC) + timedelta(days=day)
     channels: dict[str, Channel] = {"qa": SlackWebhook(webhook), "bot": SlackBot(TOKEN, CHANNEL, api_url)}
     outbox = Outbox(StateDatabase(state_url))
-    sys.settrace(count)
-    for route in channels:
-        messages = [Message("digest", "warning", (key,), f"소식 {key}", [header(f"소식 {key}")]) for key in KEYS]
-        outbox.put(route, "2026-02-13", messages, now)
-    deliver(outbox, channels, lambda message: False, Clock(lambda: now, sleep=lambda seconds: None))
-    sys.settrace(None)
-    return lines
+    with DeadlyLine(line, _OURS) as deadly:
+        for route in channels:
+            messages = [Message("digest", "warning", (key,), f"소식 {key}", [header(f"소식 {key}")]) for key in KEYS]
+            outbox.put(route, "2026-02-13", messages, now)
+        deliver(outbox, channels, lambda message: False, Clock(lambda: now, sleep=lambda seconds: None))
+    return deadly.lines
 
 
 def main() -> None:
