@@ -4,11 +4,13 @@ import http.client
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import urlsplit
+
+from tests.fakes.local_server import LocalServer, Request
+
+_OF_THE_CONNECTION = ("content-length", "transfer-encoding", "connection", "date", "server")
 
 
 @dataclass(frozen=True)
@@ -63,64 +65,39 @@ class Proxy:
 def proxy_to(target: str) -> Iterator[Proxy]:
     """A proxy to the BigQuery at `target`, for as long as the block lasts."""
     proxy = Proxy()
-    lock = threading.Lock()
-    host = urlsplit(target).netloc
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            request = f"{self.command} {self.path}"
-            with lock:
-                proxy.seen.append(request)
-                proxy.bodies.append(body)
-                number, refusal = len(proxy.seen), proxy.refusal_of(request)
-            if refusal:
-                self.reply(refusal.status, {"Content-Type": "application/json"}, refusal.body)
-                return
-            connection = http.client.HTTPConnection(host)
-            try:
-                headers = {name: value for name, value in self.headers.items() if name.lower() != "accept-encoding"}
-                connection.request(self.command, self.path, body, headers)
-                answer = connection.getresponse()
-                content = answer.read()
-            finally:
-                connection.close()
-            with lock:
-                proxy.answers.append(content)
-            proxy.answered(number)
-            if proxy.lost and proxy.lost in request:
-                proxy.lost = ""
-                self.close_connection = True
-                return
-            self.reply(answer.status, dict(answer.getheaders()), content.replace(*proxy.rewrite))
-
-        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
-
-        def reply(self, status: int, headers: dict[str, str], content: bytes) -> None:
-            try:
-                self.send_response(status)
-                for name, value in headers.items():
-                    if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
-                        self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # whoever asked was killed
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    proxy.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with _Forwarder(urlsplit(target).netloc, proxy) as server:
+        proxy.url = server.url
         yield proxy
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+
+
+class _Forwarder(LocalServer):
+    def __init__(self, host: str, proxy: Proxy) -> None:
+        self._host = host
+        self._proxy = proxy
+        self._lock = threading.Lock()
+
+    def answer(self, request: Request) -> None:
+        proxy, asked = self._proxy, f"{request.command} {request.path}"
+        with self._lock:
+            proxy.seen.append(asked)
+            proxy.bodies.append(request.body)
+            number, refusal = len(proxy.seen), proxy.refusal_of(asked)
+        if refusal:
+            return request.reply(refusal.status, refusal.body, {"Content-Type": "application/json"})
+        status, headers, content = self._forward(request)
+        with self._lock:
+            proxy.answers.append(content)
+        proxy.answered(number)
+        if proxy.lost and proxy.lost in asked:
+            proxy.lost = ""
+            request.close_connection = True
+            return None
+        return request.reply(status, content.replace(*proxy.rewrite), headers)
+
+    def _forward(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+        with closing(http.client.HTTPConnection(self._host)) as connection:
+            headers = {name: value for name, value in request.headers.items() if name.lower() != "accept-encoding"}
+            connection.request(request.command, request.path, request.body, headers)
+            answer = connection.getresponse()
+            kept = {name: value for name, value in answer.getheaders() if name.lower() not in _OF_THE_CONNECTION}
+            return answer.status, kept, answer.read()

@@ -4,18 +4,15 @@ What is asked for goes wrong in the order in which it was scripted; after that e
 when its readers would see it, whatever the sender hears of that.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
+from tests.fakes.local_server import LocalServer, Request
 from tests.fakes.slack_limits import block_problems
 
 TOKEN = "xoxb-0000-secret"
@@ -57,8 +54,8 @@ class Posted:
         return self.text + json.dumps(self.blocks, ensure_ascii=False)
 
 
-class FakeSlack:
-    """The server in threads of its own: `with FakeSlack() as slack: slack.webhook("qa")`."""
+class FakeSlack(LocalServer):
+    """`with FakeSlack() as slack: slack.webhook("qa")`."""
 
     def __init__(self) -> None:
         self.faults: deque[Fault] = deque()
@@ -74,71 +71,42 @@ class FakeSlack:
 
     @property
     def api_url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/api/"
+        return f"{self.url}/api/"
 
     def webhook(self, name: str = "qa") -> str:
         """The address of an incoming webhook; its last part is its secret."""
-        return f"http://127.0.0.1:{self._server.server_port}/services/T0/B0/secret-of-{name}"
+        return f"{self.url}/services/T0/B0/secret-of-{name}"
 
     def texts(self, place: str = "") -> list[str]:
         """The fallback texts of what was posted, in order."""
         return [one.text for one in self.posted if place in one.place]
 
-    def __enter__(self) -> FakeSlack:
-        slack = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                slack._serve(self)
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class calls it so
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *of: object) -> None:
         self._released.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(10)
+        super().__exit__(*of)
 
-    def _serve(self, request: BaseHTTPRequestHandler) -> None:
-        body = request.rfile.read(int(request.headers.get("content-length", 0)))
+    def answer(self, request: Request) -> None:
         path, _, query = request.path.partition("?")
         with self._lock:
             fault = self.down or (self.faults.popleft() if self.faults else None)
             self.requests.append(path)
-        with suppress(ConnectionError):  # the sender may have given up, or have been killed
-            self._answer(request, path, query, body, fault)
-
-    def _answer(self, request: BaseHTTPRequestHandler, path: str, query: str, body: bytes, fault: Fault | None) -> None:
         if fault in ("hang", "drop"):
             return self._leave(request, fault)
         if fault in ("rate_limited", "slow_rate_limit"):
             wait = {"Retry-After": "0" if fault == "rate_limited" else "3600"}
-            return _reply(request, 429, '{"ok":false,"error":"ratelimited"}', wait)
+            return request.reply(429, b'{"ok":false,"error":"ratelimited"}', wait)
         if fault == "server_error":
-            return _reply(request, 500, "server_error")
+            return request.reply(500, b"server_error")
         if path.startswith("/services/"):
-            status, text = _WEBHOOK_ANSWERS.get(fault or "") or self._webhook(path, body)
+            status, text = _WEBHOOK_ANSWERS.get(fault or "") or self._webhook(path, request.body)
         else:
-            status, text = (
-                200,
-                json.dumps(
-                    self._api(path.removeprefix("/api/"), str(request.headers.get("authorization")), query, body, fault)
-                ),
-            )
+            token = str(request.headers.get("authorization"))
+            status, text = 200, json.dumps(self._api(path.removeprefix("/api/"), token, query, request.body, fault))
         if fault in ("hang_after_posting", "drop_after_posting"):
             return self._leave(request, fault)
-        return _reply(request, status, text)
+        return request.reply(status, text.encode())
 
-    def _leave(self, request: BaseHTTPRequestHandler, fault: Fault) -> None:
+    def _leave(self, request: Request, fault: Fault) -> None:
         if fault.startswith("hang"):
             self._released.wait(60)
         request.close_connection = True
@@ -204,12 +172,3 @@ class FakeSlack:
             self.posted.append(posted)
         self.on_posted()
         return posted
-
-
-def _reply(request: BaseHTTPRequestHandler, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
-    content = text.encode()
-    request.send_response(status)
-    for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
-        request.send_header(name, value)
-    request.end_headers()
-    request.wfile.write(content)

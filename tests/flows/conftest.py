@@ -12,7 +12,7 @@ import pytest
 from flows.cli.app import main
 from tests.builders import flows
 from tests.fakes.slack_server import TOKEN, FakeSlack
-from tests.fakes.website import serving_pages
+from tests.fakes.website import Website
 
 QA, BOT = "SLACK_WEBHOOK_QA", "SLACK_BOT_TOKEN"
 AQB = Path(sys.executable).with_name("aqb")
@@ -91,8 +91,8 @@ def prefect_in_threads(prefect_server: str, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def website() -> Iterator[str]:
     """The address of a server of web pages, for what should be something else."""
-    with serving_pages() as address:
-        yield address
+    with Website() as server:
+        yield server.url
 
 
 @pytest.fixture

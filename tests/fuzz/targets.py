@@ -17,11 +17,10 @@ import sys
 import threading
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -39,6 +38,7 @@ from scoring.errors import AqbError
 from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.config.settings import load_settings
 from tasks.files.excel import no_formula
+from tests.fakes.local_server import LocalServer, Request
 from tests.fuzz.mutations import (
     Rows,
     delimited,
@@ -210,9 +210,9 @@ def run_judge(draw: random.Random) -> str:
         changed = json.dumps(mutated_json(whole, draw)).encode()
         return mutated_bytes(changed, draw) if draw.random() < 0.2 else changed
 
-    with served(reply, draw, errors=0.1) as url, opened(VerdictStore, "sqlite:///state.db") as store:
+    with _Anything(reply, draw, errors=0.1) as server, opened(VerdictStore, "sqlite:///state.db") as store:
         try:
-            judged = ask(3, settings_for(f"{url}/v1", max_usd=_USD), store)
+            judged = ask(3, settings_for(f"{server.url}/v1", max_usd=_USD), store)
         except AqbError as error:
             str(error).encode()
             return "refused"
@@ -235,53 +235,39 @@ def run_slack(draw: random.Random) -> str:
         data = answer if isinstance(answer, bytes) else json.dumps(mutated_json(answer, draw)).encode()
         return mutated_bytes(data, draw) if draw.random() < 0.4 else data
 
-    with served(reply, draw, errors=0.3) as url:
+    with _Anything(reply, draw, errors=0.3) as server:
         if draw.random() < 0.5:
-            webhook = SlackWebhook(f"{url}/services/T/B/x")
+            webhook = SlackWebhook(f"{server.url}/services/T/B/x")
             delivery = replace(webhook, post=replace(webhook.post, timeout_s=1, sleep=lambda _: None)).send(sent)
         else:
-            bot = SlackBot("xoxb-1", "C1", f"{url}/api/")
+            bot = SlackBot("xoxb-1", "C1", f"{server.url}/api/")
             unsure = replace(sent, unsure_since=NIGHT) if draw.random() < 0.5 else sent
             delivery = replace(bot, post=replace(bot.post, timeout_s=1, sleep=lambda _: None)).send(unsure)
     (delivery.error or "").encode()
     return delivery.status.name
 
 
-@contextmanager
-def served(reply: Callable[[bytes], bytes], draw: random.Random, errors: float) -> Iterator[str]:
-    """A server on 127.0.0.1 that answers every POST with `reply`; some answers have another status or are cut."""
+class _Anything(LocalServer):
+    """Answers every request with `reply` of its body; some answers have another status or are cut."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            with lock:
-                answer = reply(self.rfile.read(int(self.headers["Content-Length"])))
-                status = draw.choice((400, 404, 429, 500, 302, 307, 204)) if draw.random() < errors else 200
-                cut = draw.random() < errors / 3
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Retry-After", "0")
-            self.send_header("Location", "http://127.0.0.1:1/")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer[: len(answer) // 2] if cut else answer)
-            self.close_connection = True
+    def __init__(self, reply: Callable[[bytes], bytes], draw: random.Random, errors: float) -> None:
+        self._reply, self._draw, self._errors = reply, draw, errors
+        self._lock = threading.Lock()
 
-        do_GET = do_POST  # noqa: N815  the name that the library asks for
-
-        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-            pass
-
-    lock = threading.Lock()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    def answer(self, request: Request) -> None:
+        with self._lock:
+            answer = self._reply(request.body)
+            wrong = self._draw.random() < self._errors
+            status = self._draw.choice((400, 404, 429, 500, 302, 307, 204)) if wrong else 200
+            cut = self._draw.random() < self._errors / 3
+        headers = {
+            "Content-Length": str(len(answer)),
+            "Content-Type": "application/json",
+            "Retry-After": "0",
+            "Location": "http://127.0.0.1:1/",
+            "Connection": "close",
+        }
+        request.reply(status, answer[: len(answer) // 2] if cut else answer, headers)
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.otlp_receiver import Collector, attributes, collecting
+from tests.fakes.otlp_receiver import Collector, attributes
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +77,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
     They are forked from one that has imported everything.
     """
-    with collecting() as collector:
+    with Collector() as collector:
         folders = {name: tmp_path_factory.mktemp(name) for name in ("collected", "plain", "json")}
         endpoint = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
         work = [
