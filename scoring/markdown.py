@@ -35,9 +35,9 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def example_ids(ids: Sequence[str], shown: int = 3) -> str:
-    """The first few ids and how many more there are (Korean)."""
-    return ", ".join(ids[:shown]) + (f" 외 {len(ids) - shown}개" if len(ids) > shown else "")
+def examples(names: Sequence[str], shown: int = 3) -> str:
+    """The first few names and how many more there are (Korean)."""
+    return " · ".join(names[:shown]) + (f" 외 {len(names) - shown:,}개" if len(names) > shown else "")
 
 
 def percent(rate: float | None, digits: int = 1) -> str:

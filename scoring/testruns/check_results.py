@@ -32,15 +32,22 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check judged. `reason` (Korean) is '' when it passed. `only_nested`: it passes when `dataKey`
-    and `buttonKey` are looked for anywhere inside `value` and fails on the literal path, whichever
-    of the two was asked for."""
+    """One check judged. `key` is what it looks at: `formType`, `assistantMessage`, the end of a path.
+
+    `reason` and `cause` (Korean) are '' when it passed; the cause is the same for all checks that fail alike (`기대
+    SELECT, 실제 ACTION`). `follows`: it failed because no entry meets the opener of its group, whose failure is the
+    cause. `only_nested`: it passes when `dataKey` and `buttonKey` are looked for anywhere inside `value` and fails on
+    the literal path, whichever of the two was asked for.
+    """
 
     text: str
     source: Source
     weight: Fraction
     passed: bool
     reason: str
+    key: str
+    cause: str = ""
+    follows: bool = False
     only_nested: bool = False
 
 
@@ -65,15 +72,30 @@ def _results(item: Item, response: RawResponse, lookup: ValueLookup) -> Iterator
         case EntryGroup():
             yield from _group_results(item, response, lookup)
         case MessageCheck():
-            yield _result(item, _message_reason(item, response))
+            reason = _message_reason(item, response)
+            yield _result(item, reason, cause=reason)
         case NumberCheck():
-            yield _result(item, _number_reason(item, response))
+            reason = _number_reason(item, response)
+            yield _result(item, reason, cause=reason)
         case PathCheck():
-            yield _result(item, _path_reason(item, response))
+            yield _result(item, *_path_reason(item, response))
 
 
-def _result(check: Check, reason: str, only_nested: bool = False) -> CheckResult:
-    return CheckResult(check.text, check.source, check.weight, not reason, reason, only_nested)
+def _result(
+    check: Check, reason: str, cause: str = "", *, follows: bool = False, only_nested: bool = False
+) -> CheckResult:
+    passed = not reason
+    return CheckResult(check.text, check.source, check.weight, passed, reason, _key(check), cause, follows, only_nested)
+
+
+def _key(check: Check) -> str:
+    match check:
+        case EntryCheck():
+            return "+".join(condition.key for condition in check.conditions)
+        case MessageCheck() | NumberCheck():
+            return "assistantMessage"
+    names = [step for step in check.path.steps if isinstance(step, str)]
+    return names[-1].replace("]", "") if names else "path"
 
 
 def _message_reason(check: MessageCheck, response: RawResponse) -> str:
@@ -90,16 +112,18 @@ def _number_reason(check: NumberCheck, response: RawResponse) -> str:
     return f"답변에 {', '.join(map(number_text, missing))}이(가) 없음" if missing else ""
 
 
-def _path_reason(check: PathCheck, response: RawResponse) -> str:
+def _path_reason(check: PathCheck, response: RawResponse) -> tuple[str, str]:
+    """Why it fails and the cause, '' and '' where it passes."""
     found = check.path.find(response.document)
     if check.op == "exists":
         there = any(_is_something(value) for value in found)
         if there == (check.value is not False):
-            return ""
-        return f"{check.path}에 값이 {'있음' if there else '없음'}"
+            return "", ""
+        return f"{check.path}에 값이 {'있음' if there else '없음'}", f"값이 {'있음' if there else '없음'}"
     if any(_holds(check, value) for value in found):
-        return ""
-    return f"{check.path}: {_listed([check.value])} 조건({check.op})에 맞는 값이 없음{_actual(found)}"
+        return "", ""
+    reason = f"{check.path}: {_listed([check.value])} 조건({check.op})에 맞는 값이 없음{_actual(found)}"
+    return reason, _pair([check.value], found)
 
 
 def _is_something(value: object) -> bool:
@@ -140,8 +164,10 @@ def _group_results(group: EntryGroup, response: RawResponse, lookup: ValueLookup
     direct, best_direct = _best_entry(group, response, "direct") if searches else (nested, best)
     passed, entry = (direct, best_direct) if lookup == "direct" else (nested, best)
     for place, check in enumerate(group.checks):
-        reason = "" if passed[place] else _entry_reason(check, place > 0, entry, response, lookup)
-        yield _result(check, reason, only_nested=nested[place] and not direct[place])
+        follower = place > 0
+        reason, cause = ("", "") if passed[place] else _entry_reason(check, follower, entry, response, lookup)
+        follows = follower and bool(reason) and entry is None
+        yield _result(check, reason, cause, follows=follows, only_nested=nested[place] and not direct[place])
 
 
 def _best_entry(
@@ -187,15 +213,24 @@ def _values_of(key: str, ui_value: JsonObject, lookup: ValueLookup) -> Sequence[
 
 
 def _entry_reason(
-    check: EntryCheck, follows: bool, entry: JsonObject | None, response: RawResponse, lookup: ValueLookup
-) -> str:
+    check: EntryCheck, follower: bool, entry: JsonObject | None, response: RawResponse, lookup: ValueLookup
+) -> tuple[str, str]:
+    """Why it fails and the cause; `entry` is the one of the group, None where no entry meets the opener."""
     wanted = ", ".join(f"{c.key}={' 또는 '.join(map(str, c.values))}" for c in check.conditions)
-    if follows and entry is None:
-        return f"앞 조건에 맞는 항목이 없어 {wanted}도 실패"
-    entries = [entry] if follows and entry is not None else response.ui_values
+    if follower and entry is None:
+        return f"앞 조건에 맞는 항목이 없어 {wanted}도 실패", "앞 조건에 맞는 항목이 없음"
+    entries = [entry] if follower and entry is not None else response.ui_values
     found = [value for c in check.conditions for ui in entries for value in _values_of(c.key, ui, lookup)]
-    where = "해당 항목의 값이 다름" if follows else "맞는 항목이 없음"
-    return f"{wanted}: {where}{_actual(found)}"
+    where = "해당 항목의 값이 다름" if follower else "맞는 항목이 없음"
+    cause = _pair([value for c in check.conditions for value in c.values], found)
+    return f"{wanted}: {where}{_actual(found)}", cause if entries else f"{cause}(화면 항목이 없음)"
+
+
+def _pair(wanted: Sequence[object], found: Sequence[object]) -> str:
+    """What was expected and what was offered, in an order that does not depend on that of the entries."""
+    offered = sorted(dict.fromkeys(map(_shown, found)))
+    more = f" 외 {len(offered) - _SHOWN}개" if len(offered) > _SHOWN else ""
+    return f"기대 {' 또는 '.join(map(_shown, wanted))}, 실제 {', '.join(offered[:_SHOWN]) or '없음'}{more}"
 
 
 def _actual(found: Sequence[object]) -> str:

@@ -5,10 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.judging.masking import SHOWN, masked
-from scoring.markdown import example_ids, percent, shortened
+from scoring.markdown import percent, shortened
 
 _TEXT_CHARACTERS = 300
-_EXAMPLES = 5
+_SHOWN_PATTERNS = 15
+
+
+@dataclass(frozen=True)
+class Queries:
+    """A cell that names queries, by their ids."""
+
+    ids: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -17,7 +24,7 @@ class PageTable:
 
     caption: str
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Queries]]
     id: str = ""
     title: str = ""
 
@@ -53,19 +60,20 @@ def safe_text(text: str, characters: int = _TEXT_CHARACTERS) -> str:
 
 
 def check_table(patterns: Sequence[Mapping[str, Any]]) -> PageTable:
-    """The checks that fail most, from the JSON of `CheckPattern`."""
+    """Why checks fail most, from the JSON of `CheckPattern`; one of an earlier version tells the commonest reason."""
     return PageTable(
         "통과하지 못한 체크",
-        ["체크 대상", "미통과 / 전체", "비율", "가장 흔한 이유", "질의"],
+        ["체크 대상", "원인", "미통과 / 전체", "비율", "함께 실패한 체크", "질의"],
         [
             [
                 pattern["key"],
+                safe_text(pattern.get("cause") or pattern["commonest"]),
                 f"{pattern['failed']:,} / {pattern['asked']:,}",
                 percent(pattern["failed"] / pattern["asked"]),
-                f"{safe_text(pattern['commonest'])} ({pattern['commonest_count']:,}건)",
-                example_ids(pattern["query_ids"], _EXAMPLES),
+                f"{pattern.get('followers', 0):,}",
+                Queries(pattern["query_ids"]),
             ]
-            for pattern in patterns
+            for pattern in patterns[:_SHOWN_PATTERNS]
         ],
     )
 
@@ -75,7 +83,7 @@ def cause_table(caption: str, causes: Sequence[Mapping[str, Any]], name: str, co
     return PageTable(
         caption,
         ["원인", "건수", "질의"],
-        [[safe_text(cause[name]), f"{cause[count]:,}", example_ids(cause["query_ids"], _EXAMPLES)] for cause in causes],
+        [[safe_text(cause[name]), f"{cause[count]:,}", Queries(cause["query_ids"])] for cause in causes],
     )
 
 

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from scoring.markdown import example_ids, percent, shortened, table
+from scoring.markdown import examples, percent, shortened, table
+from scoring.testruns.headline import query_name
 from scoring.testruns.patterns import CheckPattern, Outage
 from scoring.testruns.rubric import ScoredQuery, TestRunSummary
 from scoring.testruns.summaries import mean_text, score_counts, undecided_text
 
-_QUERY_CHARACTERS = 40
+_SHOWN_PATTERNS = 15
 _CAUSE_CHARACTERS = 160
 
 
@@ -22,44 +23,50 @@ def distribution_table(summary: TestRunSummary, metric: str, meanings: Mapping[s
     scored = sum(total.values())
     rows = []
     for score, count in score_counts(total):
-        label = "미채점" if score == "null" else f"{score}점"
+        label = "점수 없음" if score == "null" else f"{score}점"
         by_round = [counts.get(score, 0) for counts in rounds.values()]
         rows.append([label, meanings.get(score, ""), *by_round, count, percent(count / scored if scored else None)])
     return table(["점수", "기준", *rounds, "합계", "비율"], rows)
 
 
-def check_pattern_table(patterns: Sequence[CheckPattern]) -> str:
-    """What the failing checks look at, how many of them fail, and the reason given most often."""
+def check_pattern_table(patterns: Sequence[CheckPattern], names: Mapping[str, str]) -> str:
+    """Why checks fail, how many fail so and how many fail with them; `names` are those of the queries by id."""
     rows = (
         [
             pattern.key,
+            shortened(pattern.cause, _CAUSE_CHARACTERS),
             f"{pattern.failed:,} / {pattern.asked:,}",
             percent(pattern.failed / pattern.asked),
-            f"{shortened(pattern.commonest, _CAUSE_CHARACTERS)} ({pattern.commonest_count:,}건)",
-            example_ids(pattern.query_ids),
+            pattern.followers,
+            query_examples(pattern.query_ids, names),
         ]
-        for pattern in patterns
+        for pattern in patterns[:_SHOWN_PATTERNS]
     )
-    return table(["체크 대상", "미통과 / 전체", "비율", "가장 흔한 이유", "질의 예"], rows)
+    text = table(["체크 대상", "원인", "미통과 / 전체", "비율", "함께 실패한 체크", "질의 예"], rows)
+    rest = len(patterns) - _SHOWN_PATTERNS
+    note = f"\n\n가장 많은 {_SHOWN_PATTERNS}가지만 실었습니다. 그 밖에 {rest:,}가지가 있습니다."
+    return text + (note if rest > 0 else "")
 
 
-def outage_table(outages: Sequence[Outage]) -> str:
-    """Why executions scored 0 for stability."""
-    rows = ([shortened(o.cause, _CAUSE_CHARACTERS), f"{o.count:,}", example_ids(o.query_ids)] for o in outages)
+def outage_table(outages: Sequence[Outage], names: Mapping[str, str]) -> str:
+    """Why executions scored 0 for stability; `names` are those of the queries by id."""
+    rows = (
+        [shortened(o.cause, _CAUSE_CHARACTERS), f"{o.count:,}", query_examples(o.query_ids, names)] for o in outages
+    )
     return table(["원인", "건수", "질의 예"], rows)
+
+
+def query_examples(query_ids: Sequence[str], names: Mapping[str, str]) -> str:
+    """The first few queries by their name and how many more there are (Korean)."""
+    return examples([names.get(query_id, query_id) for query_id in query_ids])
 
 
 def problem_table(
     queries: Iterable[ScoredQuery], header: Sequence[str], characters: int, most: int | None = None
 ) -> str:
     """What of the queries' expectations could not be used, '' without any; at most `most` rows."""
-    rows = [(query.query_id, shortened(text, characters)) for query in queries for _, text in query.problems]
+    rows = [(query_name(query), shortened(text, characters)) for query in queries for _, text in query.problems]
     return table(header, rows[:most]) if rows else ""
-
-
-def query_name(text: str) -> str:
-    """A query's text as tables show it."""
-    return shortened(" ".join(text.split()), _QUERY_CHARACTERS)
 
 
 def quality_table(data_quality: Mapping[str, Any], titles: Mapping[str, str]) -> str:
@@ -73,6 +80,8 @@ REPORT_TABLES: dict[str, Callable[..., str]] = {
         distribution_table,
         check_pattern_table,
         outage_table,
+        query_examples,
+        query_name,
         problem_table,
         query_name,
         quality_table,

@@ -17,6 +17,7 @@ from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact
+from scoring.testruns.check_results import CheckResult
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
 from scoring.testruns.page_parts import PageParts
@@ -72,7 +73,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ScoredExecution:
-    """One execution with its scores. A rubric adds its own values as the fields of a subclass; none is parsed JSON."""
+    """One execution with its scores, and its checks as they came out where its rubric has any.
+
+    A rubric adds its own values as the fields of a subclass; none is parsed JSON.
+    """
 
     execution: Execution
     failed: bool
@@ -80,6 +84,7 @@ class ScoredExecution:
     latency_s: float | None
     latency_class: LatencyClass
     scores: Mapping[str, Score]
+    checks: tuple[CheckResult, ...] = field(default=(), kw_only=True)
 
     def own_values(self) -> dict[str, Any]:
         """The values that the rubric's subclass adds, by the name of the field."""
@@ -130,9 +135,11 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     """A rubric that scores test runs into its own kinds of query and summary.
 
     `requests(executions of one query, options)` lists what a judge should be asked; `score_query(executions, options,
-    verdicts)` scores one query; `summarise(queries, options)` sums up; `report.md` in the rubric's `package` is the
-    Jinja template of the Korean report, and `report_values(queries, summary, options)` are what it shows beside these
-    three, the file's `name` and `REPORT_TABLES`. All are pure. `own_columns` follow the metrics in `scores.parquet`;
+    verdicts)` scores one query; `summarise(queries, options)` sums up; `headline(queries, summary)` says in at most
+    three Korean sentences what happened, what matters most and what to do, of a run in which something was scored;
+    `report.md` in the rubric's `package` is the Jinja template of the Korean report, and
+    `report_values(queries, summary, options)` are what it shows beside these three, the file's `name`
+    and `REPORT_TABLES`. All are pure. `own_columns` follow the metrics in `scores.parquet`;
     `query_columns` are those of `queries.parquet`, all of them, in order. `prompts` are what the judge is told, one
     per kind of question that `requests` asks. `prompt` is a text for scoring a file by hand with a chat model, where a
     rubric offers one; `query_json` is a query as an object of `scores.json`, where a rubric has such a file.
@@ -155,6 +162,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     summarise: Callable[[Sequence[QueryT], Options], SummaryT]
     report_values: Callable[[Sequence[QueryT], SummaryT, Options], Mapping[str, Any]]
     package: str
+    headline: Callable[[Sequence[QueryT], SummaryT], Sequence[str]] = lambda queries, summary: ()
     recognition: Recognition = field(default_factory=Recognition)
     options: tuple[Option, ...] = ()
     needs_agent_type: bool = False

@@ -5,13 +5,14 @@ With a judge there are two passes: `judge_requests` says what to ask, and the ca
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns.executions import AgentType, Execution
+from scoring.testruns.headline import nothing_scored_lines
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.testrun import TestRunFile
@@ -101,12 +102,21 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
     return sorted(known, key=lambda execution: (execution.round, execution.run_id))
 
 
+def headline(scored: ScoredTestRun) -> Sequence[str]:
+    """The first sentences of report and page, in Korean; that nothing was scored where nothing was."""
+    run = scored.plan.run
+    if scored.queries:
+        return scored.plan.rubric.headline(scored.queries, scored.summary)
+    return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
+
+
 def testrun_summary(scored: ScoredTestRun, judge: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What stands in `summary.json`; `judge` is its part on the judge, where one was asked, else what would be."""
     plan, summary = scored.plan, scored.summary
     run, asked = plan.run, dict(scored.questions)
     not_judged = {"questions": sum(asked.values()), "cached": 0, "tokens": 0, "cost": 0, "by_status": asked}
     return {
+        "headline": list(headline(scored)),
         "rubric": plan.rubric.id,
         "rubric_version": plan.rubric_version,
         "options": dict(plan.options),

@@ -6,12 +6,14 @@ Source: seed 000, 4.1; seed 004, 종합 점수; SPEC 3.3 `weighted_total`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from scoring.errors import RuleError
 from scoring.stats.exact import Exact, exact_sum, rounded
 from scoring.testruns.rubric import Option, Options
 
 TOTAL_DIGITS = 2
+BEST_POINTS = 5
 NEEDED_METRIC = "accuracy"
 MIN_COVERAGE = Option(
     "min_weight_coverage",
@@ -56,6 +58,11 @@ class Weights:
     def __post_init__(self) -> None:
         if sum(self.percents.values()) != 100:
             raise RuleError(f"weights must add up to 100 %, these add up to {sum(self.percents.values())} %")
+
+    def lost(self, scores: Mapping[str, Exact | None]) -> Fraction:
+        """The points (0 to 5) that the known scores lose against the best, weighted; unknown ones lose none."""
+        known = {name: score for name, score in scores.items() if score is not None and name in self.percents}
+        return exact_sum(self.percents[name] * (BEST_POINTS - score) for name, score in known.items()) / 100
 
     def total(self, scores: Mapping[str, Exact | None], options: Options) -> WeightedTotal:
         """The weighted mean of the scores that are known, weights renormalised.

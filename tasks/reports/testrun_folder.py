@@ -11,6 +11,7 @@ from typing import Any
 
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
+from scoring.testruns.headline import query_names
 from scoring.testruns.report_tables import REPORT_TABLES
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
@@ -56,6 +57,7 @@ def write_testrun_folder(
     summary = testrun_summary(scored, judged.summary() if judged else None)
     report = markdown(
         "testrun.md",
+        headline=summary["headline"],
         report=testrun_report(plan.rubric, plan.run.name, scored.queries, scored.summary, plan.options),
         untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
         judge=judged and summary["judge"],
@@ -72,10 +74,19 @@ def write_testrun_folder(
 def testrun_report(
     rubric: AnyTestRunRubric, name: str, queries: Sequence[ScoredQuery], summary: TestRunSummary, options: Options
 ) -> str:
-    """The rubric's own part of `report.md`, of the file `name`."""
-    values = rubric.report_values(queries, summary, options)
-    shown = {"name": name, "queries": queries, "summary": summary, "options": options, **REPORT_TABLES}
-    return markdown(files(rubric.package) / "report.md", **shown, **values)
+    """The rubric's own part of `report.md`, of the file `name`; '' where nothing was scored."""
+    if not queries:
+        return ""
+    return markdown(
+        files(rubric.package) / "report.md",
+        name=name,
+        queries=queries,
+        names=query_names(queries),
+        summary=summary,
+        options=options,
+        **REPORT_TABLES,
+        **rubric.report_values(queries, summary, options),
+    )
 
 
 def _json(value: Any) -> str:

@@ -3,7 +3,7 @@
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.prompts import PROMPTS
 from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, AqbQuery, requests, score_query
-from scoring.rubrics.aqb.report import page_parts, report_values
+from scoring.rubrics.aqb.report import headline, page_parts, report_values
 from scoring.rubrics.aqb.review import REVIEW_TITLES
 from scoring.rubrics.aqb.summary import QUALITY_TITLES, AqbSummary, summarise
 from scoring.rubrics.aqb.tables import OWN_COLUMNS, QUERY_COLUMNS, query_json
@@ -23,6 +23,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     score_query=score_query,
     query_json=query_json,
     summarise=summarise,
+    headline=headline,
     report_values=report_values,
     package=__name__,
     options=(

@@ -1,11 +1,12 @@
 """The report of a test run: what a QA lead reads and forwards, in Korean markdown. Source: seed 000; SPEC 4."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, cast
 
 from scoring.figures import goal_figure
-from scoring.markdown import example_ids, score_text
+from scoring.markdown import percent, score_text
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import CLASS_TITLES
 from scoring.rubrics.aqb.queries import AqbQuery
@@ -14,6 +15,7 @@ from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary
 from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
+from scoring.testruns.headline import query_name, size_text
 from scoring.testruns.page_parts import AgentTotal, PageParts, PageTable, cause_table
 from scoring.testruns.patterns import outages
 from scoring.testruns.rubric import Options
@@ -21,7 +23,7 @@ from scoring.testruns.summaries import MOST_UNDECIDED, mean_text, repeat_line
 
 _AGENT_TITLES = {agent.value: f"{title} 에이전트" for agent, title in AGENT_TITLES.items()}
 _SPEED_TITLES = {f"speed_{kind.lower()}": f"응답 속도: {title}" for kind, title in CLASS_TITLES.items()}
-_SCORE_TITLES = {**{str(points): f"{points}점" for points in range(t.MAX_POINTS, -1, -1)}, "null": "미채점"}
+_SCORE_TITLES = {**{str(points): f"{points}점" for points in range(t.MAX_POINTS, -1, -1)}, "null": "점수 없음"}
 _SLOWEST = 5
 _BEST_WITHOUT_TRUTH = t.FILTER_ACCURACY[MappingGrade.EXACT, None].points
 
@@ -35,7 +37,7 @@ _TOOL_NOTES = {
 
 def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Options) -> dict[str, Any]:
     """What `report.md` shows beside the summary."""
-    flagged = [query for query in queries if query.manual_review_reasons]
+    flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
     return {
         "t": t,
         "agents": _AGENT_TITLES,
@@ -53,16 +55,68 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "classes": CLASS_TITLES,
         "scores": _SCORE_TITLES,
         "distribution": _distribution(summary),
-        "flagged": sorted(flagged, key=lambda query: (query.total.points or 0.0, query.query_id)),
+        "flagged": flagged,
         "review_titles": REVIEW_TITLES,
         "review_reasons": lambda query: ", ".join(REVIEW_TITLES[code] for code in query.manual_review_reasons),
         "evidence": lambda query: query.scores[_evidence_metric(query.manual_review_reasons[0])].reason,
         "mapping": MAPPING_TITLES,
-        "example_ids": example_ids,
         "outages": outages(execution for query in queries for execution in query.executions),
         "quality_titles": QUALITY_TITLES,
         "weights": ", ".join(f"{METRIC_TITLES[name]} {share}%" for name, share in t.WEIGHTS.percents.items()),
     }
+
+
+def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
+    """What happened, what matters most, what to do (Korean)."""
+    agents = "; ".join(f"{_AGENT_TITLES[agent]} {_total_text(figures)}" for agent, figures in summary.agents.items())
+    flagged = by_points_lost(query for query in queries if query.manual_review_reasons)
+    if flagged:
+        todo = f"수기 확인이 필요한 질의 {len(flagged):,}개를 '{query_name(flagged[0])}'부터 확인하십시오."
+    elif no_judge(summary):
+        todo = "판정 모델로 다시 채점해야 의도 충족과 일관성을 알 수 있습니다."
+    else:
+        todo = "수기 확인이 필요한 질의가 없습니다."
+    return [f"{size_text(queries)} 종합 점수(5점 만점)는 {agents}입니다.", _main_loss(queries, summary), todo]
+
+
+def by_points_lost(queries: Iterable[AqbQuery]) -> list[AqbQuery]:
+    """Most of the weighted points lost first, then most executions without an answer."""
+    return sorted(queries, key=lambda query: (-_points_lost(query), -query.unanswered, query.query_id))
+
+
+def _points_lost(query: AqbQuery) -> Fraction:
+    return t.WEIGHTS.lost({name: score.points for name, score in query.scores.items()})
+
+
+def _total_text(figures: AgentFigures) -> str:
+    total = figures["weighted_total"]
+    if total is None:
+        return f"없음({figures['weighted_total_missing']})"
+    unknown = [METRIC_TITLES[name] for name in t.WEIGHTS.percents if figures["set"][name]["mean"] is None]
+    covers = f"({'·'.join(unknown)} 없이 가중치의 {percent(figures['weight_coverage'], 0)}만 채점)" if unknown else ""
+    return f"{score_text(total)}점{covers}"
+
+
+def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
+    """The targets that are missed and the metric at which most of the weighted points are lost."""
+    lost = {
+        metric: sum(t.WEIGHTS.lost({metric: query.scores[metric].points}) for query in queries)
+        for metric in METRIC_TITLES
+    }
+    worst = max(lost, key=lambda metric: lost[metric])
+    missed = [
+        f"{AGENT_TITLES[AgentType(agent)]}의 {figure.title} {figure.value_text}(목표 {figure.target_text})"
+        for agent, figures in summary.agents.items()
+        for figure in map(goal_figure, figures["targets"].values())
+        if figure.verdict == "missed"
+    ]
+    unanswered = sum(query.unanswered for query in queries)
+    parts = [
+        *([f"목표에 못 미친 것은 {', '.join(missed)}"] if missed else []),
+        *([f"점수를 가장 많이 잃은 지표는 {METRIC_TITLES[worst]}"] if lost[worst] else []),
+        *([f"실패하거나 빈 응답은 {unanswered:,}건"] if unanswered else []),
+    ]
+    return f"{'이고, '.join(parts)}입니다." if parts else "채점한 지표에서는 점수를 잃은 질의가 없습니다."
 
 
 def _means_by_round(figures: AgentFigures, metric: str) -> list[str]:

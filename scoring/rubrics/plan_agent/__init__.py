@@ -2,6 +2,7 @@
 
 from scoring.rubrics.plan_agent import formulas
 from scoring.rubrics.plan_agent import thresholds as t
+from scoring.rubrics.plan_agent.findings import headline
 from scoring.rubrics.plan_agent.prompt import prompt
 from scoring.rubrics.plan_agent.report import QUALITY_TITLES, report_values
 from scoring.rubrics.plan_agent.summary import summarise
@@ -21,6 +22,7 @@ RUBRIC = TestRunRubric(
     requests=formulas.requests,
     score_query=formulas.score_query,
     summarise=summarise,
+    headline=headline,
     report_values=report_values,
     package=__name__,
     recognition=Recognition(file_prefixes=("plan_agent_",)),

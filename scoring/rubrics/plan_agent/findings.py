@@ -1,20 +1,53 @@
-"""What stands out in a run of the execution agent: the seed's operating check list, ticked from the scores, and insight
-lines, each of them a count and none an opinion. Source: seed 003, 4 and 6; SPEC 3.1."""
+"""What stands out in a run of the execution agent: the first sentences, the seed's operating check list, ticked from
+the scores, and insight lines, each of them a count and none an opinion. Source: seed 003, 4 and 6; SPEC 3.1 and 10."""
 
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from scoring.markdown import cell, example_ids, percent, score_text, shortened
+from scoring.markdown import cell, examples, percent, score_text, shortened
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, both_pass, checks_of
+from scoring.rubrics.plan_agent.formulas import PlanExecution, PlanQuery, both_pass
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
+from scoring.stats.exact import Exact
+from scoring.testruns.headline import main_cause, query_name, size_text
 from scoring.testruns.patterns import CheckPattern, check_patterns
-from scoring.testruns.report_tables import query_name
 
 _SHOWN_PATTERNS = 3
 _SHOWN_QUERIES = 3
 _REASON_CHARACTERS = 160
+
+
+def headline(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
+    """What happened, what matters most, what to do (Korean)."""
+    pairs, accuracy = summary.set["consistency"], summary.set["accuracy"]["mean"]
+    known = f"정확성은 평균 {score_text(accuracy)}점(5점 만점)입니다"
+    scored = "기대결과에 체크 항목이 없어 정확성은 알 수 없습니다" if accuracy is None else known
+    repeated = (
+        f": 비교한 질의 {pairs['n']:,}개 중 모두 통과 {pairs['both_pass']:,}, 모두 미통과 {pairs['both_fail']:,}, "
+        f"회차마다 엇갈림 {pairs['mixed']:,}"
+    )
+    low = lowest_queries(queries)
+    unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
+    executions = sum(len(query.executions) for query in queries)
+    return [
+        f"{size_text(queries)} {scored}{repeated if pairs['n'] else ''}.",
+        main_cause(summary.check_patterns, summary.outages, unanswered, executions),
+        f"{t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하십시오."
+        if low
+        else f"{t.LOW_MAX_POINTS}점 이하를 받은 질의가 없어 확인할 것이 없습니다.",
+    ]
+
+
+def lowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
+    """The queries with an execution of 0, 1 or 2 points: most points lost first, then most such executions."""
+    low = [query for query in queries if low_scored(query.executions)]
+    return sorted(low, key=lambda query: (-_points_lost(query), -len(low_scored(query.executions)), query.query_id))
+
+
+def _points_lost(query: PlanQuery) -> Exact:
+    points = [scored.scores["accuracy"].points for scored in query.executions]
+    return sum(t.MAX_POINTS - one for one in points if one is not None)
 
 
 def checked_list(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
@@ -32,10 +65,10 @@ def checked_list(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:
 
 def _rounds(queries: Sequence[PlanQuery], summary: PlanSummary) -> tuple[bool, str]:
     names, count = ", ".join(summary.rounds), len(summary.rounds)
-    incomplete = sorted(query.query_id for query in queries if len(query.executions) < count)
+    incomplete = [query_name(query) for query in queries if len(query.executions) < count]
     if incomplete:
-        ids = cell(example_ids(incomplete))
-        return False, f"Query ID {len(queries):,}개 중 {len(incomplete):,}개가 {names} 가운데 일부에 없음({ids})"
+        shown = cell(examples(incomplete))
+        return False, f"Query ID {len(queries):,}개 중 {len(incomplete):,}개가 {names} 가운데 일부에 없음({shown})"
     return count >= t.MIN_ROUNDS, f"Query ID {len(queries):,}개 모두 {count}개 라운드({names})에서 실행됨"
 
 
@@ -51,7 +84,7 @@ def _low_scores(executions: Sequence[PlanExecution]) -> tuple[bool, str]:
     if not low:
         return True, f"0~{t.LOW_MAX_POINTS}점 0건 / 채점 {scored:,}건"
     unanswered = sum(one.failed or one.empty for one in low)
-    top = ", ".join(f"{cell(p.key)} {p.failed:,}건" for p in check_patterns(low, checks_of)[:_SHOWN_PATTERNS])
+    top = ", ".join(f"{cell(p.key)}({_cause(p)}) {p.failed:,}건" for p in check_patterns(low)[:_SHOWN_PATTERNS])
     return False, (
         f"0~{t.LOW_MAX_POINTS}점 {len(low):,}건({percent(len(low) / scored)}), 실패·빈 응답 {unanswered:,}건, "
         f"이 구간에서 미통과가 많은 체크: {top or '없음'}"
@@ -84,7 +117,7 @@ def _failures(executions: Sequence[PlanExecution], summary: PlanSummary) -> tupl
 def insights(queries: Sequence[PlanQuery], patterns: Sequence[CheckPattern]) -> list[str]:
     """One markdown line per finding, most telling first; a single line where nothing stands out."""
     lines = [
-        *(_check_line(pattern) for pattern in patterns[:_SHOWN_PATTERNS]),
+        *map(_check_line, patterns[:_SHOWN_PATTERNS]),
         *_failing_queries(queries),
         *_mixed_queries(queries),
         *_slow_queries(queries),
@@ -99,12 +132,15 @@ def slow_limit() -> str:
 
 
 def _check_line(pattern: CheckPattern) -> str:
-    rate = percent(pattern.failed / pattern.asked)
+    followers = f", 뒤따르는 체크 {pattern.followers:,}개도 함께 미통과" if pattern.followers else ""
     return (
-        f"{cell(pattern.key)} 체크 {pattern.asked:,}개 중 {pattern.failed:,}개({rate}) 미통과, "
-        f"질의 {len(pattern.query_ids):,}개. 가장 흔한 이유({pattern.commonest_count:,}건): "
-        f"{cell(shortened(pattern.commonest, _REASON_CHARACTERS))}"
+        f"{cell(pattern.key)}: {_cause(pattern)} {pattern.failed:,}건(같은 체크 {pattern.asked:,}개 중 "
+        f"{percent(pattern.failed / pattern.asked)}, 질의 {len(pattern.query_ids):,}개){followers}"
     )
+
+
+def _cause(pattern: CheckPattern) -> str:
+    return cell(shortened(pattern.cause, _REASON_CHARACTERS))
 
 
 def _failing_queries(queries: Sequence[PlanQuery]) -> list[str]:
@@ -112,6 +148,7 @@ def _failing_queries(queries: Sequence[PlanQuery]) -> list[str]:
     failing = [query for query in consistent if not both_pass(query)]
     if not failing:
         return []
+    failing.sort(key=lambda query: (-_points_lost(query), query.query_id))
     return [f"모든 라운드에서 {t.PASS_MIN_POINTS}점 미만인 질의 {len(failing):,}개: {_names(failing)}"]
 
 
@@ -130,11 +167,11 @@ def _slow_queries(queries: Sequence[PlanQuery]) -> list[str]:
     always = sum(len(slow(query.executions)) == len(query.executions) for query in queries)
     return [
         f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / len(timed))}), 그중 모든 라운드가 느린 질의 "
-        f"{always:,}개. 평균이 가장 느린 질의: {cell(query_name(slowest.query_text))} "
+        f"{always:,}개. 평균이 가장 느린 질의: {cell(query_name(slowest))} "
         f"({score_text(slowest.latency_s)}초)"
     ]
 
 
 def _names(queries: Sequence[PlanQuery]) -> str:
     more = f" 외 {len(queries) - _SHOWN_QUERIES:,}개" if len(queries) > _SHOWN_QUERIES else ""
-    return ", ".join(cell(query_name(query.query_text) or query.query_id) for query in queries[:_SHOWN_QUERIES]) + more
+    return " · ".join(cell(query_name(query)) for query in queries[:_SHOWN_QUERIES]) + more

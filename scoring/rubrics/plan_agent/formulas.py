@@ -88,8 +88,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
     """One query, its executions in the order of rounds, with its consistency."""
     lookup = cast(ValueLookup, options["value_lookup"])
     ordered = sorted(executions, key=lambda execution: execution.round)
-    judged = [_judged(execution, lookup) for execution in ordered]
-    scored = tuple(execution for execution, _ in judged)
+    scored = tuple(_scored(execution, lookup) for execution in ordered)
     return PlanQuery(
         query_id=ordered[0].query_id,
         query_text=next((execution.query_text for execution in ordered if execution.query_text), ""),
@@ -97,7 +96,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
         executions=scored,
         scores={**query_means(scored, EXECUTION_METRICS), "consistency": consistency(scored)},
         latency_s=as_float(mean(timed_latencies(scored))),
-        nested_only_checks=sum(result.only_nested for _, results in judged for result in results),
+        nested_only_checks=sum(check.only_nested for one in scored for check in one.checks),
         repeats=repeats_of(scored, t.PASS_MIN_POINTS, _comparable(scored)),
         problems=_problems(ordered),
     )
@@ -189,12 +188,12 @@ def both_pass(query: ScoredQuery) -> bool:
     return points is not None and points >= t.PASS_MIN_POINTS
 
 
-def _judged(execution: Execution, lookup: ValueLookup) -> tuple[PlanExecution, tuple[CheckResult, ...]]:
-    reading, items = parse_execution(execution), checks_of(execution)
-    results = evaluate(items, reading.response, value_lookup=lookup) if reading.answered else ()
+def _scored(execution: Execution, lookup: ValueLookup) -> PlanExecution:
+    reading = parse_execution(execution)
+    results = evaluate(checks_of(execution), reading.response, value_lookup=lookup) if reading.answered else ()
     item = item_score(reading, results)
     passed = sum(result.passed for result in results)
-    scored = PlanExecution(
+    return PlanExecution(
         execution=execution,
         failed=bool(reading.failure),
         empty=bool(reading.emptiness),
@@ -209,10 +208,10 @@ def _judged(execution: Execution, lookup: ValueLookup) -> tuple[PlanExecution, t
         pass_count=passed if results else None,
         check_count=len(results) if results else None,
         pass_ratio=passed / len(results) if results else None,
-        failed_checks=failed_check_lines(items, results) if results else [],
+        failed_checks=failed_check_lines(results),
         recorded_llm_score=execution.recorded_score,
+        checks=results,
     )
-    return scored, results
 
 
 def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from scoring.markdown import score_text, shortened
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.findings import checked_list, insights, slow_limit
+from scoring.rubrics.plan_agent.findings import checked_list, insights, lowest_queries, slow_limit
 from scoring.rubrics.plan_agent.formulas import PlanQuery
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
 from scoring.rules.bands import band_rows
@@ -51,13 +51,13 @@ def report_values(queries: Sequence[PlanQuery], summary: PlanSummary, options: O
         "speed_meanings": _SPEED_MEANINGS,
         "insights": insights(queries, summary.check_patterns),
         "checked_list": checked_list(queries, summary),
-        "low": [query for query in queries if low_scored(query.executions)],
+        "low": lowest_queries(queries),
         "late": sorted(late, key=lambda query: (-(query.latency_s or 0.0), query.query_id)),
         "slow_limit": slow_limit(),
         "by_round": lambda query, metric: _by_round(query, summary, metric),
         "worst_reason": _worst_reason,
         "quality_titles": QUALITY_TITLES,
-        "unchecked": [(query.query_id, sentence) for query in queries for _, sentence in query.problems],
+        "unchecked": [(query, sentence) for query in queries for _, sentence in query.problems],
     }
 
 
@@ -74,10 +74,11 @@ def _text(scored: ScoredExecution, metric: str) -> str:
     points = scored.scores[metric].points
     if metric == "speed":
         return "–" if points is None else f"{score_text(scored.latency_s)}초 / {points}점"
-    return "미채점" if points is None else f"{points}점"
+    return "점수 없음" if points is None else f"{points}점"
 
 
 def _worst_reason(query: PlanQuery) -> str:
     worst = min(low_scored(query.executions), key=lambda scored: scored.scores["accuracy"].points or 0)
-    first, *others = worst.failed_checks or [worst.scores["accuracy"].reason]
-    return shortened(first, _REASON_CHARACTERS) + (f" 외 {len(others)}개" if others else "")
+    causes = [f"{check.key}: {check.cause}" for check in worst.checks if not check.passed and not check.follows]
+    first, *others = causes or [worst.scores["accuracy"].reason]
+    return shortened(first, _REASON_CHARACTERS) + (f" 외 {len(others)}가지" if others else "")

@@ -12,7 +12,6 @@ from scoring.rubrics.plan_agent.formulas import (
     PlanExecution,
     PlanQuery,
     both_pass,
-    checks_of,
     timed_latencies,
 )
 from scoring.stats.exact import Exact, exact, mean
@@ -74,7 +73,7 @@ def summarise(queries: Sequence[PlanQuery], options: Options) -> PlanSummary:
         nested_only_checks=sum(query.nested_only_checks for query in queries),
         recorded_scores=sum(scored.recorded_llm_score is not None for scored in executions),
         agreement=_agreement(executions),
-        check_patterns=check_patterns(executions, checks_of),
+        check_patterns=check_patterns(executions),
         outages=outages(executions),
     )
 

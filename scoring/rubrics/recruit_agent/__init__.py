@@ -6,7 +6,7 @@ Source: seed 004; SPEC 3.2.
 from scoring.rubrics.recruit_agent import formulas
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.intent import PROMPTS, RUBRIC_ID, requests
-from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, report_values
+from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, headline, report_values
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
@@ -25,6 +25,7 @@ RUBRIC = TestRunRubric(
     requests=requests,
     score_query=formulas.score_query,
     summarise=summarise,
+    headline=headline,
     report_values=report_values,
     package=__name__,
     recognition=Recognition(accuracy_checks=True),

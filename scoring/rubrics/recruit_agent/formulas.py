@@ -213,8 +213,7 @@ def _speed(latency_s: float | None, bands: Bands[int]) -> Score:
 
 
 def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: LatencyClass) -> RecruitExecution:
-    items = checks_of(reading.execution)
-    results = () if reading.failure else evaluate(items, reading.response)
+    results = () if reading.failure else evaluate(checks_of(reading.execution), reading.response)
     ratio = pass_ratio(results)
     return RecruitExecution(
         execution=reading.execution,
@@ -232,7 +231,8 @@ def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: 
         intent_label=intent.label,
         signature=seen,
         pass_ratio=as_float(ratio),
-        failed_checks=failed_check_lines(items, results) if results else [],
+        failed_checks=failed_check_lines(results),
+        checks=results,
     )
 
 

@@ -8,11 +8,11 @@ from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.formulas import EXECUTION_METRICS, METRICS, RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.rules.bands import band_rows
-from scoring.testruns.report_tables import (
-    problem_table,
-)
+from scoring.stats.exact import Exact, mean
+from scoring.testruns.headline import main_cause, query_name, size_text
+from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
-from scoring.testruns.summaries import mean_text, repeat_line
+from scoring.testruns.summaries import mean_text, repeat_line, undecided_text
 
 _SHOWN_PROBLEMS = 20
 _REASON_CHARACTERS = 240
@@ -50,7 +50,6 @@ _MEANINGS = {
 
 def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, options: Options) -> dict[str, Any]:
     """What `report.md` shows beside the summary."""
-    by_total = options["weighted_total"] == "on"
     return {
         "t": t,
         "metrics": METRICS,
@@ -66,16 +65,45 @@ def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, opti
         ],
         "verdicts": ", ".join(f"{word} {count:,}건" for word, count in summary.intent_verdicts.items() if count),
         "labels": ", ".join(f"{label} {count:,}건" for label, count in summary.intent_labels.items() if count),
-        "lowest": sorted(
-            queries, key=lambda one: ((one.total.points if by_total else _float(one, "accuracy")) or 0.0, one.query_id)
-        ),
+        "lowest": by_points_lost(queries),
         "points": lambda query: [score_text(_float(query, name)) for name in (*EXECUTION_METRICS, "consistency")],
         "worst_reason": _worst_reason,
-        "flagged": [query for query in queries if query.manual_review_reasons],
+        "flagged": [query for query in by_points_lost(queries) if query.manual_review_reasons],
         "review_reasons": lambda query: ", ".join(QUALITY_TITLES[code] for code in query.manual_review_reasons),
         "quality_titles": QUALITY_TITLES,
-        "unchecked": problem_table(queries, ["Query ID", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_PROBLEMS),
+        "unchecked": problem_table(queries, ["질의", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_PROBLEMS),
     }
+
+
+def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[str]:
+    """What happened, what matters most, what to do (Korean)."""
+    total, accuracy = summary.set.get("weighted_total", {}), summary.set["accuracy"]
+    if total.get("mean") is not None:
+        scored = f"종합 점수는 {score_text(total['mean'])}점(5점 만점)입니다."
+    else:
+        why = f" 종합 점수는 없습니다({total['missing']})." if total.get("missing") else ""
+        scored = f"정확성은 평균 {mean_text(accuracy)}점(5점 만점)입니다.{why}"
+    unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
+    executions = sum(len(query.executions) for query in queries)
+    worst = by_points_lost(queries)[0]
+    undecided = f" 의도 충족은 {why}." if (why := undecided_text(summary.set["intent"])) else ""
+    return [
+        f"{size_text(queries)} {scored}{undecided}",
+        main_cause(summary.check_patterns, summary.outages, unanswered, executions),
+        f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하십시오."
+        if _points_lost(worst)
+        else "점수를 잃은 질의가 없어 확인할 것이 없습니다.",
+    ]
+
+
+def by_points_lost(queries: Sequence[RecruitQuery]) -> list[RecruitQuery]:
+    """Most of the weighted points lost first."""
+    return sorted(queries, key=lambda query: (-_points_lost(query), query.query_id))
+
+
+def _points_lost(query: RecruitQuery) -> Exact:
+    points = {name: score.points for name, score in query.scores.items()}
+    return t.WEIGHTS.lost({**points, "speed": mean((points["speed_single"], points["speed_multi"]))})
 
 
 def _means_by_round(summary: RecruitSummary, metric: Metric) -> list[str]:
@@ -91,4 +119,5 @@ def _float(query: RecruitQuery, metric: str) -> float | None:
 
 def _worst_reason(query: RecruitQuery) -> str:
     scored = min(query.executions, key=lambda scored: scored.scores["accuracy"].points or 0)
-    return f"{scored.execution.round} {scored.scores['accuracy'].reason}"
+    causes = [f"{check.key}: {check.cause}" for check in scored.checks if not check.passed and not check.follows]
+    return f"{scored.execution.round} {'; '.join(causes) or scored.scores['accuracy'].reason}"

@@ -12,7 +12,6 @@ from scoring.rubrics.recruit_agent.formulas import (
     METRICS,
     RecruitExecution,
     RecruitQuery,
-    checks_of,
     weighted_total,
 )
 from scoring.stats.exact import mean
@@ -50,7 +49,7 @@ def summarise(queries: Sequence[RecruitQuery], options: Options) -> RecruitSumma
         manual_review=sum(bool(query.manual_review_reasons) for query in queries),
         intent_verdicts=_counts(t.INTENT_VERDICTS, (scored.intent_verdict for scored in executions)),
         intent_labels=_counts(t.INTENT_LABELS, (scored.intent_label for scored in executions)),
-        check_patterns=check_patterns(executions, checks_of),
+        check_patterns=check_patterns(executions),
         outages=outages(executions),
     )
 

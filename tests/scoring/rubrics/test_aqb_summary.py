@@ -10,7 +10,7 @@ from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.rubrics.aqb import RUBRIC
 from scoring.testruns.executions import LatencyClass
 from scoring.testruns.summaries import nearest_rank
-from tests.builders.aqb_runs import agent, execution, move, plan, report, summary, target
+from tests.builders.aqb_runs import agent, execution, move, plan, report, run, summary, target
 
 
 def test_the_final_mean_is_the_mean_of_the_rounds() -> None:
@@ -231,7 +231,7 @@ def test_without_a_judge_the_report_says_whose_zeros_the_distribution_counts() -
 
 def test_the_report_lists_what_a_person_should_look_at_with_its_evidence() -> None:
     text = report(execution("Q-1", used="LICENSE"), execution("Q-2"))
-    assert "| Q-1 | 보훈 지원자 수 |" in text
+    assert "| 보훈 지원자 수 |" in text
     assert "정확성 2점 이하" in text
     assert "미사용: 보훈(PATRIOT)" in text
     assert "| Q-2 |" not in text
@@ -288,3 +288,21 @@ def test_the_readme_shows_every_number_of_the_tables() -> None:
         "tolerance\\_percent",
     ):
         assert shown.replace("\\_", "_") in text
+
+
+def test_the_headline_says_what_a_total_covers() -> None:
+    what, most, todo = RUBRIC.headline(*run(execution("Q-1"), execution("Q-2", error="x")))
+    assert what == (
+        "질의 2개를 2번 실행했고 종합 점수(5점 만점)는 지원자 관리 에이전트 2.29점"
+        "(의도 충족·일관성 없이 가중치의 70%만 채점)입니다."
+    )
+    assert most == "점수를 가장 많이 잃은 지표는 정확성이고, 실패하거나 빈 응답은 1건입니다."
+    assert todo == "수기 확인이 필요한 질의 1개를 '보훈 지원자 수'부터 확인하십시오."
+
+
+def test_the_queries_for_a_person_are_listed_by_the_points_they_lost() -> None:
+    low = execution("Q-1", query_text="필터가 틀린 질의", used="LICENSE")
+    failed = execution("Q-2", query_text="실패한 질의", error="x")
+    text = report(low, failed)
+    listed = text[text.index("## 수기 확인이 필요한 질의") :]
+    assert listed.index("실패한 질의") < listed.index("필터가 틀린 질의")

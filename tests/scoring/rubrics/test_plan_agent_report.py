@@ -114,7 +114,7 @@ def test_a_faultless_run_ticks_every_line() -> None:
 def test_a_query_missing_from_a_round_unticks_the_mapping() -> None:
     report = reported(query("Q-1", GOOD, GOOD), query("Q-2", GOOD))
     assert ticks(report)[0] == " "
-    assert "2개 중 1개가 1/1, 2/1 가운데 일부에 없음(Q-2)" in report
+    assert "2개 중 1개가 1/1, 2/1 가운데 일부에 없음(질의 Q-2)" in report
 
 
 def test_a_single_round_unticks_the_mapping() -> None:
@@ -134,10 +134,8 @@ def test_items_that_cannot_be_scored_untick_the_second_line() -> None:
 def test_low_scores_untick_the_third_line_with_their_pattern() -> None:
     report = reported(query("Q-1", GOOD, BAD), query("Q-2", GOOD, EMPTY))
     assert ticks(report)[2] == " "
-    assert (
-        "0~2점 2건(50.0%), 실패·빈 응답 1건, 이 구간에서 미통과가 많은 체크: assistantMessage 1건, formType 1건"
-        in report
-    )
+    assert "0~2점 2건(50.0%), 실패·빈 응답 1건, 이 구간에서 미통과가 많은 체크: " in report
+    assert "formType(기대 SELECT, 실제 LINK) 1건" in report
 
 
 @pytest.mark.parametrize(("seconds", "tick"), [(8, "x"), (8.01, " ")])
@@ -154,22 +152,59 @@ def test_one_failure_in_a_hundred_unticks_the_fifth_line(failures: int, executio
 def test_failures_are_grouped_by_cause() -> None:
     failed = [query(f"Q-{number}", GOOD, error="timeout") for number in range(4)]
     report = reported(*failed, query("Q-9", EMPTY))
-    assert "| 실행 실패: 오류: timeout | 4 | Q-0, Q-1, Q-2 외 1개 |" in report
-    assert "| 빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음 | 1 | Q-9 |" in report
+    assert "| 실행 실패: 오류: timeout | 4 | 질의 Q-0 · 질의 Q-1 · 질의 Q-2 외 1개 |" in report
+    assert "| 빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음 | 1 | 질의 Q-9 |" in report
 
 
 def test_insights_name_the_checks_and_queries_with_their_counts() -> None:
     report = reported(query("Q-1", BAD, BAD), query("Q-2", GOOD, BAD))
-    assert "  - formType 체크 4개 중 3개(75.0%) 미통과, 질의 2개." in report
+    assert "  - formType: 기대 SELECT, 실제 LINK 3건(같은 체크 4개 중 75.0%, 질의 2개)" in report
     assert "  - 모든 라운드에서 3점 미만인 질의 1개: 질의 Q-1" in report
     assert "  - 라운드 사이에 통과와 미통과가 갈린 질의 1개: 질의 Q-2" in report
     assert "  - 8초를 넘긴 실행 3건(75.0%), 그중 모든 라운드가 느린 질의 1개." in report
 
 
 def test_low_queries_are_listed_with_the_reason_of_the_worst_round() -> None:
-    line = line_with(reported(query("Q-1", GOOD, BAD)), "| Q-1 | 질의 Q-1 | 5점 | 0점 |")
+    line = line_with(reported(query("Q-1", GOOD, BAD)), "| 질의 Q-1 | 5점 | 0점 |")
     assert "불일치" in line
-    assert '답변에 "기간"의 언급이 없음 외 1개' in line
+    assert 'assistantMessage: 답변에 "기간"의 언급이 없음 외 1가지' in line
+    assert line.endswith("| Q-1 |")
+
+
+def test_low_queries_are_listed_by_the_points_they_lost() -> None:
+    report = reported(query("Q-1", GOOD, BAD), query("Q-2", EMPTY, BAD), query("Q-3", GOOD, GOOD))
+    low = report[report.index("## 0~2점이 있는 질의 (2개)") : report.index("## 8초를 넘긴")]
+    assert low.index("질의 Q-2") < low.index("질의 Q-1")
+
+
+def test_a_stability_below_five_says_how_much_of_it_are_answers_without_a_passed_check() -> None:
+    report = reported(query("Q-1", GOOD, BAD), query("Q-2", GOOD, EMPTY))
+    assert "실패하거나 빈 응답 1건뿐 아니라 통과한 체크가 하나도 없는 응답 1건도 0점입니다." in report
+
+
+def test_the_headline_says_what_happened_what_matters_and_what_to_do() -> None:
+    queries = [query("Q-1", GOOD, BAD), query("Q-2", BAD, BAD)]
+    assert RUBRIC.headline(queries, summary_of(queries)) == [
+        "질의 2개를 4번 실행했고 정확성은 평균 1.25점(5점 만점)입니다: "
+        "비교한 질의 2개 중 모두 통과 0, 모두 미통과 1, 회차마다 엇갈림 1.",
+        '가장 큰 원인은 assistantMessage(답변에 "기간"의 언급이 없음) 3건(질의 2개)입니다.',
+        "2점 이하를 받은 질의 2개를 '질의 Q-2'부터 확인하십시오.",
+    ]
+
+
+def test_the_headline_names_failures_where_they_cost_more_than_checks() -> None:
+    queries = [query("Q-1", EMPTY, BAD), query("Q-2", EMPTY, GOOD)]
+    assert RUBRIC.headline(queries, summary_of(queries))[1].startswith(
+        "가장 큰 문제는 실패하거나 빈 응답 2건(실행 4건 중)이고, 가장 잦은 원인은 빈 응답:"
+    )
+
+
+def test_the_headline_of_a_faultless_run_has_nothing_to_do() -> None:
+    queries = [query("Q-1", GOOD, GOOD)]
+    assert RUBRIC.headline(queries, summary_of(queries))[1:] == [
+        "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다.",
+        "2점 이하를 받은 질의가 없어 확인할 것이 없습니다.",
+    ]
 
 
 def test_agreement_with_recorded_scores_is_reported() -> None:

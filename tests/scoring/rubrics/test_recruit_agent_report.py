@@ -42,7 +42,7 @@ def test_the_headings_stand_in_order() -> None:
         "## 분포",
         "## 실패와 빈 응답",
         "## 통과하지 못한 체크",
-        "## 종합 점수가 낮은 질의",
+        "## 점수를 가장 많이 잃은 질의",
         "## 수기 확인 대상 (1개)",
         "## 데이터 상태",
     ]
@@ -77,12 +77,11 @@ def test_without_a_judge_the_report_says_whose_zeros_the_distribution_counts() -
 def test_without_total_the_report_shows_none() -> None:
     report = reported(query(run(), weighted_total="off"), weighted_total="off")
     assert "종합" not in report
-    assert "## 정확성이 낮은 질의" in report
 
 
 def test_flagged_queries_are_listed_with_their_reason() -> None:
     report = reported(query(run(), status=VerdictStatus.OVER_BUDGET))
-    assert "| Q-1 | 보여 줘 | 예산을 넘겨 판정하지 못한 실행 |" in report
+    assert "| 보여 줘 | 예산을 넘겨 판정하지 못한 실행 | Q-1 |" in report
 
 
 def test_every_status_of_a_judge_has_a_title() -> None:
@@ -112,3 +111,23 @@ def test_the_readme_shows_every_table_and_column() -> None:
         assert row in readme
     for column in (*RUBRIC.own_columns, *RUBRIC.query_columns):
         assert f"| {column.name} |" in readme
+
+
+def test_the_headline_says_the_total_or_why_there_is_none() -> None:
+    def headline(*queries: RecruitQuery) -> list[str]:
+        return list(RUBRIC.headline(queries, RUBRIC.summarise(queries, OPTIONS)))
+
+    assert headline(query(run(1), run(2))) == [
+        "질의 1개를 2번 실행했고 종합 점수는 4.60점(5점 만점)입니다.",
+        "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다.",
+        "점수를 가장 많이 잃은 '보여 줘'부터 확인하십시오.",
+    ]
+    unjudged = headline(query(run(1), run(2), status=VerdictStatus.NO_JUDGE))
+    assert unjudged[0].endswith("의도 충족은 질의 1개 중 1개 미판정.")
+
+
+def test_the_queries_that_lost_most_points_come_first() -> None:
+    fine, slow = query(run(1)), query(run(1, query_id="Q-2", query_text="느린 질의", message="모름"))
+    report = reported(fine, slow)
+    worst = report[report.index("## 점수를 가장 많이 잃은 질의") :]
+    assert worst.index("느린 질의") < worst.index("보여 줘")

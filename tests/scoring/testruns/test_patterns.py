@@ -1,6 +1,6 @@
 """Patterns of what goes wrong: failed checks by key, causes of stability 0; and bands as Korean text."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import pytest
@@ -9,7 +9,7 @@ from scoring.rules.bands import Bands, band_rows, band_text
 from scoring.testruns.check_results import evaluate
 from scoring.testruns.executions import Execution, LatencyClass, Round
 from scoring.testruns.expected import parse_expected
-from scoring.testruns.patterns import check_keys, check_patterns, failed_check_lines, outages
+from scoring.testruns.patterns import check_patterns, failed_check_lines, outages
 from scoring.testruns.raw_json import response_of
 from scoring.testruns.rubric import Score, ScoredExecution
 
@@ -22,39 +22,72 @@ AT_MOST = Bands("at_most", ((5, 5), (8, 4)), beyond=0)
 AT_LEAST = Bands("at_least", ((1, 5), (0.75, 4)), beyond=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked(ScoredExecution):
-    failed_checks: list[str]
-
-
-def scored(query_id: str, message: str = "", *, stability: Score | None = None, failed: bool = False) -> Checked:
-    results = evaluate(ITEMS, response_of({"assistantMessage": message}))
-    return Checked(
+def scored(
+    query_id: str,
+    message: str = "",
+    *,
+    offers: Sequence[Mapping[str, object]] = (),
+    stability: Score | None = None,
+    failed: bool = False,
+) -> ScoredExecution:
+    document = {"assistantMessage": message, "dataUIList": [{"uiValue": offer} for offer in offers]}
+    return ScoredExecution(
         execution=Execution(query_id, Round(1, 1)),
         failed=failed,
         empty=False,
         latency_s=None,
         latency_class=LatencyClass.SINGLE,
         scores={"stability": stability or Score(5, "")},
-        failed_checks=failed_check_lines(ITEMS, results),
+        checks=evaluate(ITEMS, response_of(document)),
     )
 
 
 def test_a_check_is_named_by_what_it_looks_at() -> None:
-    assert sorted(check_keys(ITEMS)) == ["assistantMessage", "dataKey", "formType", "path", "text"]
+    keys = [check.key for check in scored("Q-1").checks]
+    assert sorted(keys) == ["assistantMessage", "dataKey", "formType", "path", "text"]
 
 
-def test_failed_checks_are_counted_by_key_with_the_commonest_reason() -> None:
-    patterns = check_patterns([scored("Q-2"), scored("Q-1"), scored("Q-3", "조회")], lambda _: ITEMS)
-    by_key = {pattern.key: pattern for pattern in patterns}
-    assert [pattern.failed for pattern in patterns] == [3, 3, 3, 3, 2]
-    message = by_key["assistantMessage"]
-    assert (message.asked, message.failed, message.query_ids) == (3, 2, ("Q-1", "Q-2"))
-    assert (message.commonest, message.commonest_count) == ('답변에 "조회"의 언급이 없음', 2)
+def test_failed_checks_are_listed_with_their_key_consequences_included() -> None:
+    assert failed_check_lines(scored("Q-1", "조회").checks)[:2] == [
+        "[formType] formType=LINK: 맞는 항목이 없음 (실제: 없음)",
+        "[dataKey] 앞 조건에 맞는 항목이 없어 dataKey=A]B도 실패",
+    ]
+
+
+def test_failed_checks_are_counted_by_what_was_expected_and_offered() -> None:
+    runs = [
+        scored("Q-2", offers=[{"formType": "ACTION"}]),
+        scored("Q-1", offers=[{"formType": "ACTION"}, {"formType": "ACTION"}]),
+        scored("Q-3", "조회", offers=[{"formType": "SELECT"}, {"formType": "ACTION"}]),
+        scored("Q-4", "조회"),
+    ]
+    found = {(one.key, one.cause): (one.asked, one.failed, one.query_ids) for one in check_patterns(runs)}
+    assert found["formType", "기대 LINK, 실제 ACTION"] == (4, 2, ("Q-1", "Q-2"))
+    assert found["formType", "기대 LINK, 실제 ACTION, SELECT"] == (4, 1, ("Q-3",))
+    assert found["formType", "기대 LINK, 실제 없음(화면 항목이 없음)"] == (4, 1, ("Q-4",))
+    assert found["assistantMessage", '답변에 "조회"의 언급이 없음'] == (4, 2, ("Q-1", "Q-2"))
+
+
+def test_followers_of_an_opener_that_fails_are_no_cause_of_their_own() -> None:
+    patterns = check_patterns([scored("Q-1", "조회", offers=[{"formType": "ACTION"}])])
+    assert "dataKey" not in {pattern.key for pattern in patterns}
+    assert (patterns[0].key, patterns[0].failed, patterns[0].followers) == ("formType", 1, 1)
+
+
+def test_a_follower_of_an_entry_that_is_there_is_a_cause() -> None:
+    patterns = check_patterns([scored("Q-1", "조회", offers=[{"formType": "LINK", "value": {"dataKey": "C"}}])])
+    assert ("dataKey", "기대 A]B, 실제 C", 0) in [(one.key, one.cause, one.followers) for one in patterns]
+
+
+def test_the_cause_of_most_failed_checks_comes_first() -> None:
+    two = [scored(name, offers=[{"formType": "ACTION"}]) for name in ("Q-1", "Q-2")]
+    found = [(one.key, one.failed + one.followers) for one in check_patterns([*two, scored("Q-3")])]
+    assert found[0] == ("formType", 4)
+    assert [count for _, count in found] == sorted((count for _, count in found), reverse=True)
 
 
 def test_what_failed_was_not_checked() -> None:
-    assert check_patterns([scored("Q-1", failed=True)], lambda _: ITEMS) == []
+    assert check_patterns([scored("Q-1", failed=True)]) == []
 
 
 def test_causes_of_failure_are_counted_without_their_ids_and_times() -> None:

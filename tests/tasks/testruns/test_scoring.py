@@ -89,7 +89,7 @@ def test_every_file_of_the_folder_is_there(long_file: Path, tmp_path: Path) -> N
     assert rejected.select("line", "column", "code", "rubric").rows() == [(5, "방/반복", "bad_round", "toy")]
     assert summary["counts"] | {"rows_in": 4, "scored": 3, "excluded": 0, "rejected": 1} == summary["counts"]
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert "행 4건 = 채점 3 + 제외 0 + 거부 1. 문항 2개, 실행 3회." in report
+    assert "행 4건 = 채점 3 + 제외 0 + 거부 1. 질의 2개, 실행 3회." in report
     assert json.loads((tmp_path / "out" / "scores.json").read_text("utf-8")) == [{"query_id": "Q1"}, {"query_id": "Q2"}]
 
 
@@ -231,3 +231,21 @@ def test_scoring_a_file_that_is_replaced_meanwhile_writes_nothing(
     with pytest.raises(InputError, match="cannot be read" if removed else "was changed while it was scored"):
         write_testrun_folder(tmp_path / "out", run, long_file)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("rubric", ["plan-agent", "recruit-agent", "aqb-1.2"])
+def test_a_report_of_a_run_in_which_nothing_was_scored_says_so_first(rubric: str, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "plan_agent_run.csv", [LONG_HEADER, long_row("Q1", "1월 1일"), long_row("Q2", "x")])
+    write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices(rubric=rubric)), path)
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert report.startswith("**채점한 것이 없습니다.** 행 2건을 제외(0건)하거나 거부(2건)했고")
+    assert "없습니다" not in report[report.index("# plan_agent_run.csv") :]
+    assert "| 2 | 방/반복 |" in report
+
+
+def test_a_report_begins_with_the_sentences_that_stand_in_the_summary(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "plan_agent_run.csv", [LONG_HEADER, long_row(기대결과="@check formType=SELECT")])
+    summary = write_testrun_folder(tmp_path / "out", scored(path, TestRunChoices()), path)
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert len(summary["headline"]) == 3
+    assert report.split("\n\n")[0] == "\n>\n".join(f"> {sentence}" for sentence in summary["headline"])

@@ -80,7 +80,9 @@ def test_what_fails_most_stands_first(warehouse: FolderWarehouse, site: Path) ->
     write_run(warehouse, path, DAY)
     build(warehouse, site)
     text = testrun_page(site, "plan").text
-    assert text.index("multiSelectAllowYn 3 / 9") < text.index("assistantMessage 2 / 9")
+    causes = text[text.index("통과하지 못한 체크") : text.index("수기 확인 대상")]
+    assert causes.index("기대 SELECT") < causes.index("assistantMessage")
+    assert "앞 조건" not in causes
 
 
 def test_a_mean_of_equal_scores_claims_no_certainty(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:

@@ -1,0 +1,65 @@
+"""What the first sentences of a test run's report, page and message have in common: what happened, what matters most,
+what to do. Source: SPEC 10."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from scoring.inputs import nothing_scored
+from scoring.markdown import shortened
+from scoring.testruns.patterns import CheckPattern, Outage
+from scoring.testruns.rubric import ScoredQuery
+
+_QUERY_CHARACTERS = 40
+_CAUSE_CHARACTERS = 120
+_REASON_CHARACTERS = 240
+
+
+def nothing_scored_lines(counts: Mapping[str, int], reject_reasons: Sequence[str]) -> tuple[str, ...]:
+    """That rows came in and none was scored, and what to do (Korean); () where one was scored or none came in."""
+    if not nothing_scored(counts):
+        return ()
+    ((why, _),) = Counter(reject_reasons).most_common(1) or (("", 0),)
+    return (
+        f"채점한 것이 없습니다. 행 {counts['rows_in']:,}건을 제외({counts['excluded']:,}건)하거나 "
+        f"거부({counts['rejected']:,}건)했습니다.",
+        *([f"가장 잦은 거부 까닭: {shortened(why, _REASON_CHARACTERS)}"] if why else []),
+        "파일을 고쳐 다시 채점하십시오.",
+    )
+
+
+def size_text(queries: Sequence[ScoredQuery]) -> str:
+    """`질의 20개를 40번 실행했고`."""
+    executions = sum(len(query.executions) for query in queries)
+    return f"질의 {len(queries):,}개를 {executions:,}번 실행했고"
+
+
+def main_cause(patterns: Sequence[CheckPattern], outages: Sequence[Outage], unanswered: int, executions: int) -> str:
+    """What costs most, in a sentence: answers that failed or are empty, else the check that most fail at.
+
+    `outages` are the causes of `unanswered` executions of all.
+    """
+    failed = patterns[0].failed if patterns else 0
+    if unanswered and unanswered >= failed:
+        cause = shortened(outages[0].cause, _CAUSE_CHARACTERS)
+        return (
+            f"가장 큰 문제는 실패하거나 빈 응답 {unanswered:,}건(실행 {executions:,}건 중)이고, 가장 잦은 원인은 "
+            f"{cause}({outages[0].count:,}건)입니다."
+        )
+    if not patterns:
+        return "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다."
+    first = patterns[0]
+    followers = f"이며, 뒤따르는 체크 {first.followers:,}개도 함께 통과하지 못했습니다" if first.followers else "입니다"
+    return (
+        f"가장 큰 원인은 {first.key}({shortened(first.cause, _CAUSE_CHARACTERS)}) {first.failed:,}건"
+        f"(질의 {len(first.query_ids):,}개){followers}."
+    )
+
+
+def query_name(query: ScoredQuery) -> str:
+    """A query's text as sentences and tables show it, its id where the file gives no text."""
+    return shortened(" ".join(query.query_text.split()), _QUERY_CHARACTERS) or query.query_id
+
+
+def query_names(queries: Sequence[ScoredQuery]) -> dict[str, str]:
+    """Query id -> its name."""
+    return {query.query_id: query_name(query) for query in queries}
