@@ -18,7 +18,8 @@ from prefect.runtime import flow_run
 from flows.runtime.clock import require_started, today
 from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
-from flows.steps.alerts import STILL_NEWS, call_off_finished, notify_days, notify_kept, notify_unreported
+from flows.steps.alerts import call_off_finished, notify_days, notify_kept, notify_unreported
+from flows.steps.announce import STILL_NEWS
 from flows.steps.day import DayOutcome, DayResult, failure_text, try_day
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import SiteOutcome, site_after

@@ -18,7 +18,8 @@ from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_
 from flows.runtime.logs import warn
 from flows.runtime.run_recorder import publish_runs, reason_of, recorded_run
 from flows.runtime.telemetry import tell_judgements
-from flows.steps.alerts import STILL_NEWS, call_off_finished, deliver_waiting, notify_refused, notify_testrun
+from flows.steps.alerts import call_off_finished, deliver_waiting, notify_refused, notify_testrun
+from flows.steps.announce import STILL_NEWS
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.alerting.run_messages import RefusedFile

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from flows.cli.finished_night import show_finished_night
 from flows.cli.score import counts_text, kpi_line, no_judge_text
 from flows.cli.terminal import Json, day_option, finish, show
 from scoring.errors import UsageError
@@ -44,6 +45,8 @@ def nightly(
 ) -> None:
     """Score one day of chat rows into the warehouse, after days that were missed or have late rows.
 
+    Without --date a night that is finished is left as it is.
+
     Example: aqb nightly --date 2026-02-13
     """
     from flows.runtime.clock import require_started
@@ -54,6 +57,8 @@ def nightly(
         _show_plan(day.date() if day else None, intraday=intraday, as_json=as_json)
         return
     settings = _settings_of_night()
+    if not (day or intraday or allow_shrink) and show_finished_night(settings, as_json=as_json):
+        return
     chosen = require_started(day.date(), settings.time_zone) if day else None
     _run_nightly(settings, [chosen], "intraday" if intraday else "nightly", allow_shrink=allow_shrink, as_json=as_json)
 
@@ -239,6 +244,7 @@ def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
     return {
         "run_id": scored and scored.run_id,
         "day": str(outcome.own.day),
+        "up_to_date": False,
         "kept": outcome.own.kept and str(outcome.own.kept),
         "counts": scored and asdict(scored.counts),
         "kpis": scored and scored.kpis,

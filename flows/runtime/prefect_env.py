@@ -141,8 +141,7 @@ def keep_terminal_quiet() -> None:
 
     Its log still goes to its server, where the run is looked at.
     """
-    from prefect.logging.configuration import setup_logging  # imports Prefect, which reads the settings above
+    import prefect.main  # noqa: F401 - reads the settings above, and sets up its logs
 
-    setup_logging()
     for handler in logging.getLogger().handlers:
         handler.addFilter(lambda record: not record.name.startswith("prefect"))

@@ -49,9 +49,6 @@ from tasks.state.run_ledger import INTRADAY, TEST_RUN, RunLedger
 _SUNDAY = 6
 _WEEK = timedelta(days=7)
 
-STILL_NEWS = timedelta(days=3)
-"""How old a day may be to be reported; older ones are filled in without messages, as by a backfill."""
-
 
 def notify_days(context: Context, days: Sequence[date]) -> tuple[str, ...]:
     """Notifies every route of what is new on scored days, as a step of a flow; returns problems and raises none."""

@@ -23,6 +23,8 @@ _CLOCK = Clock(now)
 _WEEK = timedelta(days=7)
 _log = logging.getLogger(__name__)
 
+STILL_NEWS = timedelta(days=3)
+"""How old a day may be to be reported; older ones are filled in without messages, as by a backfill."""
 
 MessagesFor = Callable[[RouteFilter, Mapping[str, datetime]], list[Message]]
 """The messages for a route that has been sent messages with these keys, each with when it was written."""

@@ -128,7 +128,9 @@ def backfill_plan(context: Context, first: date, last: date, today: date) -> Bac
     def planned(day: date) -> PlannedDay:
         content, run = contents.of(day), runs.get(day)
         made = run if day in written else None
-        reason = _reason(made, content, context.rubric, parameters) if made else "missing"
+        reason = _reason(made, context.rubric, parameters) if made else "missing"
+        if made and made.content != content.fingerprint:
+            reason = reason or "rows changed"
         return PlannedDay(day, content, reason, guards.get(day, NOT_SCORED).losses(_all_scored(content)))
 
     return BackfillPlan(tuple(map(planned, days)), tuple(contents.failures))
@@ -194,6 +196,23 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
     return EarlierDays(missing, late, out_of_reach, unread)
 
 
+def finished_night(context: Context, day: date) -> Run | None:
+    """The run that scored `day`, if a nightly run of it would find this day and those before it up to date; else None.
+
+    The source is asked last: on a usual night the ledger knows that the day is still to be scored.
+
+    Raises:
+        AqbError: the state database, the warehouse or the source cannot be read.
+    """
+    settings, ledger = context.settings, RunLedger(context.state)
+    run = ledger.latest_of_days(day, day).get(day)
+    if run is None or _reason(run, context.rubric, day_parameters(settings)):
+        return None
+    if day not in context.warehouse.days(KPIS) or earlier_days(context, day) != EarlierDays():
+        return None
+    return None if _late(settings, [day], {day: run}, ledger.latest_kept(day, day)) else run
+
+
 def has_rows_so_far(settings: Settings, day: date) -> bool:
     """Whether the source has rows of a day that goes on. Files that have not changed since it began are not read.
 
@@ -232,8 +251,8 @@ def _done(run: Run) -> bool:
     return run.outcome == "completed" and run.kind != INTRADAY
 
 
-def _reason(run: Run, content: DayContent, rubric: RowRubric, parameters: Mapping[str, Any]) -> str | None:
-    """Why what this run made is not what would be made now; None where it is."""
+def _reason(run: Run, rubric: RowRubric, parameters: Mapping[str, Any]) -> str | None:
+    """Why what this run made is not what would be made now of the same rows; None where it is."""
     if run.outcome == "running":
         return "run died"
     if run.outcome != "completed":
@@ -243,9 +262,7 @@ def _reason(run: Run, content: DayContent, rubric: RowRubric, parameters: Mappin
     if (run.rubric, run.rubric_version) != (rubric.id, rubric.version):
         name = "rubric" if run.rubric == rubric.id else f"rubric {run.rubric} -> {rubric.id},"
         return f"{name} {run.rubric_version} -> {rubric.version}"
-    if run.parameters != parameters:
-        return "settings"
-    return None if run.content == content.fingerprint else "rows changed"
+    return None if run.parameters == parameters else "settings"
 
 
 def _all_scored(content: DayContent) -> dict[str | None, TenantRows]:

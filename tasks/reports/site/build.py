@@ -1,7 +1,8 @@
 """Builds the site from a warehouse: a page a day, a page a test run, and the first page that leads to them.
 
 The pages are a function of the tables: the same tables give the same bytes, and a page that has not changed is left
-as it is. Pages of days that have left the span stay, so that links sent long ago still lead somewhere.
+as it is; the time of the first page says when the site was built. Pages of days that have left the span stay, so that
+links sent long ago still lead somewhere.
 
 Source: SPEC 9 `aqb report`.
 """
@@ -13,7 +14,7 @@ from urllib.parse import quote
 
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
-from tasks.files.atomic import write_text
+from tasks.files.atomic import writable, write_text
 from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
 from tasks.reports.site.pages import Link
@@ -52,6 +53,8 @@ def build_pages(
     for name, text in _pages(warehouse, rubric, days, folder, time_zone, span):
         pages += 1
         written += _write_changed(folder / name, text)
+    with writable(folder):
+        (folder / FIRST_PAGE).touch()
     return BuiltSite(folder / FIRST_PAGE, folder / days[-1].page if days else None, pages, written)
 
 

@@ -81,8 +81,9 @@ def test_watch_tells_without_prefect_and_leaves_its_secrets_to_runs(context: Con
     )
 
 
-def test_watch_never_imports_prefect() -> None:
-    program = "import flows.cli, flows.steps.watch, sys; sys.exit('prefect' in sys.modules)"
+def test_watch_and_a_finished_night_never_import_prefect() -> None:
+    modules = "flows.cli.app, flows.cli.finished_night, flows.steps.nothing_to_do, flows.steps.watch"
+    program = f"import {modules}, sys; sys.exit('prefect' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

@@ -1,0 +1,57 @@
+"""Whether a nightly run has anything left to do, found out without Prefect, whose import takes longer than that.
+
+What cannot be found out is left to the run: it meets the same trouble, records it and notifies people.
+"""
+
+from datetime import date, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from flows.steps.announce import STILL_NEWS
+from flows.steps.subscriptions import subscriptions
+from tasks.alerts.outbox import Outbox
+from tasks.alerts.unfinished import finished
+from tasks.chat.day_plan import finished_night
+from tasks.context import Context
+from tasks.state.run_ledger import NIGHTLY, TEST_RUN, Run, RunLedger
+from tasks.testruns.inbox import look_into
+
+
+def nothing_to_do(context: Context, day: date, at: datetime) -> Run | None:
+    """The run that scored `day`, if a nightly run of it would score, publish and send nothing now; else None."""
+    try:
+        run = finished_night(context, day)
+        if run is None or run.code_version != version("aqb"):
+            return None
+        is_done = _is_published(context) and not _has_news(context, day) and not _has_files(context, at)
+    except Exception:  # noqa: BLE001 - the run meets it again
+        return None
+    return run if is_done else None
+
+
+def _is_published(context: Context) -> bool:
+    """Whether the site was built after the last run ended."""
+    (last,) = RunLedger(context.state).last(1)
+    page = context.reports.first_page
+    return bool(last.finished_at and page.is_file() and page.stat().st_mtime >= last.finished_at.timestamp())
+
+
+def _has_news(context: Context, day: date) -> bool:
+    """Whether a route is still to be told of something, or a message waits."""
+    routes = [one.name for one in subscriptions(context.settings.alerts, with_prefect=False) if one.is_wanted]
+    if not routes:
+        return False
+    outbox, ledger = Outbox(context.state), RunLedger(context.state)
+    return bool(
+        outbox.waiting()
+        or any(ledger.unreported(kind, day - STILL_NEWS) for kind in (NIGHTLY, TEST_RUN))
+        or any(finished(context, outbox.known_keys(route), inbox_is_done=True) for route in routes)
+    )
+
+
+def _has_files(context: Context, at: datetime) -> bool:
+    """Whether the inbox holds a file that was not scored."""
+    settings = context.settings.test_runs
+    known = RunLedger(context.state).completed_inputs(TEST_RUN)
+    inbox = look_into(Path(settings.inbox), known, at, settings.quiet_s)
+    return bool(inbox.new or inbox.arriving or inbox.refused)

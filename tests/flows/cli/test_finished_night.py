@@ -1,0 +1,41 @@
+"""`aqb nightly` where the night is finished."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+from flows.runtime.clock import today
+from tests.builders.chat_rows import best, plain, write_rows
+from tests.flows.conftest import Command
+
+
+def test_nightly_leaves_a_finished_night_as_it_is(aqb: Command, folder: Path) -> None:
+    yesterday = today("Asia/Seoul") - timedelta(days=1)
+    rows = [best(timestamp=f"{yesterday}T12:00:00+09:00"), plain(timestamp=f"{yesterday}T12:00:00+09:00")]
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", rows)
+    first, again = (json.loads(aqb("nightly", "--json").out) for _ in range(2))
+    assert (first["up_to_date"], again["up_to_date"]) == (False, True)
+    same = ("run_id", "day", "counts", "report", "site")
+    assert {name: again[name] for name in same} == {name: first[name] for name in same}
+    assert again.keys() == first.keys()
+    ended = aqb("nightly")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert f"{yesterday}: up to date, nothing to do\n  rows in 2 = scored 2" in ended.out
+    for asked in (("--date", str(yesterday)), ("--allow-shrink",)):
+        done = json.loads(aqb("nightly", *asked, "--json").out)
+        assert not done["up_to_date"]
+        assert done["run_id"] != first["run_id"]
+
+
+def test_nightly_says_again_what_is_wrong_with_a_finished_night(aqb: Command, folder: Path) -> None:
+    yesterday = today("Asia/Seoul") - timedelta(days=1)
+    rows = [
+        best(timestamp=f"{yesterday}T12:00:00+09:00"),
+        plain(timestamp=f"{yesterday}T13:00:00+09:00", input_tokens="many"),
+    ]
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", rows)
+    first, again = aqb("nightly"), aqb("nightly")
+    assert "up to date" in again.out
+    assert (first.exit_code, again.exit_code) == (1, 1)
+    assert again.err == first.err
+    assert "1 rows rejected" in again.err

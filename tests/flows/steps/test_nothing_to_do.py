@@ -1,0 +1,132 @@
+"""A night that is finished is left alone, and nothing less than that is taken for one."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.runtime.clock import now
+from flows.steps.nothing_to_do import nothing_to_do
+from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.config.testruns import InboxSettings
+from tasks.state.run_ledger import RunLedger
+from tests.builders.chat_rows import DAY, best, refused, write_rows
+from tests.builders.flows import backfill, nightly
+from tests.builders.state import in_context, opened
+
+BEFORE, LONG_AGO = DAY - timedelta(days=1), DAY - timedelta(days=300)
+ONE_DAY = 24 * 60
+
+
+def settings_of(**changes: Any) -> Settings:
+    return Settings(
+        warehouse="warehouse",
+        reports="reports",
+        state_url="sqlite:///state.db",
+        monitoring=MonitoringSettings(source="source"),
+        test_runs=InboxSettings(inbox="inbox"),
+        **changes,
+    )
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the nights of two days are finished."""
+    folder = tmp_path_factory.mktemp("night")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        write_rows(folder / "source" / "a.jsonl", [best(-ONE_DAY), best(0), refused(1)])
+        Path("inbox").mkdir()
+        for day in (BEFORE, DAY):
+            nightly(settings_of(), day)
+    return folder
+
+
+@pytest.fixture
+def finished(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same in a folder of its own, which is the working folder."""
+    shutil.copytree(night, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+
+def run_of(settings: Settings) -> str | None:
+    run = in_context(nothing_to_do, settings, DAY, now())
+    return run.run_id if run else None
+
+
+@pytest.mark.usefixtures("finished")
+def test_nothing_to_do_where_the_night_is_finished() -> None:
+    with opened(RunLedger, "sqlite:///state.db") as ledger:
+        (run,) = ledger.of_day(DAY)
+    assert run_of(settings_of()) == run.run_id
+
+
+def late_rows() -> None:
+    write_rows(Path("source/b.jsonl"), [best(5)])
+
+
+def late_rows_of_the_day_before() -> None:
+    write_rows(Path("source/b.jsonl"), [best(5 - ONE_DAY)])
+
+
+def no_source() -> None:
+    shutil.rmtree("source")
+
+
+def no_table() -> None:
+    Path(f"warehouse/monitoring_kpis/{DAY}.parquet").unlink()
+
+
+def old_site() -> None:
+    os.utime("reports/index.html", (0, 0))
+
+
+def killed_backfill() -> None:
+    with opened(RunLedger, "sqlite:///state.db") as ledger:
+        done = ledger.of_day(DAY)[-1]
+        ledger.save(replace(done, run_id="killed", score_date=LONG_AGO, started_at=now(), finished_at=None))
+
+
+def new_file_in_the_inbox() -> None:
+    Path("inbox/run.csv").write_text("질의\n", encoding="utf-8")
+
+
+def later_intraday_run() -> None:
+    nightly(settings_of(), DAY, "intraday")
+
+
+def other_version() -> None:
+    with opened(RunLedger, "sqlite:///state.db") as ledger:
+        ledger.save(replace(ledger.of_day(DAY)[-1], code_version="0.0.1"))
+
+
+@pytest.mark.usefixtures("finished")
+@pytest.mark.parametrize(
+    "happens",
+    [
+        *(late_rows, late_rows_of_the_day_before, no_source, no_table, old_site, killed_backfill),
+        *(new_file_in_the_inbox, later_intraday_run, other_version),
+    ],
+)
+def test_nothing_to_do_is_not_said_where_a_run_would_do_something(happens: Callable[[], None]) -> None:
+    happens()
+    assert run_of(settings_of()) is None
+
+
+@pytest.mark.usefixtures("finished")
+def test_nothing_to_do_is_not_said_after_a_changed_setting_or_of_an_untold_route() -> None:
+    assert run_of(settings_of().model_copy(update={"time_zone": "UTC"})) is None
+    told = settings_of(alerts=AlertsSettings(route=(Route(name="qa", webhook_env="SLACK_WEBHOOK_QA"),)))
+    assert run_of(told) is None
+
+
+@pytest.mark.usefixtures("finished")
+def test_nothing_to_do_once_the_site_is_built_again_though_no_page_changed() -> None:
+    backfill(BEFORE, BEFORE, force=True, settings=settings_of())
+    assert run_of(settings_of()) is not None
