@@ -21,8 +21,8 @@ from tasks.files.discovery import refuse_replaced
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
 from tasks.reports.templates import markdown
+from tasks.reports.testrun_workbook import write_testrun_workbook
 from tasks.reports.wording import NOTE_TITLES
-from tasks.reports.xlsx.testrun_tabs import write_testrun_workbook
 from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame
 
 

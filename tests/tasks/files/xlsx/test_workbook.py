@@ -10,8 +10,8 @@ import xlsxwriter
 
 from scoring.errors import InputError
 from tasks.files.excel import LONGEST_CELL, shown_text
-from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
-from tasks.reports.xlsx.workbook import write_workbook
+from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
+from tasks.files.xlsx.workbook import write_workbook
 
 CHANGED = {"[Content_Types].xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"}
 

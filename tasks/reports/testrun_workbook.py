@@ -12,8 +12,8 @@ from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import score_counts
 from scoring.testruns.tables import queries_schema, scores_schema
 from scoring.testruns.team_names import COMMON_NAMES
-from tasks.reports.xlsx.sheet_xml import SheetColumn, Tab
-from tasks.reports.xlsx.workbook import write_workbook
+from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
+from tasks.files.xlsx.workbook import write_workbook
 from tasks.testruns.files import text_table
 
 _EXECUTIONS = "실행별 점수"

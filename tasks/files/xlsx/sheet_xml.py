@@ -26,7 +26,7 @@ _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
 
 class Style(IntEnum):
-    """Cell formats, in the order in which `tasks.reports.xlsx.workbook` adds them to a workbook."""
+    """Cell formats, in the order in which `tasks.files.xlsx.workbook` adds them to a workbook."""
 
     HEADER = 0
     TEXT = 1

@@ -17,7 +17,7 @@ from xml.parsers.expat import ExpatError
 
 from scoring.errors import InputError
 from tasks.files.atomic import TABLE_MODE, replacing
-from tasks.reports.xlsx.sheet_xml import Tab, sheet_xml
+from tasks.files.xlsx.sheet_xml import Tab, sheet_xml
 
 LONGEST_NAME = 31
 _TYPES = "[Content_Types].xml"

@@ -1,1 +1,0 @@
-"""Reports as XLSX workbooks."""
