@@ -68,7 +68,7 @@ def export(
     Example: aqb review export out/resume --out review.xlsx --audit 10%
     """
     from tasks.config.settings import load_settings
-    from tasks.review.queue import review_items, share_of
+    from tasks.review.queue import review_queue, share_of
     from tasks.review.review_workbook import write_review_workbook
     from tasks.testruns.read_folder import read_scored_folder
 
@@ -76,8 +76,8 @@ def export(
     if out.suffix != ".xlsx":
         raise UsageError(f"'{out}' is no workbook", fix="end its name in .xlsx")
     scored = read_scored_folder(run)
-    review = review_items(scored, share, load_settings().test_runs.names)
-    write_review_workbook(out, scored, review.items)
+    review = review_queue(scored, share, load_settings().test_runs.names)
+    write_review_workbook(out, scored, review)
     typer.echo(f"{review.flagged} flagged queries and {review.audited} at random, {len(review.items)} rows: {out}")
 
 

@@ -99,6 +99,11 @@ class FilterNames:
         names = {**FILTER_CODES, **(own or {})}
         self._codes = frozenset(names.values())
         self._code_of_key = {_SPACE.sub("", name): code for name, code in names.items()}
+        self._name_of_code = {code: name for name, code in reversed(names.items())}
+
+    def title(self, code: str) -> str:
+        """A code with its first name: `지원 경로(APPLY_CHANNEL)`; a code that nobody named as it is."""
+        return f"{self._name_of_code[code]}({code})" if code in self._name_of_code else code
 
     def expected(self, text: str) -> ExpectedFilters:
         """The filters and columns that a cell names (`전형유형 + 전형 결과`, `성별 (genderFlag)`).

@@ -26,16 +26,16 @@ ROUNDS = QueryColumn("rounds", pa.int64(), "실행 수", lambda query: len(query
 REVIEW_REASONS = QueryColumn(
     "manual_review_reasons",
     pa.list_(pa.string()),
-    "수기 확인이 필요한 까닭의 코드",
+    "수기 확인 까닭: 어느 기준에 걸렸는지",
     lambda query: list(query.manual_review_reasons),
 )
 COVERAGE = QueryColumn(
-    "weight_coverage", pa.float64(), "종합 점수에 들어간 가중치의 합(0~1)", lambda query: query.total.coverage
+    "weight_coverage", pa.float64(), "반영한 가중치: 종합 점수에 들어간 몫(0~1)", lambda query: query.total.coverage
 )
 TOTAL_MISSING = QueryColumn(
     "weighted_total_missing",
     pa.string(),
-    "종합 점수가 없는 까닭. 있으면 NULL",
+    "종합 점수가 없는 까닭",
     lambda query: query.total.missing or None,
 )
 
@@ -63,7 +63,9 @@ def reason_column(metric: str, what: str) -> QueryColumn:
 def pass_columns(pass_at: int) -> tuple[QueryColumn, QueryColumn]:
     """`passed` and `passed_of` of a query with `repeats`, from which pass^k follows for every k."""
     return (
-        QueryColumn("passed", pa.int64(), f"정확성이 {pass_at}점 이상인 실행 수", lambda query: query.repeats.passed),
+        QueryColumn(
+            "passed", pa.int64(), f"통과한 실행 수: 정확성이 {pass_at}점 이상", lambda query: query.repeats.passed
+        ),
         QueryColumn("passed_of", pa.int64(), "정확성을 채점한 실행 수", lambda query: query.repeats.n),
     )
 

@@ -146,8 +146,9 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     `recognition` is how a file shows that the rubric scores it.
     `speed_bands` are the seconds behind the points of speed, by latency class and agent type (None: any); `code_titles`
     say in Korean what the codes of the data quality and of `manual_review_reasons` mean, `figure_titles` those of what
-    the set has beside the metrics, and of the further figures of consistency. `page_parts` is what the page of a test
-    run shows of the rubric's own parts, out of the JSON of the summary.
+    the set has beside the metrics, and of the further figures of consistency; `value_titles` those of the codes in its
+    columns. `criteria`: metric -> what earns which points, for people who score it by hand. `page_parts` is what the
+    page of a test run shows of the rubric's own parts, out of the JSON of the summary.
     """
 
     id: str
@@ -172,6 +173,8 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     speed_bands: Mapping[tuple[LatencyClass, AgentType | None], Bands[int]] = field(default_factory=dict)
     code_titles: Mapping[str, str] = field(default_factory=dict)
     figure_titles: Mapping[str, str] = field(default_factory=dict)
+    value_titles: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    criteria: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     page_parts: Callable[[Mapping[str, Any]], PageParts] = lambda summary: PageParts()
 
     def __post_init__(self) -> None:

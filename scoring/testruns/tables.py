@@ -1,5 +1,7 @@
 """The tables of a scored run: a row per execution, a row per query, a row per refused row.
 
+The description of a column begins with what people call it (Korean), up to a colon where more follows.
+
 Source: SPEC 4.
 """
 
@@ -12,28 +14,34 @@ import pyarrow as pa
 
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame, field
+from scoring.testruns.executions import AGENT_TITLES, LatencyClass
 from scoring.testruns.rubric import AnyTestRunRubric, ScoredExecution
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
 from scoring.testruns.testrun import TestRunFile
 
 EXECUTION_FIELDS = (
-    field("run_id", pa.string(), "Run ID"),
-    field("item_id", pa.string(), "Item ID"),
-    field("query_id", pa.string(), "문항 ID"),
-    field("round", pa.string(), "방/반복"),
+    field("run_id", pa.string(), "실행 ID: 파일의 Run ID"),
+    field("item_id", pa.string(), "항목 ID: 파일의 Item ID"),
+    field("query_id", pa.string(), "질의 ID"),
+    field("round", pa.string(), "회차: 방/반복. 2/1은 둘째 방의 첫 실행"),
     field("query_text", pa.string(), "질의"),
-    field("agent_type", pa.string(), "move | plan | applicant_management"),
-    field("failed", pa.bool_(), "오류로 끝났는가"),
+    field("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
+    field("failed", pa.bool_(), "실행 실패: 오류로 끝났는지"),
     field("latency_s", pa.float64(), "응답 시간(초)"),
-    field("latency_class", pa.string(), "SINGLE | MULTI"),
+    field("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
     field("tool_calls", pa.int64(), "도구 호출 수"),
-    field("ttft_s", pa.float64(), "첫 글자가 보이기까지의 시간(초)"),
+    field("ttft_s", pa.float64(), "TTFT(초): 첫 글자가 보이기까지의 시간"),
 )
 RUBRIC_FIELDS = (
-    field("rubric", pa.string(), "루브릭 id"),
-    field("rubric_version", pa.string(), "루브릭 버전과 바꾼 옵션"),
+    field("rubric", pa.string(), "루브릭: 채점 기준의 이름"),
+    field("rubric_version", pa.string(), "루브릭 버전: 바꾼 옵션도 적음"),
 )
+VALUE_TITLES: Mapping[str, Mapping[Any, str]] = {
+    "agent_type": AGENT_TITLES,
+    "latency_class": {LatencyClass.SINGLE: "단일", LatencyClass.MULTI: "복수"},
+}
+"""What people call the codes in columns that every rubric has (Korean)."""
 
 
 def scores_schema(rubric: AnyTestRunRubric) -> pa.Schema:
@@ -43,11 +51,22 @@ def scores_schema(rubric: AnyTestRunRubric) -> pa.Schema:
         for metric in rubric.metrics
         if metric.per_execution
         for each in (
-            field(f"{metric.name}_score", pa.float64(), f"{metric.title} (0~5)"),
-            field(f"{metric.name}_reason", pa.string(), f"{metric.title} 판단 근거"),
+            field(f"{metric.name}_score", pa.float64(), f"{metric.title}: 0~5점"),
+            field(f"{metric.name}_reason", pa.string(), f"{metric.title} 근거"),
         )
     ]
     return pa.schema([*EXECUTION_FIELDS, *metrics, *rubric.own_columns, *RUBRIC_FIELDS])
+
+
+def column_title(column: pa.Field) -> str:
+    """What people call a column: the beginning of its description."""
+    return column_meaning(column).partition(":")[0]
+
+
+def column_meaning(column: pa.Field) -> str:
+    """The description of a column (Korean)."""
+    metadata: Mapping[bytes, bytes] = column.metadata or {}
+    return metadata.get(b"description", b"").decode()
 
 
 def queries_schema(rubric: AnyTestRunRubric) -> pa.Schema:

@@ -45,7 +45,8 @@ def write_testrun_folder(
     write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), [scores])
     write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), [queries])
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
-    write_testrun_workbook(folder / "scores.xlsx", scored, source, scores, queries)
+    summary = testrun_summary(scored, judged.summary() if judged else None)
+    write_testrun_workbook(folder / "scores.xlsx", scored, source, scores, queries, summary)
     if has_review_list(plan.rubric):
         write_review_list(folder / REVIEW_LIST, plan.rubric, queries)
     if plan.rubric.query_json:
@@ -54,7 +55,6 @@ def write_testrun_folder(
         )
     if judged:
         write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
-    summary = testrun_summary(scored, judged.summary() if judged else None)
     report = markdown(
         "testrun.md",
         headline=summary["headline"],

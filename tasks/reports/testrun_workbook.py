@@ -1,6 +1,11 @@
-"""The tabs of `scores.xlsx`: the input of a text file, executions, queries, summary, column names, refused rows."""
+"""`scores.xlsx`: summary, what people should look at, scores by query and by execution, what the columns mean, input.
 
-from collections.abc import Iterator, Mapping, Sequence
+Headings and values are Korean; the names that columns have in the tables stand in the tab that describes them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -8,116 +13,149 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.inputs import BrokenRow
+from scoring.testruns.review_items import ReviewItem, review_items
+from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
-from scoring.testruns.summaries import score_counts
-from scoring.testruns.tables import queries_schema, scores_schema
+from scoring.testruns.tables import (
+    RUBRIC_FIELDS,
+    VALUE_TITLES,
+    column_meaning,
+    column_title,
+    queries_schema,
+    scores_schema,
+)
 from scoring.testruns.team_names import COMMON_NAMES
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.files.xlsx.workbook import write_workbook
+from tasks.reports.testrun_summary_tab import summary_tab
+from tasks.review.queue import flagged_queries, reviewed_metrics
+from tasks.review.review_tab import criteria_tab, review_tab
 from tasks.testruns.files import text_table
 
-_EXECUTIONS = "실행별 점수"
-_QUERIES = "문항별 점수"
-_POINTS = ("5", "4", "3", "2", "1", "0", "null")
-_SUMMARY_COLUMNS = (
-    *(SheetColumn("구분"), SheetColumn("지표"), SheetColumn("평균", "score"), SheetColumn("n", "number")),
-    SheetColumn("미판정 질의", "number"),
-    *(SheetColumn("최저(미판정 0점)", "score"), SheetColumn("최고(미판정 5점)", "score")),
-    *(SheetColumn("모름" if points == "null" else f"{points}점", "number") for points in _POINTS),
-)
-_FIGURES = ("mean", "n", "undecided", "low", "high")
-_MEANING_COLUMNS = (SheetColumn("탭"), SheetColumn("열"), SheetColumn("뜻", "long"))
+_MOST_REVIEWED = 200
+_NOT_SHOWN = frozenset(column.name for column in RUBRIC_FIELDS)
+_LONG = ("_reason", "_reasons", "query_text", "failed_checks", "signature", "_missing")
+_YES_NO = {True: "예", False: "아니요"}
 
 
 def write_testrun_workbook(
-    path: Path, scored: ScoredTestRun, source: Path, scores: pl.DataFrame, queries: pl.DataFrame
+    path: Path,
+    scored: ScoredTestRun,
+    source: Path,
+    scores: pl.DataFrame,
+    queries: pl.DataFrame,
+    summary: Mapping[str, Any],
 ) -> None:
-    """Writes the tabs to `path`, behind the sheets of `source` where that is a workbook.
+    """Writes the tabs to `path`, before the sheets of `source` where that is a workbook.
 
-    `scores` and `queries` are the tables of the test run.
+    `scores` and `queries` are the tables of the test run, `summary` is that of `summary.json`.
     """
-    schemas = {_EXECUTIONS: scores_schema(scored.plan.rubric), _QUERIES: queries_schema(scored.plan.rubric)}
+    rubric, run = scored.plan.rubric, scored.plan.run
+    by_query = _ScoreTab("질의별 점수", rubric, queries_schema(rubric), queries)
+    by_execution = _ScoreTab("실행별 점수", rubric, scores_schema(rubric), scores)
+    flagged = flagged_queries(rubric, queries, scores)
     tabs = [
-        Tab(_EXECUTIONS, _columns(schemas[_EXECUTIONS]), scores.iter_rows()),
-        Tab(_QUERIES, _columns(schemas[_QUERIES]), queries.iter_rows()),
-        Tab("점수 요약", _SUMMARY_COLUMNS, list(_summary_rows(scored)), _notes(scored)),
-        Tab("열 설명", _MEANING_COLUMNS, list(_meanings(schemas))),
+        summary_tab(scored, summary),
+        *([review_tab(run.name, rubric, list(_reviewed(scored, flagged)), blind=False)] if flagged else []),
+        by_query.tab,
+        by_execution.tab,
+        criteria_tab(rubric),
+        Tab("열 설명", _MEANING_COLUMNS, [*by_query.meanings(), *by_execution.meanings()]),
     ]
-    if scored.plan.run.rejects:
-        refused = ([row.file, row.line, row.column, row.code, row.reason] for row in scored.plan.run.rejects)
-        tabs.append(Tab("거부한 행", [SheetColumn(title) for title in ("파일", "줄", "열", "코드", "까닭")], refused))
+    if run.rejects:
+        refused = ([row.file, row.line, row.column, row.reason] for row in run.rejects)
+        tabs.append(Tab("거부한 행", [SheetColumn(title) for title in ("파일", "줄", "열", "까닭")], refused))
     if source.suffix.lower() == ".xlsx":
         write_workbook(path, tabs, source)
     else:
-        write_workbook(path, [_input_tab(source), *tabs])
+        write_workbook(path, [*tabs, _input_tab(source)])
+
+
+_MEANING_COLUMNS = (SheetColumn("탭"), SheetColumn("열"), SheetColumn("뜻", "long", 90), SheetColumn("저장된 이름"))
+
+
+@dataclass(frozen=True)
+class _ScoreTab:
+    """A table as a tab: columns without any value are left out, and what is short stands before what is long."""
+
+    name: str
+    rubric: AnyTestRunRubric
+    schema: pa.Schema
+    table: pl.DataFrame
+
+    @property
+    def tab(self) -> Tab:
+        shown = self._shown()
+        columns = [SheetColumn(column_title(column), _kind(column)) for column in shown]
+        texts = [self._text_of(column.name) for column in shown]
+        rows = (
+            [text(value) for text, value in zip(texts, row, strict=True)]
+            for row in self.table.select(column.name for column in shown).iter_rows()
+        )
+        printed = max(place for place, column in enumerate(shown, start=1) if _is_printed(column))
+        return Tab(self.name, columns, rows, frozen=1, printed=(printed, self.table.height))
+
+    def meanings(self) -> Iterator[Sequence[str]]:
+        for column in self._shown():
+            yield self.name, column_title(column), column_meaning(column), column.name
+
+    def _shown(self) -> list[pa.Field]:
+        filled = [
+            column
+            for column in self.schema
+            if column.name not in _NOT_SHOWN
+            and (column.name.endswith("_score") or self.table[column.name].null_count() < self.table.height)
+        ]
+        # The question is long too, but nobody reads scores without it.
+        return sorted(filled, key=lambda column: _is_long(column) and column.name != "query_text")
+
+    def _text_of(self, name: str) -> Callable[[Any], Any]:
+        """How a value of a column is shown."""
+        if name == "manual_review_reasons":
+            return lambda codes: ", ".join(self.rubric.code_titles[code] for code in codes or ())
+        titles = VALUE_TITLES.get(name) or self.rubric.value_titles.get(name) or {}
+        return lambda value: _YES_NO[value] if isinstance(value, bool) else _shown(value, titles)
+
+
+def _shown(value: Any, titles: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
+    return titles.get(value, value) if titles and value is not None else value
+
+
+def _is_long(column: pa.Field) -> bool:
+    return bool(column.name.endswith(_LONG))
+
+
+def _is_printed(column: pa.Field) -> bool:
+    """Whether a page needs the columns up to this one: the scores, and what they are of."""
+    return column.name in ("query_text", "flag_manual_review") or _kind(column) == "score"
+
+
+def _kind(column: pa.Field) -> str:
+    if column.name.endswith("_score") or column.name == "weighted_total":
+        return "score"
+    if pa.types.is_boolean(column.type):
+        return "text"
+    if pa.types.is_floating(column.type):
+        return "seconds" if column.name.endswith("_s") else "number"
+    if pa.types.is_integer(column.type):
+        return "number"
+    return "long" if _is_long(column) else "text"
+
+
+def _reviewed(scored: ScoredTestRun, flagged: Mapping[str, str]) -> Iterator[tuple[ReviewItem, str]]:
+    """The answers of the flagged queries, the worst query first."""
+    run, metrics = scored.plan.run, reviewed_metrics(scored.plan.rubric)
+    for query_id, why in islice(flagged.items(), _MOST_REVIEWED):
+        executions = sorted(run.queries[query_id], key=lambda execution: execution.round)
+        for item in review_items(executions, metrics):
+            yield item, why
 
 
 def _input_tab(source: Path) -> Tab:
     """The rows of a text file, all as text. A row that could not be read shows why."""
     text = text_table(source)
     rows = ([row.reason] if isinstance(row, BrokenRow) else row.cells for row in text.rows())
-    return Tab("입력", [SheetColumn(name or "(이름 없음)") for name in COMMON_NAMES.headers(text.columns)], rows)
-
-
-def _columns(schema: pa.Schema) -> list[SheetColumn]:
-    return [SheetColumn(each.name, _kind(each.name, each.type)) for each in schema]
-
-
-def _kind(name: str, data_type: pa.DataType) -> str:
-    if name.endswith("_score") or name == "weighted_total":
-        return "score"
-    if pa.types.is_floating(data_type) and name.endswith("_s"):
-        return "seconds"
-    if pa.types.is_primitive(data_type):
-        return "number"
-    return "long" if name.endswith(("_reason", "_reasons", "query_text", "failed_checks")) else "text"
-
-
-def _meanings(schemas: Mapping[str, pa.Schema]) -> Iterator[Sequence[str]]:
-    """A row per column of the score tabs, whose names are those of the tables: what it holds, in Korean."""
-    for title, schema in schemas.items():
-        for each in schema:
-            yield title, each.name, (each.metadata or {}).get(b"description", b"").decode()
-
-
-def _summary_rows(scored: ScoredTestRun) -> Iterator[list[Any]]:
-    """A row per metric for the set and for each round; counts of the set are those of its rounds together."""
-    titles = {metric.name: metric.title for metric in scored.plan.rubric.metrics}
-    summary = scored.summary
-    for name, values in summary.set.items():
-        if isinstance(values, Mapping):
-            spread = [by_metric[name] for by_metric in summary.distributions.values() if name in by_metric]
-            yield ["세트", titles.get(name, name), *map(values.get, _FIGURES), *_counts(spread)]
-    for round_, means in summary.rounds.items():
-        for name, values in means.items():
-            if isinstance(values, Mapping):
-                spread = [summary.distributions.get(round_, {}).get(name, {})]
-                yield [round_, titles.get(name, name), *map(values.get, _FIGURES), *_counts(spread)]
-
-
-def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
-    if not any(spread):
-        return [None] * len(_POINTS)
-    totals = dict.fromkeys(_POINTS, 0)
-    for distribution in spread:
-        for points, count in score_counts(distribution):
-            totals[points] += count
-    return list(totals.values())
-
-
-def _notes(scored: ScoredTestRun) -> list[tuple[str, str]]:
-    run, plan = scored.plan.run, scored.plan
-    counts = run.counts
-    notes = [
-        ("파일", run.name),
-        ("SHA-256", run.identity.sha256),
-        ("루브릭", f"{plan.rubric.id} ({plan.rubric.title}), 버전 {plan.rubric_version}"),
-        (
-            "행",
-            f"읽음 {counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}",
-        ),
-        ("문항, 실행", f"문항 {len(run.queries):,}개, 실행 {counts.executions:,}회"),
-    ]
-    if unanswered := scored.questions.get("no_judge"):
-        notes.append(("판정 모델 없음", f"질문 {unanswered:,}건의 점수를 비워 둠(no_judge)"))
-    return notes
+    columns = [SheetColumn(name or "(이름 없음)") for name in COMMON_NAMES.headers(text.columns)]
+    return Tab("입력", columns, rows, printed=(len(columns), 0))

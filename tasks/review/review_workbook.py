@@ -1,81 +1,56 @@
-"""The review list as a workbook: a row per item, a drop-down per verdict, room for a note; and read back as labels."""
+"""The review list as a workbook: a row per answer, a drop-down per verdict, room for a note; read back as labels."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-import xlsxwriter
 
 from scoring.errors import InputError, UsageError
 from scoring.inputs import TextRow
-from tasks.files.atomic import TABLE_MODE, replacing
 from tasks.files.discovery import readable
-from tasks.files.excel import display_width, shown_text
+from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
+from tasks.files.xlsx.workbook import write_workbook
 from tasks.review.labels import Label
-from tasks.review.queue import ReviewItem, reviewed_metrics
+from tasks.review.queue import Review
+from tasks.review.review_tab import (
+    CANNOT_TELL,
+    CRITERIA,
+    FILE,
+    METRIC,
+    NOTE,
+    POINTS,
+    QUERY,
+    ROUND,
+    SHEET,
+    STORED_NAME,
+    criteria_tab,
+    review_tab,
+)
 from tasks.testruns.read_folder import ScoredFolder
-from tasks.testruns.workbooks import TestRunWorkbook
+from tasks.testruns.workbooks import Sheet, TestRunWorkbook
 
-SHEET = "검토"
-CANNOT_TELL = "판단 불가"
-_CHOICES: list[Any] = [5, 4, 3, 2, 1, 0, CANNOT_TELL]
-_FILE, _QUERY, _ROUND, _NOTE = "파일", "Query ID", "방/반복", "메모"
-_GIVEN = {_FILE: 14, _QUERY: 12, _ROUND: 9, "질의": 30, "기대결과": 40, "답변": 60, "화면 요소": 40}
-_NOTE_WIDTH = 40
-_VERDICT_WIDTH = 16
-_HEADER_HEIGHT = 34
-_LINE_HEIGHT = 16
-_MOST_LINES = 14
-# A workbook notes when it was made; the same run gives the same bytes.
-_NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+# Workbooks written before had these headings, and the stored name of a metric behind its title.
+_EARLIER_HEADINGS = {"Query ID": QUERY, "방/반복": ROUND}
 _HELP = (
-    "행마다 답변을 읽고 노란 칸에 0~5점을 고르십시오. 판단할 수 없으면 '판단 불가'를 고르거나 비워 두십시오.",
-    "회색 칸은 그 행에서 판단하지 않는 지표입니다. 방/반복이 빈 행은 한 질의의 답변을 모두 모은 것입니다.",
-    "자동 점수와 목록에 오른 까닭은 판단에 영향을 주지 않도록 일부러 싣지 않았습니다. "
-    "무작위로 뽑은 질의도 섞여 있습니다.",
+    "행마다 답변을 읽고 노란 칸에서 0~5점을 고르세요. 무엇이 몇 점인지는 '점수 기준' 탭에 있습니다. "
+    "판단할 수 없으면 '판단 불가'를 고르거나 비워 두세요.",
+    "회색 칸은 그 행에서 판단하지 않는 지표입니다. 회차가 빈 행은 한 질의의 답변을 모두 모은 것입니다.",
+    "회차 2/1은 둘째 방의 첫 실행이라는 뜻입니다.",
+    "판단에 영향을 주지 않도록 자동 점수는 싣지 않았고, 검토하는 까닭은 접어 두었습니다. "
+    "맨 오른쪽 열 위의 [+]를 누르면 보이니 점수를 고른 뒤에 여세요. 무작위로 뽑은 질의도 섞여 있습니다.",
     "다 채운 뒤: aqb review import 이파일.xlsx --out labels.csv --reviewer 이름",
     "그다음: aqb agreement labels.csv --run 채점한_폴더",
 )
 
 
-def write_review_workbook(path: Path, run: ScoredFolder, items: Iterable[ReviewItem]) -> None:
-    """Writes the items to `path`. Every cell is text: what people wrote never becomes a formula.
+def write_review_workbook(path: Path, run: ScoredFolder, review: Review) -> None:
+    """Writes the items to `path`. What people wrote never becomes a formula; the same review gives the same bytes.
 
     Raises:
         StorageError: the file cannot be written.
     """
-    metrics = {metric.name: f"{metric.title} [{metric.name}]" for metric in reviewed_metrics(run)}
-    with replacing(path, TABLE_MODE) as unfinished, xlsxwriter.Workbook(str(unfinished)) as book:
-        book.set_properties({"created": _NO_TIME})
-        text = {"valign": "top", "text_wrap": True, "border": 1, "border_color": "#BFBFBF", "num_format": "@"}
-        plain, other = book.add_format(text), book.add_format({**text, "bg_color": "#E7E6E6"})
-        open_cell = book.add_format({**text, "bg_color": "#FFF2CC", "align": "center", "num_format": "General"})
-        head = book.add_format({"bold": True, "bg_color": "#1F3864", "font_color": "#FFFFFF", "text_wrap": True})
-        sheet = book.add_worksheet(SHEET)
-        sheet.set_row(0, _HEADER_HEIGHT)
-        columns = _GIVEN | dict.fromkeys(metrics.values(), _VERDICT_WIDTH) | {_NOTE: _NOTE_WIDTH}
-        for place, (title, width) in enumerate(columns.items()):
-            sheet.set_column(place, place, width)
-            sheet.write_string(0, place, title, head)
-        first, note = len(_GIVEN), len(columns) - 1
-        for line, item in enumerate(items, start=1):
-            given = (run.file, item.query_id, item.round, item.question, item.expected, item.answer, item.shown)
-            sheet.set_row(line, _LINE_HEIGHT * _lines(given))
-            for place, value in enumerate(given):
-                sheet.write_string(line, place, shown_text(value), plain)
-            for place, metric in enumerate(metrics, start=first):
-                asked = metric in item.metrics
-                sheet.write_blank(line, place, None, open_cell if asked else other)
-                if asked:
-                    sheet.data_validation(line, place, line, place, _validation())
-            sheet.write_blank(line, note, None, plain)
-        sheet.freeze_panes(1, 3)
-        sheet.set_landscape()
-        sheet.fit_to_pages(1, 0)
-        sheet.repeat_rows(0)
-        _write_help(book)
+    help_tab = Tab("안내", [SheetColumn("이 엑셀을 채우는 법", "long", 110)], [[sentence] for sentence in _HELP])
+    tab = review_tab(run.file, run.rubric, review.items, blind=True)
+    write_workbook(path, [tab, criteria_tab(run.rubric), help_tab])
 
 
 def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
@@ -89,17 +64,18 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
         pass  # a file that is not there is no workbook that was spoilt
     try:
         with closing(TestRunWorkbook(path)) as book:
-            sheet = next(sheet for sheet in book.sheets if sheet.name == SHEET)
+            sheets = {sheet.name: sheet for sheet in book.sheets}
+            sheet, names = sheets[SHEET], _stored_names(sheets.get(CRITERIA))
             rows = sheet.rows()
-    except (InputError, StopIteration) as error:
+    except (InputError, LookupError, ValueError) as error:
         raise InputError(
             f"no review workbook with a sheet '{SHEET}'",
             where=str(path),
             fix="fill the one that `aqb review export` wrote",
         ) from error
-    header = [cell.strip() for cell in sheet.columns]
-    metrics = {place: title.rpartition("[")[2][:-1] for place, title in enumerate(header) if title.endswith("]")}
-    places = {title: header.index(title) for title in (_FILE, _QUERY, _ROUND, _NOTE) if title in header}
+    titles = [_EARLIER_HEADINGS.get(cell.strip(), cell.strip()) for cell in sheet.columns]
+    metrics = {place: name for place, title in enumerate(titles) if (name := _stored_name(title, names))}
+    places = {title: titles.index(title) for title in (FILE, QUERY, ROUND, NOTE) if title in titles}
     if len(places) < 4 or not metrics:
         raise InputError(
             "columns are missing", where=f"{path}: {SHEET}", fix="keep the header as `aqb review export` wrote it"
@@ -123,36 +99,24 @@ def _labels(
             verdict = cells[place].strip()
             if verdict in ("", CANNOT_TELL):
                 continue
-            if verdict not in map(str, _CHOICES):
+            if verdict not in POINTS:
                 raise InputError(
                     f"'{verdict}' is no verdict ({metric})",
                     where=f"{path}: {SHEET}, row {line}",
-                    fix=f"choose one of {', '.join(map(str, _CHOICES))}",
+                    fix=f"choose one of {', '.join((*POINTS, CANNOT_TELL))}",
                 )
             yield Label(metric, verdict, file, query_id, round_, reviewer=reviewer, note=note)
 
 
-def _lines(given: Sequence[str]) -> int:
-    """How many lines the longest text of a row takes, two for a drop-down at least."""
-    wrapped = (
-        sum(-(-display_width(line) // width) or 1 for line in text[: _MOST_LINES * width].split("\n"))
-        for text, width in zip(given, _GIVEN.values(), strict=True)
-    )
-    return min(max(2, *wrapped), _MOST_LINES)
+def _stored_names(criteria: Sheet | None) -> dict[str, str]:
+    """The title of each metric -> the name it is stored by, from the tab of criteria."""
+    if criteria is None:
+        return {}
+    title, name = (criteria.columns.index(column) for column in (METRIC, STORED_NAME))
+    return {row.cells[title]: row.cells[name] for row in criteria.rows()}
 
 
-def _validation() -> dict[str, Any]:
-    return {
-        "validate": "list",
-        "source": _CHOICES,
-        "error_title": "점수",
-        "error_message": f"5, 4, 3, 2, 1, 0 또는 '{CANNOT_TELL}'을 고르십시오.",
-    }
-
-
-def _write_help(book: Any) -> None:
-    sheet = book.add_worksheet("안내")
-    sheet.set_column(0, 0, 110)
-    wrapped = book.add_format({"text_wrap": True, "valign": "top"})
-    for line, sentence in enumerate(_HELP):
-        sheet.write_string(line, 0, sentence, wrapped)
+def _stored_name(heading: str, names: Mapping[str, str]) -> str:
+    """The metric that a column is of, '' of none; earlier workbooks have it behind the title: `정확성 [accuracy]`."""
+    _, bracket, name = heading.removesuffix("]").rpartition(" [")
+    return name if bracket and heading.endswith("]") else names.get(heading, "")

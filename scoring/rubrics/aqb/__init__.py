@@ -1,6 +1,7 @@
 """`aqb-1.2`: test runs of the three recruiting agents, six metrics. Source: seed 000; SPEC 3.3."""
 
 from scoring.rubrics.aqb import thresholds as t
+from scoring.rubrics.aqb.criteria import CRITERIA
 from scoring.rubrics.aqb.prompts import PROMPTS
 from scoring.rubrics.aqb.queries import METRICS, RUBRIC_ID, AqbQuery, requests, score_query
 from scoring.rubrics.aqb.report import headline, page_parts, report_values
@@ -52,6 +53,8 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
         "speed_single": "응답 속도: 단일 도구",
         "speed_multi": "응답 속도: 복수 도구",
     },
+    value_titles={"mapping_grade": t.MAPPING_TITLES, "numbers_grade": t.NUMBERS_TITLES},
+    criteria=CRITERIA,
     page_parts=page_parts,
     code_titles={**QUALITY_TITLES, **REVIEW_TITLES},
 )

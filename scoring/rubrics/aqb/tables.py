@@ -38,10 +38,10 @@ METRIC_TITLES = {
 }
 
 OWN_COLUMNS = (
-    field("mapping_grade", pa.string(), "조건 매핑: exact, extra, partial, none, unknown (SPEC 3.3)"),
-    field("accuracy_grade", pa.string(), "도구 사용: PASS, PARTIAL, FAIL. NULL은 판단 불가 (seed 000, 2.3)"),
-    field("numbers_grade", pa.string(), "정답 수치 비교: exact, within, wrong. NULL은 정답 수치 없음 (seed 000, 3.3)"),
-    field("ttft_pass", pa.string(), "TTFT: PASS, FAIL. NULL은 측정하지 않음 (seed 000, 5.4)"),
+    field("mapping_grade", pa.string(), "조건 매핑: exact, extra, partial, none, unknown"),
+    field("accuracy_grade", pa.string(), "도구 사용: PASS, PARTIAL, FAIL. 판단할 수 없으면 빈칸"),
+    field("numbers_grade", pa.string(), "정답 수치 비교: exact, within, wrong. 정답 수치가 없으면 빈칸"),
+    field("ttft_pass", pa.string(), "TTFT: PASS, FAIL. 측정하지 않았으면 빈칸"),
 )
 
 
@@ -55,31 +55,31 @@ def _mapped(grade: MappingGrade, query: AqbQuery) -> int:
 
 QUERY_COLUMNS = (
     # The fifteen of seed 6.1, in its order.
-    QueryColumn("query_id", pa.string(), "질의 id"),
+    QueryColumn("query_id", pa.string(), "질의 ID"),
     QueryColumn("query_text", pa.string(), "질의"),
-    QueryColumn("agent_type", pa.string(), "에이전트 유형: move, plan, applicant_management"),
-    *(score_column(name, f"{title} 점수(0~5)") for name, title in METRIC_TITLES.items()),
-    total_column("종합 점수, 소수 둘째 자리까지 (seed 000, 4.1)"),
-    flag_column("수기 확인 필요 여부 (seed 000, 4.2)"),
-    *(reason_column(name, f"{title} 판단 근거") for name, title in METRIC_TITLES.items()),
+    QueryColumn("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
+    *(score_column(name, f"{title}: 0~5점") for name, title in METRIC_TITLES.items()),
+    total_column("종합 점수: 소수 둘째 자리까지"),
+    flag_column("수기 확인 필요"),
+    *(reason_column(name, f"{title} 근거") for name, title in METRIC_TITLES.items()),
     # The rest.
     COVERAGE,
     REVIEW_REASONS,
     ROUNDS,
-    QueryColumn("rooms", pa.int64(), "일관성을 비교할 수 있는 독립된 방의 수"),
-    QueryColumn("unanswered", pa.int64(), "에러 또는 빈 응답인 실행 수"),
-    QueryColumn("latency_class", pa.string(), "SINGLE(단일 도구 호출) 또는 MULTI(복수)"),
-    QueryColumn("speed_single", pa.float64(), "응답 속도 점수(단일). 복수 호출 질의는 NULL", _speed_of("SINGLE")),
-    QueryColumn("speed_multi", pa.float64(), "응답 속도 점수(복수). 단일 호출 질의는 NULL", _speed_of("MULTI")),
-    QueryColumn("has_ground_truth", pa.bool_(), "정답 수치가 있는지"),
+    QueryColumn("rooms", pa.int64(), "독립된 방 수: 일관성을 비교할 수 있는 방"),
+    QueryColumn("unanswered", pa.int64(), "답하지 못한 실행 수: 에러 또는 빈 응답"),
+    QueryColumn("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
+    QueryColumn("speed_single", pa.float64(), "응답 속도(단일): 복수 호출 질의는 빈칸", _speed_of("SINGLE")),
+    QueryColumn("speed_multi", pa.float64(), "응답 속도(복수): 단일 호출 질의는 빈칸", _speed_of("MULTI")),
+    QueryColumn("has_ground_truth", pa.bool_(), "정답 수치 있음"),
     *(
-        QueryColumn(f"mapping_{grade}", pa.int64(), f"조건 매핑이 '{title}'인 실행 수", partial(_mapped, grade))
+        QueryColumn(f"mapping_{grade}", pa.int64(), f"조건 매핑 {title}: 그런 실행의 수", partial(_mapped, grade))
         for grade, title in MAPPING_TITLES.items()
     ),
     *pass_columns(PASS_MIN_POINTS),
-    mode_column("가장 흔한 숫자 조합으로 답한 방의 비율; 비교할 수 없으면 NULL"),
+    mode_column("같은 숫자의 비율: 가장 흔한 숫자 조합으로 답한 방, 비교할 수 없으면 빈칸"),
     TOTAL_MISSING,
-    QueryColumn("consistency_provisional", pa.bool_(), "독립된 방이 3개 미만인데 낸 잠정 일관성 점수인지"),
+    QueryColumn("consistency_provisional", pa.bool_(), "잠정 일관성: 독립된 방이 3개 미만인데 낸 점수"),
 )
 
 

@@ -53,24 +53,24 @@ class PlanQuery(ScoredQuery):
 
 
 OWN_COLUMNS = (
-    field("pass_count", pa.int64(), "통과한 체크 수; 응답이 없거나 체크가 없으면 NULL"),
-    field("check_count", pa.int64(), "확인한 체크 수; 응답이 없거나 체크가 없으면 NULL"),
-    field("pass_ratio", pa.float64(), "통과한 체크 수 / 확인한 체크 수"),
+    field("pass_count", pa.int64(), "통과한 체크 수: 응답이나 체크가 없으면 빈칸"),
+    field("check_count", pa.int64(), "확인한 체크 수: 응답이나 체크가 없으면 빈칸"),
+    field("pass_ratio", pa.float64(), "체크 통과율: 통과한 체크 수 / 확인한 체크 수"),
     field("failed_checks", pa.list_(pa.string()), "통과하지 못한 체크: [대상] 이유"),
-    field("recorded_llm_score", pa.float64(), "입력에 기록된 LLM 점수; 규칙 점수를 대신하지 않음"),
+    field("recorded_llm_score", pa.float64(), "파일에 기록된 점수: LLM 점수 열. 규칙 점수를 대신하지 않음"),
 )
 QUERY_COLUMNS = (
-    QueryColumn("query_id", pa.string(), "Query ID"),
+    QueryColumn("query_id", pa.string(), "질의 ID"),
     QueryColumn("query_text", pa.string(), "질의"),
-    QueryColumn("agent_type", pa.string(), "에이전트 유형"),
-    QueryColumn("rounds", pa.int64(), "실행한 라운드 수", lambda query: len(query.executions)),
-    *(score_column(one.name, f"{one.title}: 라운드 점수의 평균") for one in METRICS if one.per_execution),
-    score_column("consistency", "일관성: 5 또는 0, 비교할 수 없으면 NULL"),
-    reason_column("consistency", "일관성 점수의 근거"),
-    QueryColumn("latency_s", pa.float64(), "응답 속도에 쓴 실행의 평균 시간(초)"),
+    QueryColumn("agent_type", pa.string(), "에이전트: move(이동), plan(실행), applicant_management(지원자 관리)"),
+    QueryColumn("rounds", pa.int64(), "실행 수", lambda query: len(query.executions)),
+    *(score_column(one.name, f"{one.title}: 회차 점수의 평균") for one in METRICS if one.per_execution),
+    score_column("consistency", "일관성: 5 또는 0, 비교할 수 없으면 빈칸"),
+    reason_column("consistency", "일관성 근거"),
+    QueryColumn("latency_s", pa.float64(), "응답 시간(초): 속도를 채점한 실행의 평균"),
     QueryColumn("nested_only_checks", pa.int64(), "value 안쪽까지 찾아야만 통과하는 체크 수"),
     *pass_columns(t.PASS_MIN_POINTS),
-    mode_column("라운드 점수 가운데 가장 흔한 것의 비율; 비교할 수 없으면 NULL"),
+    mode_column("같은 점수의 비율: 회차 점수 가운데 가장 흔한 것, 비교할 수 없으면 빈칸"),
 )
 
 

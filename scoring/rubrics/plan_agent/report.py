@@ -27,6 +27,15 @@ _ITEM_MEANINGS = {
     **{str(points): f"통과율 {text}" for text, points in band_rows(t.PASS_RATIO_POINTS, maximum=1)},
     str(t.NOTHING_PASSED_POINTS): "통과율 0, 실패, 빈 응답",
 }
+CRITERIA = {
+    "intent": tuple(_ITEM_MEANINGS.items()),
+    "accuracy": tuple(_ITEM_MEANINGS.items()),
+    "consistency": (
+        (str(t.CONSISTENT_POINTS), f"회차가 모두 {t.PASS_MIN_POINTS}점 이상이거나 모두 {t.PASS_MIN_POINTS}점 미만"),
+        (str(t.INCONSISTENT_POINTS), "회차마다 엇갈림"),
+    ),
+}
+"""What earns which points, for people who score by hand."""
 _SPEED_MEANINGS = {str(points): text for text, points in band_rows(t.SPEED_POINTS, "초")}
 
 

@@ -6,7 +6,7 @@ Source: seed 004; SPEC 3.2.
 from scoring.rubrics.recruit_agent import formulas
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.intent import PROMPTS, RUBRIC_ID, requests
-from scoring.rubrics.recruit_agent.report import QUALITY_TITLES, headline, report_values
+from scoring.rubrics.recruit_agent.report import CRITERIA, QUALITY_TITLES, headline, report_values
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
@@ -42,6 +42,8 @@ RUBRIC = TestRunRubric(
         "too_few_executions": "실행이 부족해 0점",
         "without_label": "의도 라벨이 없어 미채점",
     },
+    value_titles={"intent_label": t.INTENT_LABELS},
+    criteria=CRITERIA,
     page_parts=lambda summary: check_parts(summary, summary.get("manual_review"), summary.get("notice", "")),
     options=(
         MIN_COVERAGE,

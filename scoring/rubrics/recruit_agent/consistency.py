@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from scoring.judging.requests import STATUS_TITLES
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.intent import Intent
 from scoring.stats.exact import rounded
@@ -51,7 +52,8 @@ def consistency(intents: Sequence[Intent], signatures: Sequence[str]) -> Consist
     labels = [intent.label for intent in intents if intent.label is not None]
     if len(labels) < n:
         missing = next(intent.missing for intent in intents if intent.label is None)
-        reason = f"의도 라벨을 판정받지 못한 실행 {n - len(labels)}건이 있어 채점하지 않음({missing}), {seen}"
+        why = STATUS_TITLES[missing]
+        reason = f"의도 라벨을 판정받지 못한 실행 {n - len(labels)}건이 있어 채점하지 않음({why}), {seen}"
         return Consistency(Score(None, reason, missing), None, ratio_b)
     ratio_a = mode_ratio(labels)
     points = (ratio_a + ratio_b) / 2 * t.MAX_POINTS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.judging.prompts import JudgePrompt
-from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
+from scoring.judging.requests import STATUS_TITLES, JudgeRequest, QuestionKind, Verdicts, VerdictStatus, verdict_of
 from scoring.markdown import shortened
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.testruns.cells import given
@@ -107,7 +107,7 @@ def _short(value: object) -> str:
 
 
 def _unknown(status: VerdictStatus) -> Intent:
-    return Intent(Score(None, f"의도를 판정받지 못해 채점하지 않음({status})", status), None, None)
+    return Intent(Score(None, f"의도를 판정받지 못해 채점하지 않음({STATUS_TITLES[status]})", status), None, None)
 
 
 PROMPT_VERSION = "1"  # bump it when a word of the instructions changes: verdicts are then asked again

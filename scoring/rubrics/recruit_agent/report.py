@@ -46,6 +46,16 @@ _MEANINGS = {
     "speed_single": {str(points): text for text, points in band_rows(t.SPEED_SINGLE_POINTS, "초")},
     "speed_multi": {str(points): text for text, points in band_rows(t.SPEED_MULTI_POINTS, "초")},
 }
+CRITERIA = {
+    "intent": tuple(_MEANINGS["intent"].items()),
+    "accuracy": tuple(_MEANINGS["accuracy"].items()),
+    "consistency": (
+        (str(t.MAX_POINTS), "모든 실행의 의도와 화면 구성이 같음"),
+        (f"0~{t.MAX_POINTS}", f"(의도 일치율 + 화면 구성 일치율) / 2 × {t.MAX_POINTS}"),
+        (str(t.TOO_FEW_EXECUTIONS_POINTS), f"실행이 {t.MIN_EXECUTIONS}건 미만"),
+    ),
+}
+"""What earns which points, for people who score by hand."""
 
 
 def report_values(queries: Sequence[RecruitQuery], summary: RecruitSummary, options: Options) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _notice(not_judged: int, executions: int) -> str:
     if not not_judged:
         return ""
     return (
-        f"판정 모델을 쓰지 않아(no_judge) 실행 {executions:,}건 중 {not_judged:,}건의 의도 충족과 그 질의의 일관성을 "
+        f"판정 모델을 쓰지 않아 실행 {executions:,}건 중 {not_judged:,}건의 의도 충족과 그 질의의 일관성을 "
         "채점하지 않았습니다. 나머지 지표는 모두 규칙으로 채점했습니다. 실패하거나 빈 응답은 판정 없이 0점이라 분포에 "
         "나오지만, 판정 없이 정해진 점수만으로 평균을 내지는 않았습니다."
     )

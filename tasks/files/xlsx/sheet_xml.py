@@ -1,14 +1,14 @@
 """Rows as the XML of a worksheet, written as a stream: numbers as numbers, texts that can never be formulas."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from itertools import chain, islice
 from math import isfinite
 from typing import Any
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 from scoring.limits import MOST_SHEET_ROWS
 from scoring.stats.exact import exact, rounded
@@ -19,8 +19,10 @@ _NARROWEST = 8
 _ROWS_MEASURED = 300
 _FILTER_BUTTON = 4
 _LINE_HEIGHT = 15
-_MOST_LINES = 8
+_HEADER_HEIGHT = 34
+_MOST_LINES = 14
 _SHORT = 500
+_A4 = 9
 # Excel reads `_x0041_` in a text as an A.
 _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
@@ -35,65 +37,147 @@ class Style(IntEnum):
     NUMBER = 4
     DECIMAL = 5
     LABEL = 6
+    SHARE = 7
+    TITLE = 8
+    OPEN = 9
+    CLOSED = 10
+
+
+_STYLE_OF_KIND = {
+    "score": Style.NUMBER,
+    "number": Style.NUMBER,
+    "seconds": Style.DECIMAL,
+    "share": Style.SHARE,
+    "long": Style.WRAPPED,
+}
 
 
 @dataclass(frozen=True)
 class SheetColumn:
-    """A column of a tab. `kind`: `score` is coloured from red (0) over yellow (3) to green (5), `number` is
-    rounded to two decimals, `seconds` shows two, `long` texts are wrapped."""
+    """A column of a tab, as wide as its texts unless `width` (characters) is given; a `folded` one opens with a click.
+
+    `kind`: `score` is coloured from red (0) over yellow (3) to green (5), `number` is rounded to two decimals,
+    `seconds` shows two, `share` is a percentage, `long` texts are wrapped; with `choices` a cell is a yellow one with
+    a drop-down, where the row has '', and a grey one where it has None.
+    """
 
     title: str
     kind: str = "text"
+    width: int | None = None
+    folded: bool = False
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Tab:
-    """A sheet to add: a header, rows, and below them `notes` (label, value) that the filter leaves alone."""
+    """A sheet to add: lines above (`head`, the first in bold), a header, rows, and below them `notes` (label, value)
+    that the filter leaves alone. The first `frozen` columns stay in sight; `printed` are the numbers of columns and of
+    rows below the header to print, None for all."""
 
     name: str
     columns: Sequence[SheetColumn]
     rows: Iterable[Sequence[Any]]
     notes: Sequence[tuple[str, str]] = field(default_factory=tuple)
+    head: Sequence[str] = ()
+    frozen: int = 0
+    printed: tuple[int, int] | None = None
+
+    @property
+    def header_row(self) -> int:
+        """The row of the header, counted from 1: an empty one stands between it and the lines above."""
+        return len(self.head) + 2 if self.head else 1
+
+    @property
+    def print_area(self) -> str:
+        """The cells to print (`$A$1:$F$9`), '' for all."""
+        if self.printed is None:
+            return ""
+        columns, rows = self.printed
+        return f"$A$1:${column_letters(columns - 1)}${self.header_row + rows}"
 
 
-def sheet_xml(tab: Tab, namespace: str, first_style: int) -> Iterator[str]:
-    """The XML of `tab`; `first_style` is the place of `Style.HEADER` among the workbook's cell formats."""
+def sheet_xml(tab: Tab, namespace: str, first_style: int, *, shown: bool = False) -> Iterator[str]:
+    """The XML of `tab`; `first_style` is the place of `Style.HEADER` among the workbook's cell formats, and the
+    workbook opens on a `shown` one."""
     rows = iter(tab.rows)
     measured = list(islice(rows, _ROWS_MEASURED))
-    letters = [_letters(place) for place in range(len(tab.columns))]
+    letters = [column_letters(place) for place in range(len(tab.columns))]
     widths = _widths(tab, measured)
-    cols = "".join(
-        f'<col min="{place}" max="{place}" width="{width}" customWidth="1"/>'
-        for place, width in enumerate(widths, start=1)
-    )
-    yield (
-        f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="{namespace}">'
-        '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" '
-        'state="frozen"/></sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>'
-        f"<cols>{cols}</cols><sheetData>"
-    )
+    yield f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<worksheet xmlns="{namespace}">'
+    yield from _view(tab, widths, shown)
+    for line, text in enumerate(tab.head, start=1):
+        yield f'<row r="{line}">{_cell("A", line, text, Style.TEXT if line > 1 else Style.TITLE, first_style)}</row>'
+    top = tab.header_row
     header = (
-        _cell(at, 1, column.title, Style.HEADER, first_style) for at, column in zip(letters, tab.columns, strict=True)
+        _cell(at, top, column.title, Style.HEADER, first_style) for at, column in zip(letters, tab.columns, strict=True)
     )
-    yield f'<row r="1" ht="24" customHeight="1">{"".join(header)}</row>'
+    yield f'<row r="{top}" ht="{_HEADER_HEIGHT}" customHeight="1">{"".join(header)}</row>'
     styles = [_style_of(column) for column in tab.columns]
     wrapped = [(place, widths[place] - 2) for place, style in enumerate(styles) if style is Style.WRAPPED]
-    last = 1
-    for last, values in enumerate(islice(chain(measured, rows), MOST_SHEET_ROWS - 1 - len(tab.notes)), start=2):
+    asked = {place: _Runs(letters[place]) for place, column in enumerate(tab.columns) if column.choices}
+    last, room = top, MOST_SHEET_ROWS - top - len(tab.notes)
+    for last, values in enumerate(islice(chain(measured, rows), room), start=top + 1):
         cells = [
             f'<c r="{at}{last}"{content}'
             for at, value, style in zip(letters, values, styles, strict=False)
-            if value is not None and (content := _content(value, style, first_style))
+            if (value is not None or style is Style.OPEN) and (content := _content(value, style, first_style))
         ]
+        for place, runs in asked.items():
+            if values[place] is not None:
+                runs.add(last)
         lines = _lines(values, wrapped)
         height = f' ht="{_LINE_HEIGHT * lines}" customHeight="1"' if lines > 1 else ""
         yield f'<row r="{last}"{height}>{"".join(cells)}</row>'
     for line, (label, value) in enumerate(tab.notes, start=last + 2):
         pair = _cell("A", line, label, Style.LABEL, first_style) + _cell("B", line, value, Style.TEXT, first_style)
         yield f'<row r="{line}">{pair}</row>'
-    yield f'</sheetData><autoFilter ref="A1:{letters[-1]}{last}"/>'
+    yield f'</sheetData><autoFilter ref="A{top}:{letters[-1]}{last}"/>'
     yield from _colours(tab, letters, last)
-    yield "</worksheet>"
+    yield from _drop_downs(tab, asked)
+    yield (
+        '<pageMargins left="0.4" right="0.4" top="0.5" bottom="0.5" header="0.2" footer="0.2"/>'
+        f'<pageSetup paperSize="{_A4}" orientation="landscape" fitToWidth="1" fitToHeight="0"/>'
+        "<headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter></worksheet>"
+    )
+
+
+class _Runs:
+    """Rows of a column as few ranges of cells."""
+
+    def __init__(self, letters: str) -> None:
+        self._letters = letters
+        self._ranges: list[tuple[int, int]] = []
+
+    def add(self, line: int) -> None:
+        if self._ranges and self._ranges[-1][1] == line - 1:
+            self._ranges[-1] = (self._ranges[-1][0], line)
+        else:
+            self._ranges.append((line, line))
+
+    def __str__(self) -> str:
+        return " ".join(f"{self._letters}{first}:{self._letters}{last}" for first, last in self._ranges)
+
+
+def _view(tab: Tab, widths: Sequence[int], shown: bool) -> Iterator[str]:
+    """What stands before the cells: how the sheet is shown, and its columns."""
+    below, right = tab.header_row, tab.frozen
+    corner = f"{column_letters(right)}{below + 1}"
+    across = f'xSplit="{right}" ' if right else ""
+    pane = "bottomRight" if right else "bottomLeft"
+    selected = 'tabSelected="1" ' if shown else ""
+    levels = int(any(column.folded for column in tab.columns))
+    yield (
+        '<sheetPr><outlinePr summaryRight="0"/><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView '
+        f'{selected}workbookViewId="0"><pane {across}ySplit="{below}" topLeftCell="{corner}" activePane="{pane}" '
+        'state="frozen"/></sheetView></sheetViews>'
+        f'<sheetFormatPr defaultRowHeight="{_LINE_HEIGHT}" outlineLevelCol="{levels}"/>'
+    )
+    fold = ' hidden="1" outlineLevel="1"'
+    columns = (
+        f'<col min="{place}" max="{place}" width="{width}" customWidth="1"{fold if column.folded else ""}/>'
+        for place, (column, width) in enumerate(zip(tab.columns, widths, strict=True), start=1)
+    )
+    yield f"<cols>{''.join(columns)}</cols><sheetData>"
 
 
 def _cell(letters: str, line: int, text: str, style: Style, first_style: int) -> str:
@@ -102,6 +186,8 @@ def _cell(letters: str, line: int, text: str, style: Style, first_style: int) ->
 
 def _content(value: Any, style: Style, first_style: int) -> str:
     """The XML of a cell behind its place, '' for an empty cell."""
+    if style is Style.OPEN and not value:
+        return f' s="{first_style + (Style.CLOSED if value is None else Style.OPEN)}"/>'
     if type(value) is str:
         return _repeated_text(value, style, first_style) if len(value) < _SHORT else _text(value, style, first_style)
     if isinstance(value, bool):
@@ -137,20 +223,33 @@ def _rounded(value: float) -> float:
 
 
 def _style_of(column: SheetColumn) -> Style:
-    return {"score": Style.NUMBER, "number": Style.NUMBER, "seconds": Style.DECIMAL, "long": Style.WRAPPED}.get(
-        column.kind, Style.TEXT
-    )
+    return Style.OPEN if column.choices else _STYLE_OF_KIND.get(column.kind, Style.TEXT)
 
 
 def _colours(tab: Tab, letters: Sequence[str], last: int) -> Iterator[str]:
     for priority, place in enumerate((p for p, column in enumerate(tab.columns) if column.kind == "score"), start=1):
-        at = letters[place]
+        at, first = letters[place], tab.header_row + 1
         yield (
-            f'<conditionalFormatting sqref="{at}2:{at}{max(last, 2)}"><cfRule type="colorScale" priority="{priority}">'
+            f'<conditionalFormatting sqref="{at}{first}:{at}{max(last, first)}">'
+            f'<cfRule type="colorScale" priority="{priority}">'
             '<colorScale><cfvo type="num" val="0"/><cfvo type="num" val="3"/><cfvo type="num" val="5"/>'
             '<color rgb="FFF4A59E"/><color rgb="FFFFF2B3"/><color rgb="FFA6D8A8"/></colorScale></cfRule>'
             "</conditionalFormatting>"
         )
+
+
+def _drop_downs(tab: Tab, asked: Mapping[int, _Runs]) -> Iterator[str]:
+    lists = [(str(runs), tab.columns[place]) for place, runs in asked.items() if str(runs)]
+    if not lists:
+        return
+    yield f'<dataValidations count="{len(lists)}">'
+    for cells, column in lists:
+        offered, error = ",".join(column.choices), f"{', '.join(column.choices)} 가운데 하나를 고르세요."
+        yield (
+            f'<dataValidation type="list" allowBlank="1" showErrorMessage="1" errorTitle={quoteattr(column.title)} '
+            f'error={quoteattr(error)} sqref="{cells}"><formula1>"{escape(offered)}"</formula1></dataValidation>'
+        )
+    yield "</dataValidations>"
 
 
 def _lines(values: Sequence[Any], wrapped: Iterable[tuple[int, int]]) -> int:
@@ -172,6 +271,9 @@ def _widths(tab: Tab, measured: Sequence[Sequence[Any]]) -> list[int]:
     widths = []
     labels = max((display_width(label) for label, _ in tab.notes), default=0)
     for place, column in enumerate(tab.columns):
+        if column.width:
+            widths.append(column.width)
+            continue
         texts = (str(row[place]) for row in measured if place < len(row) and row[place] is not None)
         lines = (text[: 2 * _WIDEST].partition("\n")[0] for text in texts)
         longest = max(map(display_width, lines), default=0) if column.kind != "score" else 0
@@ -180,7 +282,8 @@ def _widths(tab: Tab, measured: Sequence[Sequence[Any]]) -> list[int]:
     return widths
 
 
-def _letters(place: int) -> str:
+def column_letters(place: int) -> str:
+    """The letters of a column, counted from 0: `A`, ..., `Z`, `AA`."""
     letters = ""
     place += 1
     while place:

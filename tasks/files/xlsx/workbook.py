@@ -1,10 +1,12 @@
-"""Score tabs in a copy of the user's workbook, whose own parts stay as they are, byte for byte.
+"""Tabs in front of the sheets of a user's workbook, whose own parts stay as they are, byte for byte.
 
 The tabs are added to the package itself: a program that loads and saves a workbook loses charts, pictures, saved
-values of formulas and formats that it does not know. Only the lists of sheets, parts and cell formats grow.
+values of formulas and formats that it does not know. Only the lists of sheets, parts, names and cell formats grow, and
+the sheets lose the mark by which the workbook would open on them: of two marked sheets Excel edits both at once.
 Source: seed 000, 5.2; SPEC 4.
 """
 
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -27,20 +29,28 @@ _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _PIECES_AT_ONCE = 100
+_CHUNK = 1 << 20
+# How a sheet is shown stands at its beginning. A `<` inside a text is escaped.
+_SHOWN = re.compile(rb"(<(?:\w+:)?sheetView\b[^>]*?\btabSelected=[\"'])(?:1|true)\b")
+_BEFORE_NAMES = ("sheets", "functionGroups", "externalReferences")
+_SHEET_RELATIONS = ("/worksheet", "/chartsheet", "/dialogsheet")
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 _FONTS = (
     '<font><b/><sz val="11"/><color rgb="FFFFFFFF"/><name val="맑은 고딕"/></font>',
     '<font><b/><sz val="11"/><name val="맑은 고딕"/></font>',
+    '<font><b/><sz val="14"/><name val="맑은 고딕"/></font>',
 )
-_FILLS = (
-    '<fill><patternFill patternType="solid"><fgColor rgb="FF2F4B7C"/><bgColor indexed="64"/></patternFill></fill>',
+_FILLS = tuple(
+    f'<fill><patternFill patternType="solid"><fgColor rgb="{colour}"/><bgColor indexed="64"/></patternFill></fill>'
+    for colour in ("FF2F4B7C", "FFFFF2CC", "FFE7E6E6")
 )
 _TOP = '<alignment vertical="top"/>'
-# In the order of `Style`; {white}, {bold} and {dark} become the places of the fonts and the fill above.
+# In the order of `Style`; {white} and {dark} become the places of the first font and fill above, {bold}, {large},
+# {yellow} and {grey} those of the others.
 _FORMATS = (
     '<xf numFmtId="0" fontId="{white}" fillId="{dark}" borderId="0" xfId="0" applyFont="1" applyFill="1" '
-    'applyAlignment="1"><alignment vertical="center"/></xf>',
+    'applyAlignment="1"><alignment vertical="center" wrapText="1"/></xf>',
     f'<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">{_TOP}</xf>',
     '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" applyAlignment="1">'
     '<alignment vertical="top" wrapText="1"/></xf>',
@@ -51,6 +61,14 @@ _FORMATS = (
     '<xf numFmtId="2" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
     '<alignment horizontal="center" vertical="top"/></xf>',
     f'<xf numFmtId="0" fontId="{{bold}}" fillId="0" borderId="0" xfId="0" applyFont="1" applyAlignment="1">{_TOP}</xf>',
+    '<xf numFmtId="9" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1">'
+    '<alignment horizontal="center" vertical="top"/></xf>',
+    '<xf numFmtId="0" fontId="{large}" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
+    *(
+        f'<xf numFmtId="0" fontId="0" fillId="{{{fill}}}" borderId="0" xfId="0" applyFill="1" applyAlignment="1">'
+        '<alignment horizontal="center" vertical="top"/></xf>'
+        for fill in ("yellow", "grey")
+    ),
 )
 _STYLES = (
     f'{_XML}<styleSheet xmlns="{_MAIN}"><fonts count="1"><font><sz val="11"/><name val="맑은 고딕"/></font></fonts>'
@@ -77,9 +95,9 @@ _EMPTY = {
 
 
 def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) -> None:
-    """Writes the sheets of the workbook `source` (none without it) and `tabs` behind them to `path`, atomically.
+    """Writes `tabs`, and behind them the sheets of the workbook `source` (none without it), to `path`, atomically.
 
-    The same input gives the same bytes.
+    It opens on the first tab. The same input gives the same bytes.
 
     Raises:
         InputError: `source` cannot be extended: its list of sheets or formats is not what a workbook has.
@@ -100,11 +118,15 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
                     if entry.filename in grown.parts:
                         new.write(grown.parts[entry.filename])
                         continue
-                    while chunk := old.read(1 << 20):
+                    chunk = old.read(_CHUNK)
+                    if entry.filename in grown.old_sheets:
+                        chunk = _SHOWN.sub(rb"\g<1>0", chunk)
+                    while chunk:
                         new.write(chunk)
-            for name, tab in zip(grown.sheet_parts, tabs, strict=True):
+                        chunk = old.read(_CHUNK)
+            for place, (name, tab) in enumerate(zip(grown.sheet_parts, tabs, strict=True)):
                 with written.open(_entry(name), "w", force_zip64=True) as new:
-                    pieces = sheet_xml(tab, grown.namespace, grown.first_style)
+                    pieces = sheet_xml(tab, grown.namespace, grown.first_style, shown=not place)
                     while text := "".join(islice(pieces, _PIECES_AT_ONCE)):
                         new.write(text.encode())
 
@@ -112,8 +134,8 @@ def write_workbook(path: Path, tabs: Sequence[Tab], source: Path | None = None) 
 class _Grown:
     """The parts of a package that change when sheets are added, and what the new sheets must know.
 
-    `parts`: name -> new content; `sheet_parts`: names of the new sheets; `namespace` of the workbook's own XML;
-    `first_style`: place of the first added cell format.
+    `parts`: name -> new content; `sheet_parts`: names of the new sheets, `old_sheets` those of the others; `namespace`
+    of the workbook's own XML; `first_style`: place of the first added cell format.
     """
 
     def __init__(self, package: zipfile.ZipFile, tabs: Sequence[Tab]) -> None:
@@ -126,9 +148,15 @@ class _Grown:
         styles_name = _target(_root(relations), "/styles", dirname(book_name))
         styles = self._parse(styles_name)
         self.first_style = _add_formats(_root(styles))
-        self.sheet_parts = _add_sheets(
-            relations, book, types, [tab.name for tab in tabs], package.namelist(), book_name
+        self.old_sheets = frozenset(
+            _part(relation, dirname(book_name))
+            for relation in _elements(_root(relations))
+            if relation.getAttribute("Type").endswith(_SHEET_RELATIONS)
         )
+        names = _free_names([tab.name for tab in tabs], _child(_root(book), "sheets"))
+        self.sheet_parts = _add_sheets(relations, book, types, names, package.namelist(), book_name)
+        _add_print_names(_root(book), names, tabs)
+        _open_on_first(_root(book))
         for name, document in (
             (relations_name, relations),
             (book_name, book),
@@ -143,35 +171,64 @@ class _Grown:
 
 
 def _add_sheets(
-    relations: Document, book: Document, types: Document, titles: Sequence[str], taken: Sequence[str], book_name: str
+    relations: Document, book: Document, types: Document, names: Sequence[str], taken: Sequence[str], book_name: str
 ) -> list[str]:
-    """Enters new sheets into the three lists that know of every sheet; returns the names of their parts."""
+    """Enters new sheets into the three lists that know of every sheet, before the others; returns the names of their
+    parts."""
     sheets = _child(_root(book), "sheets")
     present = _elements(sheets)
-    names = {sheet.getAttribute("name").casefold() for sheet in present}
     next_id = max((int(sheet.getAttribute("sheetId")) for sheet in present), default=0) + 1
     strict = "purl.oclc.org" in str(_root(book).namespaceURI)
     office = "http://purl.oclc.org/ooxml/officeDocument/relationships" if strict else _OFFICE
-    parts = []
-    for number, title in enumerate(titles):
-        part = next(name for name in _part_names(dirname(book_name), number) if name not in taken and name not in parts)
+    parts: list[str] = []
+    for number, name in enumerate(names):
+        part = next(free for free in _part_names(dirname(book_name), number) if free not in taken and free not in parts)
         parts.append(part)
         relation_id = f"aqb{number + 1}"
         while any(relation.getAttribute("Id") == relation_id for relation in _elements(_root(relations))):
             relation_id += "x"
         _add(_root(relations), "Relationship", Id=relation_id, Type=f"{office}/worksheet", Target=f"/{part}")
         _add(_root(types), "Override", PartName=f"/{part}", ContentType=f"{_SHEET_TYPE}.worksheet+xml")
-        sheet = _add(sheets, "sheet", name=_free_name(title, names), sheetId=str(next_id + number))
+        sheet = _add(sheets, "sheet", present[0] if present else None, name=name, sheetId=str(next_id + number))
         sheet.setAttribute("xmlns:r", office)
         sheet.setAttribute("r:id", relation_id)
     return parts
+
+
+def _add_print_names(book: Element, names: Sequence[str], tabs: Sequence[Tab]) -> None:
+    """Names what is printed of the new sheets, and on every page. Names of the others count sheets from the first."""
+    defined = next((each for each in _elements(book) if each.localName == "definedNames"), None)
+    if defined is None:
+        parts = _elements(book)
+        last = max(place for place, part in enumerate(parts) if part.localName in _BEFORE_NAMES)
+        defined = _add(book, "definedNames", next(iter(parts[last + 1 :]), None))
+    for old in _elements(defined):
+        if place := old.getAttribute("localSheetId"):
+            old.setAttribute("localSheetId", str(int(place) + len(tabs)))
+    for number, (name, tab) in enumerate(zip(names, tabs, strict=True)):
+        sheet = "'" + name.replace("'", "''") + "'"
+        areas = {"Print_Area": tab.print_area, "Print_Titles": f"${tab.header_row}:${tab.header_row}"}
+        for kind, area in areas.items():
+            if area:
+                named = _add(defined, "definedName", name=f"_xlnm.{kind}", localSheetId=str(number))
+                named.appendChild(Document().createTextNode(f"{sheet}!{area}"))
+
+
+def _open_on_first(book: Element) -> None:
+    """Lets the workbook open on its first sheet."""
+    for views in (each for each in _elements(book) if each.localName == "bookViews"):
+        for view in _elements(views):
+            for attribute in ("activeTab", "firstSheet"):
+                if view.hasAttribute(attribute):
+                    view.removeAttribute(attribute)
 
 
 def _add_formats(style_sheet: Element) -> int:
     """Adds the fonts, fills and cell formats of the tabs; returns the place of the first format."""
     white = _append(_child(style_sheet, "fonts"), _FONTS)
     dark = _append(_child(style_sheet, "fills"), _FILLS)
-    formats = [each.format(white=white, bold=white + 1, dark=dark) for each in _FORMATS]
+    places = {"white": white, "bold": white + 1, "large": white + 2, "dark": dark, "yellow": dark + 1, "grey": dark + 2}
+    formats = [each.format(**places) for each in _FORMATS]
     return _append(_child(style_sheet, "cellXfs"), formats)
 
 
@@ -191,24 +248,28 @@ def _adopt(parent: Element, foreign: Element) -> None:
         _adopt(adopted, child)
 
 
-def _add(parent: Element, local_name: str, **attributes: str) -> Element:
-    """A new child in the namespace of its parent, with the prefix that this document uses."""
+def _add(parent: Element, local_name: str, before: Element | None = None, /, **attributes: str) -> Element:
+    """A new child, `before` another or the last, in the namespace of its parent with the prefix of this document."""
     prefix = f"{parent.prefix}:" if parent.prefix else ""
     child = Document().createElementNS(parent.namespaceURI, prefix + local_name)
     for name, value in attributes.items():
         child.setAttribute(name, value)
-    parent.appendChild(child)
+    parent.insertBefore(child, before)
     return child
 
 
-def _free_name(title: str, taken: set[str]) -> str:
-    """`title`, numbered when the workbook has a sheet of that name. `taken` gets it too."""
-    name, number = title[:LONGEST_NAME], 1
-    while name.casefold() in taken:
-        number += 1
-        name = f"{title[: LONGEST_NAME - 5]} ({number})"
-    taken.add(name.casefold())
-    return name
+def _free_names(titles: Sequence[str], sheets: Element) -> list[str]:
+    """The `titles`, numbered where the workbook has a sheet of that name."""
+    taken = {sheet.getAttribute("name").casefold() for sheet in _elements(sheets)}
+    names = []
+    for title in titles:
+        name, number = title[:LONGEST_NAME], 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{title[: LONGEST_NAME - 5]} ({number})"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
 
 
 def _part_names(folder: str, number: int) -> Iterator[str]:
@@ -223,7 +284,11 @@ def _part_names(folder: str, number: int) -> Iterator[str]:
 
 def _target(relations: Element, kind: str, folder: str) -> str:
     """The part that the first relation of a kind leads to."""
-    relation = next(each for each in _elements(relations) if each.getAttribute("Type").endswith(kind))
+    return _part(next(each for each in _elements(relations) if each.getAttribute("Type").endswith(kind)), folder)
+
+
+def _part(relation: Element, folder: str) -> str:
+    """The part that a relation of a part in `folder` leads to."""
     target = relation.getAttribute("Target")
     return target.lstrip("/") if target.startswith("/") else normpath(join(folder, target))
 

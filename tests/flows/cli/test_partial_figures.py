@@ -36,7 +36,8 @@ def test_report_and_workbook_give_bounds(scored: str, folder: Path) -> None:
     assert "질의 11개 중 6개 미판정" in report
     sheet = openpyxl.load_workbook(folder / "out/scores.xlsx")["점수 요약"]
     rows = [["" if cell is None else cell for cell in row] for row in sheet.iter_rows(values_only=True)]
-    (consistency,) = (dict(zip(rows[0], row, strict=True)) for row in rows if row[:2] == ["세트", "일관성"])
+    header = next(row for row in rows if row[0] == "구분")
+    (consistency,) = (dict(zip(header, row, strict=True)) for row in rows if row[:2] == ["전체", "일관성"])
     assert (consistency["평균"], consistency["미판정 질의"]) == ("", 6)
     assert (consistency["최저(미판정 0점)"], consistency["최고(미판정 5점)"]) == (2.27, 5)
 

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from tasks.chat.local_engine import write_scored_day
-from tasks.review.review_workbook import SHEET
+from tasks.review.review_tab import SHEET
 from tasks.warehouse import open_warehouse
 from tests.builders import chat_rows
 from tests.builders.scored_testruns import plan_row, scored_folder
@@ -143,8 +143,8 @@ def reviewed(runs: Path, aqb: Command) -> Callable[[int], Path]:
         assert aqb("review", "export", "candidate", "--out", "review.xlsx", "--audit", "100%").exit_code == 0
         book = openpyxl.load_workbook("review.xlsx")
         for validation in book[SHEET].data_validations.dataValidation:
-            for cell in validation.sqref.ranges:
-                book[SHEET][cell.coord] = points
+            for row, column in (cell for cells in validation.sqref.ranges for cell in cells.cells):
+                book[SHEET].cell(row, column).value = points
         book.save("review.xlsx")
         assert aqb("review", "import", "review.xlsx", "--out", "labels.csv", "--reviewer", "kim").exit_code == 0
         return runs / "labels.csv"

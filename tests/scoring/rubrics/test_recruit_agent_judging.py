@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scoring.judging.requests import JudgeRequest, QuestionKind, Verdict, VerdictStatus
+from scoring.judging.requests import STATUS_TITLES, JudgeRequest, QuestionKind, Verdict, VerdictStatus
 from scoring.rubrics.recruit_agent import RUBRIC
 from scoring.rubrics.recruit_agent.formulas import RecruitQuery
 from scoring.rubrics.recruit_agent.summary import RecruitSummary
@@ -81,7 +81,7 @@ def test_words_outside_the_tables_are_an_invalid_verdict(answer: dict[str, Any])
 def test_without_an_answer_intent_is_unknown_and_names_the_status(status: VerdictStatus) -> None:
     intent = answered(Verdict(status)).executions[0].scores["intent"]
     assert (intent.points, intent.missing) == (None, status)
-    assert status in intent.reason
+    assert STATUS_TITLES[status] in intent.reason
 
 
 @pytest.mark.parametrize("status", [status for status in SILENT if status is not VerdictStatus.NO_JUDGE])
@@ -108,7 +108,7 @@ def test_without_any_judge_the_run_says_so_once_and_flags_nobody() -> None:
     summary = summary_of(*queries)
     assert not any(RUBRIC.query_row(found)["flag_manual_review"] for found in queries)
     assert "2건 중 2건" in summary.notice
-    assert testrun_report(RUBRIC, "a.csv", queries, summary, OPTIONS).count("no_judge") == 1
+    assert testrun_report(RUBRIC, "a.csv", queries, summary, OPTIONS).count("판정 모델을 쓰지 않아 실행") == 1
 
 
 def test_a_fully_judged_run_has_no_notice() -> None:

@@ -7,10 +7,11 @@ import openpyxl
 import pytest
 
 from scoring.errors import InputError, UsageError
-from tasks.review.queue import Review, review_items, share_of
-from tasks.review.review_workbook import SHEET, read_review_workbook, write_review_workbook
+from tasks.review.queue import Review, review_queue, share_of
+from tasks.review.review_tab import SHEET
+from tasks.review.review_workbook import read_review_workbook, write_review_workbook
 from tasks.testruns.read_folder import ScoredFolder
-from tests.builders.scored_testruns import plan_row, scored_folder
+from tests.builders.scored_testruns import CHECK, plan_row, scored_folder
 
 FORMULA = '=HYPERLINK("https://example.com","눌러 보세요")'
 
@@ -23,51 +24,72 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ScoredFolder:
 
 
 def queries(review: Review) -> list[str]:
-    return list(dict.fromkeys(item.query_id for item in review.items))
+    return list(dict.fromkeys(item.query_id for item, _ in review.items))
 
 
 def test_without_an_audit_only_flagged_queries_are_reviewed(run: ScoredFolder) -> None:
-    review = review_items(run, Fraction(0))
+    review = review_queue(run, Fraction(0))
     assert (queries(review), review.flagged, review.audited) == (["Q0"], 1, 0)
-    assert [(item.round, item.metrics) for item in review.items] == [
+    assert [(item.round, item.metrics) for item, _ in review.items] == [
         ("1/1", ("intent", "accuracy")),
         ("2/1", ("intent", "accuracy")),
         ("", ("consistency",)),
     ]
+    assert {why for _, why in review.items} == {"정확성 2점 이하인 회차 있음"}
 
 
 def test_an_audit_takes_about_its_share_of_the_others_and_always_the_same(run: ScoredFolder) -> None:
-    review = review_items(run, Fraction(20, 100))
+    review = review_queue(run, Fraction(20, 100))
     assert 10 <= review.audited <= 30
-    assert queries(review) == queries(review_items(run, Fraction(20, 100)))
-    assert set(queries(review)) < set(queries(review_items(run, Fraction(40, 100))))
-    assert review_items(run, Fraction(1)).audited == 99
+    assert queries(review) == queries(review_queue(run, Fraction(20, 100)))
+    assert set(queries(review)) < set(queries(review_queue(run, Fraction(40, 100))))
+    assert review_queue(run, Fraction(1)).audited == 99
 
 
 def test_flagged_queries_do_not_stand_first(run: ScoredFolder) -> None:
-    assert queries(review_items(run, Fraction(1)))[0] != "Q0"
+    assert queries(review_queue(run, Fraction(1)))[0] != "Q0"
 
 
 def test_another_run_draws_other_queries(run: ScoredFolder, tmp_path: Path) -> None:
     other = scored_folder(tmp_path, [plan_row(f"Q{place}", question="다시 물음") for place in range(100)])
-    assert queries(review_items(other, Fraction(1, 5))) != queries(review_items(run, Fraction(1, 5)))
+    assert queries(review_queue(other, Fraction(1, 5))) != queries(review_queue(run, Fraction(1, 5)))
 
 
 def test_the_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, tmp_path: Path) -> None:
-    write_review_workbook(tmp_path / "review.xlsx", run, review_items(run, Fraction(1)).items)
+    write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(1)))
     sheet = openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET]
     header = [cell.value for cell in sheet[1]]
-    assert header[:3] == ["파일", "Query ID", "방/반복"]
-    assert header[-4:] == ["의도 충족 [intent]", "정확성 [accuracy]", "일관성 [consistency]", "메모"]
+    assert header == [
+        *("파일", "질의 ID", "회차", "질의", "기대 결과", "답변", "의도 충족", "정확성", "일관성", "메모"),
+        *("사용한 조건", "화면 요소", "링크", "다른 회차의 답변", "검토하는 까닭"),
+    ]
     first = dict(zip(header, (cell.value for cell in sheet[2]), strict=True))
     assert first["답변"] == "평가기간을 바꿀 수 있어요."
-    assert first["정확성 [accuracy]"] is None
-    texts = {str(cell.value) for row in sheet.iter_rows() for cell in row}
-    assert not any("점수" in text or "통과" in text for text in texts)
+    assert (first["기대 결과"], first["정확성"]) == (CHECK, None)
+    *shown, why = sheet.iter_cols()
+    assert not any("점" in str(cell.value) or "통과" in str(cell.value) for column in shown for cell in column)
+    assert {cell.value for cell in why[1:]} == {"무작위로 뽑음", "정확성 2점 이하인 회차 있음"}
+    assert sheet.column_dimensions[why[0].column_letter].hidden
+
+
+def test_the_reviewer_sees_what_the_other_round_answered(run: ScoredFolder, tmp_path: Path) -> None:
+    write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(0)))
+    rows = list(openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET].iter_rows(min_row=2, values_only=True))
+    assert [row[13] for row in rows] == ["[2/1]\n무엇을 도와드릴까요?", "[1/1]\n평가기간을 바꿀 수 있어요.", None]
+    assert rows[2][5] == "[1/1]\n평가기간을 바꿀 수 있어요.\n\n[2/1]\n무엇을 도와드릴까요?"
+
+
+def test_the_criteria_of_every_verdict_stand_in_a_tab_with_its_stored_name(run: ScoredFolder, tmp_path: Path) -> None:
+    write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(0)))
+    rows = list(openpyxl.load_workbook(tmp_path / "review.xlsx")["점수 기준"].iter_rows(min_row=2, values_only=True))
+    assert ("정확성", "3", "통과율 0.5 이상 0.75 미만", "accuracy") in rows
+    assert {(title, name) for title, _, _, name in rows} == {
+        *(("의도 충족", "intent"), ("정확성", "accuracy"), ("일관성", "consistency")),
+    }
 
 
 def test_verdicts_have_a_drop_down_and_no_cell_is_a_formula(run: ScoredFolder, tmp_path: Path) -> None:
-    write_review_workbook(tmp_path / "review.xlsx", run, review_items(run, Fraction(1)).items)
+    write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(1)))
     sheet = openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET]
     assert {validation.formula1 for validation in sheet.data_validations.dataValidation} == {'"5,4,3,2,1,0,판단 불가"'}
     assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n", "inlineStr"}
@@ -76,13 +98,13 @@ def test_verdicts_have_a_drop_down_and_no_cell_is_a_formula(run: ScoredFolder, t
 
 def test_the_same_run_gives_the_same_workbook(run: ScoredFolder, tmp_path: Path) -> None:
     for name in ("one.xlsx", "two.xlsx"):
-        write_review_workbook(tmp_path / name, run, review_items(run, Fraction(0)).items)
+        write_review_workbook(tmp_path / name, run, review_queue(run, Fraction(0)))
     assert (tmp_path / "one.xlsx").read_bytes() == (tmp_path / "two.xlsx").read_bytes()
 
 
 def filled(run: ScoredFolder, path: Path, **cells: object) -> Path:
-    """The review of the flagged query, with these cells filled in: `H2=5`."""
-    write_review_workbook(path, run, review_items(run, Fraction(0)).items)
+    """The review of the flagged query, with these cells filled in: `G2=5`."""
+    write_review_workbook(path, run, review_queue(run, Fraction(0)))
     book = openpyxl.load_workbook(path)
     for cell, value in cells.items():
         book[SHEET][cell] = value
@@ -91,7 +113,7 @@ def filled(run: ScoredFolder, path: Path, **cells: object) -> Path:
 
 
 def test_a_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
-    path = filled(run, tmp_path / "review.xlsx", H2=5, I2="4", I3="판단 불가", J4=0, K2=" =메모")
+    path = filled(run, tmp_path / "review.xlsx", G2=5, H2="4", H3="판단 불가", I4=0, J2=" =메모")
     labels = read_review_workbook(path, "kim")
     assert [(one.query_id, one.round, one.metric, one.label, one.reviewer) for one in labels] == [
         ("Q0", "1/1", "intent", "5", "kim"),
@@ -102,13 +124,38 @@ def test_a_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Pat
     assert labels[0].note == " =메모"
 
 
+def test_the_review_tab_of_the_scores_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(run.folder / "scores.xlsx")
+    sheet = book[SHEET]
+    assert [(cell.value, sheet[f"O{cell.row}"].value) for cell in sheet["B"][1:]] == [
+        ("Q0", "정확성 2점 이하인 회차 있음")
+    ] * 3
+    sheet["H3"] = 1
+    book.save(tmp_path / "filled.xlsx")
+    (label,) = read_review_workbook(tmp_path / "filled.xlsx", "kim")
+    assert (label.query_id, label.round, label.metric, label.label) == ("Q0", "2/1", "accuracy", "1")
+
+
+def test_a_workbook_of_the_first_version_comes_back_as_labels(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = SHEET
+    sheet.append(["파일", "Query ID", "방/반복", "질의", "기대결과", "답변", "화면 요소", "정확성 [accuracy]", "메모"])
+    sheet.append(["run.csv", "Q1", "1/1", "질의", "", "답변", "", 4, "좋음"])
+    book.save(tmp_path / "first.xlsx")
+    (label,) = read_review_workbook(tmp_path / "first.xlsx", "kim")
+    assert (label.file, label.query_id, label.round, label.metric, label.label, label.note) == (
+        *("run.csv", "Q1", "1/1", "accuracy", "4", "좋음"),
+    )
+
+
 def test_a_verdict_that_is_none_is_named_with_its_row(run: ScoredFolder, tmp_path: Path) -> None:
-    path = filled(run, tmp_path / "review.xlsx", H3="좋음")
+    path = filled(run, tmp_path / "review.xlsx", G3="좋음")
     with pytest.raises(InputError, match=r"row 3: '좋음' is no verdict \(intent\)"):
         read_review_workbook(path, "")
 
 
-@pytest.mark.parametrize("cells", [{}, {"H2": "판단 불가", "K2": "메모"}])
+@pytest.mark.parametrize("cells", [{}, {"G2": "판단 불가", "J2": "메모"}])
 def test_a_workbook_without_a_verdict_says_that_nothing_is_filled_in(
     run: ScoredFolder, tmp_path: Path, cells: dict[str, object]
 ) -> None:

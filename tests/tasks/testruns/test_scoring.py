@@ -123,23 +123,29 @@ def test_the_same_file_gives_the_same_bytes(long_file: Path, tmp_path: Path) -> 
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
-def test_the_workbook_of_a_text_file_starts_with_its_rows_as_text(long_file: Path, tmp_path: Path) -> None:
+def test_the_workbook_of_a_text_file_opens_on_the_summary_and_ends_with_its_rows_as_text(
+    long_file: Path, tmp_path: Path
+) -> None:
     write_testrun_folder(tmp_path / "out", scored(long_file), long_file)
     book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
-    assert book.sheetnames == ["입력", "실행별 점수", "문항별 점수", "점수 요약", "열 설명", "거부한 행"]
+    assert book.sheetnames == [
+        *("점수 요약", "질의별 점수", "실행별 점수", "점수 기준", "열 설명", "거부한 행", "입력"),
+    ]
+    assert book.active.title == "점수 요약"
     assert [cell.value for cell in book["입력"][1]] == LONG_HEADER
     assert {cell.data_type for row in book["입력"].iter_rows() for cell in row if cell.value is not None} == {"s"}
-    reason = book["실행별 점수"]["M2"]
+    sheet = book["실행별 점수"]
+    reason = next(cell for title, cell in zip(sheet[1], sheet[2], strict=True) if title.value == "길이 근거")
     assert (reason.value, reason.data_type) == ("=답변 9자", "s")
-    assert [cell.value for cell in book["점수 요약"][2]][:4] == ["세트", "길이", 5, 2]
-    assert ("실행별 점수", "length_score", "길이 (0~5)") in book["열 설명"].values
+    assert ["전체", "길이", 5, 2] in [[cell.value for cell in row][:4] for row in book["점수 요약"]]
+    assert ("실행별 점수", "길이", "길이: 0~5점", "length_score") in book["열 설명"].values
 
 
 def test_the_workbook_of_a_workbook_keeps_its_sheets_and_adds_tabs(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "run.xlsx", {"내 시트": [WIDE_HEADER, wide_row()], "메모": [["메모"]]})
     write_testrun_folder(tmp_path / "out", scored(path), path)
     book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
-    assert book.sheetnames == ["내 시트", "메모", "실행별 점수", "문항별 점수", "점수 요약", "열 설명"]
+    assert book.sheetnames == ["점수 요약", "질의별 점수", "실행별 점수", "점수 기준", "열 설명", "내 시트", "메모"]
     assert [cell.value for cell in book["내 시트"][1]] == WIDE_HEADER
 
 

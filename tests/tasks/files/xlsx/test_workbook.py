@@ -1,4 +1,4 @@
-"""Score tabs in a copy of a workbook: what they hold, and that nothing else changes."""
+"""Tabs in front of a copy of a workbook: what they hold, how they are shown, and that nothing else changes."""
 
 import zipfile
 from pathlib import Path
@@ -47,21 +47,82 @@ def source(tmp_path: Path) -> Path:
         sheet.insert_chart("E2", chart)
         sheet.hide_row_col_headers()
         book.add_worksheet("숨김").hide()
+        sheet.repeat_rows(0)
+        sheet.activate()
     return path
 
 
-def test_the_own_parts_of_a_workbook_stay_byte_for_byte(source: Path, tmp_path: Path) -> None:
+def test_the_own_parts_of_a_workbook_stay_byte_for_byte_but_for_what_is_shown_first(
+    source: Path, tmp_path: Path
+) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, "좋음"])], source)
     before, after = parts(source), parts(tmp_path / "out.xlsx")
-    assert {name for name in before if before[name] != after[name]} == CHANGED
+    first = "xl/worksheets/sheet1.xml"
+    assert after[first] == before[first].replace(b'tabSelected="1"', b'tabSelected="0"') != before[first]
+    assert {name for name in before if before[name] != after[name]} == CHANGED | {first}
     assert set(after) - set(before) == {"xl/worksheets/aqb1.xml"}
     book = openpyxl.load_workbook(tmp_path / "out.xlsx", data_only=True)
-    assert book.sheetnames == ["결과", "숨김", "점수"]
-    assert [sheet.sheet_state for sheet in book] == ["visible", "hidden", "visible"]
+    assert book.sheetnames == ["점수", "결과", "숨김"]
+    assert [sheet.sheet_state for sheet in book] == ["visible", "visible", "hidden"]
     assert (book["결과"]["C2"].value, book["결과"].merged_cells.ranges) == (
         3,
         {openpyxl.worksheet.cell_range.CellRange("A3:B3")},
     )
+
+
+def test_a_workbook_opens_on_the_first_tab_alone(source: Path, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "out.xlsx", [tab(name="요약"), tab(name="점수")], source)
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    assert book.active.title == "요약"
+    assert [sheet.title for sheet in book if sheet.sheet_view.tabSelected] == ["요약"]
+
+
+def test_a_text_about_the_shown_sheet_is_no_mark(tmp_path: Path) -> None:
+    text = 'sheetView tabSelected="1"'
+    write_workbook(tmp_path / "once.xlsx", [tab([text, 1, 1.0, ""])])
+    write_workbook(tmp_path / "twice.xlsx", [tab(name="요약")], tmp_path / "once.xlsx")
+    assert openpyxl.load_workbook(tmp_path / "twice.xlsx")["점수"]["A2"].value == text
+
+
+def test_printed_pages_are_wide_and_repeat_the_header_of_each_sheet(source: Path, tmp_path: Path) -> None:
+    columns = [SheetColumn("a"), SheetColumn("b"), SheetColumn("c")]
+    tabs = [
+        Tab("요약", columns, [["1", "2", "3"]], head=("제목",)),
+        Tab("점수's", columns, [["1", "2", "3"]], printed=(2, 1)),
+        Tab("입력", columns, [["1", "2", "3"]], printed=(3, 0)),
+    ]
+    write_workbook(tmp_path / "out.xlsx", tabs, source)
+    book = openpyxl.load_workbook(tmp_path / "out.xlsx")
+    assert [sheet.print_title_rows for sheet in book] == ["$3:$3", "$1:$1", "$1:$1", "$1:$1", None]
+    assert book["점수's"].print_area == "'점수''s'!$A$1:$B$2"
+    assert book["입력"].print_area == "'입력'!$A$1:$C$1"
+    assert {(book[name].page_setup.orientation, book[name].page_setup.fitToHeight) for name in ("요약", "입력")} == {
+        ("landscape", 0)
+    }
+
+
+def test_lines_above_the_header_move_everything_below(tmp_path: Path) -> None:
+    columns = [SheetColumn("id"), SheetColumn("점수", "score")]
+    write_workbook(tmp_path / "out.xlsx", [Tab("요약", columns, [["a", 5]], head=("제목", "첫 문장"), frozen=1)])
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["요약"]
+    assert [cell.value for cell in sheet["A"]] == ["제목", "첫 문장", None, "id", "a"]
+    assert (sheet.freeze_panes, sheet.auto_filter.ref) == ("B5", "A4:B5")
+    assert [str(found.sqref) for found in sheet.conditional_formatting] == ["B5"]
+
+
+def test_a_drop_down_stands_where_something_is_asked(tmp_path: Path) -> None:
+    columns = [
+        SheetColumn("id"),
+        SheetColumn("판정", choices=("5", "0", "판단 불가")),
+        SheetColumn("까닭", folded=True),
+    ]
+    rows: list[list[Any]] = [["a", "", "x"], ["b", "", "x"], ["c", None, "x"], ["d", "", "x"]]
+    write_workbook(tmp_path / "out.xlsx", [Tab("검토", columns, rows)])
+    sheet = openpyxl.load_workbook(tmp_path / "out.xlsx")["검토"]
+    [choice] = sheet.data_validations.dataValidation
+    assert (choice.formula1, sorted(map(str, choice.sqref.ranges))) == ('"5,0,판단 불가"', ["B2:B3", "B5"])
+    assert [sheet[f"B{row}"].fill.fgColor.rgb for row in (2, 4)] == ["FFFFF2CC", "FFE7E6E6"]
+    assert (sheet.column_dimensions["C"].hidden, sheet.column_dimensions["C"].outlineLevel) == (True, 1)
 
 
 def test_cell_formats_of_the_source_keep_their_places(source: Path, tmp_path: Path) -> None:
@@ -139,14 +200,14 @@ def test_a_long_text_gets_the_height_of_its_lines(tmp_path: Path) -> None:
 def test_a_name_that_is_taken_gets_a_number(source: Path, tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(name="결과"), tab(name="숨김"), tab(name="가" * 40)], source)
     names = openpyxl.load_workbook(tmp_path / "out.xlsx").sheetnames
-    assert names == ["결과", "숨김", "결과 (2)", "숨김 (2)", "가" * 31]
+    assert names == ["결과 (2)", "숨김 (2)", "가" * 31, "결과", "숨김"]
 
 
 def test_scoring_a_scored_workbook_adds_tabs_beside_the_old_ones(source: Path, tmp_path: Path) -> None:
     write_workbook(tmp_path / "once.xlsx", [tab(["a", 5, 1.5, ""])], source)
     write_workbook(tmp_path / "twice.xlsx", [tab(["b", 4, 1.5, ""])], tmp_path / "once.xlsx")
     book = openpyxl.load_workbook(tmp_path / "twice.xlsx")
-    assert book.sheetnames == ["결과", "숨김", "점수", "점수 (2)"]
+    assert book.sheetnames == ["점수 (2)", "점수", "결과", "숨김"]
     assert (book["점수"]["A2"].value, book["점수 (2)"]["A2"].value) == ("a", "b")
 
 

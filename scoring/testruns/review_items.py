@@ -1,0 +1,139 @@
+"""What a person needs to judge an answer of a test run: one row that holds all of it, readable without the input."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from scoring.markdown import shortened
+from scoring.testruns.cells import given
+from scoring.testruns.executions import Execution, ParsedExecution, parse_execution
+from scoring.testruns.raw_json import JsonObject
+from scoring.testruns.rubric import Metric
+from scoring.testruns.tool_usage import scalars, tool_usage_of
+
+_URL_CHARACTERS = 1_000
+_OPTIONS = 12
+# What expected results speak of, by the names that their authors use.
+_NAMED_VALUES = ("multiSelectAllowYn", "actionType", "planId", "setting")
+_NAMED_ANYWHERE = ("dataKey", "buttonKey")
+
+
+@dataclass(frozen=True)
+class ReviewItem:
+    """One answer to judge, or with an empty `round` all answers of a query together; `metrics` are what to judge.
+
+    `other_answers` are those of the other rounds, `tools` the filters and data keys that were used, `screen` what the
+    user saw beside the answer, a line each, `urls` where its links lead.
+    """
+
+    query_id: str
+    round: str
+    question: str
+    expected: str
+    answer: str
+    other_answers: str
+    tools: str
+    screen: str
+    urls: str
+    metrics: tuple[str, ...]
+
+
+def review_items(executions: Sequence[Execution], metrics: Iterable[Metric]) -> Iterator[ReviewItem]:
+    """An item per execution of a query, and one of the whole query where there is something to compare.
+
+    `executions` in the order of rounds.
+    """
+    first = executions[0]
+    metrics = tuple(metrics)
+    per_execution = tuple(metric.name for metric in metrics if metric.per_execution)
+    per_query = tuple(metric.name for metric in metrics if not metric.per_execution)
+    expected = "\n".join(filter(None, map(str.strip, _expectations(first))))
+    readings = [parse_execution(execution) for execution in executions]
+    answers = [(str(reading.execution.round), _answer(reading)) for reading in readings]
+    for place, reading in enumerate(readings):
+        yield ReviewItem(
+            first.query_id,
+            answers[place][0],
+            first.query_text,
+            expected,
+            answers[place][1],
+            _together(answers[:place] + answers[place + 1 :]),
+            _tools(reading),
+            _screen(reading.response.ui_entries),
+            _urls(reading),
+            per_execution,
+        )
+    if per_query and len(answers) > 1:
+        question = (first.query_id, "", first.query_text, expected)
+        yield ReviewItem(*question, _together(answers), "", "", "", "", per_query)
+
+
+def _expectations(execution: Execution) -> Iterator[str]:
+    yield given(execution.expected_text) or ""
+    for title, text in (
+        ("기대 조건", execution.expected_filters),
+        ("기대 datakey", execution.expected_datakeys),
+        ("기대 URL", execution.expected_url),
+        ("정답 수치", execution.ground_truth),
+    ):
+        if given(text):
+            yield f"{title}: {text}"
+
+
+def _answer(reading: ParsedExecution) -> str:
+    """The message as the user read it, or why there is none."""
+    return reading.response.assistant_message if reading.answered else f"({reading.not_answered})"
+
+
+def _together(answers: Iterable[tuple[str, str]]) -> str:
+    return "\n\n".join(f"[{round_}]\n{answer}" for round_, answer in answers)
+
+
+def _tools(reading: ParsedExecution) -> str:
+    used, names = tool_usage_of(reading), reading.execution.filter_names
+    lines = (
+        ("필터", sorted(map(names.title, used.filters))),
+        ("datakey", sorted(used.datakeys)),
+    )
+    return "\n".join(f"{title}: {', '.join(found)}" for title, found in lines if found)
+
+
+def _screen(entries: Iterable[JsonObject]) -> str:
+    return "\n".join(f"{place}) {_entry_text(entry)}" for place, entry in enumerate(entries, start=1))
+
+
+def _entry_text(entry: JsonObject) -> str:
+    """An entry of `dataUIList` on one line: its kind, what it says, what it offers, what it names."""
+    ui_value = entry.get("uiValue")
+    value: Mapping[str, object] = ui_value if isinstance(ui_value, dict) else {}
+    said = (given(text) for text in (entry.get("uiDescription"), value.get("message"), value.get("buttonName")))
+    named = ((key, _value_text(value.get(key))) for key in _NAMED_VALUES)
+    anywhere = ((key, ", ".join(sorted({text for _, text in scalars(value, key)}))) for key in _NAMED_ANYWHERE)
+    parts = [
+        given(value.get("formType")) or "",
+        *dict.fromkeys(text for text in said if text),
+        _options(value.get("selectOptionList")),
+        *(f"{key}: {text}" for key, text in (*named, *anywhere) if text),
+    ]
+    return " · ".join(" ".join(part.split()) for part in parts if part)
+
+
+def _value_text(value: object) -> str | None:
+    """A value as JSON writes it: that something is false is said."""
+    return str(value).lower() if isinstance(value, bool) else given(value)
+
+
+def _options(listed: object) -> str:
+    options = [option for option in listed if isinstance(option, dict)] if isinstance(listed, list) else []
+    names = [given(option.get("optionName")) or "(이름 없음)" for option in options]
+    if not names:
+        return ""
+    more = f" 외 {len(names) - _OPTIONS}개" if len(names) > _OPTIONS else ""
+    return f"선택지: {', '.join(names[:_OPTIONS])}{more}"
+
+
+def _urls(reading: ParsedExecution) -> str:
+    found = [text for value in reading.response.ui_values for _, text in scalars(value, "buttonUrl")]
+    written = given(reading.execution.button_url)
+    urls = dict.fromkeys(unquote(url) for url in (*found, *([written] if written else [])))
+    return "\n".join(shortened(url, _URL_CHARACTERS) for url in urls)

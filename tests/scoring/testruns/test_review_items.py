@@ -1,0 +1,70 @@
+"""What a reviewer reads of an answer: everything that was expected, said and shown, without the input at hand."""
+
+import json
+from typing import Any
+
+from scoring.testruns.executions import Execution, Round
+from scoring.testruns.review_items import ReviewItem, review_items
+from scoring.testruns.rubric import Metric
+
+METRICS = (Metric("accuracy", "정확성"), Metric("consistency", "일관성", per_execution=False))
+URL = "/agent/grid?condition=%5B%7B%22filterType%22:%22APPLY_CHANNEL%22%7D,%7B%22filterType%22:%22NEW_ONE%22%7D%5D"
+
+
+def execution(room: int, message: str = "답", *ui_values: dict[str, Any], **given: Any) -> Execution:
+    entries = [{"uiDescription": "고르기", "uiValue": ui_value} for ui_value in ui_values]
+    raw = json.dumps({"assistantMessage": message, "dataUIList": entries}, ensure_ascii=False)
+    return Execution("Q1", Round(room, 1), query_text="질의", **{"raw_json": raw, **given})
+
+
+def items(*executions: Execution) -> list[ReviewItem]:
+    return list(review_items(executions, METRICS))
+
+
+def test_an_item_names_what_the_screen_offered_and_where_links_lead() -> None:
+    select = {
+        "formType": "SELECT",
+        "multiSelectAllowYn": False,
+        "selectOptionList": [{"optionName": f"전형 {n}", "optionValue": n} for n in range(1, 15)],
+    }
+    link = {"formType": "LINK", "buttonName": "이동하기", "buttonUrl": URL, "value": {"nodeDataSet": {"dataKey": "K1"}}}
+    (item,) = items(execution(1, "답", select, link))
+    first, second = item.screen.split("\n")
+    assert first.startswith("1) SELECT · 고르기 · 선택지: 전형 1, 전형 2, ")
+    assert first.endswith("전형 12 외 2개 · multiSelectAllowYn: false")
+    assert second == "2) LINK · 고르기 · 이동하기 · dataKey: K1"
+    assert item.tools == "필터: NEW_ONE, 지원 경로(APPLY_CHANNEL)\ndatakey: K1"
+    assert item.urls == '/agent/grid?condition=[{"filterType":"APPLY_CHANNEL"},{"filterType":"NEW_ONE"}]'
+
+
+def test_an_item_of_a_file_without_raw_json_shows_its_own_columns() -> None:
+    (item,) = items(
+        execution(
+            1, raw_json="", answer_text="3명", detected_filters="보훈", button_url="/a/b", expected_filters="보훈"
+        )
+    )
+    assert (item.answer, item.tools, item.urls, item.expected) == (
+        "3명",
+        "필터: 보훈(PATRIOT)",
+        "/a/b",
+        "기대 조건: 보훈",
+    )
+
+
+def test_everything_that_was_expected_stands_together() -> None:
+    (item,) = items(execution(1, expected_text="안내한다", expected_datakeys="K1", expected_url="/a", ground_truth="3"))
+    assert item.expected == "안내한다\n기대 datakey: K1\n기대 URL: /a\n정답 수치: 3"
+
+
+def test_rounds_show_each_other_and_are_judged_together_where_there_are_two() -> None:
+    first, second, together = items(execution(1, "3명"), execution(2, "4명"))
+    assert (first.other_answers, second.other_answers) == ("[2/1]\n4명", "[1/1]\n3명")
+    assert (first.metrics, together.metrics, together.round) == (("accuracy",), ("consistency",), "")
+    assert together.answer == "[1/1]\n3명\n\n[2/1]\n4명"
+    assert [item.round for item in items(execution(1, "3명"))] == ["1/1"]
+
+
+def test_an_execution_without_an_answer_says_why() -> None:
+    failed, empty, _ = items(execution(1, error="시간 초과"), execution(2, ""))
+    assert failed.answer == "(실행 실패: 오류: 시간 초과)"
+    assert empty.answer == "(빈 응답: 답변 메시지와 dataUIList가 모두 비어 있음)"

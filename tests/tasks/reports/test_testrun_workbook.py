@@ -1,0 +1,101 @@
+"""`scores.xlsx` of every rubric: Korean headings and values, stored names explained once, pages that can be printed."""
+
+import re
+from collections.abc import Iterator
+
+import openpyxl
+import pytest
+from openpyxl.workbook import Workbook
+
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.testruns.scoring import score_testrun
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.samples import SAMPLE_INBOX
+from tasks.testruns.files import read_testrun_file
+
+RUNS = {
+    "aqb-1.2": "resume_agent_sample.xlsx",
+    "plan-agent": "plan_agent_sample.csv",
+    "recruit-agent": "plan_agent_sample.csv",
+}
+OURS = ("점수 요약", "검토", "질의별 점수", "실행별 점수", "점수 기준", "열 설명")
+# What authors of tests, agents and judges wrote, and what the tables call their columns.
+NOT_OURS = {
+    *("질의", "기대 결과", "답변", "사용한 조건", "화면 요소", "링크", "다른 회차의 답변"),
+    *("통과하지 못한 체크", "화면 구성", "저장된 이름", "의도 판정", "파일", "실행 ID", "항목 ID", "질의 ID"),
+}
+CODE = re.compile(r"\b[a-z]+_[a-z_0-9]+\b|\bNULL\b|\bSPEC\b|\bseed\b")
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Workbook:
+    folder, source = tmp_path_factory.mktemp("run"), SAMPLE_INBOX / RUNS[request.param]
+    plan = plan_of(read_testrun_file(source), TestRunChoices(request.param), {})
+    write_testrun_folder(folder, score_testrun(plan, {}), source)
+    return openpyxl.load_workbook(folder / "scores.xlsx")
+
+
+def ours(book: Workbook) -> list[str]:
+    """Our tabs; there is none to review where no query is flagged."""
+    return [name for name in OURS if name in book.sheetnames]
+
+
+def columns(book: Workbook) -> Iterator[tuple[str, str, list[str]]]:
+    """Tab, heading and the texts below, of the tabs that are ours."""
+    for name in ours(book):
+        rows = list(book[name].iter_rows(values_only=True))
+        top = next(place for place, row in enumerate(rows) if len([cell for cell in row if cell is not None]) > 1)
+        for place, heading in enumerate(rows[top]):
+            yield name, str(heading), [str(row[place]) for row in rows[top + 1 :] if row[place] is not None]
+
+
+def test_headings_are_korean_and_unique(book: Workbook) -> None:
+    for name in ours(book):
+        headings = [heading for tab, heading, _ in columns(book) if tab == name]
+        assert len(set(headings)) == len(headings), name
+        assert all(re.search("[가-힣]", heading) or heading.startswith("TTFT") for heading in headings), headings
+
+
+def test_no_code_and_no_clause_number_stands_where_people_read(book: Workbook) -> None:
+    found = {
+        (tab, heading, code)
+        for tab, heading, texts in columns(book)
+        if heading not in NOT_OURS
+        for text in (heading, *texts)
+        for code in CODE.findall(text.replace("agent_sample", ""))
+    }
+    # The meaning of a column names the values that its table holds.
+    assert {code for tab, heading, code in found if (tab, heading) != ("열 설명", "뜻")} == set()
+    assert {code for _, _, code in found} <= {"applicant_management", "weighted_total"}
+
+
+def test_every_column_is_explained_with_its_stored_name(book: Workbook) -> None:
+    explained = {(row[0], row[1]) for row in book["열 설명"].iter_rows(min_row=2, values_only=True)}
+    shown = {(tab, heading) for tab, heading, _ in columns(book) if tab in ("질의별 점수", "실행별 점수")}
+    assert explained == shown
+
+
+def test_pages_are_as_wide_as_the_paper_and_few(book: Workbook) -> None:
+    for name in ours(book):
+        sheet = book[name]
+        assert (sheet.page_setup.orientation, sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight) == (
+            *("landscape", 1, 0),
+        )
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+        assert sheet.print_title_rows
+    for name in set(ours(book)) & {"검토", "질의별 점수", "실행별 점수"}:
+        area = book[name].print_area.replace("$", "").partition("!")[2]
+        printed = next(iter(openpyxl.worksheet.cell_range.MultiCellRange(area)))
+        width = sum(
+            book[name].column_dimensions[openpyxl.utils.get_column_letter(place)].width
+            for place in range(printed.min_col, printed.max_col + 1)
+        )
+        assert width < 320, name
+        assert printed.max_row == book[name].max_row
+
+
+def test_points_stay_numbers_and_are_coloured(book: Workbook) -> None:
+    sheet = book["질의별 점수"]
+    place = next(cell.column_letter for cell in sheet[1] if cell.value == "안정성")
+    assert {cell.data_type for cell in sheet[place][1:]} == {"n"}
+    assert any(str(found.sqref).startswith(f"{place}2") for found in sheet.conditional_formatting)
