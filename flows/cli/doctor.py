@@ -169,9 +169,17 @@ def _inbox(settings: Settings) -> str:
 
 
 def _judge(settings: Settings) -> str:
-    from tasks.judge.endpoint import check_endpoint  # two seconds of CPU for the openai package
+    from flows.runtime.clock import today
+    from tasks.config.judge import endpoint_of
+    from tasks.context import Context
+    from tasks.judge.check import check_endpoint  # two seconds of CPU for the openai package
+    from tasks.judge.verdict_store import VerdictStore
 
-    return check_endpoint(settings.judge)
+    endpoint, dialect = endpoint_of(settings.judge), None
+    if endpoint:
+        with Context(settings) as context:
+            dialect = VerdictStore(context.state).dialect(endpoint.of_model(settings.judge.model))
+    return check_endpoint(settings.judge, today(settings.time_zone), dialect)
 
 
 def _routes(settings: Settings) -> Iterator[Check]:

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ _none = BeforeValidator(lambda value: None if value == "none" else value)  # nei
 
 
 class Price(Section):
-    """What a model costs, in USD per million tokens."""
+    """The list price of a model, in USD per million tokens."""
 
     model: str
     """The model, as `judge.model` names it."""
@@ -31,7 +32,20 @@ class Price(Section):
     """USD per million tokens of input that the endpoint has cached."""
 
     output_usd: float = Field(ge=0)
-    """USD per million tokens of output."""
+    """USD per million tokens of output, those of reasoning among them."""
+
+    cache_write_usd: Annotated[float | None, _none] = Field(default=None, ge=0)
+    """USD per million tokens of input that the endpoint puts into its cache; "none": as other input."""
+
+    as_of: date | None = None
+    """The day on which somebody read the price."""
+
+    source: str = ""
+    """Where it was read."""
+
+
+_OPENAI_MODELS = "https://developers.openai.com/api/docs/models"
+_READ_ON = date(2026, 11, 23)
 
 
 class JudgeSettings(Section):
@@ -56,13 +70,19 @@ class JudgeSettings(Section):
     """The model that judges."""
 
     temperature: Annotated[float | None, _none] = Field(default=0.0, ge=0, le=2)
-    """How freely the model words its answer; "none" leaves it out, as reasoning models want it."""
+    """How freely the model words its answer; "none" leaves it out, and so does a run whose model takes none."""
 
     seed: Annotated[int | None, _none] = 1
     """Asks for the same answer to the same question; "none" leaves it out. The responses API has none."""
 
+    reasoning_effort: str = Field(default="", pattern="^[a-z]*$")
+    """How much a model that reasons does so before it answers, for example low; empty: as its provider chose."""
+
     max_output_tokens: int = Field(default=1000, ge=1)
     """An answer that is longer is cut, and does not count."""
+
+    max_reasoning_tokens: int = Field(default=3000, ge=0)
+    """Room for the reasoning before the answer; 0 saves budget where the model does not reason."""
 
     max_input_chars: int = Field(default=24_000, ge=1000)
     """Material that is longer keeps its head and its tail."""
@@ -83,11 +103,40 @@ class JudgeSettings(Section):
     """The tokens that one run may use; "none" is no limit."""
 
     prices: tuple[Price, ...] = (
-        Price(model="gpt-4.1", input_usd=2.0, cached_usd=0.5, output_usd=8.0),
-        Price(model="gpt-4.1-mini", input_usd=0.4, cached_usd=0.1, output_usd=1.6),
-        Price(model="gpt-4.1-nano", input_usd=0.1, cached_usd=0.025, output_usd=0.4),
+        Price(
+            model="gpt-6-luna",
+            input_usd=0.1,
+            cached_usd=0.01,
+            output_usd=0.5,
+            cache_write_usd=0.125,
+            as_of=_READ_ON,
+            source=f"{_OPENAI_MODELS}/gpt-6-luna",
+        ),
+        Price(
+            model="gpt-6.1-terra",
+            input_usd=1.0,
+            cached_usd=0.05,
+            output_usd=5.0,
+            cache_write_usd=1.25,
+            as_of=_READ_ON,
+            source=f"{_OPENAI_MODELS}/gpt-6.1-terra",
+        ),
+        Price(  # until 2027-01-14
+            model="gpt-4.1-mini",
+            input_usd=0.4,
+            cached_usd=0.1,
+            output_usd=1.6,
+            as_of=_READ_ON,
+            source="https://vercel.com/ai-gateway/models/gpt-4.1-mini/api",
+        ),
+        Price(model="gpt-4.1", input_usd=2.0, cached_usd=0.5, output_usd=8.0, as_of=date(2025, 4, 14)),
     )
     """List prices; check them against the endpoint's price page."""
+
+    @property
+    def longest_output_tokens(self) -> int:
+        """The most tokens that a call may return: those of the answer and of the reasoning before it."""
+        return self.max_output_tokens + self.max_reasoning_tokens
 
     @property
     def price(self) -> Price | None:
@@ -110,6 +159,10 @@ class Endpoint:
     def shown(self) -> str:
         """The address as people may see it."""
         return shown_url(self.base_url)
+
+    def of_model(self, model: str) -> str:
+        """The name of limits, batches and wordings of a model in the state database: address and model."""
+        return f"{self.shown} {model}"
 
 
 def endpoint_of(settings: JudgeSettings) -> Endpoint | None:

@@ -25,6 +25,7 @@ from tasks.judge.replies import (
     QuestionRefusedError,
     TransientError,
     Usage,
+    WordingRefusedError,
     mapping_of,
     reply_in,
     text_of,
@@ -146,7 +147,12 @@ class BatchRun:
 
     def _line(self, question: Question) -> str:
         mark = absent_mark(question.payload, iter(lambda: secrets.token_hex(16), ""))
-        line = {"custom_id": question.key, "method": "POST", "url": self._url, "body": question.body(mark)}
+        line = {
+            "custom_id": question.key,
+            "method": "POST",
+            "url": self._url,
+            "body": question.body(mark, self._endpoint.dialect),
+        }
         return json.dumps(line, ensure_ascii=False)
 
     async def _id_of(self, token: str) -> str:
@@ -164,7 +170,10 @@ class BatchRun:
             await asyncio.sleep(self._endpoint.timing.poll_s)
         if batch.status not in _ANSWERED:
             await self._in_thread(self._store.close_batch, waiting.token, [], [])
-            self._endpoint.explain_status(400, batch.error, {})
+            try:
+                self._endpoint.explain_status(400, batch.error, {})
+            except QuestionRefusedError as refused:
+                raise self._endpoint.unusable(str(refused)) from None
         lines = await self._lines(batch, len(waiting.keys))
         answers = [self._judgement(self._open[key], line) for key, line in lines.items() if key in self._open]
         for key in waiting.keys:
@@ -194,12 +203,14 @@ class BatchRun:
         if not response:
             reason = text_of(error.get("message"))[:_LONGEST_REASON] or "이유 없음"
             return Verdict(VerdictStatus.FAILED, reason=f"배치에서 답을 받지 못함: {reason}")
-        status = response.get("status_code")
+        status, body = response.get("status_code"), response.get("body")
+        status = status if isinstance(status, int) else 500
         try:
-            self._endpoint.explain_status(status if isinstance(status, int) else 500, response.get("body"), {})
+            self._endpoint.reword(self._endpoint.dialect, status, body)
+            self._endpoint.explain_status(status, body, {})
         except QuestionRefusedError as refused:
             return refused.verdict
-        except (TransientError, LimitReachedError, AqbError) as failure:
+        except (TransientError, LimitReachedError, WordingRefusedError, AqbError) as failure:
             return Verdict(VerdictStatus.FAILED, reason=f"배치에서 답을 받지 못함: {failure}")
 
     def _conclude(self, judgement: Judgement) -> None:

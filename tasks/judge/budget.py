@@ -1,5 +1,6 @@
 """The budget of a run: reserved before each call, settled after it, never exceeded."""
 
+import operator
 import threading
 from dataclasses import dataclass
 
@@ -73,9 +74,11 @@ class Budget:
         tokens, price = usage.tokens_in + usage.tokens_out, self._price
         if price is None:
             return Cost(tokens, None)
-        fresh = usage.tokens_in - usage.cached
-        usd = (fresh * price.input_usd + usage.cached * price.cached_usd + usage.tokens_out * price.output_usd) / 1e6
-        return Cost(tokens, usd * self._discount)
+        fresh = usage.tokens_in - usage.cached - usage.cache_written
+        write_usd = price.input_usd if price.cache_write_usd is None else price.cache_write_usd
+        usd_per_million = [price.input_usd, price.cached_usd, write_usd, price.output_usd]
+        counts = [fresh, usage.cached, usage.cache_written, usage.tokens_out]
+        return Cost(tokens, sum(map(operator.mul, counts, usd_per_million)) / 1e6 * self._discount)
 
     def _fits(self, cost: Cost, share: float) -> bool:
         usd_left = self._most_usd is None or self._spent_usd + (cost.usd or 0.0) <= self._most_usd * share

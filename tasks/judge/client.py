@@ -1,6 +1,7 @@
 """The judge: answers questions from the store or the endpoint, and estimates what that takes."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +21,8 @@ from tasks.judge.verdict_store import Judgement, VerdictStore
 
 _STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 _TOKENS_PER_BYTE = 0.3  # of Korean text and JSON
-_TYPICAL_TOKENS_OUT = 200
 _TYPICAL_LATENCY_S = 2.0
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Judge:
         known = self.store.found(different)
         left = [question for key, question in different.items() if key not in known]
         tokens_in = round(sum(question.size_bytes for question in left) * _TOKENS_PER_BYTE)
-        tokens_out = len(left) * min(_TYPICAL_TOKENS_OUT, settings.max_output_tokens)
+        tokens_out = round(len(left) * self.store.usual_tokens_out(settings.model, settings.longest_output_tokens))
         paces_s = [len(left) * _TYPICAL_LATENCY_S / settings.max_in_flight, _TYPICAL_LATENCY_S if left else 0.0]
         if settings.rpm:
             paces_s.append(len(left) * 60 / settings.rpm)
@@ -169,9 +170,9 @@ class Judge:
 
         with ThreadPoolExecutor(1, "judge-state") as worker:  # one thread: no call in flight waits for a disk
             async with aclosing(JudgeEndpoint(endpoint, self.settings, self.timing)) as judge:
-                if self.settings.mode == "batch":
-                    return await BatchRun(judge, self.store, worker, budget, record).ask(questions)
                 loop, unsaved = asyncio.get_running_loop(), list[Judgement]()
+                known = await loop.run_in_executor(worker, self.store.dialect, judge.name)
+                judge.dialect = known or judge.dialect
 
                 def commit() -> None:
                     """Stores what came since the last commit; what the database refuses stays for the next."""
@@ -186,7 +187,16 @@ class Judge:
                     record(judgement)
 
                 limiter = Limiter(self.store, worker, judge.name, self.settings.rpm, self.settings.tpm)
+                live = questions if self.settings.mode == "live" else []
+                if self.settings.mode == "batch" and not (known or self.store.waiting_batches(judge.name)):
+                    live = questions[:1]  # finds out how to ask: a batch that is refused for its wording costs a day
                 try:
-                    return await LiveRun(judge, limiter, budget, save).ask(questions)
+                    await LiveRun(judge, limiter, budget, save).ask(live)
+                    if self.settings.mode == "batch":
+                        await BatchRun(judge, self.store, worker, budget, record).ask(questions[len(live) :])
                 finally:  # a cancelled task leaves a verdict that is paid for
                     await loop.run_in_executor(worker, commit)
+                    if judge.fits and judge.dialect != known:
+                        await loop.run_in_executor(worker, self.store.remember_dialect, judge.name, judge.dialect)
+                        if judge.dialect.shown():
+                            _log.warning("judge: %s %s: remembered", judge.name, judge.dialect.shown())

@@ -1,26 +1,27 @@
-"""Calls to an OpenAI-compatible endpoint: a reply or one of the errors of `replies`; and whether it can be reached."""
+"""Calls to an OpenAI-compatible endpoint: a reply or one of the errors of `replies`."""
 
-import asyncio
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import httpx2
 import openai
 
-from scoring.errors import AqbError, UsageError
+from scoring.errors import AqbError
 from scoring.limits import LARGEST_JUDGE_REPLY
-from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
+from tasks.config.judge import Endpoint, JudgeSettings
+from tasks.judge.dialect import Dialect
+from tasks.judge.questions import Question
 from tasks.judge.replies import (
     LimitReachedError,
     QuestionRefusedError,
     Reply,
     TransientError,
     UnreachableError,
-    Usage,
+    WordingRefusedError,
+    mapping_of,
     reply_in,
     text_of,
 )
@@ -29,17 +30,13 @@ from tasks.judge.timing import Timing
 _CONNECT_S = 5.0
 _IDLE_CONNECTIONS = 16  # every call looks at all that are idle
 _PASSING = (408, 409, 425)
+_MALFORMED = (400, 422)
 _FILTERED = ("content_filter", "content_policy_violation")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length")
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _LONGEST_MESSAGE = 300
+_MISFITS_AT_FIRST = 5
 _BUCKETS = ("requests", "tokens")
-_CHECK_TIMEOUT_S = 10.0
-_FIXES = {
-    401: "check OPENAI_API_KEY, or judge.api_key",
-    403: "check what the key may do",
-    404: "check judge.base_url or OPENAI_BASE_URL: most end in /v1",
-}
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
@@ -65,6 +62,11 @@ class JudgeEndpoint:
         self._endpoint, self.settings, self.timing = endpoint, settings, timing
         self.answered = False
         """Whether a question was ever answered: an error of all questions would have come by then."""
+        self.dialect = Dialect()
+        """How requests are worded; it changes as the endpoint refuses some."""
+        self.fits = False
+        """Whether an answer ever had the form that was asked for."""
+        self._misfits = 0
         timeout_s = timing.longest_deadline_s
         self.client = openai.AsyncOpenAI(
             api_key=endpoint.api_key,
@@ -95,27 +97,51 @@ class JudgeEndpoint:
 
     @property
     def name(self) -> str:
-        """The name of the limits and batches in the state database: address and model."""
-        return f"{self._endpoint.shown} {self.settings.model}"
+        """The name of limits, batches and wording in the state database."""
+        return self._endpoint.of_model(self.settings.model)
 
-    async def ask(self, body: dict[str, Any], most: Usage) -> Reply:
-        """The reply to one request, which can use at `most` so many tokens.
+    async def ask(self, question: Question, mark: str) -> Reply:
+        """The reply to one question; `mark` must not occur in it.
 
         Raises:
-            TransientError, LimitReachedError, QuestionRefusedError: no reply.
+            TransientError, LimitReachedError, QuestionRefusedError, WordingRefusedError: no reply.
             AqbError: no request will be answered.
         """
         path = "/responses" if self.settings.api == "responses" else "/chat/completions"
+        dialect = self.dialect
         try:  # the typed methods check and copy the body field by field, which costs more than sending it
-            response = await self.client.post(path, body=body, cast_to=httpx2.Response)
+            response = await self.client.post(path, body=question.body(mark, dialect), cast_to=httpx2.Response)
         except openai.APIError as error:
+            if isinstance(error, openai.APIStatusError):
+                self.reword(dialect, error.status_code, error.body)
             self.explain(error)
         self.answered = True
         try:
             content = json.loads(response.content)
         except (ValueError, RecursionError):
             content = None
-        return reply_in(content, most, _readings(response.headers))
+        return replace(reply_in(content, question.largest_usage, _readings(response.headers)), form=dialect.form)
+
+    def reword(self, sent: Dialect, status: int, body: Any) -> None:
+        """Changes the wording where a refusal names a part of the one that was sent.
+
+        Raises:
+            WordingRefusedError: it did; the question may be asked again.
+        """
+        error = _error_in(body)
+        told = text_of(error.get("param")) or text_of(error.get("message"))
+        final = {*_OUT_OF_MONEY, *_FILTERED, *_TOO_LONG}
+        if status in _MALFORMED and error.get("code") not in final and (better := sent.after_refusal(told)):
+            self.dialect = self.dialect.joined(better)
+            raise WordingRefusedError(told) from None
+
+    def learn_form(self, reply: Reply, *, fits: bool) -> None:
+        """Asks for a simpler form where none of the first answers has the one that was asked for: some ignore it."""
+        self.fits = self.fits or fits
+        self._misfits += not fits and reply.form == self.dialect.form
+        if not self.fits and self._misfits == _MISFITS_AT_FIRST:
+            self._misfits = 0
+            self.dialect = self.dialect.in_simpler_form() or self.dialect
 
     def explain(self, error: openai.APIError) -> NoReturn:
         """Raises the error of ours for one of the client, without the key that it may quote."""
@@ -128,8 +154,7 @@ class JudgeEndpoint:
 
     def explain_status(self, status: int, body: Any, headers: Mapping[str, str]) -> NoReturn:
         """Raises the error for a status. `body` is the error object, in an envelope or not."""
-        error = body.get("error", body) if isinstance(body, dict) else {}
-        error = error if isinstance(error, dict) else {"message": error}
+        error = _error_in(body)
         code = str(error.get("code") or "")
         message = self._short(str(error.get("message") or body or "no reason given"))
         if code in _OUT_OF_MONEY:
@@ -169,6 +194,12 @@ class JudgeEndpoint:
         return " ".join(text_of(self._endpoint.redacted(text)).split())[:_LONGEST_MESSAGE]
 
 
+def _error_in(body: Any) -> Mapping[str, Any]:
+    """The error object of a body, in an envelope or not; a bare text becomes its message."""
+    error = mapping_of(body).get("error", body)
+    return error if isinstance(error, dict) else {"message": error}
+
+
 def _readings(headers: Mapping[str, str]) -> dict[str, float]:
     remaining = {name: headers.get(f"x-ratelimit-remaining-{name}", "") for name in _BUCKETS}
     return {name: float(value) for name, value in remaining.items() if re.fullmatch(r"[0-9]{1,12}", value)}
@@ -187,53 +218,3 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
         if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?", value := headers.get(name, "")):
             return float(value) * unit
     return None
-
-
-def check_endpoint(settings: JudgeSettings) -> str:
-    """One line about the endpoint's list of models, which costs nothing to get, with the key and address of a run.
-
-    A model that is not listed is no error: some endpoints judge with models that they do not list.
-
-    Raises:
-        UsageError: neither a key nor an address, or one that cannot be used.
-        AqbError: no connection, no list of models; neither the key nor the endpoint's own message is repeated.
-    """
-    endpoint = endpoint_of(settings)
-    if endpoint is None:
-        raise UsageError("there is nobody to ask", where="judge", fix="set OPENAI_API_KEY, or judge.base_url")
-    models = asyncio.run(_models(endpoint, settings))
-    listed = "among" if settings.model in models else "not among"
-    return f"{endpoint.shown} answers; {settings.model} is {listed} its {len(models)} models"
-
-
-async def _models(endpoint: Endpoint, settings: JudgeSettings) -> list[str]:
-    timing = Timing(longest_deadline_s=_CHECK_TIMEOUT_S)
-    try:
-        async with aclosing(JudgeEndpoint(endpoint, settings, timing)) as judge, asyncio.timeout(_CHECK_TIMEOUT_S):
-            answer: Any = (await judge.client.get("/models", cast_to=httpx2.Response)).json()
-    except openai.APIStatusError as error:
-        raise AqbError(
-            f"the judge answers with status {error.status_code}",
-            where=endpoint.shown,
-            fix=_FIXES.get(error.status_code, "ask its operator, or try again later"),
-        ) from None
-    except (openai.APIConnectionError, TimeoutError) as error:
-        reason = text_of(endpoint.redacted(_reason(error))) or "no answer in time"
-        raise AqbError(
-            f"the judge cannot be reached: {reason}", where=endpoint.shown, fix="check judge.base_url and the network"
-        ) from None
-    except (ValueError, RecursionError):
-        answer = None
-    if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
-        raise AqbError(
-            "this is no judge: it lists no models, as a web page does", where=endpoint.shown, fix=_FIXES[404]
-        )
-    return [str(model.get("id")) for model in answer["data"] if isinstance(model, dict)]
-
-
-def _reason(error: BaseException) -> str:
-    """What the system says of a connection that failed, else what the client says."""
-    found = error.__cause__ or error
-    while cause := found.__cause__ or found.__context__:
-        found = cause
-    return os.strerror(found.errno) if isinstance(found, OSError) and found.errno else str(error.__cause__ or error)

@@ -24,6 +24,7 @@ from tasks.judge.replies import (
     TransientError,
     UnreachableError,
     Usage,
+    WordingRefusedError,
 )
 from tasks.judge.timing import Latencies
 from tasks.judge.verdict_store import Judgement
@@ -192,7 +193,7 @@ class LiveRun:
         for _ in range(_REFUSALS_PER_ATTEMPT):
             try:
                 reply = await self._call(pending)
-            except LimitReachedError:
+            except (LimitReachedError, WordingRefusedError):
                 if self._stopping:
                     raise
             except TransientError as failure:
@@ -202,12 +203,14 @@ class LiveRun:
                 raise
             else:
                 verdict = pending.question.verdict(reply)
+                if not (reply.cut or reply.refusal):
+                    self._endpoint.learn_form(reply, fits=verdict.given)
                 if verdict.status is VerdictStatus.INVALID:
                     pending.invalid += 1
                     raise _InvalidAnswerError(verdict)
                 return verdict
         pending.failures += 1
-        raise TransientError("the limit refuses this question again and again", maybe_paid=False)
+        raise TransientError("the endpoint refuses this question again and again", maybe_paid=False)
 
     async def _call(self, pending: _PendingQuestion) -> Reply:
         """Makes one call, reserved in the budget, when the limits allow it."""
@@ -223,7 +226,7 @@ class LiveRun:
             except TransientError as failure:
                 usage = None if failure.maybe_paid else Usage()
                 raise
-            except (LimitReachedError, QuestionRefusedError, AqbError):
+            except (LimitReachedError, QuestionRefusedError, WordingRefusedError, AqbError):
                 usage = Usage()
                 raise
             usage = reply.usage
@@ -251,7 +254,7 @@ class LiveRun:
                 self._calls[timer] = pending.called_at = started
                 pending.in_call += 1
                 try:
-                    reply = await self._endpoint.ask(question.body(mark), question.largest_usage)
+                    reply = await self._endpoint.ask(question, mark)
                 finally:
                     del self._calls[timer]
                     pending.called_at = None

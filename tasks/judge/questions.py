@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,15 @@ from scoring.judging.prompts import JudgePrompt, fenced_payload, presented
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus, digest
 from scoring.testruns.scoring import TestRunPlan, judge_requests
 from tasks.config.judge import JudgeSettings
+from tasks.judge.dialect import LONGEST_ADDITION, AnswerForm, Dialect
 from tasks.judge.replies import Reply, Usage, text_of
 from tasks.judge.verdict_store import Judgement
 
 _ENVELOPE_TOKENS = 64  # roles and separators that the endpoint adds
 _LONGEST_REASON = 300
 _LONGEST_TOKEN = 16  # characters, on average
+_CODE_BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)  # models like to put JSON into one
+_USUAL = Dialect()
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,17 @@ class Question:
     def key(self) -> str:
         """The identity of the question in the store: everything that the verdict depends on."""
         settings, prompt = self.settings, self.prompt
+        effort = [settings.reasoning_effort] if settings.reasoning_effort else []
         return digest(
             [
-                [settings.model, settings.api, settings.temperature, settings.seed, settings.max_output_tokens],
+                [
+                    settings.model,
+                    settings.api,
+                    settings.temperature,
+                    settings.seed,
+                    settings.max_output_tokens,
+                    *effort,
+                ],
                 [self.request.rubric, prompt.kind, prompt.version, prompt.system_text, prompt.schema],
                 self.payload,
             ]
@@ -52,31 +64,32 @@ class Question:
     @property
     def largest_usage(self) -> Usage:
         """The most tokens that a call can use: no tokeniser makes more tokens than there are bytes."""
-        return Usage(self.size_bytes + _ENVELOPE_TOKENS, 0, self.settings.max_output_tokens)
+        most_in = self.size_bytes + LONGEST_ADDITION + _ENVELOPE_TOKENS
+        return Usage(most_in, 0, self.settings.longest_output_tokens, cache_written=most_in)
 
-    def body(self, mark: str) -> dict[str, Any]:
+    def body(self, mark: str, dialect: Dialect = _USUAL) -> dict[str, Any]:
         """The request body for the API of the settings; `mark` must not occur in the payload."""
-        prompt, settings = self.prompt, self.settings
-        shape = {"name": prompt.kind.value, "schema": prompt.schema, "strict": True}
+        settings, form = self.settings, dialect.form
+        system_text = dialect.system_text(self.prompt)
         user = {"role": "user", "content": fenced_payload(self.payload, mark)}
-        body: dict[str, Any] = {"model": settings.model}
-        if settings.temperature is not None:
-            body["temperature"] = settings.temperature
+        effort, limit = settings.reasoning_effort, settings.longest_output_tokens
+        wanted: dict[str, Any]
+        shape = {"name": self.prompt.kind.value, "schema": self.prompt.schema, "strict": True}
         if settings.api == "responses":
-            return body | {
-                "instructions": prompt.system_text,
-                "input": [user],
-                "text": {"format": {"type": "json_schema", **shape}},
-                "max_output_tokens": settings.max_output_tokens,
-                "store": False,
-            }
-        if settings.seed is not None:
-            body["seed"] = settings.seed
-        return body | {
-            "messages": [{"role": "system", "content": prompt.system_text}, user],
-            "response_format": {"type": "json_schema", "json_schema": shape},
-            "max_completion_tokens": settings.max_output_tokens,
-        }
+            wanted = {"temperature": settings.temperature, "max_output_tokens": limit, "store": False}
+            wanted["reasoning"] = {"effort": effort} if effort else None
+            body = {"model": settings.model, "instructions": system_text, "input": [user]} | dialect.parameters(wanted)
+            if form is not AnswerForm.TEXT:
+                body["text"] = {"format": {"type": form} | (shape if form is AnswerForm.SCHEMA else {})}
+            return body
+        wanted = {"temperature": settings.temperature, "seed": settings.seed, "max_completion_tokens": limit}
+        body = {"model": settings.model, "messages": [{"role": "system", "content": system_text}, user]}
+        body |= dialect.parameters(wanted)
+        if effort and "reasoning" not in dialect.left_out:
+            body["reasoning_effort"] = effort
+        if form is not AnswerForm.TEXT:
+            body["response_format"] = {"type": form} | ({"json_schema": shape} if form is AnswerForm.SCHEMA else {})
+        return body
 
     def verdict(self, reply: Reply) -> Verdict:
         """The verdict in a reply: an answer that the schema allows, a refusal, or `invalid`."""
@@ -86,7 +99,8 @@ class Question:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 중간에 잘림")
         if len(reply.text) > _LONGEST_TOKEN * self.settings.max_output_tokens:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 허용한 길이보다 긺")
-        answer = self.prompt.parse(reply.text, self.request.material)
+        block = _CODE_BLOCK.fullmatch(reply.text)
+        answer = self.prompt.parse(block[1] if block else reply.text, self.request.material)
         if answer is None:
             return Verdict(VerdictStatus.INVALID, reason="판정 모델의 답이 정해진 형식에 맞지 않음")
         return Verdict(VerdictStatus.OK, answer, text_of(answer.get("reason")))

@@ -3,6 +3,7 @@
 TransientError           this call failed; the next one may succeed
 └── UnreachableError     no connection, or no answer in time
 LimitReachedError        too many requests or tokens; the question is not the reason
+WordingRefusedError      the endpoint does not take a parameter; the question may be asked without it
 QuestionRefusedError     the endpoint does not take this question; others may pass
 AqbError                 no question can pass: wrong key, unknown model, no money
 """
@@ -19,16 +20,20 @@ STOPPED = Verdict(VerdictStatus.FAILED, reason="판정 모델이 답을 멈추�
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of a call; `cached` are among `tokens_in`."""
+    """Tokens of a call; `cached` and `cache_written` are among `tokens_in`, those of reasoning among `tokens_out`."""
 
     tokens_in: int = 0
     cached: int = 0
     tokens_out: int = 0
+    cache_written: int = 0
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A model's reply. `usage` is None where the endpoint reports none; `readings` are its limit headers."""
+    """A model's reply. `usage` is None where the endpoint reports none; `readings` are its limit headers.
+
+    `form` is the `AnswerForm` that was asked for.
+    """
 
     text: str = ""
     refusal: str = ""
@@ -36,6 +41,7 @@ class Reply:
     model: str = ""
     usage: Usage | None = None
     readings: Mapping[str, float] = field(default_factory=dict)
+    form: str = ""
 
 
 class TransientError(Exception):
@@ -61,6 +67,10 @@ class LimitReachedError(Exception):
         super().__init__(bucket)
         self.bucket = bucket
         self.retry_after_s = retry_after_s
+
+
+class WordingRefusedError(Exception):
+    """The endpoint does not take a parameter of the request, or its form of answer; the next one goes without."""
 
 
 class QuestionRefusedError(Exception):
@@ -118,12 +128,12 @@ def _usage(reported: Any, most: Usage) -> Usage | None:
     reported = mapping_of(reported)
     details = mapping_of(reported.get("prompt_tokens_details") or reported.get("input_tokens_details"))
     tokens_in = reported.get("prompt_tokens", reported.get("input_tokens"))
-    cached = details.get("cached_tokens") or 0
+    cached, written = (details.get(name) or 0 for name in ("cached_tokens", "cache_write_tokens"))
     tokens_out = reported.get("completion_tokens", reported.get("output_tokens"))
-    if not all(type(count) is int and count >= 0 for count in (tokens_in, cached, tokens_out)):
+    if not all(type(count) is int and count >= 0 for count in (tokens_in, cached, written, tokens_out)):
         return None
-    possible = cached <= tokens_in <= most.tokens_in and tokens_out <= most.tokens_out
-    return Usage(tokens_in, cached, tokens_out) if possible else None
+    possible = cached + written <= tokens_in <= most.tokens_in and tokens_out <= most.tokens_out
+    return Usage(tokens_in, cached, tokens_out, written) if possible else None
 
 
 def _first(values: Any) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """The judge's tables in the state database, so that no answer is paid for twice.
 
-Three tables: `verdicts`, one row per question; `judge_limits`, the rest of an endpoint's limits, shared by all
-processes; `judge_batches`, the batches that are not collected yet.
+Four tables: `verdicts`, one row per question; `judge_limits`, the rest of an endpoint's limits, shared by all
+processes; `judge_batches`, the batches that are not collected yet; `judge_dialects`, how endpoint and model are asked.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,11 +13,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from scoring.judging.requests import Verdict, VerdictStatus
+from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.replies import Usage
 from tasks.state.database import StateDatabase
 
 _T = TypeVar("_T")
 _KEYS_PER_QUERY = 500
+_USUAL_SHARE = 0.2
 _FINAL = (VerdictStatus.OK, VerdictStatus.REFUSED)
 _ADDED_UP = ("tokens_in", "tokens_cached", "tokens_out", "usd", "attempts")
 
@@ -58,6 +60,13 @@ _batches = sa.Table(
     sa.Column("batch_id", sa.String),
     sa.Column("keys", sa.JSON, nullable=False),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.current_timestamp()),
+)
+_dialects = sa.Table(
+    "judge_dialects",
+    _metadata,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("left_out", sa.JSON, nullable=False),
+    sa.Column("form", sa.String, nullable=False),
 )
 
 
@@ -127,9 +136,9 @@ class VerdictStore:
     def __init__(self, database: StateDatabase) -> None:
         database.create_tables(_metadata)
         self._database = database
-        insert: Any = sqlite.insert if self._database.is_sqlite else postgresql.insert
-        self._first_limit = insert(_limits).on_conflict_do_nothing()
-        self._upsert = insert(_verdicts)
+        self._insert: Any = sqlite.insert if self._database.is_sqlite else postgresql.insert
+        self._first_limit = self._insert(_limits).on_conflict_do_nothing()
+        self._upsert = self._insert(_verdicts)
         replaced = {name: self._upsert.excluded[name] for name in _verdicts.c.keys() if name != "key"}  # noqa: SIM118
         added = {name: sa.func.coalesce(_verdicts.c[name], 0) + replaced[name] for name in _ADDED_UP}
         self._upsert = self._upsert.on_conflict_do_update(index_elements=["key"], set_=replaced | added)
@@ -150,6 +159,28 @@ class VerdictStore:
         """Stores judgements. Their cost is added to the cost that is stored for the same key."""
         with self._database.transaction() as connection:
             self._save(connection, judgements)
+
+    def usual_tokens_out(self, model: str, most: int) -> float:
+        """The mean tokens of a model's stored answers; a fifth of the `most` allowed where none is stored."""
+        answered = (_verdicts.c.model_asked == model, _verdicts.c.status == VerdictStatus.OK)
+        query = sa.select(sa.func.avg(_verdicts.c.tokens_out / _verdicts.c.attempts)).where(*answered)
+        with self._database.transaction() as connection:
+            mean = connection.execute(query).scalar_one()
+        return most * _USUAL_SHARE if mean is None else min(float(mean), most)
+
+    def dialect(self, name: str) -> Dialect | None:
+        """How an endpoint and model are asked; None where nobody was ever answered."""
+        query = sa.select(_dialects.c.left_out, _dialects.c.form).where(_dialects.c.name == name)
+        with self._database.transaction() as connection:
+            found = connection.execute(query).one_or_none()
+        return Dialect(frozenset(found.left_out), AnswerForm(found.form)) if found else None
+
+    def remember_dialect(self, name: str, dialect: Dialect) -> None:
+        """Stores how an endpoint and model are asked, in place of what was known."""
+        row = {"left_out": sorted(dialect.left_out), "form": dialect.form.value}
+        upsert = self._insert(_dialects).on_conflict_do_update(index_elements=["name"], set_=row)
+        with self._database.transaction() as connection:
+            connection.execute(upsert, {"name": name, **row})
 
     def forget(self, before: datetime, *, dry_run: bool) -> int:
         """Deletes older verdicts and returns their number. A question that is asked again is paid for again."""

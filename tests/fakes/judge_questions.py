@@ -5,8 +5,9 @@ from typing import Any
 from scoring.errors import AqbError
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, QuestionKind, VerdictStatus
-from tasks.config.judge import JudgeSettings, Price
+from tasks.config.judge import JudgeSettings, Price, endpoint_of
 from tasks.judge.client import Judge, Judged
+from tasks.judge.dialect import Dialect
 from tasks.judge.questions import Question
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
@@ -37,8 +38,13 @@ def questions(count: int, settings: JudgeSettings, first: int = 0) -> list[Quest
     ]
 
 
-def ask(count: int, settings: JudgeSettings, store: VerdictStore, *, first: int = 0, **options: Any) -> Judged:
-    """The verdicts on as many different questions."""
+def ask(
+    count: int, settings: JudgeSettings, store: VerdictStore, *, first: int = 0, is_new: bool = False, **options: Any
+) -> Judged:
+    """The verdicts on as many different questions, by an endpoint that has answered before unless it is new."""
+    endpoint = endpoint_of(settings)
+    if endpoint and not is_new and not store.dialect(name := endpoint.of_model(settings.model)):
+        store.remember_dialect(name, Dialect())
     return Judge(settings, store, **{"timing": FAST, **options}).ask(questions(count, settings, first))
 
 
@@ -52,7 +58,8 @@ def failure_of(count: int, settings: JudgeSettings, store: VerdictStore) -> AqbE
 
 
 def settings_for(url: str, **changes: Any) -> JudgeSettings:
-    """Settings for the server at `url`, without limits unless they are given."""
+    """Settings for the server at `url` and a model that does not reason, without limits unless they are given."""
     price = Price(model="judge-1", input_usd=1.0, cached_usd=0.5, output_usd=4.0)
     base: dict[str, Any] = {"base_url": url, "api_key": API_KEY, "model": "judge-1", "rpm": 0, "tpm": 0}
+    base["max_reasoning_tokens"] = 0
     return JudgeSettings(**{**base, "prices": (price,), **changes})

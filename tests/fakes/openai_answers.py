@@ -41,10 +41,24 @@ def _groups(draw: random.Random, count: int) -> list[int]:
 
 
 def schema_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that the request wants its answer in."""
-    wanted = request["response_format"]["json_schema"] if "messages" in request else request["text"]["format"]
-    schema: Mapping[str, Any] = wanted["schema"]
+    """The schema that the request wants its answer in: of its format, else the last line of its first message."""
+    wanted = format_of(request)
+    schema: Mapping[str, Any] = wanted.get("json_schema", wanted).get("schema") or json.loads(schema_in_words(request))
     return schema
+
+
+def format_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The format that the request wants its answer in; empty for any text."""
+    wanted: Mapping[str, Any]
+    wanted = request.get("response_format", {}) if "messages" in request else request.get("text", {}).get("format", {})
+    return wanted
+
+
+def schema_in_words(request: Mapping[str, Any]) -> str:
+    """The schema that the model is told of, '' if it is not."""
+    told: str = request.get("instructions") or request["messages"][0]["content"]
+    last = told.splitlines()[-1]
+    return last if last.startswith("{") else ""
 
 
 def messages_of(request: Mapping[str, Any]) -> str:
@@ -68,11 +82,11 @@ def tokens_in(request: Mapping[str, Any]) -> int:
     return len(messages_of(request).encode()) // 3
 
 
-def usage_of(request: Mapping[str, Any], text: str) -> tuple[int, int, int]:
-    """Tokens in, of those from the cache, and tokens out."""
+def usage_of(request: Mapping[str, Any], text: str, reasoning: int = 0) -> tuple[int, int, int]:
+    """Tokens in, of those from the cache, and tokens out with those of reasoning."""
     head: str = request.get("instructions") or request["messages"][0]["content"]
     shared = len(head.encode()) // 3
-    return tokens_in(request), shared if shared >= 1024 else 0, len(text) // 3
+    return tokens_in(request), shared if shared >= 1024 else 0, len(text) // 3 + reasoning
 
 
 def model_error(message: str, code: str, kind: str = "error") -> dict[str, Any]:

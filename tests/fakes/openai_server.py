@@ -23,9 +23,12 @@ from typing import Any
 
 from tests.fakes.openai_answers import (
     chat_reply,
+    format_of,
     messages_of,
     model_error,
     responses_reply,
+    schema_in_words,
+    schema_of,
     text_for,
     tokens_in,
     usage_of,
@@ -58,6 +61,18 @@ class Behaviour:
     """The only model that exists; any, if empty."""
     bad_request: str = ""
     """The code of a 400 that every request gets; none, if empty."""
+    refuses: str = ""
+    """The parameters, by a blank, that get a 400 which names them, one at a time."""
+    vague: bool = False
+    """Whether such a 400 names the parameter in its message alone, as some servers do."""
+    forms: str = "json_schema json_object"
+    """The kinds of response format that are taken."""
+    ignores_format: bool = False
+    """Whether the response format is without effect: what fits the prompt's schema comes in a code block."""
+    reasoning_tokens: int = 0
+    """Tokens that an answer takes beside its text."""
+    shutdown_date: str = ""
+    """When the model is shut down, as the list of models says it."""
     quiet_headers: bool = False
     """Whether the limit headers are left out, as many local servers do."""
     batch_s: float = 0.0
@@ -208,7 +223,8 @@ class FakeOpenAI:
             return 401, {}, model_error(f"Incorrect API key provided: {said}", "invalid_api_key")
         route = path.split("?")[0].removeprefix("/v1")
         if route == "/models":
-            return 200, {}, {"object": "list", "data": [{"id": self.behaviour.model or "judge-1", "object": "model"}]}
+            model = {"id": self.behaviour.model or "judge-1", "shutdown_date": self.behaviour.shutdown_date or None}
+            return 200, {}, {"object": "list", "data": [model]}
         if route in ("/chat/completions", "/responses"):
             self.in_flight += 1
             self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
@@ -223,7 +239,7 @@ class FakeOpenAI:
         if refusal := self.refusal_of(request):
             return refusal[0], {}, refusal[1]
         text = text_for(request)
-        needed = tokens_in(request) + len(text) // 3
+        needed = tokens_in(request) + len(text) // 3 + self.behaviour.reasoning_tokens
         self.needed[question_key(request)] = needed
         refused, limits = self._admission(needed)
         if refused:
@@ -249,9 +265,19 @@ class FakeOpenAI:
             return 404, model_error(f"The model `{request['model']}` does not exist", "model_not_found")
         if self.too_long and self.too_long in messages_of(request):
             return 400, model_error("This exceeds the context_length", "context_length_exceeded")
+        if refused := self._refused_parameter(request):
+            error = model_error(f"Unsupported parameter: '{refused}' is not supported", "unsupported_parameter")
+            error["error"]["param"] = None if self.behaviour.vague else refused
+            return 400, error
         if code := self.behaviour.bad_request:
             return 429 if code == "insufficient_quota" else 400, model_error(f"This request is {code}", code)
         return None
+
+    def _refused_parameter(self, request: dict[str, Any]) -> str | None:
+        form = format_of(request).get("type", "text")
+        if form not in (*self.behaviour.forms.split(), "text"):
+            return "response_format" if "messages" in request else "text.format"
+        return next((name for name in self.behaviour.refuses.split() if name in request), None)
 
     def fault_of(self, request: dict[str, Any]) -> str:
         """What goes wrong with this request, '' for nothing; counts it as asked and, if whole, as paid."""
@@ -277,9 +303,11 @@ class FakeOpenAI:
         text = text_for(request)
         if fault == "cut":
             text = text[: len(text) // 2]
-        if fault == "garbage":
+        if fault == "garbage" or (self.behaviour.ignores_format and not schema_in_words(request)):
             text = "물론이죠! 점수는 5점입니다."
-        usage = usage_of(request, text)
+        elif self.behaviour.ignores_format:
+            text = f"```json\n{text}\n```"
+        usage = usage_of(request, text, self.behaviour.reasoning_tokens)
         return (chat_reply if route == "/chat/completions" else responses_reply)(request, text, fault, usage)
 
     def _admission(self, tokens: int) -> tuple[Any, dict[str, str]]:
@@ -307,7 +335,7 @@ def question_key(request: Mapping[str, Any]) -> str:
     """What is asked, without the random mark around it: the model, the schema and the line that is JSON."""
     messages = request["messages"] if "messages" in request else request["input"]
     material = max(messages[-1]["content"].splitlines(), key=len)
-    shape = request.get("response_format") or request.get("text")
+    shape = schema_of(request)
     return sha256(json.dumps([request["model"], shape, material], sort_keys=True).encode()).hexdigest()
 
 

@@ -180,6 +180,19 @@ def test_a_judge_that_answers_lists_its_models_and_is_asked_no_question(
         assert server.asked.total() == 0
 
 
+@pytest.mark.parametrize(("days", "said"), [(40, "in 40 days"), (60, "in 60 days"), (0, "so it answers no more")])
+def test_a_model_that_is_shut_down_soon_is_not_ok(
+    aqb: Command, judge_settings: pytest.MonkeyPatch, days: int, said: str
+) -> None:
+    last = today("Asia/Seoul") + timedelta(days=days)
+    with FakeOpenAI(Behaviour(shutdown_date=str(last))) as server:
+        judge_settings.setenv("OPENAI_BASE_URL", server.url)
+        assert checks(aqb)["judge"].startswith(f"NOT {server.url}: judge-1 is shut down on {last}, {said}")
+    with FakeOpenAI(Behaviour(shutdown_date=str(last + timedelta(days=61)))) as server:
+        judge_settings.setenv("OPENAI_BASE_URL", server.url)
+        assert checks(aqb)["judge"].startswith(f"{server.url} answers")
+
+
 def test_a_judge_behind_a_password_is_reached_and_the_password_is_not_shown(
     aqb: Command, judge_settings: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from scoring.judging.requests import VerdictStatus
 from tasks.judge.client import Judge
+from tasks.judge.dialect import Dialect
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, ask, failure_of, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
@@ -56,10 +57,10 @@ def test_garbage_for_ever_ends_after_three_batches_with_everything_invalid(sqlit
 
 
 async def give_up_while_waiting(server: FakeOpenAI, store: VerdictStore, count: int) -> None:
-    settings = settings_for(server.url, mode="batch")
+    settings, name = settings_for(server.url, mode="batch"), f"{server.url} judge-1"
+    store.remember_dialect(name, Dialect())
     run = asyncio.create_task(Judge(settings, store, timing=FAST).answer(questions(count, settings)))
     await asyncio.to_thread(server.batches.created.wait, 10)
-    name = f"{server.url} judge-1"
     while not any(batch.batch_id for batch in await asyncio.to_thread(store.waiting_batches, name)):
         await asyncio.sleep(0)
     run.cancel()

@@ -5,14 +5,15 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
 
 from scoring.errors import AqbError
 from scoring.judging.requests import VerdictStatus
+from tasks.judge.check import check_endpoint
 from tasks.judge.client import Judged
-from tasks.judge.endpoint import check_endpoint
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
@@ -136,13 +137,15 @@ def test_judge_replies_go_into_every_state_database(name: str, store: VerdictSto
 
 CHECKED = {name: script for name, script in MODES.items() if "a byte at a time" not in name}
 CHECKED["odd models"] = always(json_http({"data": [{"id": HALF}, {"id": 1}, 2, {}]}))
+for number, odd in enumerate(["2026-13-01", "2026-1-1", 20261201, ["2026-12-01"], "٢٠٢٦-١٢-٠١", ""]):
+    CHECKED[f"odd shutdown {number}"] = always(json_http({"data": [{"id": "judge-1", "shutdown_date": odd}]}))
 
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_judge_check_is_one_line_or_one_error_for_any_answer(name: str) -> None:
     with HostileServer(CHECKED[name]) as server:
         try:
-            said = check_endpoint(settings_for(server.url))
+            said = check_endpoint(settings_for(server.url), date(2026, 11, 23))
         except AqbError as error:
             said = str(error)
     assert said.startswith(server.url)

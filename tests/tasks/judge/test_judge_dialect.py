@@ -1,0 +1,113 @@
+"""Endpoints and models that do not take every parameter: the judge leaves out what they refuse, and remembers it."""
+
+import logging
+
+import pytest
+
+from scoring.judging.requests import VerdictStatus
+from tasks.judge.client import Judged
+from tasks.judge.dialect import AnswerForm, Dialect
+from tasks.judge.verdict_store import VerdictStore
+from tests.fakes.judge_questions import ask, failure_of, settings_for
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
+
+REASONING = Behaviour(refuses="temperature seed", reasoning_tokens=300)
+OLD = Behaviour(refuses="max_completion_tokens reasoning_effort", forms="json_object", vague=True)
+
+
+def statuses(judged: Judged) -> set[VerdictStatus]:
+    return {one.status for one in judged.judgements}
+
+
+@pytest.mark.parametrize("mode", ["live", "batch"])
+def test_a_model_that_takes_no_temperature_answers_and_is_never_asked_that_way_again(
+    sqlite_store: VerdictStore, caplog: pytest.LogCaptureFixture, mode: str
+) -> None:
+    with FakeOpenAI(REASONING) as server:
+        settings = settings_for(server.url, mode=mode, max_reasoning_tokens=1000)
+        first = ask(30, settings, sqlite_store, is_new=True)
+        refused = server.statuses["400"]
+        again = ask(30, settings, sqlite_store, first=30)
+    assert statuses(first) | statuses(again) == {VerdictStatus.OK}
+    assert 2 <= refused <= 20  # two parameters, by the calls that go out before the first answer
+    assert server.statuses["400"] == refused
+    assert server.paid_twice == 0
+    assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == [
+        f"judge: {server.url} judge-1 takes no seed, temperature: remembered"
+    ]
+
+
+def test_reasoning_tokens_count_in_budget_cost_and_estimate(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(REASONING) as server:
+        judged = ask(20, settings_for(server.url, max_reasoning_tokens=1000), sqlite_store)
+    assert min(one.tokens_out for one in judged.judgements) > 300
+    mean = sum(one.tokens_out for one in judged.judgements) / 20
+    assert sqlite_store.usual_tokens_out("judge-1", 4000) == pytest.approx(mean, abs=1)
+    assert sqlite_store.usual_tokens_out("never asked", 4000) == 800
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "api", "shown"),
+    [
+        (OLD, "chat", "takes no max_completion_tokens, reasoning; takes no JSON schema, so it answers in JSON mode"),
+        (Behaviour(forms="text"), "chat", "takes no JSON schema, so it answers in plain text"),
+        (Behaviour(forms="text", refuses="reasoning store"), "responses", "takes no reasoning, store; "),
+        (Behaviour(ignores_format=True), "chat", "takes no JSON schema, so it answers in JSON mode"),
+    ],
+    ids=["old server", "plain text", "responses API", "schema ignored"],
+)
+def test_an_endpoint_without_schemas_answers_in_the_form_that_it_has(
+    sqlite_store: VerdictStore, behaviour: Behaviour, api: str, shown: str
+) -> None:
+    with FakeOpenAI(behaviour) as server:
+        settings = settings_for(server.url, api=api, reasoning_effort="low")
+        judged = ask(30, settings, sqlite_store, is_new=True)
+        limit = server.requests[-1].keys() & {"max_tokens", "max_completion_tokens", "max_output_tokens"}
+    remembered = sqlite_store.dialect(f"{server.url} judge-1")
+    assert remembered
+    assert remembered.shown().startswith(shown)
+    assert statuses(judged) <= {VerdictStatus.OK, VerdictStatus.INVALID}
+    assert sum(one.status is VerdictStatus.OK for one in judged.judgements) >= 25
+    assert len(limit) == 1
+
+
+def test_an_answer_in_plain_text_is_held_to_the_schema(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(forms="text", garbage=1.0)) as server:
+        judged = ask(4, settings_for(server.url), sqlite_store, is_new=True)
+    assert statuses(judged) == {VerdictStatus.INVALID}
+    assert sqlite_store.dialect(f"{server.url} judge-1") is None  # nobody knows yet whether that wording works
+
+
+def test_a_refusal_that_names_nothing_of_the_request_stays_an_error(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(refuses="model")) as server:
+        assert "refuses every question" in str(failure_of(5, settings_for(server.url), sqlite_store))
+
+
+@pytest.mark.parametrize(
+    ("refusal", "left_out"),
+    [
+        ("temperature", {"temperature"}),
+        ("reasoning.effort", {"reasoning"}),
+        ("[{'type': 'extra_forbidden', 'loc': ('body', 'reasoning_effort')}]", {"reasoning"}),
+        ("Unrecognized request argument supplied: max_completion_tokens", {"max_completion_tokens"}),
+    ],
+)
+def test_a_refusal_is_understood_as_servers_word_it(refusal: str, left_out: set[str]) -> None:
+    assert Dialect().after_refusal(refusal) == Dialect(frozenset(left_out))
+
+
+@pytest.mark.parametrize(
+    "refusal", ["This response_format type is unavailable now", "'response_format.type' must be 'json_object'"]
+)
+def test_a_refused_format_is_followed_by_the_simpler_one_until_there_is_none(refusal: str) -> None:
+    simpler = Dialect().after_refusal(refusal)
+    assert simpler == Dialect(form=AnswerForm.JSON)
+    simplest = simpler.after_refusal(refusal)
+    assert simplest == Dialect(form=AnswerForm.TEXT)
+    assert simplest.after_refusal(refusal) is None
+
+
+def test_two_calls_that_are_refused_at_once_both_teach() -> None:
+    usual = Dialect()
+    one, other = usual.after_refusal("seed") or usual, usual.after_refusal("json_schema") or usual
+    assert one.joined(other) == Dialect(frozenset({"seed"}), AnswerForm.JSON)
