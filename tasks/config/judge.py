@@ -66,7 +66,7 @@ class JudgeSettings(Section):
     api_key: SecretStr = SecretStr("")
     """The key; better left empty here and given as OPENAI_API_KEY."""
 
-    model: str = Field(default="gpt-4.1-mini", min_length=1)
+    model: str = Field(default="gpt-6-luna", min_length=1)
     """The model that judges."""
 
     temperature: Annotated[float | None, _none] = Field(default=0.0, ge=0, le=2)
