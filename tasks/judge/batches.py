@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -187,17 +187,18 @@ class BatchRun:
 
     def _judgement(self, question: Question, line: Mapping[str, Any]) -> Judgement:
         """The judgement in a line of a result file with the cost of this round; adds it to that of earlier rounds."""
-        response, usage, model = mapping_of(line.get("response")), None, ""
+        response, usage, model, epoch = mapping_of(line.get("response")), None, "", None
         if response.get("status_code") == 200:
             reply = reply_in(response.get("body"), question.largest_usage)
             verdict, usage, model = question.verdict(reply), reply.usage, reply.model
+            epoch = question.epoch(replace(reply, dialect=self._endpoint.dialect))
         else:
             verdict = self._failed(response, mapping_of(line.get("error")))
         self._budget.settle(self._reserved.pop(question.key, _NO_COST), usage or Usage())
         usd = self._budget.cost(usage or Usage()).usd
         so_far = self._judgements[question.key]
-        self._judgements[question.key] = so_far.with_call(usage, usd, None, model).with_verdict(verdict)
-        return question.judgement(verdict).with_call(usage, usd, None, model)
+        self._judgements[question.key] = so_far.with_call(usage, usd, None, model, epoch).with_verdict(verdict)
+        return question.judgement(verdict).with_call(usage, usd, None, model, epoch)
 
     def _failed(self, response: Mapping[str, Any], error: Mapping[str, Any]) -> Verdict:
         if not response:

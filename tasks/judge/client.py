@@ -48,7 +48,13 @@ class Judged:
     failure: AqbError | None = None
 
     def summary(self) -> dict[str, Any]:
-        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) of this run alone."""
+        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) of this run alone.
+
+        `epochs` are those of the verdicts by the kind of question, `models` those that answered.
+        """
+        epochs: dict[str, set[str]] = {}
+        for one in self.judgements:
+            epochs.setdefault(one.kind, set()).update([one.epoch] if one.epoch else [])
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
         return {
@@ -60,6 +66,8 @@ class Judged:
             "tokens_out": sum(judgement.tokens_out for judgement in paid),
             "cost": sum(prices) if prices or not paid else None,
             "by_status": dict(sorted(Counter(judgement.status.value for judgement in self.judgements).items())),
+            "models": sorted({one.model_answered for one in self.judgements if one.model_answered}),
+            "epochs": {kind: sorted(found) for kind, found in sorted(epochs.items())},
         }
 
 

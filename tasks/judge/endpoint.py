@@ -120,7 +120,7 @@ class JudgeEndpoint:
             content = json.loads(response.content)
         except (ValueError, RecursionError):
             content = None
-        return replace(reply_in(content, question.largest_usage, _readings(response.headers)), form=dialect.form)
+        return replace(reply_in(content, question.largest_usage, _readings(response.headers)), dialect=dialect)
 
     def reword(self, sent: Dialect, status: int, body: Any) -> None:
         """Changes the wording where a refusal names a part of the one that was sent.
@@ -138,7 +138,7 @@ class JudgeEndpoint:
     def learn_form(self, reply: Reply, *, fits: bool) -> None:
         """Asks for a simpler form where none of the first answers has the one that was asked for: some ignore it."""
         self.fits = self.fits or fits
-        self._misfits += not fits and reply.form == self.dialect.form
+        self._misfits += not fits and reply.dialect.form == self.dialect.form
         if not self.fits and self._misfits == _MISFITS_AT_FIRST:
             self._misfits = 0
             self.dialect = self.dialect.in_simpler_form() or self.dialect

@@ -277,7 +277,8 @@ class LiveRun:
         self._latencies.add(latency_s)
         self._given_up, self._refused_since = 0, None
         usd = self._budget.cost(reply.usage or Usage()).usd
-        pending.judgement = pending.judgement.with_call(reply.usage, usd, latency_s, reply.model)
+        epoch = pending.question.epoch(reply)
+        pending.judgement = pending.judgement.with_call(reply.usage, usd, latency_s, reply.model, epoch)
         used = None
         if reply.usage:
             self._estimator.learn(pending.question, reply.usage)

@@ -17,6 +17,7 @@ from tasks.judge.verdict_store import Judgement
 
 _ENVELOPE_TOKENS = 64  # roles and separators that the endpoint adds
 _LONGEST_REASON = 300
+_EPOCH_DIGITS = 16
 _LONGEST_TOKEN = 16  # characters, on average
 _CODE_BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)  # models like to put JSON into one
 _USUAL = Dialect()
@@ -67,29 +68,41 @@ class Question:
         most_in = self.size_bytes + LONGEST_ADDITION + _ENVELOPE_TOKENS
         return Usage(most_in, 0, self.settings.longest_output_tokens, cache_written=most_in)
 
+    def epoch(self, reply: Reply) -> str:
+        """What judged, in sixteen digits: the model that answered, what it was asked with, prompt and schema."""
+        prompt, dialect = self.prompt, reply.dialect
+        asked_with = {name: value for name, value in self._parameters(dialect).items() if not name.startswith("max_")}
+        told = [prompt.kind, prompt.version, dialect.system_text(prompt), prompt.schema]
+        return digest([reply.model, self.settings.api, asked_with, told])[:_EPOCH_DIGITS]
+
     def body(self, mark: str, dialect: Dialect = _USUAL) -> dict[str, Any]:
         """The request body for the API of the settings; `mark` must not occur in the payload."""
-        settings, form = self.settings, dialect.form
         system_text = dialect.system_text(self.prompt)
         user = {"role": "user", "content": fenced_payload(self.payload, mark)}
-        effort, limit = settings.reasoning_effort, settings.longest_output_tokens
-        wanted: dict[str, Any]
+        if self.settings.api == "responses":
+            texts = {"instructions": system_text, "input": [user]}
+        else:
+            texts = {"messages": [{"role": "system", "content": system_text}, user]}
+        return {"model": self.settings.model, **texts, **self._parameters(dialect)}
+
+    def _parameters(self, dialect: Dialect) -> dict[str, Any]:
+        """Everything of a request but the model and what it is told."""
+        settings, form = self.settings, dialect.form
+        effort, longest = settings.reasoning_effort, settings.longest_output_tokens
         shape = {"name": self.prompt.kind.value, "schema": self.prompt.schema, "strict": True}
+        wanted: dict[str, Any] = {"temperature": settings.temperature}
         if settings.api == "responses":
-            wanted = {"temperature": settings.temperature, "max_output_tokens": limit, "store": False}
-            wanted["reasoning"] = {"effort": effort} if effort else None
-            body = {"model": settings.model, "instructions": system_text, "input": [user]} | dialect.parameters(wanted)
+            wanted |= {"reasoning": {"effort": effort} if effort else None, "store": False}
+            sent = dialect.parameters(wanted | {"max_output_tokens": longest})
             if form is not AnswerForm.TEXT:
-                body["text"] = {"format": {"type": form} | (shape if form is AnswerForm.SCHEMA else {})}
-            return body
-        wanted = {"temperature": settings.temperature, "seed": settings.seed, "max_completion_tokens": limit}
-        body = {"model": settings.model, "messages": [{"role": "system", "content": system_text}, user]}
-        body |= dialect.parameters(wanted)
+                sent["text"] = {"format": {"type": form} | (shape if form is AnswerForm.SCHEMA else {})}
+            return sent
+        sent = dialect.parameters(wanted | {"seed": settings.seed, "max_completion_tokens": longest})
         if effort and "reasoning" not in dialect.left_out:
-            body["reasoning_effort"] = effort
+            sent["reasoning_effort"] = effort
         if form is not AnswerForm.TEXT:
-            body["response_format"] = {"type": form} | ({"json_schema": shape} if form is AnswerForm.SCHEMA else {})
-        return body
+            sent["response_format"] = {"type": form} | ({"json_schema": shape} if form is AnswerForm.SCHEMA else {})
+        return sent
 
     def verdict(self, reply: Reply) -> Verdict:
         """The verdict in a reply: an answer that the schema allows, a refusal, or `invalid`."""

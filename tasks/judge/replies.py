@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scoring.judging.requests import Verdict, VerdictStatus
+from tasks.judge.dialect import Dialect
 
 _LONGEST_MODEL = 200
 STOPPED = Verdict(VerdictStatus.FAILED, reason="판정 모델이 답을 멈추어 판정하지 못함")
@@ -32,7 +33,7 @@ class Usage:
 class Reply:
     """A model's reply. `usage` is None where the endpoint reports none; `readings` are its limit headers.
 
-    `form` is the `AnswerForm` that was asked for.
+    `dialect` is the wording of the request.
     """
 
     text: str = ""
@@ -41,7 +42,7 @@ class Reply:
     model: str = ""
     usage: Usage | None = None
     readings: Mapping[str, float] = field(default_factory=dict)
-    form: str = ""
+    dialect: Dialect = field(default_factory=Dialect)
 
 
 class TransientError(Exception):

@@ -45,6 +45,7 @@ _verdicts = sa.Table(
     sa.Column("latency_s", sa.Float),
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.current_timestamp()),
+    sa.Column("epoch", sa.String(16)),
 )
 _limits = sa.Table(
     "judge_limits",
@@ -75,7 +76,9 @@ class Judgement:
     """The verdict on one question and the cost of all its attempts. One row per `key`.
 
     `answer` is empty unless the status is `ok`; `usd` is None where the price is unknown, `latency_s` (of the call
-    that answered) where no call answered. `from_store` marks a judgement that this run did not have to ask for.
+    that answered) where no call answered. `epoch` is what judged: the same for verdicts that may be compared and
+    averaged, None where no model answered, and of verdicts stored before there were epochs. `from_store` marks a
+    judgement that this run did not have to ask for. Source: SPEC 11.
     """
 
     key: str
@@ -95,6 +98,7 @@ class Judgement:
     usd: float | None = None
     latency_s: float | None = None
     attempts: int = 0
+    epoch: str | None = None
     from_store: bool = False
 
     @property
@@ -102,12 +106,20 @@ class Judgement:
         """The verdict alone."""
         return Verdict(self.status, self.answer, self.reason)
 
-    def with_call(self, usage: Usage | None, usd: float | None, latency_s: float | None, model: str) -> "Judgement":
+    def with_call(
+        self,
+        usage: Usage | None,
+        usd: float | None,
+        latency_s: float | None,
+        model: str,
+        epoch: str | None = None,
+    ) -> "Judgement":
         """The judgement after one more call; `usage` is None where it is unknown."""
         used = usage or Usage()
         return replace(
             self,
             model_answered=model,
+            epoch=epoch,
             tokens_in=self.tokens_in + used.tokens_in,
             tokens_cached=self.tokens_cached + used.cached,
             tokens_out=self.tokens_out + used.tokens_out,

@@ -91,6 +91,7 @@ JUDGEMENTS_SCHEMA = pa.schema(
         field("cost_usd", pa.float64(), "비용(USD). 가격을 모르면 NULL"),
         field("latency_s", pa.float64(), "답한 호출에 걸린 시간(초)"),
         field("attempts", pa.int64(), "물은 횟수"),
+        field("epoch", pa.string(), "판정한 모델과 조건: 같은 판정끼리만 비교한다. 모르면 NULL"),
     ]
 )
 DAY_JUDGEMENTS_SCHEMA = pa.schema([*_RUN_FIELDS, *JUDGEMENTS_SCHEMA])
