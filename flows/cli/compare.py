@@ -26,19 +26,26 @@ def compare(
     Example: aqb compare out/base out/candidate --fail-if "accuracy < -0.1" --out comparison.html
     """
     from scoring.stats.comparison import compare_testruns, conditions
+    from tasks.config.settings import load_settings
     from tasks.files.atomic import write_text
     from tasks.reports.markdown.comparison import comparison_json, comparison_markdown, comparison_page
+    from tasks.testruns.answers import answers_side_by_side
     from tasks.testruns.read_folder import read_scored_folder
 
     if out and out.suffix not in _ENDINGS:
         raise UsageError(f"'{out}' has no ending that says its format", fix=f"end it in one of: {', '.join(_ENDINGS)}")
     before, after = read_scored_folder(base), read_scored_folder(candidate)
     required = conditions(fail_if or [], list(before.titles))
-    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles)
+    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise)
     failures = [failure for condition in required if (failure := condition.failure(compared))]
     if out:
-        render = {".md": comparison_markdown, ".html": comparison_page, ".json": comparison_json}[out.suffix]
-        write_text(out, render(compared, failures))
+        if out.suffix == ".html":
+            names = load_settings().test_runs.names
+            changed = [one.query_id for one in (*compared.worse, *compared.better)]
+            text = comparison_page(compared, failures, answers_side_by_side(before, after, changed, names))
+        else:
+            text = {".md": comparison_markdown, ".json": comparison_json}[out.suffix](compared, failures)
+        write_text(out, text)
     if as_json:
         typer.echo(comparison_json(compared, failures), nl=False)
     elif out:

@@ -1,7 +1,9 @@
 """Two scored test runs side by side: what changed, query by query, and how sure one may be of it.
 
 Queries are paired by their id; a query's score is the mean of its executions, and a difference is candidate minus base.
-Only queries that both runs scored count. The interval resamples queries.
+Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where one of
+its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one execution by
+a point, and the mean of a query by that point divided by its executions.
 
 Source: SPEC 9 (`aqb compare`).
 """
@@ -9,7 +11,7 @@ Source: SPEC 9 (`aqb compare`).
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from scoring.errors import UsageError
@@ -22,10 +24,15 @@ _NO_CHANGE = 1e-9
 
 @dataclass(frozen=True)
 class QueryScores:
-    """One query of a run: its text and its score per metric, None where it is not known."""
+    """One query of a run: its text, its score per metric, None where it is not known, and of how many executions.
+
+    `reasons`: metric -> why its worst execution has its score (Korean).
+    """
 
     text: str
     scores: Mapping[str, float | None]
+    executions: int = 1
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,19 +62,35 @@ class MetricChange:
 
 
 @dataclass(frozen=True)
+class ScoreChange:
+    """One score of a query that moved beyond its noise; `reason` is that of the lower side (Korean)."""
+
+    metric: str
+    title: str
+    base: float
+    candidate: float
+    reason: str
+
+
+@dataclass(frozen=True)
 class QueryChange:
-    """One query whose scores changed. `change` is that of the total, else the mean over the metrics."""
+    """One query with scores that `moved`. `change` is that of the total; without one the mean over all metrics that
+    both runs scored, those inside their noise as 0."""
 
     query_id: str
     text: str
     change: float
+    moved: tuple[ScoreChange, ...]
     base: Mapping[str, float | None]
     candidate: Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`worse` and `better` have the largest change first; `only_*` are ids that the other run does not have."""
+    """`worse` and `better` have the largest change first; `only_*` are ids that the other run does not have.
+
+    `within_noise` counts the queries that only moved inside the noise of their measures.
+    """
 
     base: TestRunScores
     candidate: TestRunScores
@@ -75,6 +98,7 @@ class Comparison:
     worse: tuple[QueryChange, ...]
     better: tuple[QueryChange, ...]
     paired: int
+    within_noise: int
     only_base: tuple[str, ...]
     only_candidate: tuple[str, ...]
     reworded: tuple[str, ...]
@@ -147,8 +171,12 @@ def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[FailConditi
     return found
 
 
-def compare_testruns(base: TestRunScores, candidate: TestRunScores, titles: Mapping[str, str]) -> Comparison:
+def compare_testruns(
+    base: TestRunScores, candidate: TestRunScores, titles: Mapping[str, str], noise: Mapping[str, int] | None = None
+) -> Comparison:
     """The comparison of two runs of one rubric; `titles` are the metrics to compare, in order.
+
+    `noise`: metric -> by how many points an execution's score moves without a reason; 0 for others.
 
     Raises:
         UsageError: the runs were scored by different rubrics.
@@ -160,11 +188,8 @@ def compare_testruns(base: TestRunScores, candidate: TestRunScores, titles: Mapp
         )
     paired = [query_id for query_id in base.queries if query_id in candidate.queries]
     pairs = [(query_id, base.queries[query_id], candidate.queries[query_id]) for query_id in paired]
-    changes = [
-        QueryChange(query_id, before.text, change, before.scores, after.scores)
-        for query_id, before, after in pairs
-        if (change := _change(before.scores, after.scores, titles)) is not None
-    ]
+    of_queries = [_query_change(*pair, titles, noise or {}) for pair in pairs]
+    changes = [change for change in of_queries if change and change.moved]
     return Comparison(
         base=base,
         candidate=candidate,
@@ -177,6 +202,7 @@ def compare_testruns(base: TestRunScores, candidate: TestRunScores, titles: Mapp
         worse=tuple(sorted((one for one in changes if one.change < -_NO_CHANGE), key=_largest_first)),
         better=tuple(sorted((one for one in changes if one.change > _NO_CHANGE), key=_largest_first)),
         paired=len(paired),
+        within_noise=sum(change is not None and not change.moved for change in of_queries),
         only_base=tuple(query_id for query_id in base.queries if query_id not in candidate.queries),
         only_candidate=tuple(query_id for query_id in candidate.queries if query_id not in base.queries),
         reworded=tuple(query_id for query_id, before, after in pairs if before.text != after.text),
@@ -196,18 +222,26 @@ def _metric_change(name: str, title: str, pairs: Sequence[tuple[QueryScores, Que
     return MetricChange(name, title, sum(of_base) / len(known), sum(of_candidate) / len(known), difference)
 
 
-def _change(
-    before: Mapping[str, float | None], after: Mapping[str, float | None], metrics: Iterable[str]
-) -> float | None:
-    """How one query changed; None where no score is known on both sides."""
-    differences = {
-        name: new - old
-        for name in metrics
-        if (old := before.get(name)) is not None and (new := after.get(name)) is not None
+def _query_change(
+    query_id: str, before: QueryScores, after: QueryScores, titles: Mapping[str, str], noise: Mapping[str, int]
+) -> QueryChange | None:
+    """How one query changed; None where no score that both runs know is another one."""
+    known = {
+        name: (old, new)
+        for name in titles
+        if (old := before.scores.get(name)) is not None and (new := after.scores.get(name)) is not None
     }
-    if TOTAL in differences:
-        return differences[TOTAL]
-    return sum(differences.values()) / len(differences) if differences else None
+    if all(abs(new - old) <= _NO_CHANGE for old, new in known.values()):
+        return None
+    executions = min(before.executions, after.executions)
+    moved = tuple(
+        ScoreChange(name, titles[name], old, new, (after if new < old else before).reasons.get(name, ""))
+        for name, (old, new) in known.items()
+        if name != TOTAL and abs(new - old) > noise.get(name, 0) / executions + _NO_CHANGE
+    )
+    of_total = known.pop(TOTAL, None)
+    change = of_total[1] - of_total[0] if of_total else sum(one.candidate - one.base for one in moved) / len(known)
+    return QueryChange(query_id, before.text, change, moved, before.scores, after.scores)
 
 
 def _largest_first(change: QueryChange) -> tuple[float, str]:

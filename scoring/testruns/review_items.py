@@ -80,8 +80,12 @@ def _expectations(execution: Execution) -> Iterator[str]:
             yield f"{title}: {text}"
 
 
+def answer_text(execution: Execution) -> str:
+    """The message as the user read it, or why there is none (Korean)."""
+    return _answer(parse_execution(execution))
+
+
 def _answer(reading: ParsedExecution) -> str:
-    """The message as the user read it, or why there is none."""
     return reading.response.assistant_message if reading.answered else f"({reading.not_answered})"
 
 

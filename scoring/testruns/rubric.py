@@ -38,11 +38,16 @@ class Option:
 
 @dataclass(frozen=True)
 class Metric:
-    """A score from 0 to 5. Metrics of a query (consistency) have no value per execution."""
+    """A score from 0 to 5. Metrics of a query (consistency) have no value per execution.
+
+    `noise`: by how many points an execution's score moves without a reason, as that of a time beside the edge of a
+    band; a comparison of two runs does not count such a change.
+    """
 
     name: str
     title: str
     per_execution: bool = True
+    noise: int = 0
 
 
 class Undecided(StrEnum):

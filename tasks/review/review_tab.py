@@ -14,10 +14,8 @@ METRIC, STORED_NAME = "지표", "저장된 이름"
 CANNOT_TELL = "판단 불가"
 POINTS = ("5", "4", "3", "2", "1", "0")
 _GIVEN = (
-    SheetColumn(FILE, width=14),
-    SheetColumn(QUERY, width=12),
-    SheetColumn(ROUND, width=8),
     SheetColumn("질의", "long", 30),
+    SheetColumn(ROUND, width=8),
     SheetColumn("기대 결과", "long", 40),
     SheetColumn("답변", "long", 50),
 )
@@ -27,6 +25,7 @@ _SEEN = (
     SheetColumn("링크", "long", 30),
     SheetColumn("다른 회차의 답변", "long", 40),
 )
+_IDS = (SheetColumn(QUERY, width=16), SheetColumn(FILE, width=24))
 
 
 def review_tab(file: str, rubric: AnyTestRunRubric, items: Sequence[tuple[ReviewItem, str]], *, blind: bool) -> Tab:
@@ -41,9 +40,10 @@ def review_tab(file: str, rubric: AnyTestRunRubric, items: Sequence[tuple[Review
         SheetColumn(NOTE, "long", 30),
         *_SEEN,
         SheetColumn("검토하는 까닭", "long", 30, folded=blind),
+        *_IDS,
     ]
     rows = _rows(file, [metric.name for metric in metrics], items)
-    return Tab(SHEET, columns, rows, frozen=3, printed=(len(_GIVEN) + len(metrics) + 1, len(items)))
+    return Tab(SHEET, columns, rows, frozen=2, printed=(len(_GIVEN) + len(metrics) + 1, len(items)))
 
 
 def criteria_tab(rubric: AnyTestRunRubric) -> Tab:
@@ -65,8 +65,8 @@ def criteria_tab(rubric: AnyTestRunRubric) -> Tab:
 def _rows(file: str, metrics: list[str], items: Iterable[tuple[ReviewItem, str]]) -> Iterator[list[Any]]:
     for item, why in items:
         yield [
-            *(file, item.query_id, item.round, item.question, item.expected, item.answer),
+            *(item.question, item.round, item.expected, item.answer),
             *("" if metric in item.metrics else None for metric in metrics),
             None,
-            *(item.tools, item.screen, item.urls, item.other_answers, why),
+            *(item.tools, item.screen, item.urls, item.other_answers, why, item.query_id, file),
         ]

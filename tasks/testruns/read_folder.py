@@ -4,6 +4,7 @@ Source: SPEC 4.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ import polars as pl
 from scoring.catalog import rubric_of
 from scoring.errors import InputError, UsageError
 from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
-from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 
 _TOTAL_TITLE = "종합 점수"
 _FIX = "give a folder that `aqb score TEST_RUN --out FOLDER` has written; several runs lie in sub-folders of it"
@@ -49,15 +50,34 @@ class ScoredFolder:
         titles = {metric.name: metric.title for metric in self.rubric.metrics} | {TOTAL: _TOTAL_TITLE}
         return {name: title for name, title in titles.items() if _column(name) in self.queries.columns}
 
+    @property
+    def noise(self) -> dict[str, int]:
+        """Metric -> by how many points the score of an execution moves without a reason."""
+        return {metric.name: metric.noise for metric in self.rubric.metrics}
+
     def run_scores(self) -> TestRunScores:
-        """The scores of every query."""
+        """The scores of every query, and why they are what they are."""
+        rows = self.scores.rows_by_key("query_id", named=True, include_key=True)
         queries = {
-            row["query_id"]: QueryScores(row["query_text"] or "", {name: row[_column(name)] for name in self.titles})
+            row["query_id"]: QueryScores(
+                row["query_text"] or "",
+                {name: row[_column(name)] for name in self.titles},
+                max(len(rows[row["query_id"]]), 1),
+                {metric.name: self._reason(metric, row, rows[row["query_id"]]) for metric in self.rubric.metrics},
+            )
             for row in self.queries.iter_rows(named=True)
         }
         figures = {name: one for name, one in self.summary.get("set", {}).items() if isinstance(one, dict)}
         withheld = frozenset(name for name, one in figures.items() if one.get("low") is not None)
-        return TestRunScores(self.file, self.rubric.id, self.version, queries, withheld)
+        return TestRunScores(Path(self.file).name, self.rubric.id, self.version, queries, withheld)
+
+    def _reason(self, metric: Metric, query: Mapping[str, Any], executions: Sequence[Mapping[str, Any]]) -> str:
+        """Why a query has its score: of the worst execution, where executions have scores."""
+        if not metric.per_execution:
+            return query.get(f"{metric.name}_reason") or ""
+        known = [row for row in executions if row[_column(metric.name)] is not None]
+        worst = min(known, key=lambda row: row[_column(metric.name)], default=None)
+        return f"{worst['round']} {worst[f'{metric.name}_reason']}" if worst else ""
 
 
 def read_scored_folder(folder: Path) -> ScoredFolder:

@@ -48,7 +48,7 @@ METRICS = (
     Metric("semantic", "의도 충족"),
     Metric("accuracy", "정확성"),
     Metric("stability", "안정성"),
-    Metric("speed", "응답 속도"),
+    Metric("speed", "응답 속도", noise=1),
     Metric("consistency", "일관성", per_execution=False),
 )
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)

@@ -25,7 +25,7 @@ METRICS = (
     Metric("intent", "의도 충족"),
     Metric("accuracy", "정확성"),
     Metric("stability", "안정성"),
-    Metric("speed", "응답 속도 (단일)"),
+    Metric("speed", "응답 속도 (단일)", noise=1),
     Metric("consistency", "일관성", per_execution=False),
 )
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)

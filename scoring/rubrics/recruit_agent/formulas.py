@@ -45,8 +45,8 @@ METRICS = (
     Metric("intent", "의도 충족"),
     Metric("accuracy", "정확성"),
     Metric("stability", "안정성"),
-    Metric("speed_single", "응답 속도 (기본)"),
-    Metric("speed_multi", "응답 속도 (다중 도구)"),
+    Metric("speed_single", "응답 속도 (기본)", noise=1),
+    Metric("speed_multi", "응답 속도 (다중 도구)", noise=1),
     Metric("consistency", "일관성", per_execution=False),
 )
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.markdown import score_text, shortened
+from scoring.markdown import one_line, score_text, shortened
 from scoring.stats.comparison import Comparison, MetricChange, QueryChange
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding
@@ -14,15 +14,24 @@ from tasks.reports.templates import markdown
 
 _SHOWN_IDS = 30
 _QUERY_CHARACTERS = 60
+_REASON_CHARACTERS = 240
+Answers = Mapping[str, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]]
+"""Query id -> the answers of the base and of the candidate, each with its round."""
+
 _FINDINGS: Mapping[Finding, str] = {
     "better": "좋아짐",
     "worse": "나빠짐",
-    "unclear": "차이를 말할 수 없음",
+    "unclear": "판단 보류(우연과 구별되지 않음)",
     "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
 }
 _READING = (
     "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
     "질의별 점수를 평균하므로, 응답 속도처럼 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다."
+)
+_CHANGE_READING = (
+    "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값입니다. "
+    "응답 속도는 실행 하나가 한 구간 움직인 만큼(실행이 2번이면 0.5점)까지 측정의 흔들림으로 보아 세지 않습니다. "
+    "까닭은 점수가 낮은 쪽의 것이고, 앞의 숫자는 회차입니다."
 )
 _METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의", "판단")
 
@@ -32,27 +41,50 @@ def comparison_markdown(comparison: Comparison, failures: Sequence[str]) -> str:
     return markdown("comparison.md", **_shown(comparison, failures))
 
 
-def comparison_page(comparison: Comparison, failures: Sequence[str]) -> str:
-    """The same as one self-contained page."""
+def comparison_page(comparison: Comparison, failures: Sequence[str], answers: Answers) -> str:
+    """The same as one self-contained page, with the answers of both runs to a changed query side by side."""
     title = f"{comparison.base.name} → {comparison.candidate.name}"
-    return page("comparison.html", title=title, **_shown(comparison, failures))
+    return page("comparison.html", title=title, answers=answers, **_shown(comparison, failures))
+
+
+def comparison_headline(comparison: Comparison) -> list[str]:
+    """What changed, how many queries show it, and which to look at first (Korean)."""
+    found: dict[str, list[str]] = {"worse": [], "better": []}
+    for one in comparison.metrics:
+        if one.difference and one.difference.finding in found:
+            found[one.difference.finding].append(f"{one.title} {signed(one.difference.mean)}")
+    worse, better = ", ".join(found["worse"]), ", ".join(found["better"])
+    if worse or better:
+        said = [f"나빠진 지표는 {worse}입니다." if worse else "", f"좋아진 지표는 {better}입니다." if better else ""]
+        verdict = " ".join(filter(None, said))
+    else:
+        few = comparison.paired < MIN_N_FOR_VERDICT
+        why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
+        verdict = f"판단 보류: 나빠지거나 좋아졌다고 말할 수 있는 지표가 없습니다({why})."
+    counts = (
+        f"짝지은 질의 {comparison.paired:,}개 가운데 나빠진 것 {len(comparison.worse):,}개, 좋아진 것 "
+        f"{len(comparison.better):,}개이고, {comparison.within_noise:,}개는 측정의 흔들림 안에서만 움직였습니다."
+    )
+    if not comparison.worse:
+        return [verdict, counts]
+    first = comparison.worse[0]
+    name = shortened(one_line(first.text), _QUERY_CHARACTERS) or first.query_id
+    return [verdict, counts, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
 
 
 def _shown(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
     """What both templates show."""
     lists = (("worse", "나빠진 질의", comparison.worse), ("better", "좋아진 질의", comparison.better))
-    header = ["Query ID", "질의", "변화", *(change.title for change in comparison.metrics)]
     return {
         "comparison": comparison,
+        "headline": comparison_headline(comparison),
         "facts": _facts(comparison),
         "warnings": _warnings(comparison),
         "failures": failures,
         "metrics": Table(_METRIC_HEADER, [_metric_row(change) for change in comparison.metrics]),
         "reading": _READING,
-        "lists": [
-            (id_, title, Table(header, [_change_row(one, comparison) for one in changes]))
-            for id_, title, changes in lists
-        ],
+        "change_reading": _CHANGE_READING,
+        "lists": [(id_, title, [_change_values(one) for one in changes]) for id_, title, changes in lists],
     }
 
 
@@ -62,7 +94,9 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
         "rubric": comparison.base.rubric,
         "base": {"name": comparison.base.name, "rubric_version": comparison.base.rubric_version},
         "candidate": {"name": comparison.candidate.name, "rubric_version": comparison.candidate.rubric_version},
+        "headline": comparison_headline(comparison),
         "paired": comparison.paired,
+        "within_noise": comparison.within_noise,
         "metrics": {change.metric: _metric_dict(change) for change in comparison.metrics},
         "worse": [asdict(change) for change in comparison.worse],
         "better": [asdict(change) for change in comparison.better],
@@ -78,12 +112,7 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
 def _facts(comparison: Comparison) -> list[str]:
     """What was compared."""
     sides = (("기준", comparison.base), ("후보", comparison.candidate))
-    unchanged = comparison.paired - len(comparison.worse) - len(comparison.better)
-    return [
-        *(f"{side}: {run.name} (루브릭 {run.rubric} 버전 {run.rubric_version})" for side, run in sides),
-        f"짝지은 질의 {comparison.paired:,}개: 나빠짐 {len(comparison.worse):,}, 좋아짐 {len(comparison.better):,}, "
-        f"그대로이거나 비교할 수 없음 {unchanged:,}",
-    ]
+    return [f"{side}: {run.name} (채점 기준 {run.rubric}, 버전 {run.rubric_version})" for side, run in sides]
 
 
 def _warnings(comparison: Comparison) -> list[str]:
@@ -100,7 +129,7 @@ def _warnings(comparison: Comparison) -> list[str]:
             more = f" 외 {len(ids) - _SHOWN_IDS:,}개" if len(ids) > _SHOWN_IDS else ""
             found.append(f"{title} {len(ids):,}개: {', '.join(ids[:_SHOWN_IDS])}{more}")
     if not comparison.paired:
-        found.append("두 실행에 함께 있는 질의가 없습니다. Query ID가 같은지 확인하세요.")
+        found.append("두 실행에 함께 있는 질의가 없습니다. 질의 ID가 같은지 확인하세요.")
     return found
 
 
@@ -135,13 +164,27 @@ def _interval(difference: Difference) -> str:
     return f"{signed(difference.interval.low)} … {signed(difference.interval.high)}"
 
 
-def _change_row(change: QueryChange, comparison: Comparison) -> list[str]:
-    scores = (_scores(change.base.get(one.metric), change.candidate.get(one.metric)) for one in comparison.metrics)
-    return [change.query_id, shortened(change.text, _QUERY_CHARACTERS), signed(change.change), *scores]
+def _change_values(change: QueryChange) -> dict[str, Any]:
+    """A changed query as both templates show it; equal reasons of several metrics stand once."""
+    reasons: dict[str, list[str]] = {}
+    for one in change.moved:
+        if one.reason:
+            reasons.setdefault(one.reason, []).append(one.title)
+    return {
+        "id": change.query_id,
+        "text": shortened(one_line(change.text), _QUERY_CHARACTERS),
+        "change": signed(change.change),
+        "moved": _moved_text(change),
+        "reasons": [
+            f"{'·'.join(titles)}: {shortened(one_line(reason), _REASON_CHARACTERS)}"
+            for reason, titles in reasons.items()
+        ],
+    }
 
 
-def _scores(before: float | None, after: float | None) -> str:
-    return score_text(before) if before == after else f"{score_text(before)} → {score_text(after)}"
+def _moved_text(change: QueryChange) -> str:
+    """`정확성 5.00 → 0.00, 안정성 5.00 → 2.50`."""
+    return ", ".join(f"{one.title} {score_text(one.base)} → {score_text(one.candidate)}" for one in change.moved)
 
 
 def _metric_dict(change: MetricChange) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`aqb compare`, `aqb thresholds`, `aqb agreement` and `aqb review`, as people and builds call them."""
 
+import html
 import json
 import re
 from collections.abc import Callable
@@ -52,6 +53,37 @@ def test_json_has_every_changed_query(runs: Path, aqb: Command) -> None:
     assert document["metrics"]["accuracy"]["n"] == 39
     assert document["metrics"]["accuracy"]["finding"] == "worse"
     assert document["metrics"]["consistency"]["difference"] is None
+
+
+def test_a_comparison_says_why_a_query_is_worse_and_shows_both_answers(runs: Path, aqb: Command) -> None:
+    aqb("compare", "base", "candidate", "--out", "c.html")
+    page, told = (runs / "c.html").read_text(encoding="utf-8"), aqb("compare", "base", "candidate").out
+    reason = '1/1 체크 1개를 모두 통과하지 못해 0점: 답변에 "평가기간"의 언급이 없음'
+    assert f"의도 충족·정확성: {reason}" in told
+    assert reason in html.unescape(page)
+    first = page[page.index('<article class="change card">') : page.index("</article>")]
+    base, candidate = first[first.index('class="sides"') :].split("<h4>후보</h4>")
+    assert "평가기간을 바꿀 수 있어요." in base
+    assert "무엇을 도와드릴까요?" in candidate
+
+
+def test_every_output_of_a_comparison_begins_with_one_verdict(runs: Path, aqb: Command) -> None:
+    for ending in ("md", "html", "json"):
+        aqb("compare", "base", "candidate", "--out", f"c.{ending}")
+    sentences = json.loads((runs / "c.json").read_text(encoding="utf-8"))["headline"]
+    assert sentences[0] == "나빠진 지표는 의도 충족 −1.28, 정확성 −1.28, 안정성 −1.28입니다."
+    assert sentences[1].startswith("짝지은 질의 39개 가운데 나빠진 것 10개, 좋아진 것 0개이고, 0개는")
+    assert len(sentences) == 3
+    for text in ((runs / "c.md").read_text(encoding="utf-8"), aqb("compare", "base", "candidate").out):
+        assert all(sentence in text.replace("\\", "") for sentence in sentences[:2])
+    page = (runs / "c.html").read_text(encoding="utf-8")
+    assert [html.unescape(said) for said in re.findall(r'<p class="lead">([^<]*)</p>', page)] == sentences
+
+
+def test_a_comparison_without_the_workbooks_does_without_answers(runs: Path, aqb: Command) -> None:
+    (runs / "base" / "scores.xlsx").unlink()
+    assert aqb("compare", "base", "candidate", "--out", "c.html").exit_code == 0
+    assert "답변 나란히 보기" not in (runs / "c.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("ending", ["md", "html", "json"])

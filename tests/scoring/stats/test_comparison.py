@@ -55,6 +55,40 @@ def test_a_query_is_judged_by_its_total_where_there_is_one() -> None:
     assert found.worse == ()
 
 
+def timed(speed: float, executions: int, accuracy: float = 5) -> TestRunScores:
+    scores = {"accuracy": accuracy, "speed": speed}
+    reasons = {"accuracy": f"정확성이 {accuracy}점인 까닭", "speed": f"속도가 {speed}점인 까닭"}
+    return TestRunScores("run", "plan-agent", "1", {"Q": QueryScores("질의", scores, executions, reasons)})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "executions", "worse"),
+    [(3, 2.5, 2, 0), (3, 2, 2, 1), (3, 2, 1, 0), (3, 1, 1, 1), (4, 3.75, 4, 0), (4, 3.5, 4, 1)],
+)
+def test_a_time_at_the_edge_of_a_band_makes_no_query_worse(
+    before: float, after: float, executions: int, worse: int
+) -> None:
+    found = compare_testruns(timed(before, executions), timed(after, executions), TITLES, {"speed": 1})
+    assert (len(found.worse), found.within_noise) == (worse, 1 - worse)
+
+
+def test_fewer_executions_on_one_side_are_noisier() -> None:
+    found = compare_testruns(timed(3, 2), timed(2, 1), TITLES, {"speed": 1})
+    assert (found.worse, found.within_noise) == ((), 1)
+
+
+def test_a_change_counts_what_moved_beyond_its_noise_over_all_metrics_of_both_runs() -> None:
+    found = compare_testruns(timed(3, 2), timed(2.5, 2, accuracy=0), TITLES, {"speed": 1})
+    assert [(one.change, [moved.metric for moved in one.moved]) for one in found.worse] == [(-2.5, ["accuracy"])]
+    assert found.within_noise == 0
+
+
+def test_the_reason_of_a_change_is_that_of_the_lower_side() -> None:
+    good, bad = timed(5, 2), timed(5, 2, accuracy=0)
+    for found in (compare_testruns(good, bad, TITLES).worse, compare_testruns(bad, good, TITLES).better):
+        assert [moved.reason for moved in found[0].moved] == ["정확성이 0점인 까닭"]
+
+
 def test_a_run_compared_with_itself_has_no_difference() -> None:
     same = accuracies(*[5.0, 3.0, 0.0] * 20)
     found = compared(same, same)

@@ -60,13 +60,13 @@ def test_the_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, t
     sheet = openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET]
     header = [cell.value for cell in sheet[1]]
     assert header == [
-        *("파일", "질의 ID", "회차", "질의", "기대 결과", "답변", "의도 충족", "정확성", "일관성", "메모"),
-        *("사용한 조건", "화면 요소", "링크", "다른 회차의 답변", "검토하는 까닭"),
+        *("질의", "회차", "기대 결과", "답변", "의도 충족", "정확성", "일관성", "메모"),
+        *("사용한 조건", "화면 요소", "링크", "다른 회차의 답변", "검토하는 까닭", "질의 ID", "파일"),
     ]
     first = dict(zip(header, (cell.value for cell in sheet[2]), strict=True))
     assert first["답변"] == "평가기간을 바꿀 수 있어요."
     assert (first["기대 결과"], first["정확성"]) == (CHECK, None)
-    *shown, why = sheet.iter_cols()
+    *shown, why, _, _ = sheet.iter_cols()
     assert not any("점" in str(cell.value) or "통과" in str(cell.value) for column in shown for cell in column)
     assert {cell.value for cell in why[1:]} == {"무작위로 뽑음", "정확성 2점 이하인 회차 있음"}
     assert sheet.column_dimensions[why[0].column_letter].hidden
@@ -75,8 +75,8 @@ def test_the_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, t
 def test_the_reviewer_sees_what_the_other_round_answered(run: ScoredFolder, tmp_path: Path) -> None:
     write_review_workbook(tmp_path / "review.xlsx", run, review_queue(run, Fraction(0)))
     rows = list(openpyxl.load_workbook(tmp_path / "review.xlsx")[SHEET].iter_rows(min_row=2, values_only=True))
-    assert [row[13] for row in rows] == ["[2/1]\n무엇을 도와드릴까요?", "[1/1]\n평가기간을 바꿀 수 있어요.", None]
-    assert rows[2][5] == "[1/1]\n평가기간을 바꿀 수 있어요.\n\n[2/1]\n무엇을 도와드릴까요?"
+    assert [row[11] for row in rows] == ["[2/1]\n무엇을 도와드릴까요?", "[1/1]\n평가기간을 바꿀 수 있어요.", None]
+    assert rows[2][3] == "[1/1]\n평가기간을 바꿀 수 있어요.\n\n[2/1]\n무엇을 도와드릴까요?"
 
 
 def test_the_criteria_of_every_verdict_stand_in_a_tab_with_its_stored_name(run: ScoredFolder, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_same_run_gives_the_same_workbook(run: ScoredFolder, tmp_path: Path)
 
 
 def filled(run: ScoredFolder, path: Path, **cells: object) -> Path:
-    """The review of the flagged query, with these cells filled in: `G2=5`."""
+    """The review of the flagged query, with these cells filled in: `E2=5`."""
     write_review_workbook(path, run, review_queue(run, Fraction(0)))
     book = openpyxl.load_workbook(path)
     for cell, value in cells.items():
@@ -113,7 +113,7 @@ def filled(run: ScoredFolder, path: Path, **cells: object) -> Path:
 
 
 def test_a_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
-    path = filled(run, tmp_path / "review.xlsx", G2=5, H2="4", H3="판단 불가", I4=0, J2=" =메모")
+    path = filled(run, tmp_path / "review.xlsx", E2=5, F2="4", F3="판단 불가", G4=0, H2=" =메모")
     labels = read_review_workbook(path, "kim")
     assert [(one.query_id, one.round, one.metric, one.label, one.reviewer) for one in labels] == [
         ("Q0", "1/1", "intent", "5", "kim"),
@@ -127,10 +127,10 @@ def test_a_filled_workbook_comes_back_as_labels(run: ScoredFolder, tmp_path: Pat
 def test_the_review_tab_of_the_scores_comes_back_as_labels(run: ScoredFolder, tmp_path: Path) -> None:
     book = openpyxl.load_workbook(run.folder / "scores.xlsx")
     sheet = book[SHEET]
-    assert [(cell.value, sheet[f"O{cell.row}"].value) for cell in sheet["B"][1:]] == [
+    assert [(cell.value, sheet[f"M{cell.row}"].value) for cell in sheet["N"][1:]] == [
         ("Q0", "정확성 2점 이하인 회차 있음")
     ] * 3
-    sheet["H3"] = 1
+    sheet["F3"] = 1
     book.save(tmp_path / "filled.xlsx")
     (label,) = read_review_workbook(tmp_path / "filled.xlsx", "kim")
     assert (label.query_id, label.round, label.metric, label.label) == ("Q0", "2/1", "accuracy", "1")
@@ -150,12 +150,12 @@ def test_a_workbook_of_the_first_version_comes_back_as_labels(tmp_path: Path) ->
 
 
 def test_a_verdict_that_is_none_is_named_with_its_row(run: ScoredFolder, tmp_path: Path) -> None:
-    path = filled(run, tmp_path / "review.xlsx", G3="좋음")
+    path = filled(run, tmp_path / "review.xlsx", E3="좋음")
     with pytest.raises(InputError, match=r"row 3: '좋음' is no verdict \(intent\)"):
         read_review_workbook(path, "")
 
 
-@pytest.mark.parametrize("cells", [{}, {"G2": "판단 불가", "J2": "메모"}])
+@pytest.mark.parametrize("cells", [{}, {"E2": "판단 불가", "H2": "메모"}])
 def test_a_workbook_without_a_verdict_says_that_nothing_is_filled_in(
     run: ScoredFolder, tmp_path: Path, cells: dict[str, object]
 ) -> None:
@@ -178,7 +178,7 @@ def test_what_is_no_review_workbook_is_refused(tmp_path: Path, content: bytes) -
 
 def test_a_header_that_was_changed_is_refused(run: ScoredFolder, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="columns are missing"):
-        read_review_workbook(filled(run, tmp_path / "review.xlsx", B1="질문"), "")
+        read_review_workbook(filled(run, tmp_path / "review.xlsx", N1="질문"), "")
 
 
 @pytest.mark.parametrize(
