@@ -2,8 +2,8 @@
 
 import os
 import signal
-import time
 from pathlib import Path
+from threading import Event
 from uuid import UUID
 
 from prefect import flow
@@ -25,7 +25,7 @@ def work(what: str, folder: Path) -> int:
     if what == "fails":
         raise InputError("a wrong file", where="here", fix="mend it")
     if what == "takes too long":
-        time.sleep(60)
+        Event().wait()
     return os.getpid()
 
 
