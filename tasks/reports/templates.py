@@ -7,7 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened
@@ -53,12 +53,17 @@ def markdown(template: str | Traversable, **values: Any) -> str:
 
     There is one empty line between its parts.
     """
-    templates = _environment("markdown", _escaped)
     if isinstance(template, str):
-        text = templates.get_template(template).render(values)
+        text = _environment("markdown", _escaped).get_template(template).render(values)
     else:
-        text = templates.from_string(template.read_text(encoding="utf-8")).render(values)
+        text = _compiled(template.read_text(encoding="utf-8")).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+@cache
+def _compiled(template: str) -> Template:
+    """Compiling takes ten times as long as a report, and many reports are written from one template."""
+    return _environment("markdown", _escaped).from_string(template)
 
 
 @cache
