@@ -109,9 +109,7 @@ def kpi_table(
     """
     counted = ["rows", "excluded", *(measure.name for measure in measures), *(quotient.name for quotient in quotients)]
     nothing = pl.DataFrame(schema={"score_date": pl.Date, "tenant_id": pl.String} | dict.fromkeys(counted, pl.Int64))
-    no_rows = nothing.clear(len(days)).with_columns(
-        pl.col(counted).fill_null(0), score_date=pl.Series(days, dtype=pl.Date)
-    )
+    no_rows = pl.DataFrame({"score_date": days}, schema={"score_date": pl.Date})  # its sums are 0
     by_tenant = merged_kpi_sums([nothing, *parts])
     all_tenants = pl.concat([by_tenant, no_rows], how="diagonal").group_by("score_date").agg(pl.col(counted).sum())
     together = pl.concat([by_tenant, all_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))], how="diagonal")
