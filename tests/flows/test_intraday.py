@@ -11,6 +11,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.flows import nightly
+from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA
@@ -28,12 +29,8 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path, source: Path, slack: FakeSlack) -> Settings:
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
-        alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url),
+    return settings_in(
+        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
     )
 
 

@@ -13,9 +13,9 @@ from prefect.client.schemas.sorting import TaskRunSort
 
 from flows.test_runs import score_inbox
 from tasks.config.judge import JudgeSettings
-from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings
 from tasks.warehouse import open_warehouse
+from tests.builders.settings import settings_in
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.flows.conftest import Command
 
@@ -135,12 +135,8 @@ def test_the_inbox_judges_a_file_in_a_task_run_with_its_progress_and_keeps_the_j
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     (inbox / WIDE.name).write_bytes(WIDE.read_bytes())
-    settings = Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        test_runs=InboxSettings(inbox=str(inbox), quiet_s=0),
-        judge=JudgeSettings(enabled=True, rpm=0, tpm=0),
+    settings = settings_in(
+        tmp_path, test_runs=InboxSettings(inbox=str(inbox), quiet_s=0), judge=JudgeSettings(enabled=True, rpm=0, tpm=0)
     )
     day = date(2026, 3, 12)
     (run,) = score_inbox(settings, day).scored

@@ -12,11 +12,12 @@ from flows.nightly import IncompleteRunError, NightlyOutcome
 from flows.nightly import nightly as nightly_flow
 from scoring.days import days_between
 from tasks.config.alerts import AlertsSettings, Route
-from tasks.config.settings import MonitoringSettings, Settings
+from tasks.config.settings import Settings
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, plain, write_rows
 from tests.builders.flows import backfill, nightly
+from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
@@ -40,12 +41,8 @@ def source(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(tmp_path: Path, source: Path, slack: FakeSlack) -> Settings:
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(source)),
-        alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url),
+    return settings_in(
+        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
     )
 
 

@@ -20,6 +20,7 @@ from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, refused, write_rows
+from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv
 
@@ -43,12 +44,7 @@ def settings(tmp_path: Path) -> Settings:
     """A source with rows of two days, and an empty warehouse."""
     rows = [best(0), refused(1), plain(2, llm_response=None), plain(3), best(24 * 60)]
     write_rows(tmp_path / "source" / "a.jsonl", rows)
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
-    )
+    return settings_in(tmp_path)
 
 
 def run_nightly(settings: Settings) -> FlowRun:

@@ -15,6 +15,7 @@ from tasks.config.testruns import InboxSettings
 from tasks.state.run_ledger import RunLedger
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
+from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, wide_row, write_csv
 from tests.fakes.slack_server import FakeSlack
@@ -31,12 +32,7 @@ def settings(tmp_path: Path) -> Settings:
     inbox.mkdir()
     write_csv(inbox / "plan_agent_1.csv", [LONG_HEADER, long_row(), long_row(round_="2/1")])
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "보훈"})])
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        test_runs=InboxSettings(inbox=str(inbox), quiet_s=0),
-    )
+    return settings_in(tmp_path, test_runs=InboxSettings(inbox=str(inbox), quiet_s=0))
 
 
 def inbox_of(settings: Settings) -> Path:

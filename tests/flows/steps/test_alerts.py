@@ -27,11 +27,12 @@ from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
 from tasks.config.alerts import AlertsSettings, Destination, Route
-from tasks.config.settings import MonitoringSettings, Settings
+from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings
 from tasks.warehouse import open_warehouse
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
+from tests.builders.settings import settings_in
 from tests.builders.state import in_context, opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
@@ -45,11 +46,8 @@ def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     """A source with a day of refusals and one without rows after it, and a route that hears everything."""
     rows = [best(0), refused(1, user_input="010-1234-5678 로 전화 주세요"), plain(2, llm_response=None), plain(3)]
     write_rows(tmp_path / "source" / "a.jsonl", rows)
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
+    return settings_in(
+        tmp_path,
         test_runs=InboxSettings(inbox=str(tmp_path / "inbox"), quiet_s=0),
         alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url),
     )

@@ -23,6 +23,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
 from tests.builders import flows as plain_flows
 from tests.builders.chat_rows import DAY, best, write_rows
+from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import QA, Command
@@ -34,12 +35,8 @@ pytestmark = pytest.mark.usefixtures("prefect_server")
 def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     """A source with a row, and a route that hears everything."""
     write_rows(tmp_path / "source" / "a.jsonl", [best(0)])
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
-        alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url),
+    return settings_in(
+        tmp_path, alerts=AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
     )
 
 

@@ -11,6 +11,7 @@ from tasks.config.alerts import AlertsSettings, HeartbeatSettings
 from tasks.config.settings import MonitoringSettings, Settings, load_settings, setting_origins
 from tests.builders.chat_rows import DAY, best, write_rows
 from tests.builders.flows import nightly
+from tests.builders.settings import settings_in
 from tests.fakes.ping_receiver import SECRET, PingReceiver
 
 
@@ -23,13 +24,7 @@ def receiver() -> Iterator[PingReceiver]:
 @pytest.fixture
 def settings(tmp_path: Path, receiver: PingReceiver) -> Settings:
     write_rows(tmp_path / "source" / "a.jsonl", [best(0)])
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
-        alerts=AlertsSettings(heartbeat=HeartbeatSettings(url=SecretStr(receiver.address))),
-    )
+    return settings_in(tmp_path, alerts=AlertsSettings(heartbeat=HeartbeatSettings(url=SecretStr(receiver.address))))
 
 
 def test_heartbeat_of_a_night_that_is_done_and_none_of_an_intraday_run(

@@ -7,9 +7,10 @@ import pytest
 
 import tasks.alerts.channels
 from tasks.config.alerts import AlertsSettings, Route
-from tasks.config.settings import MonitoringSettings, Settings
+from tasks.config.settings import Settings
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.flows import nightly
+from tests.builders.settings import settings_in
 from tests.fakes.json_receiver import Answer, JsonReceiver
 from tests.flows.conftest import Command
 
@@ -52,13 +53,7 @@ def file_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def settings_with(tmp_path: Path, route: Route) -> Settings:
     write_rows(tmp_path / "source" / "a.jsonl", [best(0), refused(1)])
-    return Settings(
-        warehouse=str(tmp_path / "warehouse"),
-        reports=str(tmp_path / "reports"),
-        state_url=f"sqlite:///{tmp_path / 'state.db'}",
-        monitoring=MonitoringSettings(source=str(tmp_path / "source")),
-        alerts=AlertsSettings(route=(route,)),
-    )
+    return settings_in(tmp_path, alerts=AlertsSettings(route=(route,)))
 
 
 def test_channel_in_a_file_of_its_own_is_used_by_nightly(
