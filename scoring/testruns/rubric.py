@@ -78,7 +78,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ScoredExecution:
-    """One execution with its scores, and its checks as they came out where its rubric has any.
+    """One execution with its scores, its `answer` ('' without one), and its checks where its rubric has any.
 
     A rubric adds its own values as the fields of a subclass; none is parsed JSON.
     """
@@ -89,6 +89,7 @@ class ScoredExecution:
     latency_s: float | None
     latency_class: LatencyClass
     scores: Mapping[str, Score]
+    answer: str = field(default="", kw_only=True)
     checks: tuple[CheckResult, ...] = field(default=(), kw_only=True)
 
     def own_values(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ The description of a column begins with what people call it (Korean), up to a co
 Source: SPEC 4.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -32,6 +33,12 @@ EXECUTION_FIELDS = (
     field("latency_class", pa.string(), "도구 호출: SINGLE(단일) 또는 MULTI(복수)"),
     field("tool_calls", pa.int64(), "도구 호출 수"),
     field("ttft_s", pa.float64(), "TTFT(초): 첫 글자가 보이기까지의 시간"),
+)
+ANSWER_FIELDS = (
+    field("answer", pa.string(), "에이전트의 답변"),
+    field("expected", pa.string(), "기대한 결과"),
+    field("checks", pa.string(), "체크마다 문장, 통과 여부, 통과하지 못한 까닭(JSON)"),
+    field("raw_json", pa.string(), "파일에 있던 Raw JSON"),
 )
 RUBRIC_FIELDS = (
     field("rubric", pa.string(), "루브릭: 채점 기준의 이름"),
@@ -113,6 +120,28 @@ def execution_values(scored: ScoredExecution) -> dict[str, Any]:
         "latency_class": scored.latency_class.value,
         "tool_calls": execution.tool_call_count,
         "ttft_s": execution.ttft_s,
+    }
+
+
+_EXPECTED = {
+    "expected_filters": "기대 필터",
+    "expected_datakeys": "기대 datakey",
+    "expected_url": "기대 URL",
+    "ground_truth": "정답 수치",
+    "criteria_json": "평가기준",
+}
+
+
+def answer_values(scored: ScoredExecution) -> dict[str, Any]:
+    """The columns of `ANSWER_FIELDS`; what the file does not give is NULL."""
+    execution = scored.execution
+    named = [f"{title}: {text}" for name, title in _EXPECTED.items() if (text := getattr(execution, name))]
+    checks = [{"text": one.text, "passed": one.passed, "reason": one.reason} for one in scored.checks]
+    return {
+        "answer": scored.answer or None,
+        "expected": "\n".join(filter(None, [execution.expected_text, *named])) or None,
+        "checks": json.dumps(checks, ensure_ascii=False) if checks else None,
+        "raw_json": execution.raw_json or None,
     }
 
 

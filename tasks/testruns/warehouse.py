@@ -19,7 +19,15 @@ from scoring.rules.arrow_types import empty_frame, field
 from scoring.testruns.rubric import Score
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.summaries import as_float
-from scoring.testruns.tables import EXECUTION_FIELDS, RUBRIC_FIELDS, execution_values, rejected_frame, table_value
+from scoring.testruns.tables import (
+    ANSWER_FIELDS,
+    EXECUTION_FIELDS,
+    RUBRIC_FIELDS,
+    answer_values,
+    execution_values,
+    rejected_frame,
+    table_value,
+)
 from tasks.judge.client import Judged
 from tasks.judge.verdict_store import Judgement
 from tasks.warehouse import Warehouse
@@ -43,7 +51,14 @@ _SCORE = pa.struct(
 )
 _SCORE_LIST = field("scores", pa.list_(_SCORE), "지표별 점수")
 SCORES_SCHEMA = pa.schema(
-    [*_RUN_FIELDS, *EXECUTION_FIELDS, _SCORE_LIST, field("own", pa.string(), "루브릭 고유의 값(JSON)"), *RUBRIC_FIELDS]
+    [
+        *_RUN_FIELDS,
+        *EXECUTION_FIELDS,
+        _SCORE_LIST,
+        field("own", pa.string(), "루브릭 고유의 값(JSON)"),
+        *RUBRIC_FIELDS,
+        *ANSWER_FIELDS,
+    ]
 )
 QUERIES_SCHEMA = pa.schema(
     [
@@ -148,6 +163,7 @@ def _execution_rows(scored: ScoredTestRun) -> Iterator[dict[str, Any]]:
                 **execution_values(execution),
                 "scores": _score_list(execution.scores),
                 "own": _json(execution.own_values()),
+                **answer_values(execution),
             }
 
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Page as Tab
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, refused
 from tests.builders.site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
+from tests.builders.testruns import crowded_rows, write_csv
 from tests.samples.chat_rows import generate_chat_rows
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -55,6 +56,31 @@ TEXTS = """() => {
   return found;
 }"""
 
+# The texts of each chart that meet, and the shapes that leave its card; half a pixel is a matter of rounding.
+CHART_GEOMETRY = """() => {
+  const meets = (a, b) =>
+    a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 0.5 && b.top < a.bottom - 0.5;
+  const holds = (outer, inner) =>
+    inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top && inner.bottom <= outer.bottom;
+  const found = { charts: 0, texts: 0, meeting: [], outside: [] };
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const card = figure.getBoundingClientRect();
+    const texts = [...figure.querySelectorAll("svg text, h3, .legend li")]
+      .filter((one) => one.textContent.trim())
+      .map((one) => ({ text: one.textContent, box: one.getBoundingClientRect() }));
+    texts.forEach((one, index) => texts.slice(index + 1).forEach((other) => {
+      if (meets(one.box, other.box)) found.meeting.push(`${one.text} | ${other.text}`);
+    }));
+    for (const shape of figure.querySelectorAll(".drawing svg :is(rect, circle, path, line, text)")) {
+      const box = shape.getBoundingClientRect();
+      if (box.width && !holds(card, box)) found.outside.push(`${shape.tagName} ${shape.textContent}`);
+    }
+    found.charts += 1;
+    found.texts += texts.length;
+  }
+  return found;
+}"""
+
 # The signs of the page that this machine's fonts show as they show a sign that no font has.
 MISSING_GLYPHS = """() => {
   const canvas = document.createElement("canvas");
@@ -85,6 +111,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_day(warehouse, day, [*kept, hostile], of_version("0" if day == DAYS[0] else "1"))
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, DAYS[-1])
+    build(warehouse, folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Test runs of 10, of 262 executions that took 8 to 10 seconds each, and with one that took ten minutes."""
+    folder = tmp_path_factory.mktemp("crowded")
+    warehouse = FolderWarehouse(folder / "warehouse")
+    for executions, slowest_s in ((10, 10.0), (262, 10.0), (40, 600.0)):
+        name = f"plan_agent_{executions}.csv"
+        write_run(warehouse, write_csv(folder / name, crowded_rows(executions, slowest_s=slowest_s)), DAY)
     build(warehouse, folder / "site")
     return folder / "site"
 
@@ -241,6 +279,28 @@ def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
         tab.goto((site / name).as_uri())
         tab.evaluate(OPEN_ALL)
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], name
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_no_two_texts_of_a_chart_meet_and_nothing_leaves_its_card(crowded: Path, tab: Tab, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    for path in sorted((crowded / "test-runs").glob("plan*.html")):
+        tab.goto(path.as_uri())
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            found = tab.evaluate(CHART_GEOMETRY)
+            assert found["charts"] >= 3
+            assert found["texts"] > 20
+            assert (found["meeting"], found["outside"]) == ([], []), f"{path.name} at {width} in {scheme}"
+
+
+def test_causes_on_a_phone_are_no_towers(crowded: Path, tab: Tab) -> None:
+    tab.set_viewport_size({"width": 360, "height": 800})
+    for path in sorted((crowded / "test-runs").glob("plan*.html")):
+        tab.goto(path.as_uri())
+        heights = tab.locator("table.causes tbody tr").evaluate_all("(rows) => rows.map((row) => row.clientHeight)")
+        assert heights
+        assert max(heights) < 340
 
 
 def test_lines_end_where_days_are_missing_or_the_rubric_changed(site: Path, tab: Tab) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import openpyxl
 import pytest
@@ -140,6 +141,22 @@ def long_row(query_id: str = "Q1", round_: str = "1/1", **cells: str) -> list[st
         "Raw JSON": raw(),
     } | cells
     return [values.get(name, "") for name in LONG_HEADER]
+
+
+def crowded_rows(executions: int, *, slowest_s: float = 10.0) -> list[list[str]]:
+    """A header and rows in two rounds that took 8 to 10 seconds each but for one; ids are UUIDs, half of them fail."""
+    rows = [LONG_HEADER]
+    for place in range(executions):
+        query, room = divmod(place, 2)
+        took_s = slowest_s if place == 0 else 8 + 2 * (place * 37 % executions) / executions
+        offer = {"uiValue": {"formType": "ACTION" if query % 2 else "SELECT"}}
+        cells = {
+            "질의": f"평가기간을 {query}일로 바꾸고 서류 평가 화면에서 지원자 사진을 가려줘",
+            "기대결과": 'dataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가',
+            "Raw JSON": raw("평가기간을 바꿀 수 있어요. " * 20, took_s, dataUIList=[offer]),
+        }
+        rows.append(long_row(str(UUID(int=query)), f"{room + 1}/1", **cells))
+    return rows
 
 
 def wide_row(query_id: str = "A1", **cells: str) -> list[str]:

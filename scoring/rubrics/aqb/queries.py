@@ -210,6 +210,7 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
         used_tools=use.used,
         weak_check=bool(use.weak),
         failed_steps=failed_steps(reading),
+        answer=reading.response.assistant_message,
         tone_asked=answer.question is not None,
         tone_kept=tone_kept(answer.question, verdicts),
     )

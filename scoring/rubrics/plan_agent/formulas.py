@@ -210,6 +210,7 @@ def _scored(execution: Execution, lookup: ValueLookup) -> PlanExecution:
         pass_ratio=passed / len(results) if results else None,
         failed_checks=failed_check_lines(results),
         recorded_llm_score=execution.recorded_score,
+        answer=reading.response.assistant_message,
         checks=results,
     )
 

@@ -232,6 +232,7 @@ def _scored(reading: ParsedExecution, intent: Intent, seen: str, latency_class: 
         signature=seen,
         pass_ratio=as_float(ratio),
         failed_checks=failed_check_lines(results),
+        answer=reading.response.assistant_message,
         checks=results,
     )
 

@@ -129,7 +129,7 @@
     rounds(chart, width) {
       const left = Math.min(140, Math.max(112, width * 0.28));
       const symbols = ["circle", "triangle", "square", "diamond", "star"];
-      const names = chart.rounds.map((round) => `라운드 ${round}`);
+      const names = chart.rounds.map((round) => `회차 ${round}`);
       return [legendOfSymbols(names, symbols), Plot.plot({
         width, height: 44 * chart.metrics.length + 34, marginLeft: left, marginRight: 46, marginTop: 6, marginBottom: 26,
         x: { domain: [0, 5] }, y: { domain: chart.metrics, padding: 0.2 },
@@ -140,7 +140,7 @@
           Plot.axisY({ tickSize: 0, label: null, lineWidth: 8.5, color: "currentColor" }),
           Plot.link(chart.set.filter((row) => row.low !== null), { y: "metric", x1: "low", x2: "high", stroke: "var(--band)", strokeOpacity: 0.25, strokeWidth: 12, strokeLinecap: "round" }),
           Plot.tickX(chart.set, { y: "metric", x: "mean", stroke: "var(--band)", strokeWidth: 3, insetTop: 4, insetBottom: 4 }),
-          Plot.dot(chart.means, { y: "metric", x: "mean", symbol: "round", r: 4.5, stroke: "currentColor", strokeWidth: 1.5, fill: "var(--card)", fillOpacity: 0.6, title: (row) => `${row.metric}\n라운드 ${row.round}: ${row.shown}`, tip: bubble }),
+          Plot.dot(chart.means, { y: "metric", x: "mean", symbol: "round", r: 4.5, stroke: "currentColor", strokeWidth: 1.5, fill: "var(--card)", fillOpacity: 0.6, title: (row) => `${row.metric}\n회차 ${row.round}: ${row.shown}`, tip: bubble }),
           Plot.text(chart.set, { y: "metric", text: "shown", frameAnchor: "right", textAnchor: "start", dx: 14, fontWeight: 600, fill: "currentColor" }),
         ],
       })];
@@ -161,26 +161,46 @@
       })];
     },
 
+    // Bars and a box instead of dots: ten thousand executions take as much room as ten. No label is drawn that has no
+    // room of its own.
     latency(chart, width) {
-      const last = chart.cuts[chart.cuts.length - 1];
-      const end = Math.max(last * 1.08, d3.max(chart.times, (row) => row.s) * 1.04);
+      const left = 12, right = 12;
+      const pixels = (seconds) => (seconds / chart.end) * (width - left - right);
       const tones = { 5: 0, 4: 1, 3: 2, 2: 3, 1: 3, 0: 4 };
       const bands = chart.points.map((score, index) => ({
-        low: index ? chart.cuts[index - 1] : 0, high: chart.cuts[index] ?? end, score,
+        low: index ? chart.cuts[index - 1] : 0, high: chart.cuts[index] ?? chart.end, score,
       }));
-      return [Plot.plot({
-        width, height: 210, marginLeft: 12, marginRight: 12, marginTop: 24, marginBottom: 44,
-        x: { domain: [0, end] }, y: { axis: null },
+      const cuts = chart.cuts.reduce((kept, cut) => (
+        pixels(cut - (kept[kept.length - 1] ?? -chart.end)) < 40 ? kept : [...kept, cut]
+      ), []);
+      const most = d3.max(chart.bins, (bin) => bin.n);
+      const box = [chart.box], below = -0.16 * most;
+      return [legendOfBox(chart.names), Plot.plot({
+        width, height: 210, marginLeft: left, marginRight: right, marginTop: 24, marginBottom: 24,
+        x: { domain: [0, chart.end] }, y: { axis: null, domain: [below * 2, most] },
         marks: [
           Plot.rectX(bands, { x1: "low", x2: "high", fill: (row) => color("grade", tones[row.score]), fillOpacity: (row) => row.score === 1 ? 0.3 : 0.18, insetRight: 1 }),
-          Plot.text(bands, { x: (row) => (row.low + row.high) / 2, text: (row) => `${row.score}점`, frameAnchor: "top", dy: -16, fill: muted }),
-          Plot.axisX(chart.cuts, { tickFormat: (cut) => `${cut}초`, tickSize: 3, label: null, color: muted }),
-          Plot.dot(chart.times, Plot.dodgeY({ x: "s", r: 3.5, anchor: "middle", fill: "currentColor", fillOpacity: 0.75, title: "label", tip: bubble })),
-          Plot.ruleX(chart.marks, { x: "s", stroke: "currentColor", strokeWidth: 1.5, strokeDasharray: "4 3" }),
-          Plot.text(chart.marks, { x: "s", text: "label", frameAnchor: "bottom", dy: 38, fill: "currentColor", textAnchor: (row) => row.s > end * 0.8 ? "end" : "middle" }),
+          Plot.text(bands.filter((row) => pixels(row.high - row.low) >= 28), { x: (row) => (row.low + row.high) / 2, text: (row) => `${row.score}점`, frameAnchor: "top", dy: -16, fill: muted }),
+          Plot.axisX(cuts, { tickFormat: (cut) => `${cut}초`, tickSize: 3, label: null, color: muted }),
+          Plot.rectY(chart.bins, { x1: "low", x2: "high", y: "n", fill: "currentColor", fillOpacity: 0.75, insetLeft: 0.5, insetRight: 0.5, title: "label", tip: bubble }),
+          Plot.link(box, { x1: "p5", x2: "p95", y1: () => below, y2: () => below, stroke: "currentColor", strokeWidth: 1.5 }),
+          Plot.rect(box, { x1: "p25", x2: "p75", y1: () => below * 1.6, y2: () => below * 0.4, fill: "var(--card)", stroke: "currentColor", strokeWidth: 1.5, rx: 2 }),
+          Plot.link(box, { x1: "p50", x2: "p50", y1: () => below * 1.8, y2: () => below * 0.2, stroke: "currentColor", strokeWidth: 3 }),
         ],
       })];
     },
+  };
+
+  // The middle, the box around it and the line through it, in words.
+  const legendOfBox = (names) => {
+    const signs = ["M5,0V10", "M1,1H9V9H1Z", "M0,5H10"];
+    const list = legend(names, "grade");
+    list.querySelectorAll("svg").forEach((svg, index) => {
+      d3.select(svg).selectAll("*").remove();
+      d3.select(svg).append("path").attr("d", signs[index]).attr("fill", "none").attr("stroke", "currentColor")
+        .attr("stroke-width", index ? 1.5 : 3);
+    });
+    return list;
   };
 
   const legendOfTones = (names, tones) => {

@@ -28,7 +28,7 @@ _UNSAFE_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u20
 
 @dataclass(frozen=True)
 class Link:
-    """A cell that leads somewhere."""
+    """A cell that leads somewhere; without an address it is its text."""
 
     text: str
     href: str
@@ -44,7 +44,15 @@ class Mark:
     words: str
 
 
-Cell = str | Link | Mark
+@dataclass(frozen=True)
+class Links:
+    """A cell with several links, of which the first few are seen before it is opened."""
+
+    first: Sequence[Link]
+    others: Sequence[Link] = ()
+
+
+Cell = str | Link | Links | Mark
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Source: SPEC 3 and 4.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from scoring.markdown import percent, score_text
 from scoring.rules.bands import Bands, band_rows
@@ -18,6 +19,8 @@ from tasks.reports.wording import NOTHING, count_text, seconds_text
 _CLASS_TITLES = {"SINGLE": "단일 도구", "MULTI": "복수 도구"}
 _SCORES = ("5", "4", "3", "2", "1", "0", "null")
 _MAX_POINTS = 5
+_QUANTILES = (5, 25, 50, 75, 95)
+_BINS = 48
 
 
 def metric_interval(
@@ -51,7 +54,7 @@ def rounds_chart(run: PublishedTestRun, intervals: Mapping[str, Interval | None]
         id="rounds",
         kind="rounds",
         title="지표별 평균",
-        summary="라운드별 평균과 세트 평균(0~5점): "
+        summary="회차별 평균과 세트 평균(0~5점): "
         + ", ".join(f"{title} {score_text(of_set[name]['mean'])}" for name, title in shown),
         data={
             "metrics": [title for _, title in shown],
@@ -103,18 +106,18 @@ def scores_chart(run: PublishedTestRun) -> Chart:
         for name, counts in of_round.items():
             counted[name].update(counts)
     named = [(run.titles.get(name, name), counts) for name, counts in counted.items() if counts.total()]
-    titles = [*(f"{score}점" for score in _SCORES[:-1]), "미채점"]
+    titles = [*(f"{score}점" for score in _SCORES[:-1]), "점수 없음"]
     return Chart(
         id="scores",
         kind="scores",
         title="점수 분포",
-        summary="지표별로 0~5점이 차지하는 비율. 모든 라운드를 합함",
+        summary="지표별로 0~5점이 차지하는 비율. 모든 회차를 합함",
         data={
             "names": titles,
             "metrics": [{"metric": title, "counts": [counts[score] for score in _SCORES]} for title, counts in named],
         },
         table=Table(
-            ["지표", "라운드", *titles],
+            ["지표", "회차", *titles],
             [
                 [run.titles.get(name, name), round_, *(count_text(counts.get(score, 0)) for score in _SCORES)]
                 for name in counted
@@ -140,29 +143,26 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
     if bands is None:
         return None
     times = sorted(row["latency_s"] for row in rows)
+    end = _axis_end(times, bands)
     title = f"응답 시간: {_CLASS_TITLES.get(kind, kind)}" + (f" · {AGENT_TITLES[AgentType(agent)]}" if agent else "")
     counts = Counter(bands.points(seconds) for seconds in times)
-    p50, p95 = (nearest_rank(times, share) for share in (50, 95))
+    p5, p25, p50, p75, p95 = (nearest_rank(times, share) for share in _QUANTILES)
+    beyond = sum(seconds > end for seconds in times)
+    more = f" 눈금 밖({seconds_text(end)} 초과) {beyond:,}건은 오른쪽 끝 막대에 있음." if beyond else ""
     return Chart(
         id=f"latency-{kind}-{agent or 'any'}".lower(),
         kind="latency",
         title=title,
-        summary=f"{title}. 실행 {len(times)}건, 중앙값 {seconds_text(p50)}, 95% 지점 {seconds_text(p95)}. "
-        "띠는 점수 구간, 점은 실행 한 건",
+        summary=f"{title}. 실행 {len(times):,}건, 중앙값 {seconds_text(p50)}, 95% 지점 {seconds_text(p95)}. "
+        f"바탕은 점수 구간, 막대는 실행 수, 상자는 가운데 절반, 선은 5~95% 지점.{more}",
+        note=f"실행 {len(times):,}건" + (f", 눈금 밖 {beyond:,}건은 오른쪽 끝 막대" if beyond else ""),
         data={
             "cuts": [cut for cut, _ in bands.cuts],
             "points": [*(points for _, points in bands.cuts), bands.beyond],
-            "times": [
-                {
-                    "s": row["latency_s"],
-                    "label": f"{row['query_id']} · {row['round']}\n{seconds_text(row['latency_s'])}",
-                }
-                for row in rows
-            ],
-            "marks": [
-                {"s": p50, "label": f"중앙값 {score_text(p50, 1)}초"},
-                {"s": p95, "label": f"95% {score_text(p95, 1)}초"},
-            ],
+            "end": end,
+            "bins": _bins(times, end),
+            "box": {f"p{share}": min(nearest_rank(times, share), end) for share in _QUANTILES},
+            "names": [f"중앙값 {score_text(p50, 1)}초", f"절반이 {_between(p25, p75)}", f"90%가 {_between(p5, p95)}"],
         },
         table=Table(
             ["구간", "점수", "실행", "비율"],
@@ -172,6 +172,31 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
             ],
         ),
     )
+
+
+def _axis_end(times: Sequence[float], bands: Bands[int]) -> float:
+    """Where the axis ends, in seconds: beyond the bands and nearly all times, not beyond a few that are far off."""
+    last = float(bands.cuts[-1][0]) * 1.08
+    return max(last, min(times[-1], nearest_rank(times, 95) * 1.5))
+
+
+def _bins(times: Sequence[float], end: float) -> list[dict[str, Any]]:
+    """How many executions took how long, in `_BINS` steps of equal length; the last holds all that is longer."""
+    step = end / _BINS
+    counts = Counter(min(int(seconds / step), _BINS - 1) for seconds in times)
+    return [
+        {
+            "low": index * step,
+            "high": (index + 1) * step,
+            "n": count,
+            "label": f"{_between(index * step, (index + 1) * step)}\n실행 {count:,}건",
+        }
+        for index, count in sorted(counts.items())
+    ]
+
+
+def _between(low: float, high: float) -> str:
+    return f"{score_text(low, 1)}~{score_text(high, 1)}초"
 
 
 def _bands(run: PublishedTestRun, kind: str, agent: str | None) -> Bands[int] | None:

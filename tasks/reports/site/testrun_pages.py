@@ -2,16 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from scoring.figures import goal_figure
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent
-from scoring.testruns.page_parts import PageParts
+from scoring.testruns.page_parts import PageParts, PageTable, Queries
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.day_charts import verdict_mark
-from tasks.reports.site.pages import Cell, Link, Table, page
+from tasks.reports.site.pages import Cell, Link, Links, Table, page
 from tasks.reports.site.testrun_charts import (
     interval_of,
     latency_charts,
@@ -19,10 +20,11 @@ from tasks.reports.site.testrun_charts import (
     rounds_chart,
     scores_chart,
 )
+from tasks.reports.site.testrun_queries import query_links, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text
 
-_QUERIES_SHOWN = 500
+_LINKS_SEEN, _LINKS_SHOWN = 2, 20
 
 
 def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
@@ -58,7 +60,8 @@ def testrun_page(
     executions_of: dict[str, list[Row]] = defaultdict(list)
     for row in executions:
         executions_of[row["query_id"]].append(row)
-    queries = sorted(queries, key=_review_order)
+    shown = shown_queries(run, queries, executions_of)
+    links = query_links(queries, shown)
     parts, quality = run.parts, run.summary["data_quality"]
     return page(
         "run.html",
@@ -75,14 +78,13 @@ def testrun_page(
         latencies=latencies,
         targets=_targets(parts),
         consistency=_consistency(run.summary["set"].get("consistency", {}), run.figure_titles),
-        sections=[each for each in parts.tables if each.rows and each.title],
-        failures=[each for each in parts.tables if each.rows and not each.title],
+        headline=run.summary.get("headline", ()),
+        sections=[_with_links(each, links) for each in parts.tables if each.rows and each.title],
+        failures=[_with_links(each, links) for each in parts.tables if each.rows and not each.title],
         knows_review=any("manual_review_reasons" in query["columns"] for query in queries),
         review=[query for query in queries if query["columns"].get("manual_review_reasons")],
-        queries=queries[:_QUERIES_SHOWN],
-        query_count=len(queries),
-        executions_of=executions_of,
-        query_metrics=[name for name in run.titles if any(name in query["scores"] for query in queries)],
+        links=links,
+        queries=shown,
         judge=_judge(run.summary["judge"]),
         quality=_counts_table(quality, run.code_title),
         notes=_counts_table(quality.get("notes", {}), lambda code: NOTE_TITLES.get(code, code)),
@@ -90,10 +92,24 @@ def testrun_page(
     )
 
 
-def _review_order(query: Row) -> tuple[bool, float]:
-    """Those for a person first, then by their mean score."""
-    known = [score["score"] for score in query["scores"].values() if score["score"] is not None]
-    return not query["columns"].get("manual_review_reasons"), sum(known) / len(known) if known else 0.0
+@dataclass(frozen=True)
+class _Section(Table):
+    """A table of the rubric as the page shows it."""
+
+    caption: str
+    id: str
+    title: str
+
+
+def _with_links(part: PageTable, links: Mapping[str, Link]) -> _Section:
+    """A table of the rubric, its queries by their text with a link to where they stand."""
+    rows = [[_linked(each, links) if isinstance(each, Queries) else each for each in row] for row in part.rows]
+    return _Section(part.header, rows, part.caption, part.id, part.title)
+
+
+def _linked(queries: Queries, links: Mapping[str, Link]) -> Links:
+    found = [links.get(query_id, Link(query_id, "")) for query_id in queries.ids]
+    return Links(found[:_LINKS_SEEN], found[_LINKS_SEEN:_LINKS_SHOWN])
 
 
 def _means(run: PublishedTestRun) -> str:
@@ -129,7 +145,8 @@ def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table
         if (value := figures.get(code)) is not None:
             rows.append([title, count_text(value) if isinstance(value, int) else percent(value)])
     for k, of_k in figures.get("pass_hat_k", {}).items():
-        rows.append([f"{k}회 연속 통과할 비율(pass^{k})", f"{percent(of_k['mean'])} (질의 {of_k['n']:,}개)"])
+        title = "한 번 실행해 통과할 비율" if k == "1" else f"{k}번 실행해 모두 통과할 비율"
+        rows.append([f"{title}(pass^{k})", f"{percent(of_k['mean'])} (질의 {of_k['n']:,}개)"])
     if (same := figures.get("mode_ratio")) and same["n"]:
         rows.append(["가장 흔한 결과의 비율", f"{percent(same['mean'])} (질의 {same['n']:,}개)"])
     return Table(["항목", "값"], rows)

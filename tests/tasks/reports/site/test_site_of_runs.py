@@ -4,15 +4,27 @@ import json
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote
+from uuid import UUID
 
 import pytest
 
 from tasks.files.report_paths import ReportPaths
-from tasks.reports.site.testrun_tables import executions_of, read_testruns
+from tasks.reports.site.testrun_charts import latency_charts
+from tasks.reports.site.testrun_pages import testrun_page as testrun_page_of
+from tasks.reports.site.testrun_tables import executions_of, queries_of, read_testruns
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_run
-from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, toy_rubric, wide_row, write_csv
+from tests.builders.testruns import (
+    LONG_HEADER,
+    WIDE_HEADER,
+    crowded_rows,
+    long_row,
+    raw,
+    toy_rubric,
+    wide_row,
+    write_csv,
+)
 
 HOSTILE = "</title></script><script>alert(1)</script>"
 
@@ -104,7 +116,7 @@ def test_a_query_to_review_is_linked_where_the_page_shows_it(
     links = [unquote(a["href"] or "") for a in found.all("a") if (a["href"] or "").startswith("#query-")]
     assert "수기 확인 대상 502개" in found.text
     assert [link for link in links if link.removeprefix("#") not in found.ids] == []
-    assert len(links) == 500
+    assert len(set(links)) == 500
 
 
 def test_the_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: Path) -> None:
@@ -173,3 +185,86 @@ def test_the_summary_of_a_page_is_that_of_the_warehouse(warehouse: FolderWarehou
     stored = warehouse.read("test_run_summaries")
     assert stored is not None
     assert run.summary == json.loads(stored.collect()["summary"][0])
+
+
+# --- Answers, checks and charts of any size --------------------------------------------------------------------------
+
+
+def test_a_page_shows_what_was_expected_answered_and_checked_in_both_rounds(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    check = "@check assistantMessageContains=평가기간; formType=SELECT"
+    offer = [{"uiValue": {"formType": "ACTION"}}]
+    rows = [
+        LONG_HEADER,
+        long_row(round_="1/1", **{"기대결과": check, "Raw JSON": raw("평가기간을 바꿔요", dataUIList=offer)}),
+        long_row(round_="2/1", **{"기대결과": check, "Raw JSON": raw("010-1234-5678로 전화하세요")}),
+    ]
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", rows), DAY)
+    build(warehouse, site)
+    text = testrun_page(site, "plan").text
+    shown = text[text.index("질의와 답변") :]
+    assert f"기대한 결과 {check}" in shown
+    first, second = shown[shown.index("회차 1/1") :].split("회차 2/1")
+    assert "평가기간을 바꿔요" in first
+    assert "통과: @check assistantMessageContains=평가기간" in first
+    assert 'formType=SELECT: 맞는 항목이 없음 (실제: "ACTION")' in first
+    assert '"formType": "ACTION"' in first[first.index("Raw JSON") :]
+    assert "로 전화하세요" in second
+    assert "1234" not in second
+
+
+def test_the_first_sentences_of_the_report_stand_on_the_page(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(4)), DAY)
+    build(warehouse, site)
+    (run,) = read_testruns(warehouse, 60)
+    text = testrun_page(site, "plan").text
+    assert len(run.summary["headline"]) == 3
+    assert all(sentence in text for sentence in run.summary["headline"])
+
+
+def test_questions_are_named_by_their_text_and_link_to_their_answers(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(8)), DAY)
+    build(warehouse, site)
+    found = testrun_page(site, "plan")
+    causes = found.text[found.text.index("통과하지 못한 체크") : found.text.index("수기 확인 대상")]
+    assert "기대 SELECT, 실제 ACTION" in causes
+    assert "평가기간을 1일로 바꾸고" in causes
+    assert str(UUID(int=1)) not in causes
+    assert f"query-{UUID(int=1)}" in found.ids
+
+
+@pytest.mark.parametrize("executions", [10, 262, 2_000, 10_000])
+def test_a_chart_of_response_times_and_a_page_hold_at_any_size(
+    executions: int, warehouse: FolderWarehouse, tmp_path: Path
+) -> None:
+    most = min(executions, 40)
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(most, slowest_s=600.0)), DAY)
+    (run,) = read_testruns(warehouse, 60)
+    rounds, queries = (
+        [{**row, "query_id": f"{row['query_id']}-{copy}"} for row in rows for copy in range(-(-executions // most))]
+        for rows in (executions_of(warehouse, run), queries_of(warehouse, run))
+    )
+    (chart,) = latency_charts(run, rounds)
+    assert sum(one["n"] for one in chart.data["bins"]) == len(rounds) >= executions
+    assert len(chart.data["bins"]) <= 48
+    box = [chart.data["box"][name] for name in ("p5", "p25", "p50", "p75", "p95")]
+    assert box == sorted(box)
+    assert box[-1] <= chart.data["end"]
+    text = testrun_page_of(run, rounds, queries, [])
+    assert len(text.encode()) < 1_500_000
+    assert ("답변과 체크는 그중" in text) == (executions >= 2_000)
+
+
+def test_one_answer_of_ten_minutes_does_not_press_the_others_together(
+    warehouse: FolderWarehouse, tmp_path: Path
+) -> None:
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", crowded_rows(40, slowest_s=600.0)), DAY)
+    (run,) = read_testruns(warehouse, 60)
+    (chart,) = latency_charts(run, executions_of(warehouse, run))
+    assert chart.data["end"] < 30
+    assert "눈금 밖 1건은 오른쪽 끝 막대" in chart.note
