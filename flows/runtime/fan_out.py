@@ -7,6 +7,8 @@ processes, each in its main thread. A worker ends with the flow's process, howev
 A worker takes seconds to import everything, so they are worth it for work of many seconds only.
 """
 
+import atexit
+import gc
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -95,6 +97,7 @@ def _result(of: Callable[[], R]) -> R | Exception:
 
 
 def _start_worker(log_format: Literal["plain", "json"]) -> None:
+    atexit.register(gc.freeze)  # as `aqb` does
     keep_terminal_quiet()
     configure_logs(log_format)
     threading.Thread(target=_end_with_parent, daemon=True).start()
