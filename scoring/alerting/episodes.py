@@ -1,8 +1,10 @@
 """When the rate of a stream rose and when it was back: the days gone through one by one, all streams at a time.
 
 A stream is calm, or in an episode: it rose on one day (`rising`), or is higher than before for days (`drifting`). While
-an episode is open, its days are no reference. It ends when the rate is back; or after `REFERENCE_DAYS`, or when people
-accept it: then its days become what is usual, and those before it are forgotten.
+an episode is open, its days are no reference. It ends when the rate is back: days that paged are never a reference
+then, but what was only told may as well have been chance, and without such days the rest would look calmer than it is.
+Or it ends after `REFERENCE_DAYS`, or when people accept it: then its days become what is usual, and those before it are
+forgotten.
 
 Source: SPEC 8.
 """
@@ -114,7 +116,7 @@ class _Follower:
     """The streams while the days go by.
 
     `recent` are the numbers of the last days that count, -1 where there are fewer; the last `open_days` of them belong
-    to the open episode.
+    to the open episode. In the last `days_back` days the evidence has grown that the rate is back (`returned`).
     """
 
     def __init__(self, streams: Streams, levels: Levels) -> None:
@@ -126,13 +128,15 @@ class _Follower:
         self._change, self._since, self._open_days = (np.zeros(count, int) for _ in range(3))
         self._paged = np.zeros(count, bool)
         self._told_rate, self._told_times, self._returned = (np.zeros(count) for _ in range(3))
+        self._days_back = np.zeros(count, int)
 
     def usual(self) -> Usual:
-        """What is usual: the last `REFERENCE_DAYS` that count, without those of an open episode."""
+        """What is usual after the last days that count, without those of an open episode."""
         import numpy as np
 
-        place = np.arange(REFERENCE_DAYS) + (REFERENCE_DAYS - self._open_days)[:, None]
-        return usual_rates(*self._of_days(np.take_along_axis(self._recent, place, 1)), self._streams.prior)
+        place = np.arange(2 * REFERENCE_DAYS) - self._open_days[:, None]
+        numbers = np.where(place < 0, -1, np.take_along_axis(self._recent, np.maximum(place, 0), 1))
+        return usual_rates(*self._of_days(numbers), self._streams.prior)
 
     def after(self, day: int) -> dict[str, Array]:
         """The day's columns of `Episodes`."""
@@ -150,11 +154,12 @@ class _Follower:
 
         ended = seen & (self._change != CALM) & ~told_day & self._back(day, usual)
         ended_since, had_paged = self._since.copy(), self._paged.copy()
-        self._end(ended)
+        self._forget(ended & self._paged)
+        self._close(ended)
         begun = self._begin(day, (self._change == CALM) & ~ended, told_day, told_lasting, lasting)
         worse = self._worse(day, begun, told_day)
         self._told_times = np.where(begun | worse, self._told_rate / rate, self._told_times)
-        self._returned = np.where(begun | worse, 0, self._returned)
+        self._returned, self._days_back = (np.where(begun | worse, 0, of) for of in (self._returned, self._days_back))
         pages = paged & (~self._paged | worse) & (self._change != CALM)
         self._paged |= pages
         self._go_on(day, seen)
@@ -187,7 +192,7 @@ class _Follower:
         return np.concatenate([self._recent, np.full((len(self._recent), 1), day)], axis=1)
 
     def _lasting(self, day: int, usual: Usual) -> Lasting:
-        return lasting_rise(*self._of_days(self._with(day)), usual.variation, self._streams.prior, COLD_DAYS)
+        return lasting_rise(*self._of_days(self._with(day)), usual, self._streams.prior, COLD_DAYS)
 
     def _improbable(self, day: int, chance: Array, days: Array) -> tuple[Array, Array]:
         """Whether the day by itself is to be told, and whether it pages."""
@@ -206,6 +211,7 @@ class _Follower:
         times = np.maximum(_RETURN_TIMES, self._told_times**_STILL_HIGH)
         evidence = evidence_of_return(counts, rows, usual, bool(self._streams.off[day]), times)
         self._returned = np.maximum(self._returned + np.where(self._change == CALM, 0, evidence), 0)
+        self._days_back = np.where(self._returned > 0, self._days_back + (self._streams.rows[:, day] > 0), 0)
         return self._returned >= _RETURN_EVIDENCE
 
     def _begin(self, day: int, calm: Array, told_day: Array, told_lasting: Array, lasting: Lasting) -> Array:
@@ -231,14 +237,16 @@ class _Follower:
         self._told_rate = np.where(begun | worse, rate, self._told_rate)
         return worse
 
-    def _end(self, which: Array) -> None:
-        """Closes episodes; their days are never a reference."""
+    def _forget(self, which: Array) -> None:
+        """Takes the days of episodes out of the reference, but for those since the rate is back."""
         import numpy as np
 
+        days = self._recent.shape[1]
         for stream in np.flatnonzero(which):
-            kept = self._recent[stream, : self._recent.shape[1] - self._open_days[stream]]
-            self._recent[stream] = np.concatenate([np.full(self._open_days[stream], -1), kept])
-        self._close(which)
+            since_back = min(self._days_back[stream] - 1, self._open_days[stream])  # without today
+            high = slice(days - self._open_days[stream], days - since_back)
+            kept = np.delete(self._recent[stream], high)
+            self._recent[stream] = np.concatenate([np.full(days - len(kept), -1), kept])
 
     def _settle(self, day: int) -> None:
         """Takes the rate of an episode for usual that has lasted long enough, or that people accept today."""

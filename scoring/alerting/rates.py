@@ -69,14 +69,18 @@ class Usual:
 
 
 def usual_rates(counts: Array, rows: Array, off: Array, prior: Prior) -> Usual:
-    """What is usual after these days ([streams, days], 0 rows for a day that does not count)."""
+    """What is usual after these days ([streams, 2 * REFERENCE_DAYS], 0 rows for a day that does not count).
+
+    The rate is that of the last `REFERENCE_DAYS`; how much it varies takes more days to know.
+    """
     import numpy as np
 
     default: Array = np.full(len(counts), DAILY_VARIATION**2)
     rough = (counts.sum(-1) + prior.events) / (rows.sum(-1) + prior.exposure)
     # The weights of the days need the variation, and the variation needs the rates.
     rates, _ = _weighted(counts, rows, off, rough, default, prior)
-    variation = _variation(counts, rows * np.where(off, rates[1][:, None], rates[0][:, None]))
+    variation = _variation(counts, _expected(rates, rows, off))
+    counts, rows, off = (each[:, -REFERENCE_DAYS:] for each in (counts, rows, off))
     return Usual(*_weighted(counts, rows, off, rough, variation, prior), variation)
 
 
@@ -94,6 +98,14 @@ def _by_kind(kinds: Iterable[Array]) -> Array:
     import numpy as np
 
     return np.stack(list(kinds))
+
+
+def _expected(rates: Array, rows: Array, off: Array) -> Array:
+    """The counts of days ([streams, days]) under the rates of both kinds of days."""
+    import numpy as np
+
+    expected: Array = rows * np.where(off, rates[1][:, None], rates[0][:, None])
+    return expected
 
 
 def _weight(expected: Array, variation: Array | float) -> Array:
@@ -163,7 +175,7 @@ class Lasting:
     days: Array
 
 
-def lasting_rise(counts: Array, rows: Array, off: Array, variation: Array, prior: Prior, min_days: int) -> Lasting:
+def lasting_rise(counts: Array, rows: Array, off: Array, usual: Usual, prior: Prior, min_days: int) -> Lasting:
     """The evidence that the rate rose on one of the last days, each against the `REFERENCE_DAYS` before it.
 
     The arrays end with today and are [streams, 2 * REFERENCE_DAYS + 1]; a change is looked for where `min_days` stand
@@ -171,8 +183,7 @@ def lasting_rise(counts: Array, rows: Array, off: Array, variation: Array, prior
     """
     import numpy as np
 
-    rough = (counts.sum(-1) + prior.events) / (rows.sum(-1) + prior.exposure)
-    weight = _weight(rows * rough[:, None], variation[:, None])
+    weight = _weight(_expected(usual.rate, rows, off), usual.variation[:, None])
     sums = [_by_kind(_cumulated(values * weight * kind) for kind in (~off, off)) for values in (counts, rows)]
     last = counts.shape[1]
     starts = last - np.arange(1, REFERENCE_DAYS + 1)

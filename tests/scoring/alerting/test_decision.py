@@ -74,6 +74,21 @@ def test_a_rate_that_stays_high_is_usual_after_four_weeks() -> None:
     assert last.usual.rate == pytest.approx(90 / 776, rel=0.05)
 
 
+def test_days_that_paged_are_never_usual_but_those_since_the_rate_is_back_are() -> None:
+    found = decided(steady([8] * 14 + [40] * 3 + [8] * 3), AlertPolicy())
+    assert [one.change for one in found[14:]] == ["rising"] * 4 + ["resolved", None]
+    assert found[-1].usual.days == 14 + 2  # two days told that it is back
+    assert found[-1].usual.rate == pytest.approx(8 / 776, rel=0.02)
+
+
+def test_days_that_never_paged_are_usual_once_they_are_over() -> None:
+    """Without them, whoever is told by chance of a high Sunday knows fewer and lower Sundays, and is told more."""
+    found = decided(steady([8] * 14 + [20] + [8] * 6), AlertPolicy())
+    assert [one.change for one in found if one.is_news] == ["rising", "resolved"]
+    assert not any(one.pages for one in found)
+    assert found[-1].usual.days == 20
+
+
 @pytest.mark.parametrize("tenant", ["*", "t1"])
 def test_an_accepted_rate_is_usual_from_then_on(tenant: str) -> None:
     days = {day: [*rows, rows[0] | {"tenant_id": "t1"}] for day, rows in steady([40] * 28 + [90] * 9).items()}
