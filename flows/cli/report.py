@@ -18,9 +18,12 @@ def report(
     Example: aqb report --out site --days 60
     """
     from tasks.reports.site.build import build_pages
+    from tasks.state.alert_choices import AlertChoices
 
     context = open_context()
     settings = context.settings
-    built = build_pages(context.warehouse, context.rubric, out or Path(settings.reports), settings.time_zone, days)
+    policy = AlertChoices(context.state).policy(settings.alerts)
+    folder = out or Path(settings.reports)
+    built = build_pages(context.warehouse, context.rubric, folder, settings.time_zone, days, policy)
     text = f"{built.pages} pages, {built.written} of them changed\nsite: {built.path}"
     show({"path": built.path, "pages": built.pages, "written": built.written}, text, as_json=as_json)

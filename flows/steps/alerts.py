@@ -20,7 +20,7 @@ from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipel
 from flows.steps.subscriptions import subscriptions
 from flows.steps.watch import all_clears
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.decision import DECISION_DAYS, AlertPolicy
+from scoring.alerting.decision import DECISION_DAYS
 from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.run_messages import (
@@ -195,7 +195,8 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
             "no day has been scored yet", where=context.settings.warehouse, fix="aqb nightly, or aqb backfill"
         )
     first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
-    kpis, policy = read_kpis(warehouse, rubric, last, days + DECISION_DAYS), alert_policy(context)
+    kpis = read_kpis(warehouse, rubric, last, days + DECISION_DAYS)
+    policy = AlertChoices(context.state).policy(context.settings.alerts)
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
     told = preview_days(kpis, days_between(first, last), routes, rubric, policy)
     return first, last, told, forecast(kpis, rubric, policy)
@@ -203,20 +204,13 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
 
 def digest_of(context: Context, day: date) -> DayDigest:
     """The incidents of a scored day, and what their messages need."""
-    runs, snoozes = RunLedger(context.state).of_day(day), AlertChoices(context.state).snoozes(day)
-    policy = alert_policy(context)
+    runs, choices = RunLedger(context.state).of_day(day), AlertChoices(context.state)
+    policy = choices.policy(context.settings.alerts)
     if any(run.kind == INTRADAY for run in runs):  # half of the day's level is for its night, half for all looks before
         looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
         policy = replace(policy, looks=looks)
     digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
-    return replace(digest, snoozes=snoozes)
-
-
-def alert_policy(context: Context) -> AlertPolicy:
-    """How sure a page must be: by the settings, and by what people have accepted."""
-    alerts = context.settings.alerts
-    accepted = {(one.rule, one.tenant_id): one.day for one in AlertChoices(context.state).acceptances()}
-    return AlertPolicy(alerts.false_pages_per_year, frozenset(alerts.days_off), accepted=accepted)
+    return replace(digest, snoozes=choices.snoozes(day))
 
 
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:

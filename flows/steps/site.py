@@ -9,6 +9,7 @@ from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
 from tasks.context import Context
 from tasks.reports.site.build import build_pages
+from tasks.state.alert_choices import AlertChoices
 
 _LONGEST_BUILD_S = 900.0
 
@@ -30,7 +31,13 @@ def build_site(context: Context) -> Path:
     """
     # A build that reads the tables later must write the pages later.
     with context.warehouse.lock("site", _LONGEST_BUILD_S):
-        built = build_pages(context.warehouse, context.rubric, context.reports.folder, context.settings.time_zone)
+        built = build_pages(
+            context.warehouse,
+            context.rubric,
+            context.reports.folder,
+            context.settings.time_zone,
+            policy=AlertChoices(context.state).policy(context.settings.alerts),
+        )
     _link(context, built.path, "report-site", "품질 현황")
     if built.last_day_page:
         _link(context, built.last_day_page, "report-last-day", "마지막으로 채점한 날")

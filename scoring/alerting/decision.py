@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scoring.alerting.days_off import is_day_off
 from scoring.alerting.episodes import COLD_DAYS, DRIFTING, RISING, Episodes, Levels, Streams, follow
-from scoring.alerting.facts import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
@@ -45,6 +44,10 @@ _DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.25, 2.0
 detector is wrong seldomer than it guarantees."""
 
 _TENANTS_SHARE = 0.5
+
+EXCLUDED_RATE_RISING, EXCLUDED_TITLE = "excluded_rate_rising", "질문이나 답변이 NULL인 행의 비율이 오름"
+"""The share of excluded rows is watched like that of a rule: an outage that leaves answers NULL lowers the failure
+rate, and only this gives it away."""
 
 # What is known of a rule before its first day where the rubric says nothing: about 1 %, or ten times that.
 _UNKNOWN_RATE, _UNKNOWN_EVENTS, _KNOWN_EVENTS = 0.01, 0.5, 4.0

@@ -4,28 +4,24 @@ Source: seed 002, 10.1 and 10.2; SPEC 1.4 and 8.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from statistics import median
 from typing import Any
 
+from scoring.alerting.decision import EXCLUDED_RATE_RISING, EXCLUDED_TITLE, RateDecision
 from scoring.alerting.growth import Grown, Growth
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
 
-# A count is out of the usual when it reaches all three. Source: SPEC 8.
-UNUSUAL_MIN_COUNT = 5
-UNUSUAL_TIMES_MEDIAN = 2
 HISTORY_DAYS = 7
+"""How many scored days before a day its counts are shown beside."""
 
 _MAX_EXAMPLES_ON_PAGE = 200
 
 # Facts about a day that no rule of the rubric makes.
 NO_ROWS = "no_rows"
 ROWS_REJECTED = "rows_rejected"
-EXCLUDED_RATE_RISING = "excluded_rate_rising"
 KPI_RULE = "kpi_"
-EXCLUDED_TITLE = "질문이나 답변이 NULL인 행의 비율이 오름"
 _DAY_TITLES = {
     NO_ROWS: "이날 행이 하나도 없음",
     ROWS_REJECTED: "읽지 못해 거부한 행",
@@ -74,15 +70,6 @@ def rows_on_page(examples: Iterable[tuple[str | None, Sequence[str]]]) -> list[s
     return list(dict.fromkeys(row_id for _, row_ids in ordered for row_id in row_ids))[:_MAX_EXAMPLES_ON_PAGE]
 
 
-def is_unusual(count: int, usual: Sequence[int]) -> bool:
-    """Whether a count is far outside that of the last scored days: at least 5, twice the median, above the largest."""
-    return count >= UNUSUAL_MIN_COUNT and _far_above(count, usual)
-
-
-def _far_above(value: float, usual: Sequence[float]) -> bool:
-    return not usual or (value >= UNUSUAL_TIMES_MEDIAN * median(usual) and value > max(usual))
-
-
 def monitoring_facts(
     rubric: RowRubric,
     kpis: Sequence[Mapping[str, Any]],
@@ -101,7 +88,6 @@ def monitoring_facts(
         earlier = [next((past for past in day if past["tenant_id"] == tenant), None) for day in history]
         facts.extend(_row_rule_facts(rubric, row, earlier, growth))
         facts.extend(_kpi_facts(rubric, row, earlier))
-        facts.extend(_excluded_facts(row, earlier))
     total = next((row for row in kpis if row["tenant_id"] == ALL_TENANTS), None)
     if total is None or not _all_rows(total):
         usual_rows = tuple(_all_rows(past) for day in history for past in day if past["tenant_id"] == ALL_TENANTS)
@@ -110,6 +96,26 @@ def monitoring_facts(
         read = rejected + (_all_rows(total) if total else 0)
         facts.append(AlertFact(ROWS_REJECTED, "warning", _DAY_TITLES[ROWS_REJECTED], ALL_TENANTS, rejected, read))
     return facts
+
+
+def excluded_facts(decided: Iterable[RateDecision], history: Sequence[Sequence[Mapping[str, Any]]]) -> list[AlertFact]:
+    """The facts of rates of excluded rows that have risen, by what is decided about them."""
+    found = []
+    for one in decided:
+        if one.rule == EXCLUDED_RATE_RISING and one.change in ("rising", "drifting"):
+            earlier = [next((past for past in day if past["tenant_id"] == one.tenant_id), None) for day in history]
+            counts = tuple(past["excluded"] if past else 0 for past in earlier)
+            rates = tuple((past["excluded_rate"] or 0.0) if past else 0.0 for past in earlier)
+            found.append(replace(rate_fact(one, EXCLUDED_TITLE), usual=counts, usual_values=rates))
+    return found
+
+
+def rate_fact(decision: RateDecision, title: str) -> AlertFact:
+    """The fact of a rate that a decision is about."""
+    rate = decision.count / decision.rows if decision.rule == EXCLUDED_RATE_RISING else None
+    return AlertFact(
+        decision.rule, decision.level, title, decision.tenant_id, decision.count, decision.rows, value=rate
+    )
 
 
 def facts_of_days(rubric: RowRubric, days: Mapping[date, Sequence[Mapping[str, Any]]]) -> dict[date, list[AlertFact]]:
@@ -186,24 +192,4 @@ def _kpi_facts(
         )
         for kpi in rubric.quotients
         if kpi.target and row[f"{kpi.name}_met"] is False
-    ]
-
-
-def _excluded_facts(row: Mapping[str, Any], earlier: Sequence[Mapping[str, Any] | None]) -> list[AlertFact]:
-    """An outage that leaves answers NULL lowers the failure rate; the rising share of excluded rows gives it away."""
-    usual_rates = [(past["excluded_rate"] or 0.0) if past else 0.0 for past in earlier]
-    if row["excluded"] < UNUSUAL_MIN_COUNT or not _far_above(row["excluded_rate"], usual_rates):
-        return []
-    return [
-        AlertFact(
-            EXCLUDED_RATE_RISING,
-            "critical",
-            EXCLUDED_TITLE,
-            row["tenant_id"],
-            row["excluded"],
-            _all_rows(row),
-            row["excluded_rate"],
-            usual=tuple(past["excluded"] if past else 0 for past in earlier),
-            usual_values=tuple(usual_rates),
-        )
     ]

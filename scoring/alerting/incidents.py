@@ -21,16 +21,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
-from scoring.alerting.facts import (
-    EXCLUDED_RATE_RISING,
-    EXCLUDED_TITLE,
-    KPI_RULE,
-    NO_ROWS,
-    ROWS_REJECTED,
-    AlertFact,
-    titles_of_rules,
-)
+from scoring.alerting.decision import EXCLUDED_RATE_RISING, EXCLUDED_TITLE, DayDecisions, RateDecision, UsualRate
+from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
@@ -168,16 +160,8 @@ def _incident(one: _Open, day: date, decision: RateDecision | None, rubric: RowR
 def _changed(fact: AlertFact | None, decision: RateDecision, day: date, rubric: RowRubric) -> Incident:
     """A change of a rate that no open incident is about: that of excluded rows, or of a rule that is silent today."""
     titles = {rule.id: rule.title for rule in rubric.alert_rules} | {EXCLUDED_RATE_RISING: EXCLUDED_TITLE}
-    made = AlertFact(
-        decision.rule,
-        decision.level,
-        titles[decision.rule],
-        decision.tenant_id,
-        decision.count,
-        decision.rows,
-        decision.count / decision.rows if decision.rule == EXCLUDED_RATE_RISING else None,
-    )
-    return _decided(Incident(fact or made, day, rubric.id, rubric.version, "continuing", day, day), decision)
+    made = fact or rate_fact(decision, titles[decision.rule])
+    return _decided(Incident(made, day, rubric.id, rubric.version, "continuing", day, day), decision)
 
 
 def _decided(one: Incident, decision: RateDecision) -> Incident:

@@ -21,6 +21,7 @@ class Snooze:
     """A rule that is quiet up to the day `until`, for one tenant or for all of them together and each (`*`).
 
     `rates` are those that it was made at, by tenant; 0 where the rule did not fire. `why` and `who` are a person's.
+    `ended_at` is when a person ended it before its time.
     """
 
     rule: str
@@ -30,6 +31,7 @@ class Snooze:
     who: str
     made_at: datetime
     rates: Mapping[str | None, float] = field(default_factory=dict)
+    ended_at: datetime | None = None
 
     def is_about(self, rule: str, tenant_id: str | None) -> bool:
         """Whether it was made for this rule of this tenant, however high its rate is."""

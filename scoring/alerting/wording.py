@@ -5,7 +5,8 @@ from datetime import date
 from statistics import median
 
 from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
-from scoring.alerting.facts import EXCLUDED_RATE_RISING, KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
+from scoring.alerting.decision import EXCLUDED_RATE_RISING, UsualRate
+from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import NO_TENANT, DayDigest, RouteFilter
@@ -19,7 +20,7 @@ from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import wilson_interval
 
 _SIGNS: dict[Verdict, str] = {"met": "🟢", "missed": "🔴", "undecided": "⚪"}
-_STATE_NAMES = {
+STATE_NAMES = {
     "new": "새로 나타남",
     "rising": "급증",
     "drifting": "오르는 중",
@@ -48,7 +49,7 @@ def day_name(day: date) -> str:
 def headline(one: Incident) -> str:
     """What it is and what became of it: `답변 실패 · 급증, 평소의 3.6배`."""
     times = times_usual(one) if one.pages or one.state in ("rising", "drifting") else ""
-    return f"{one.fact.title} · {', '.join(filter(None, (_STATE_NAMES[one.state], times)))}"
+    return f"{one.fact.title} · {', '.join(filter(None, (STATE_NAMES[one.state], times)))}"
 
 
 def since(one: Incident) -> str:
@@ -161,13 +162,20 @@ def kpi_line(kpi: Figure, wider: Figure | None) -> list[Span]:
 
 
 def _usual_rate(one: Incident) -> str:
-    """What is usual for a rate, and from where that is known where no days tell it."""
+    """What is usual for the rate of an incident; '' where it has none."""
     if one.usual is None:
         return ""
     if one.usual.basis == "nothing":
-        return " · 아직 비교할 지난 날이 모자람"
-    shown = f" · 평소 {percent(one.usual.rate)} ({_rates(one.usual.low, one.usual.high)})"
-    return shown + (", 기준 문서의 비율에서 어림" if one.usual.basis == "rubric" else "")
+        return f" · 아직 {usual_rate_text(one.usual)}"
+    return f" · 평소 {usual_rate_text(one.usual)}"
+
+
+def usual_rate_text(usual: UsualRate) -> str:
+    """`5.2% (3.9~6.6%)`, and from where it is known where no days tell it."""
+    if usual.basis == "nothing":
+        return "비교할 지난 날이 모자람"
+    shown = f"{percent(usual.rate)} ({_rates(usual.low, usual.high)})"
+    return shown + (", 기준 문서의 비율에서 어림" if usual.basis == "rubric" else "")
 
 
 def _rates(low: float, high: float) -> str:

@@ -13,7 +13,9 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
+from scoring.alerting.decision import AlertPolicy, decide
+from scoring.alerting.episodes import MIN_COUNT
+from scoring.alerting.facts import HISTORY_DAYS, AlertFact, excluded_facts, monitoring_facts
 from scoring.alerting.growth import FiredRow, Grown, Growth, growth_by_rule
 from scoring.alerting.messages import Example
 from scoring.chat.kpis import ALL_TENANTS
@@ -69,8 +71,11 @@ def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: i
     last_days = islice(_earlier_days(warehouse, day, rubric), HISTORY_DAYS)
     history = [rows for rows in last_days if _scored_by(rubric, rows)]
     kpis = _kpi_rows(warehouse, day, rubric)
-    growth = read_growth(warehouse, rubric, {day: kpis}, {rows[0]["score_date"]: rows for rows in history})
-    facts = monitoring_facts(rubric, kpis, history, growth, rejected)
+    days = {rows[0]["score_date"]: rows for rows in history}
+    growth = read_growth(warehouse, rubric, {day: kpis}, days)
+    worth_deciding = any(row["excluded"] >= MIN_COUNT for row in kpis)
+    decided = decide(rubric, days | {day: kpis}, AlertPolicy())[day] if worth_deciding else {}
+    facts = monitoring_facts(rubric, kpis, history, growth, rejected) + excluded_facts(decided.values(), history)
     rows = [asdict(fact) for fact in facts]
     frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
         score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)

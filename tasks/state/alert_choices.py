@@ -9,7 +9,9 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
+from scoring.alerting.decision import AlertPolicy
 from scoring.alerting.snoozes import Snooze
+from tasks.config.alerts import AlertsSettings
 from tasks.state.database import StateDatabase, UtcDateTime
 
 _metadata = sa.MetaData()
@@ -76,8 +78,11 @@ class AlertChoices:
 
     def snoozes(self, day: date) -> list[Snooze]:
         """The snoozes that nobody has ended and that go on on this day, earliest first."""
-        going_on = (_snoozes.c.ended_at.is_(None), _snoozes.c.until >= day)
-        query = sa.select(_snoozes).where(*going_on).order_by(_snoozes.c.id)
+        return [one for one in self.every_snooze() if one.ended_at is None and one.until >= day]
+
+    def every_snooze(self) -> list[Snooze]:
+        """Every snooze, those that are over too, earliest first."""
+        query = sa.select(_snoozes).order_by(_snoozes.c.id)
         with self._database.transaction() as connection:
             rows = connection.execute(query).mappings().all()
         return [
@@ -96,6 +101,11 @@ class AlertChoices:
         with self._database.transaction() as connection:
             rows = connection.execute(query).mappings().all()
         return [Acceptance(**{name: row[name] for name in Acceptance.__dataclass_fields__}) for row in rows]
+
+    def policy(self, settings: AlertsSettings) -> AlertPolicy:
+        """How sure a page must be: by the settings, and by what people have accepted."""
+        accepted = {(one.rule, one.tenant_id): one.day for one in self.acceptances()}
+        return AlertPolicy(settings.false_pages_per_year, frozenset(settings.days_off), accepted=accepted)
 
 
 def _ended(rule: str, tenant_id: str | None, now: datetime) -> sa.Update:

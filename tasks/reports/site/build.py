@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
 from scoring.chat.rubric import RowRubric
 from scoring.stats.intervals import Interval
+from tasks.chat.tables import KPIS, read_kpis
 from tasks.files.atomic import writable, write_text
 from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
@@ -25,6 +27,7 @@ from tasks.reports.site.worst_rows import day_rows
 from tasks.warehouse import Warehouse
 
 SPAN_DAYS = 60
+_USUAL_POLICY = AlertPolicy()
 _FILES = {"report.md": "보고서(Markdown)", "scores.xlsx": "점수 워크북(Excel)"}
 
 
@@ -39,16 +42,24 @@ class BuiltSite:
 
 
 def build_pages(
-    warehouse: Warehouse, rubric: RowRubric, folder: Path, time_zone: str, span: int = SPAN_DAYS
+    warehouse: Warehouse,
+    rubric: RowRubric,
+    folder: Path,
+    time_zone: str,
+    span: int = SPAN_DAYS,
+    policy: AlertPolicy = _USUAL_POLICY,
 ) -> BuiltSite:
     """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
 
-    `span` counts the calendar days up to the last scored one, and the days that have test runs.
+    `span` counts the calendar days up to the last scored one, and the days that have test runs. What is decided about
+    rates of alerts follows `policy`.
 
     Raises:
         StorageError: the folder cannot be written.
     """
-    days = scored_days(warehouse, rubric, span)
+    scored = warehouse.days(KPIS)
+    kpis = read_kpis(warehouse, rubric, scored[-1], span + DECISION_DAYS) if scored else {}
+    days = scored_days(warehouse, rubric, span, kpis, decide(rubric, kpis, policy))
     pages = written = 0
     for name, text in _pages(warehouse, rubric, days, folder, time_zone, span):
         pages += 1

@@ -2,10 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from statistics import median
 from typing import Any
 
-from scoring.alerting.facts import KPI_RULE, is_unusual, rows_on_page
+from scoring.alerting.decision import RateDecision
+from scoring.alerting.facts import KPI_RULE, rows_on_page
+from scoring.alerting.wording import STATE_NAMES, usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS, kpi_figure
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_TITLES, Figure
@@ -37,14 +40,14 @@ _EVERYBODY = tenant_text(ALL_TENANTS)
 
 @dataclass(frozen=True)
 class ShownAlert:
-    """One alert fact as people read it; `examples` lead to rows of the day's page."""
+    """One alert fact as people read it; `change` is '' where its rate is as usual, `examples` lead to rows."""
 
     level: str
     title: str
     tenant: str
     shown: str
     usual: str
-    unusual: bool
+    change: str
     examples: Sequence[Link]
 
 
@@ -141,14 +144,15 @@ def _shown_alerts(
     found = []
     for fact in facts:
         figure = _kpi_figure(rubric, fact, of_all)
+        decision = day.decided.get((fact["rule"], fact["tenant_id"]))
         found.append(
             ShownAlert(
                 level=fact["level"],
                 title=figure.goal_text if figure else fact["title"],
                 tenant=tenant_text(fact["tenant_id"]),
                 shown=_alert_figure(fact, figure),
-                usual=_usual(fact, figure),
-                unusual=fact["count"] is not None and is_unusual(fact["count"], fact["usual"] or []),
+                usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
+                change=_change(decision, day.day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
                     for number, row_id in enumerate((fact["row_ids"] or [])[:_EXAMPLES], start=1)
@@ -172,10 +176,18 @@ def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], of_all: Mapping[str,
 
 
 def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
-    """The median of the last scored days."""
+    """The median of the last scored days, for what has no rate."""
     if figure:
         return kpi_text(median(fact["usual_values"]), figure.scale) if fact.get("usual_values") else NOTHING
     return f"{median(fact['usual']):,g}행" if fact["usual"] else NOTHING
+
+
+def _change(decision: RateDecision | None, day: date) -> str:
+    """`급증`, or since when the rate has been higher; '' where it is as usual."""
+    if decision is None or decision.since is None or decision.change == "resolved":
+        return ""
+    since = "" if decision.since == day else f", {day_text(decision.since)}부터"
+    return f"{STATE_NAMES[decision.change]}{since}" if decision.change else ""
 
 
 def _alert_figure(fact: Mapping[str, Any], figure: Figure | None) -> str:
@@ -193,15 +205,15 @@ def _headline(kpis: Sequence[Kpi], alerts: Sequence[ShownAlert]) -> tuple[str, l
     by_verdict: dict[str, list[str]] = {title: [] for title in VERDICT_TITLES.values()}
     for kpi in kpis:
         by_verdict[kpi.figure.verdict_text].append(kpi.figure.title)
-    unusual = [f"{alert.title} {alert.shown}" for alert in alerts if alert.unusual]
+    unusual = [f"{alert.title} {alert.shown}" for alert in alerts if alert.change]
     counts = [f"{len(titles)}개 {verdict}" for verdict, titles in by_verdict.items() if titles]
     title = f"목표 {len(kpis)}개 중 " + " · ".join(counts)
     if unusual:
-        title += f", 알림 {len(unusual)}종이 평소의 2배 이상"
+        title += f", 알림 {len(unusual)}종이 평소보다 높음"
     details = {
         "목표 미달": by_verdict["미달"],
         "판단 보류(표본 30건 미만이거나 오차 범위 안)": by_verdict["판단 보류"],
-        "크게 늘어난 알림": unusual,
+        "평소보다 높은 알림": unusual,
     }
     return title, [f"{name}: {', '.join(what)}" for name, what in details.items() if what]
 

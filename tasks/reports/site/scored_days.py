@@ -8,20 +8,23 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import HISTORY_DAYS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
-from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, KPIS
+from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB
 from tasks.files.report_paths import day_page_name
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, RUNS
 
 Row = Mapping[str, Any]
+KpisOfDays = Mapping[date, Sequence[Row]]
 
 
 @dataclass(frozen=True)
 class SiteDay:
-    """One day: the KPI row of all tenants, those of each, the cells of its cross table, its alert facts.
+    """One day: the KPI row of all tenants, those of each, the cells of its cross table, its alert facts, and what is
+    decided about their rates.
 
     Days of one `segment` follow one another without a gap under one rubric version: only these may be joined by a line.
     `provisional` days were scored before they were over.
@@ -34,6 +37,7 @@ class SiteDay:
     alerts: Sequence[Row]
     segment: int
     provisional: bool
+    decided: DayDecisions
 
     @property
     def version(self) -> str:
@@ -46,16 +50,15 @@ class SiteDay:
         return day_page_name(self.day)
 
 
-def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[SiteDay]:
+def scored_days(
+    warehouse: Warehouse, rubric: RowRubric, span: int, kpis: KpisOfDays, decided: Mapping[date, DayDecisions]
+) -> list[SiteDay]:
     """The scored days among the last `span` calendar days up to the last scored one, earliest first.
 
-    Their rows have the columns of `rubric`, with None where the version that scored a day did not have them.
+    `kpis` hold their KPI rows and those of days before them. Rows have the columns of `rubric`, with None where the
+    version that scored a day did not have them.
     """
-    known = warehouse.days(KPIS)
-    if not known:
-        return []
-    days = [day for day in known if day > known[-1] - timedelta(days=span)]
-    kpis = _rows_by_day(warehouse, KPIS, days, rubric.kpis_schema)
+    days = [day for day in sorted(kpis) if day > max(kpis) - timedelta(days=span)]
     crosstab = _rows_by_day(warehouse, CROSSTAB, days, rubric.crosstab_schema)
     alerts = _rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
     provisional = _provisional(warehouse, days)
@@ -71,6 +74,7 @@ def scored_days(warehouse: Warehouse, rubric: RowRubric, span: int) -> list[Site
                 alerts[day],
                 _segment(found, day, total),
                 day in provisional,
+                decided[day],
             )
         )
     return found

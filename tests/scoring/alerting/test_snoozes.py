@@ -19,8 +19,8 @@ USUAL = {"answer_failed": 20, "weak_answer": 6}
 
 
 def snooze(rule: str, rate: float, tenant: str | None = "*", until: date = LAST, **changes: str) -> Snooze:
-    words = {"why": "새 프롬프트를 넣는 중", "who": "kim"} | changes
-    return Snooze(rule, tenant, until, made_at=MADE_AT, rates={"*": rate, "t1": rate, None: rate}, **words)
+    made = Snooze(rule, tenant, until, "새 프롬프트를 넣는 중", "kim", MADE_AT, {"*": rate, "t1": rate, None: rate})
+    return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def digest_of(*snoozes: Snooze, **last: int) -> DayDigest:

@@ -1,5 +1,6 @@
 """What the pages of chat rows say, and that they say it whatever the rows hold."""
 
+import re
 from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -198,6 +199,16 @@ def test_alerts_lead_to_their_examples(warehouse: FolderWarehouse, site: Path) -
     targets = [a["href"][1:] for a in of_day.all("a") if (a["href"] or "").startswith("#row-")]  # type: ignore[index]
     assert targets
     assert set(targets) <= of_day.ids
+
+
+def test_an_alert_is_marked_where_its_rate_has_risen(warehouse: FolderWarehouse, site: Path) -> None:
+    for offset, failed in enumerate((2, 2, 2, 40)):
+        write_day(warehouse, DAY + timedelta(days=offset), [refused()] * failed + [best()] * (60 - failed))
+    build(warehouse, site)
+    usual, risen = (page(site, f"monitoring/{DAY + timedelta(days=offset)}.html") for offset in (2, 3))
+    assert "급증" not in usual.text
+    assert re.search(r"답변 실패 급증 Critical 전체 40행 \(66\.7%\) \d+\.\d% \(\d+\.\d~\d+\.\d%", risen.text)
+    assert "평소보다 높음" in page(site).text
 
 
 def test_a_provisional_day_is_marked(warehouse: FolderWarehouse, site: Path) -> None:
