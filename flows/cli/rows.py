@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from scoring.rules.explain import Explanation
     from tasks.chat.local_engine import ScoredRows
     from tasks.context import Context
+
+
+class Stratum(StrEnum):
+    """What is spread over where candidates are more than asked for."""
+
+    CATEGORY = "category"
+    TENANT = "tenant"
+    NONE = "none"
+
 
 Source = Annotated[str | None, typer.Option(help="Where the rows are. Default: the configured source.")]
 
@@ -53,30 +63,41 @@ def golden(
     first: FirstDay,
     last: LastDay,
     out: Annotated[Path | None, typer.Option(help="Write the candidates to this CSV file.")] = None,
+    limit: Annotated[int, typer.Option(help="The most candidates to list.", min=1)] = 100,
+    by: Annotated[
+        Stratum, typer.Option(help="Kinds of rows that give their best in turn where there are more than the limit.")
+    ] = Stratum.CATEGORY,
     source: Source = None,
     as_json: Json = False,
 ) -> None:
-    """List Golden Set candidates (the best final grade) with their texts, read again from the source.
+    """List Golden Set candidates (the best final grade) with their texts, one per question template, read again from
+    the source.
 
-    Example: aqb golden --from 2026-02-01 --to 2026-02-19 --out golden.csv
+    Example: aqb golden --from 2026-02-01 --to 2026-02-19 --limit 50 --out golden.csv
     """
     from polars.selectors import datetime
 
+    from scoring.chat.golden import SAME_TEMPLATE, golden_candidates
     from scoring.markdown import one_line
     from tasks.files.atomic import TABLE_MODE, write_text
     from tasks.files.excel import excel_csv
 
     days = day_range(first, last)
     context = open_context()
-    candidates, failures = _golden_candidates(*days, source, context)
+    rows, failures = _golden_rows(*days, source, context)
+    category = context.rubric.category.column if context.rubric.category else None
+    stratum = {Stratum.CATEGORY: category, Stratum.TENANT: "tenant_id", Stratum.NONE: None}[by]
+    candidates = golden_candidates(rows, limit, stratum)
     counted = f"{candidates.height} candidates"
+    if candidates.height < rows.height:
+        counted += f" of {rows.height} rows: one per question template, at most {limit}"
     if out:
         local = candidates.with_columns(datetime().dt.convert_time_zone(context.settings.time_zone))
         write_text(out, excel_csv([local.columns, *local.iter_rows()]), TABLE_MODE)
         typer.echo(f"{counted}: {out}")
     else:
         lines = [
-            f"{row['row_id']}  {row[context.rubric.total]:5.1f}  {one_line(row['user_input'])}"
+            f"{row['row_id']}  {row[context.rubric.total]:5.1f}  x{row[SAME_TEMPLATE]}  {one_line(row['user_input'])}"
             for row in candidates.iter_rows(named=True)
         ]
         show(candidates.to_dicts(), "\n".join([*lines, counted]), as_json=as_json)
@@ -105,7 +126,7 @@ def _explained_rows(
         return {row_id: found[row_id] for row_id in row_ids if row_id in found}, outcome.failures
 
 
-def _golden_candidates(
+def _golden_rows(
     first: date, last: date, source: str | None, context: Context
 ) -> tuple[pl.DataFrame, list[FileFailure]]:
     """Rows of the best grade from `first` to `last`, best first: id, time, score, question, answer; and files not read.

@@ -1,0 +1,104 @@
+"""`aqb rows` and `aqb golden`: rows read again from the source, with their texts."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.builders.chat_rows import DAY, best, write_rows
+from tests.flows.conftest import Command
+
+
+def row_ids(aqb: Command, source: Path) -> list[str]:
+    aqb("score", source, "--out", "scored")
+    return list(pl.read_parquet("scored/scores.parquet")["row_id"])
+
+
+def test_rows_are_shown_with_every_rule_and_missing_ones_named(aqb: Command, source: Path) -> None:
+    star, failed, _ = row_ids(aqb, source)
+    ended = aqb("rows", failed, "nothing", star)
+    assert ended.exit_code == 1
+    assert ended.err == "not in the source: nothing\n"
+    assert ended.out.index(f"행 {failed}") < ended.out.index(f"행 {star}")
+    assert "종합 97.5점 = 등급 ★ (우수 · Golden Set 편입 후보)" in ended.out
+    assert "실패 유형: refused_advice" in ended.out
+    assert "고정 템플릿 거절" in ended.out
+
+
+def test_rows_tell_people_the_local_time_and_programs_utc(
+    aqb: Command, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    star = row_ids(aqb, source)[0]
+    assert f"행 {star}   2026-02-13 12:00:00 Asia/Seoul   테넌트" in aqb("rows", star).out
+    monkeypatch.setenv("AQB_TIME_ZONE", "America/New_York")
+    assert f"행 {star}   2026-02-12 22:00:00 America/New_York   테넌트" in aqb("rows", star).out
+    (row,) = json.loads(aqb("rows", star, "--json").out)
+    assert row["timestamp"] == "2026-02-13 03:00:00+00:00"
+
+
+def test_rows_as_json_hold_the_points_of_every_rule(aqb: Command, source: Path) -> None:
+    star = row_ids(aqb, source)[0]
+    ended = aqb("rows", star, "--source", source, "--json")
+    assert ended.exit_code == 0
+    (row,) = json.loads(ended.out)
+    assert (row["row_id"], row["q_score"], row["a_score"], row["final_grade"]) == (star, 100, 100, "STAR")
+    points = [finding["points"] for finding in row["findings"] if finding["column"] == "a_structure"]
+    assert sum(points) == row["a_structure"] == 25
+
+
+def test_a_row_that_may_be_in_a_broken_file_says_so(aqb: Command, source: Path) -> None:
+    (source.parent / "b.parquet").write_bytes(b"")
+    ended = aqb("rows", "nothing")
+    assert ended.exit_code == 1
+    assert "b.parquet" in ended.err
+
+
+def test_golden_lists_star_rows_of_the_days_only(aqb: Command, source: Path) -> None:
+    star = row_ids(aqb, source)[0]
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", "2026-02-14")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert [line.split()[0] for line in ended.out.splitlines()] == [star, "1"]
+    assert aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14").out == "0 candidates\n"
+
+
+def test_golden_lists_one_row_per_question_template_and_at_most_the_limit(aqb: Command, folder: Path) -> None:
+    questions = ("하늘전자(005930) 최근 실적과 주가 분석해줘", "바다통신(017670) 최근 실적과 주가 분석해줘")
+    rows = [best(minute, user_input=question) for minute, question in enumerate(questions)]
+    source = write_rows(folder / "best.jsonl", rows)
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat(), "--source", source)
+    first, counted = ended.out.splitlines()
+    assert questions[0] in first
+    assert "x2" in first
+    assert counted == "1 candidates of 2 rows: one per question template, at most 100"
+    refused = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat(), "--limit", "0")
+    assert refused.exit_code == 2
+
+
+def test_golden_as_json_and_as_a_file_for_excel(aqb: Command, source: Path) -> None:
+    days = ("--from", DAY.isoformat(), "--to", DAY.isoformat(), "--source", source)
+    (candidate,) = json.loads(aqb("golden", *days, "--json").out)
+    assert candidate["final_score"] == 97.5
+    assert candidate["llm_response"].startswith("## 하늘전자")
+    ended = aqb("golden", *days, "--out", "golden.csv")
+    assert (ended.exit_code, ended.out) == (0, "1 candidates: golden.csv\n")
+    assert Path("golden.csv").read_bytes().startswith(b"\xef\xbb\xbfrow_id,")
+    (written,) = pl.read_csv("golden.csv", try_parse_dates=False).to_dicts()
+    assert written["user_input"] == candidate["user_input"]
+    assert (candidate["timestamp"][:19], written["timestamp"]) == ("2026-02-13 03:00:00", "2026-02-13 12:00:00+09:00")
+    aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14", "--out", "golden.csv")
+    assert pl.read_csv("golden.csv").is_empty()
+
+
+def test_golden_from_a_source_with_a_broken_file_is_incomplete_and_says_so(aqb: Command, source: Path) -> None:
+    (source.parent / "b.parquet").write_bytes(b"")
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat())
+    assert ended.exit_code == 1
+    assert "1 candidates" in ended.out
+    assert "b.parquet" in ended.err
+
+
+def test_a_golden_file_that_cannot_be_written_ends_with_1(aqb: Command, source: Path) -> None:
+    ended = aqb("golden", "--from", DAY.isoformat(), "--to", DAY.isoformat(), "--out", source / "golden.csv")
+    assert ended.exit_code == 1
+    assert "cannot write" in ended.err
