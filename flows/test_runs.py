@@ -37,7 +37,7 @@ from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.inbox import look_into
-from tasks.testruns.trusted_metrics import untrusted_metrics
+from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 
 
@@ -113,7 +113,8 @@ def score_file(
     scored = score_testrun(plan(), judged.verdicts if judged else {})
     identity = scored.plan.run.identity
     folder = context.reports.testrun_folder(identity.name, identity.sha256)
-    untrusted = untrusted_metrics(context.warehouse, scored.plan.rubric.id)
+    epochs = judged.epochs if judged else {}
+    untrusted = untrusted_metrics(read_agreements(context.warehouse), scored.plan.rubric, epochs)
     summary = write_testrun_folder(folder, scored, Path(identity.name), judged, untrusted)
     write_testrun(context.warehouse, day, scored, judged)
     return WrittenTestRun(name, folder, summary)

@@ -49,7 +49,7 @@ def agreement(
         labelled = labelled_rows(context.rubric, given, context.warehouse, labels)
     found = agreements(labelled.pairs)
     least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
-    write_agreements(context.warehouse, day, labelled.rubric, labelled.rubric_version, found, least)
+    write_agreements(context.warehouse, day, labelled.rubric, labelled.rubric_version, found, least, labelled.epochs)
     unpaired = len(given) - len(labelled.pairs)
     text = agreement_markdown(labels.name, found, labelled.titles, least, unpaired)
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from scoring.errors import RuleError, UsageError
 from scoring.judging.prompts import JudgePrompt
-from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact
 from scoring.testruns.check_results import CheckResult
@@ -40,14 +40,23 @@ class Option:
 class Metric:
     """A score from 0 to 5. Metrics of a query (consistency) have no value per execution.
 
-    `noise`: by how many points an execution's score moves without a reason, as that of a time beside the edge of a
-    band; a comparison of two runs does not count such a change.
+    `judged_by` is the kind of question whose verdicts decide it, None where rules do. `noise`: by how many points an
+    execution's score moves without a reason, as that of a time beside the edge of a band; a comparison of two runs does
+    not count such a change.
     """
 
     name: str
     title: str
     per_execution: bool = True
+    judged_by: QuestionKind | None = None
     noise: int = 0
+
+    def epoch(self, epochs: Mapping[str, Sequence[str]]) -> str | None:
+        """What judged this metric in a run with these epochs by kind of question: all of them where there are several.
+
+        None where rules have scored it, and where nobody knows what judged. Source: SPEC 11.
+        """
+        return "+".join(epochs.get(self.judged_by, ()) if self.judged_by else ()) or None
 
 
 class Undecided(StrEnum):

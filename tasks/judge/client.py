@@ -47,14 +47,16 @@ class Judged:
     judgements: tuple[Judgement, ...]
     failure: AqbError | None = None
 
-    def summary(self) -> dict[str, Any]:
-        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) of this run alone.
-
-        `epochs` are those of the verdicts by the kind of question, `models` those that answered.
-        """
-        epochs: dict[str, set[str]] = {}
+    @property
+    def epochs(self) -> dict[str, list[str]]:
+        """The epochs of the verdicts, by the kind of question."""
+        found: dict[str, set[str]] = {}
         for one in self.judgements:
-            epochs.setdefault(one.kind, set()).update([one.epoch] if one.epoch else [])
+            found.setdefault(one.kind, set()).update([one.epoch] if one.epoch else [])
+        return {kind: sorted(epochs) for kind, epochs in sorted(found.items())}
+
+    def summary(self) -> dict[str, Any]:
+        """The `judge` part of `summary.json`: tokens and cost (USD, None where unknown) of this run alone."""
         paid = [judgement for judgement in self.judgements if not judgement.from_store]
         prices = [judgement.usd for judgement in paid if judgement.usd is not None]
         return {
@@ -67,7 +69,7 @@ class Judged:
             "cost": sum(prices) if prices or not paid else None,
             "by_status": dict(sorted(Counter(judgement.status.value for judgement in self.judgements).items())),
             "models": sorted({one.model_answered for one in self.judgements if one.model_answered}),
-            "epochs": {kind: sorted(found) for kind, found in sorted(epochs.items())},
+            "epochs": self.epochs,
         }
 
 

@@ -1,7 +1,7 @@
 """Labels beside the scores of the same items: from folders of scored test runs, or from the warehouse's chat rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,16 @@ _RowKey = tuple[str, str]
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labels beside scores, of which rubric, and what people call its metrics. Items without a score are left out."""
+    """Labels beside scores, of which rubric, and what people call its metrics. Items without a score are left out.
+
+    `epochs` is what judged the metrics that are judged.
+    """
 
     pairs: list[Pair]
     rubric: str
     rubric_version: str
     titles: Mapping[str, str]
+    epochs: Mapping[str, str] = field(default_factory=dict)
 
 
 def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: Path) -> Labelled:
@@ -34,7 +38,8 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
 
     Raises:
         InputError: a label names no item or no metric of these runs, or is no number of points.
-        UsageError: the runs were scored by different rubrics or versions, or two of them have the same file.
+        UsageError: the runs were scored by different rubrics or versions, judged by different models or prompts, or two
+            of them have the same file.
     """
     versions = {(run.rubric.id, run.version) for run in runs}
     if len(versions) > 1:
@@ -53,7 +58,25 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
         else:
             pairs += [pair] if pair else []
     refuse(problems, path)
-    return Labelled(pairs, runs[0].rubric.id, runs[0].version, runs[0].titles)
+    epochs = _epochs(runs, {pair.metric for pair in pairs})
+    return Labelled(pairs, runs[0].rubric.id, runs[0].version, runs[0].titles, epochs)
+
+
+def _epochs(runs: Sequence[ScoredFolder], metrics: Collection[str]) -> dict[str, str]:
+    """What judged these metrics, where it is known."""
+    epochs: dict[str, str] = {}
+    for metric in runs[0].rubric.metrics:
+        if metric.name not in metrics:
+            continue
+        epoch, *others = {metric.epoch(run.epochs) for run in runs}
+        if others:
+            raise UsageError(
+                f"{metric.name} of these runs was judged by different models or prompts",
+                fix="give runs that one judge has judged: their judge.epochs in summary.json are the same",
+            )
+        if epoch:
+            epochs[metric.name] = epoch
+    return epochs
 
 
 def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse, path: Path) -> Labelled:

@@ -55,6 +55,12 @@ class ScoredFolder:
         """Metric -> by how many points the score of an execution moves without a reason."""
         return {metric.name: metric.noise for metric in self.rubric.metrics}
 
+    @property
+    def epochs(self) -> dict[str, list[str]]:
+        """What judged, by the kind of question; empty where it is not known."""
+        epochs: dict[str, list[str]] = self.summary.get("judge", {}).get("epochs", {})
+        return epochs
+
     def run_scores(self) -> TestRunScores:
         """The scores of every query, and why they are what they are."""
         rows = self.scores.rows_by_key("query_id", named=True, include_key=True)

@@ -1,6 +1,6 @@
 """The `agreements` table of the warehouse: what people's labels said of each metric, the newest day counting."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from scoring.rules.arrow_types import empty_frame, field
 from scoring.stats.agreement import ALL_AGENTS, Agreement
+from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.warehouse import Warehouse
 
 AGREEMENTS = "agreements"
@@ -31,6 +32,7 @@ AGREEMENTS_SCHEMA = pa.schema(
         field("trusted", pa.bool_(), "그날의 설정(agreement.trusted_from)으로 믿을 수 있는지"),
         field("rubric", pa.string(), "루브릭 id"),
         field("rubric_version", pa.string(), "루브릭 버전"),
+        field("epoch", pa.string(), "이 지표를 판정한 모델과 조건. 규칙으로 채점하면 NULL"),
     ]
 )
 
@@ -42,34 +44,44 @@ def write_agreements(
     rubric_version: str,
     found: Sequence[Agreement],
     trusted_from: float,
+    epochs: Mapping[str, str],
 ) -> None:
     """Replaces what that day knows of a rubric; `trusted_from` is what a metric has to reach.
+
+    `epochs` is what judged a metric; those that rules score are not among them.
 
     Raises:
         StorageError: the warehouse cannot be written.
     """
     identity = {"score_date": day, "rubric": rubric, "rubric_version": rubric_version}
-    rows = [_row(one, trusted_from) | identity for one in found]
+    rows = [_row(one, trusted_from) | identity | {"epoch": epochs.get(one.metric)} for one in found]
     frame = pl.DataFrame(rows, schema=empty_frame(AGREEMENTS_SCHEMA).schema)
     warehouse.replace_day(AGREEMENTS, day, AGREEMENTS_SCHEMA, [frame], only={"rubric": rubric})
 
 
-def untrusted_metrics(warehouse: Warehouse, rubric: str) -> tuple[str, ...]:
-    """The metrics of a rubric that people's newest labels do not bear out, in the order of the table.
-
-    A metric without labels is not among them: its agreement is unknown.
-    """
+def read_agreements(warehouse: Warehouse) -> pl.DataFrame:
+    """What labels have said of every rubric's metrics, all agents together, oldest first."""
     rows = warehouse.read(AGREEMENTS, schema=AGREEMENTS_SCHEMA)
     if rows is None:
-        return ()
-    newest = (
-        rows.filter(pl.col("rubric") == rubric, pl.col("agent_type") == ALL_AGENTS)
-        .sort("score_date", maintain_order=True)
-        .group_by("metric", maintain_order=True)
-        .last()
-        .collect()
-    )
-    return tuple(newest.filter(~pl.col("trusted"))["metric"])
+        return empty_frame(AGREEMENTS_SCHEMA)
+    return rows.filter(pl.col("agent_type") == ALL_AGENTS).sort("score_date", maintain_order=True).collect()
+
+
+def untrusted_metrics(
+    known: pl.DataFrame, rubric: AnyTestRunRubric, epochs: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """The metrics of a run that people's newest labels do not bear out, in the order of the rubric.
+
+    `known` is from `read_agreements`, `epochs` are those of the run by kind of question. Trust in a judged metric is
+    that of its epoch alone. A metric without such labels is not among them: its agreement is unknown.
+    """
+    untrusted = []
+    for metric in rubric.metrics:
+        same_judge = pl.col("epoch").eq_missing(pl.lit(metric.epoch(epochs), pl.String))
+        rows = known.filter(pl.col("rubric") == rubric.id, pl.col("metric") == metric.name, same_judge)
+        if rows.height and not rows["trusted"][-1]:
+            untrusted.append(metric.name)
+    return tuple(untrusted)
 
 
 def _row(one: Agreement, trusted_from: float) -> dict[str, Any]:

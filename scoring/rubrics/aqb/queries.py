@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from scoring.judging.requests import JudgeRequest, Verdicts
+from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts
 from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import (
     Numbers,
@@ -45,11 +45,11 @@ from scoring.testruns.totals import WeightedTotal
 
 RUBRIC_ID = "aqb-1.2"
 METRICS = (
-    Metric("semantic", "의도 충족"),
+    Metric("semantic", "의도 충족", judged_by=QuestionKind.SEMANTIC),
     Metric("accuracy", "정확성"),
     Metric("stability", "안정성"),
     Metric("speed", "응답 속도", noise=1),
-    Metric("consistency", "일관성", per_execution=False),
+    Metric("consistency", "일관성", per_execution=False, judged_by=QuestionKind.CONCLUSIONS),
 )
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from scoring.judging.requests import Verdicts, VerdictStatus
+from scoring.judging.requests import QuestionKind, Verdicts, VerdictStatus
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.consistency import consistency, signature
 from scoring.rubrics.recruit_agent.intent import Intent, intent_of
@@ -42,12 +42,12 @@ from scoring.testruns.tool_usage import PERIOD_FILTER, tool_usage_of
 from scoring.testruns.totals import WeightedTotal
 
 METRICS = (
-    Metric("intent", "의도 충족"),
+    Metric("intent", "의도 충족", judged_by=QuestionKind.INTENT),
     Metric("accuracy", "정확성"),
     Metric("stability", "안정성"),
     Metric("speed_single", "응답 속도 (기본)", noise=1),
     Metric("speed_multi", "응답 속도 (다중 도구)", noise=1),
-    Metric("consistency", "일관성", per_execution=False),
+    Metric("consistency", "일관성", per_execution=False, judged_by=QuestionKind.INTENT),
 )
 EXECUTION_METRICS = tuple(metric.name for metric in METRICS if metric.per_execution)
 

@@ -13,7 +13,7 @@ from scoring.catalog import rubrics
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
 from tasks.files.report_paths import testrun_page_name
-from tasks.testruns.trusted_metrics import untrusted_metrics
+from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
 
@@ -72,21 +72,23 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
         return []
     known = rubrics()
     summaries = frame.collect()
-    untrusted = {rubric: untrusted_metrics(warehouse, rubric) for rubric in summaries["rubric"].unique()}
+    agreements = read_agreements(warehouse)
     runs: dict[tuple[str, str], PublishedTestRun] = {}
     for row in summaries.sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
-        rubric = known.get(row["rubric"])
+        found, summary = known.get(row["rubric"]), json.loads(row["summary"])
+        rubric = found if isinstance(found, TestRunRubric) else None
+        epochs = summary["judge"].get("epochs", {})
         runs[row["input_sha256"], row["rubric"]] = PublishedTestRun(
             day=row["score_date"],
             name=row["input_name"],
             sha256=row["input_sha256"],
             rubric_id=row["rubric"],
-            rubric=rubric if isinstance(rubric, TestRunRubric) else None,
+            rubric=rubric,
             rubric_version=row["rubric_version"],
             executions=row["executions"],
             queries=row["queries"],
-            summary=json.loads(row["summary"]),
-            untrusted=untrusted[row["rubric"]],
+            summary=summary,
+            untrusted=untrusted_metrics(agreements, rubric, epochs) if rubric else (),
         )
     return sorted(runs.values(), key=lambda run: (-run.day.toordinal(), run.name, run.rubric_id))
 
