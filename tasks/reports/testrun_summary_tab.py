@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scoring.figures import goal_figure
+from scoring.markdown import score_text
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import score_counts
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
@@ -56,7 +57,9 @@ def _counts(spread: Sequence[Mapping[str, int]]) -> list[int | None]:
 def _notes(scored: ScoredTestRun, summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     run, plan = scored.plan.run, scored.plan
     parts, counts = plan.rubric.page_parts(summary), run.counts
-    totals = [(one.title, one.missing or f"{one.total:.2f}점, {weights_text(one.coverage)}") for one in parts.totals]
+    totals = [
+        (one.title, one.missing or f"{score_text(one.total)}점, {weights_text(one.coverage)}") for one in parts.totals
+    ]
     notes = [
         *totals,
         *((f"목표: {title}", goal_figure(figures).text) for title, figures in parts.targets),
