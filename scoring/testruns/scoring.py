@@ -6,13 +6,14 @@ With a judge there are two passes: `judge_requests` says what to ask, and the ca
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines
+from scoring.testruns.lint import lint
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.testrun import TestRunFile
@@ -131,6 +132,7 @@ def testrun_summary(scored: ScoredTestRun, judge: Mapping[str, Any] | None = Non
             "excluded": {"not_run": len(run.excluded_lines)} if run.excluded_lines else {},
             "notes": dict(run.notes),
         },
+        "lint": [asdict(finding) for finding in lint(run.queries)],
         "judge": judge or not_judged,
         "recorded": _recorded(scored),
         **summary.own_values(),

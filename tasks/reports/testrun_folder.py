@@ -12,7 +12,7 @@ from typing import Any
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
 from scoring.testruns.headline import query_names
-from scoring.testruns.report_tables import REPORT_TABLES
+from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
@@ -63,6 +63,9 @@ def write_testrun_folder(
         judge=judged and summary["judge"],
         recorded=summary["recorded"],
         run=plan.run,
+        lint=summary["lint"],
+        names=query_names(scored.queries),
+        query_examples=query_examples,
         status_titles=STATUS_TITLES,
         note_titles=NOTE_TITLES,
     )

@@ -64,6 +64,10 @@ def _notes(scored: ScoredTestRun, summary: Mapping[str, Any]) -> list[tuple[str,
         *totals,
         *((f"목표: {title}", goal_figure(figures).text) for title, figures in parts.targets),
         *([("알림", parts.notice)] if parts.notice else []),
+        *(
+            ("테스트 세트 점검", f"{one['title']} {len(one['query_ids']):,}개: {one['example']}")
+            for one in summary["lint"]
+        ),
         ("파일", run.name),
         ("채점 기준", f"{plan.rubric.title}({plan.rubric.id}), 버전 {plan.rubric_version}"),
         (

@@ -149,6 +149,18 @@ def test_the_workbook_of_a_workbook_keeps_its_sheets_and_adds_tabs(tmp_path: Pat
     assert [cell.value for cell in book["내 시트"][1]] == WIDE_HEADER
 
 
+def test_what_is_wrong_with_a_test_set_stands_in_report_summary_and_workbook(tmp_path: Path) -> None:
+    rows = [LONG_HEADER, long_row("Q1", "1/1", 질의="$공고명$ 지원자 수", 기대결과="안내한다")]
+    path = write_csv(tmp_path / "run.csv", rows)
+    summary = write_testrun_folder(tmp_path / "out", scored(path), path)
+    assert [(found["code"], found["query_ids"]) for found in summary["lint"]] == [("placeholder", ["Q1"])]
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| 채우지 않은 자리 표시가 있는 질의 | 1 | $공고명$ | $공고명$ 지원자 수 |" in report
+    book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
+    (note,) = (row[1] for row in book["점수 요약"].values if row[0] == "테스트 세트 점검")
+    assert note == "채우지 않은 자리 표시가 있는 질의 1개: $공고명$"
+
+
 def test_a_question_is_asked_once_and_its_verdict_scores_every_answer_like_it(long_file: Path) -> None:
     plan = plan_of(read_testrun_file(long_file), TOY, {})
     requests = list(judge_requests(plan))

@@ -1,0 +1,128 @@
+"""What is wrong with a test set itself: its questions and expected results, whatever the agent answered.
+
+Scores do not change. A finding is something for the author of the test set to correct.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from scoring.testruns.cells import folded, given
+from scoring.testruns.checklist import checklist_lines
+from scoring.testruns.executions import Execution
+
+Queries = Mapping[str, Sequence[Execution]]
+
+_NAME = r"[가-힣A-Za-z_][가-힣A-Za-z0-9_ ]{0,30}"
+# `{planId}` of a URL path is meant; in a question braces around Korean are not.
+_PLACEHOLDER = re.compile(rf"\$\s?{_NAME}\$|\$\{{{_NAME}\}}|\{{\{{\s?{_NAME}\}}\}}|\{{[가-힣][가-힣0-9_ ]{{0,30}}\}}")
+_STATED_COUNT = re.compile(r"(?:요소|항목|기준|리스트|포인트|조건)[^0-9\n]{0,10}([0-9]{1,2})\s?(?:가지|개)")
+_NUMBERED = re.compile(r"\(?[0-9]{1,2}[).]|[①-⑳]")
+
+
+@dataclass(frozen=True)
+class LintFinding:
+    """One rule that queries of a test set break. `title` and `example` are Korean; ids in the order of the file."""
+
+    code: str
+    title: str
+    query_ids: list[str]
+    example: str
+
+
+@dataclass(frozen=True)
+class LintRule:
+    """`broken` gives the queries that break the rule, each with what to show of it."""
+
+    code: str
+    title: str
+    broken: Callable[[Queries], Iterator[tuple[str, str]]]
+
+
+def lint(queries: Queries) -> list[LintFinding]:
+    """The rules that `queries` (query id -> its executions) break, those of most queries first."""
+    found = []
+    for rule in LINT_RULES:
+        broken = dict(rule.broken(queries))
+        if broken:
+            found.append(LintFinding(rule.code, rule.title, list(broken), next(iter(broken.values()))))
+    return sorted(found, key=lambda finding: -len(finding.query_ids))
+
+
+def _placeholders(queries: Queries) -> Iterator[tuple[str, str]]:
+    for query_id, executions in queries.items():
+        for text in (executions[0].query_text, executions[0].expected_text):
+            if match := _PLACEHOLDER.search(text):
+                yield query_id, match[0]
+                break
+
+
+def _wrong_counts(queries: Queries) -> Iterator[tuple[str, str]]:
+    for query_id, executions in queries.items():
+        lines = checklist_lines(executions[0].expected_text)
+        headings = [line for line in lines if not _NUMBERED.match(line)]
+        listed = len(lines) - len(headings)
+        stated = next((int(match[1]) for line in headings if (match := _STATED_COUNT.search(line))), listed)
+        if listed and stated != listed:
+            yield query_id, f"{stated}가지라고 적고 {listed}가지를 나열함"
+
+
+def _without_question(queries: Queries) -> Iterator[tuple[str, str]]:
+    for query_id, executions in queries.items():
+        if not any(given(one.query_text) for one in executions):
+            yield query_id, "질의가 빈칸"
+
+
+def _without_expectation(queries: Queries) -> Iterator[tuple[str, str]]:
+    for query_id, executions in queries.items():
+        if not any(any(map(given, _expectation(one))) for one in executions):
+            yield query_id, executions[0].query_text
+
+
+def _repeated(queries: Queries) -> Iterator[tuple[str, str]]:
+    for by_expectation in _same_questions(queries):
+        for query_ids in by_expectation:
+            if len(query_ids) > 1:
+                yield from ((query_id, queries[query_id][0].query_text) for query_id in query_ids)
+
+
+def _contradicted(queries: Queries) -> Iterator[tuple[str, str]]:
+    for by_expectation in _same_questions(queries):
+        if len(by_expectation) > 1:
+            yield from ((one, queries[one][0].query_text) for query_ids in by_expectation for one in query_ids)
+
+
+def _changing(queries: Queries) -> Iterator[tuple[str, str]]:
+    for query_id, executions in queries.items():
+        texts = dict.fromkeys(one.query_text.strip() for one in executions if given(one.query_text))
+        if len({folded(text) for text in texts}) > 1:
+            yield query_id, " / ".join(texts)
+
+
+LINT_RULES = (
+    LintRule("placeholder", "채우지 않은 자리 표시가 있는 질의", _placeholders),
+    LintRule("wrong_count", "적은 개수와 나열한 개수가 다른 기대 결과", _wrong_counts),
+    LintRule("no_question", "질의 문장이 없는 질의", _without_question),
+    LintRule("no_expectation", "기대 결과가 하나도 없는 질의", _without_expectation),
+    LintRule("repeated", "ID만 다르고 질의와 기대 결과가 같은 질의", _repeated),
+    LintRule("contradicted", "질의는 같은데 기대 결과가 다른 질의", _contradicted),
+    LintRule("changing", "ID는 같은데 회차마다 질의 문장이 다른 질의", _changing),
+)
+
+
+def _expectation(execution: Execution) -> tuple[str, ...]:
+    return (
+        *(execution.expected_text, execution.criteria_json, execution.expected_filters),
+        *(execution.expected_datakeys, execution.expected_url, execution.ground_truth),
+    )
+
+
+def _same_questions(queries: Queries) -> list[list[list[str]]]:
+    """Per question, white space aside, and per expected result of it: the ids of the queries."""
+    found: dict[str, dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for query_id, executions in queries.items():
+        first = executions[0]
+        if question := given(first.query_text):
+            found[folded(question)][tuple(map(folded, _expectation(first)))].append(query_id)
+    return [list(by_expectation.values()) for by_expectation in found.values()]

@@ -1,0 +1,69 @@
+"""What is wrong with a test set: each rule on the queries that break it, and silence on a sound one."""
+
+from typing import Any
+
+import pytest
+
+from scoring.testruns.executions import Execution, Round
+from scoring.testruns.lint import lint
+
+LIST = """1) assistantMessage에 "기간"과 관련된 내용이 언급되어 있는가
+2) dataUIList 내 formType 값이 "SELECT"인 항목이 존재하는가"""
+
+
+def query(query_id: str, question: str, expected: str = "안내한다", **given: Any) -> Execution:
+    return Execution(query_id, Round(1, 1), query_text=question, expected_text=expected, **given)
+
+
+def broken(*executions: Execution) -> dict[str, tuple[str, ...]]:
+    """Code -> the queries that break the rule."""
+    queries: dict[str, list[Execution]] = {}
+    for execution in executions:
+        queries.setdefault(execution.query_id, []).append(execution)
+    return {finding.code: tuple(finding.query_ids) for finding in lint(queries)}
+
+
+def test_lint_is_silent_on_a_sound_test_set() -> None:
+    sound = [
+        query("A", "기간을 바꿔줘", f"평가 요소 2가지 ->:\n{LIST}"),
+        query("B", "지원자 수 알려줘", "", ground_truth="3"),
+    ]
+    assert broken(*sound, query("C", "평가 조건 3개를 보여줘", LIST)) == {}
+
+
+@pytest.mark.parametrize(
+    "question", ["$공고명$ 지원자 수", "${notice} 지원자 수", "{{ 공고명 }} 지원자 수", "{공고명} 지원자 수"]
+)
+def test_lint_finds_a_placeholder_that_was_never_filled(question: str) -> None:
+    assert broken(query("A", question), query("B", "지원자 수")) == {"placeholder": ("A",)}
+
+
+@pytest.mark.parametrize("question", ["$100에서 $200 사이", "비용이 $5인 공고", "{1} 지원자", "월급 $ 지원자"])
+def test_lint_takes_no_price_for_a_placeholder(question: str) -> None:
+    assert broken(query("A", question, "/agent/flow/process/{planId}")) == {}
+
+
+@pytest.mark.parametrize("heading", ["평가 요소 4가지 ->:", "체크 항목(3개)", "[확인 기준 1가지]"])
+@pytest.mark.parametrize("joint", ["\n", " "])
+def test_lint_finds_a_count_that_the_list_contradicts(heading: str, joint: str) -> None:
+    assert broken(query("A", "질의", f"{heading}{joint}{LIST.replace(chr(10), joint)}")) == {"wrong_count": ("A",)}
+
+
+def test_lint_finds_what_asks_or_expects_nothing() -> None:
+    assert broken(query("A", " "), query("B", "질의", "nan")) == {"no_question": ("A",), "no_expectation": ("B",)}
+
+
+def test_lint_tells_repeated_from_contradicted_questions() -> None:
+    same = [query("A", "기간을 바꿔줘"), query("B", "기간을  바꿔줘")]
+    assert broken(*same) == {"repeated": ("A", "B")}
+    assert broken(*same, query("C", "기간을 바꿔줘", "거절한다")) == {
+        "contradicted": ("A", "B", "C"),
+        "repeated": ("A", "B"),
+    }
+
+
+def test_lint_finds_an_id_that_asks_something_else_in_another_round() -> None:
+    other = Execution("A", Round(2, 1), query_text="이름을 바꿔줘", expected_text="안내한다")
+    assert broken(query("A", "기간을 바꿔줘"), other) == {"changing": ("A",)}
+    (finding,) = lint({"A": [query("A", "기간을 바꿔줘"), other]})
+    assert finding.example == "기간을 바꿔줘 / 이름을 바꿔줘"
