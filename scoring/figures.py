@@ -10,6 +10,9 @@ from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, wilson_interval
 Verdict = Literal["met", "missed", "undecided"]
 
 VERDICT_TITLES: dict[Verdict, str] = {"met": "달성", "missed": "미달", "undecided": "판단 보류"}
+VERDICT_SIGNS: dict[Verdict, str] = {"met": "●", "undecided": "▲", "missed": "■"}
+"""Shapes beside the colours, for people who cannot tell these apart."""
+
 _SIDES = {">=": "이상", "<=": "이하"}
 
 

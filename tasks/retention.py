@@ -132,16 +132,18 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def _pages_of(reports: ReportPaths, day: date) -> list[Path]:
     """What quotes questions of a day, as it is for people."""
-    return [page for page in (reports.day_report(day), reports.day_page(day)) if page.exists()]
+    pages = (reports.day_report(day), *reports.pages_of_rows(day), *reports.pages_of_patterns(day))
+    return [page for page in pages if page.exists()]
 
 
 def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], *, dry_run: bool) -> int:
     """Empties the last cell, the question, of the rows' lines in the report; pages of the site are made anew by the
     next run, or by `aqb report`. The first page quotes rows of the last day."""
     touched = 0
+    without_ids = reports.pages_of_patterns(day)
     for page in (*_pages_of(reports, day), *([reports.first_page] if reports.first_page.exists() else [])):
         text = page.read_text(encoding="utf-8")
-        if not any(row_id in text for row_id in row_ids):
+        if page not in without_ids and not any(row_id in text for row_id in row_ids):
             continue
         touched += 1
         if dry_run:

@@ -13,11 +13,11 @@ from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
 from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mark, messages, without_part
 from scoring.alerting.wording import day_name, kpi_line
-from scoring.chat.kpi_windows import WEEK, rows_of_window, window_figure, window_sums
+from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
 from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.chat.rubric import AlertRule, RowRubric
-from scoring.markdown import kpi_text, percent, score_text
-from scoring.stats.intervals import Interval, difference_of_days
+from scoring.markdown import percent
+from scoring.stats.intervals import difference_of_days
 
 KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 
@@ -85,28 +85,10 @@ def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
 
 def _against(kpi: Quotient, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> list[Span]:
     """A KPI against the week before."""
-    then, now = window_figure(kpi, before), window_figure(kpi, this)
-    if then.value is None or now.value is None:
+    compared = compared_kpi(kpi, "", this, before)
+    if compared.before.value is None or compared.figure.value is None:
         return []
-    sums, earlier = window_sums(kpi, this), window_sums(kpi, before)
-    change = difference_of_days(*earlier, *sums, is_rate=kpi.scale == 1)
-    unit = "%p" if kpi.scale == 1 else "점"
-    factor = 100 if kpi.scale == 1 else 1 / kpi.scale
-    return [plain(f"\n앞 주 {kpi_text(then.value, kpi.scale)}, {_change_text(change, factor, unit)}")]
-
-
-def _change_text(change: Interval | None, factor: float, unit: str) -> str:
-    """Whether a change is one, and how large."""
-    if change is None:
-        return "비교할 날이 모자람"
-    shown = f"95% 구간 {_signed(change.low * factor)}~{_signed(change.high * factor)}{unit}"
-    if change.low <= 0 <= change.high:
-        return f"달라졌다고 할 수 없음 ({shown})"
-    return f"{'올라감' if change.low > 0 else '내려감'} ({shown})"
-
-
-def _signed(value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{score_text(abs(value), 1)}"
+    return [plain(f"\n앞 주 {compared.before.value_text}, {compared.change_text}")]
 
 
 def _most_changed(
@@ -124,7 +106,7 @@ def _most_changed(
         rates = f"{percent(sum(had) / sum(of_rows))} → {percent(sum(counts) / sum(rows))}"
         grown = week.growth.get((rule.id, tenant), Growth()).grown if change.low > 0 else ()
         mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""
-        found.append((sureness, rule, f" {rates}, {_change_text(change, 100, '%p')}{mostly}"))
+        found.append((sureness, rule, f" {rates}, {change_text(change, 100, '%p')}{mostly}"))
     lead = bold("가장 달라진 것  ")
     if not found:
         return [lead, plain("앞 주와 다르다고 할 알림 규칙이 없음")]

@@ -6,17 +6,21 @@ are never pooled.
 Source: SPEC 10.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
 from scoring.chat.kpis import Quotient
 from scoring.figures import Figure, Verdict
-from scoring.stats.intervals import Interval, mean_of_days, wilson_interval
+from scoring.markdown import score_text
+from scoring.stats.intervals import Interval, difference_of_days, mean_of_days, wilson_interval
 
 WEEK, FOUR_WEEKS = 7, 28
 """The windows in days; `FOUR_WEEKS` is the one whose verdict people are told."""
+
+WINDOWS = (1, WEEK, FOUR_WEEKS)
+"""What people see a KPI over, the shortest first."""
 
 _MOST_POINTS = 100.0
 
@@ -35,6 +39,73 @@ class Standing:
     verdict: Verdict | None
     since: date | None
     changed: bool
+
+
+@dataclass(frozen=True)
+class ComparedKpi:
+    """A KPI over a `window` of days, and beside it `before`, the same over as many days right before them.
+
+    `change` is the interval of the difference, in the unit of the values; None where there are too few days to tell.
+    """
+
+    window: str
+    figure: Figure
+    before: Figure
+    change: Interval | None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether it is sure that the target is met, or missed."""
+        return self.figure.interval is not None and self.figure.verdict != "undecided"
+
+    @property
+    def change_text(self) -> str:
+        """`올라감 (95% 구간 +1.2~+3.4%p)`."""
+        factor, unit = (100, "%p") if self.figure.scale == 1 else (1, "점")
+        return "앞 기간이 없음" if self.before.value is None else change_text(self.change, factor, unit)
+
+
+def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Iterable[KpiRow]) -> ComparedKpi:
+    """A KPI over the rows of a window, a row a day, beside those of the days before."""
+    this, earlier = list(rows), list(before)
+    change = difference_of_days(*window_sums(kpi, earlier), *window_sums(kpi, this), is_rate=kpi.scale == 1)
+    in_units = change and Interval(change.low / kpi.scale, change.high / kpi.scale)
+    return ComparedKpi(window, window_figure(kpi, this), window_figure(kpi, earlier), in_units)
+
+
+def kpi_windows(kpi: Quotient, of_day: Figure, days: Mapping[date, KpiRow], day: date) -> list[ComparedKpi]:
+    """A KPI over the day, whose figure is given, and over the windows that end with it, the shortest first."""
+    found = []
+    for length in WINDOWS:
+        both = rows_of_window(days, day, 2 * length)
+        this = rows_of_window(days, day, length)
+        name = window_name(length)
+        found.append(compared_kpi(kpi, name, this, both[len(this) :]))
+    return [replace(found[0], figure=of_day), *found[1:]]
+
+
+def window_name(length: int) -> str:
+    """`하루`, `최근 7일`."""
+    return "하루" if length == 1 else f"최근 {length}일"
+
+
+def deciding(windows: Sequence[ComparedKpi]) -> ComparedKpi:
+    """The shortest window that decides; where none does, the one that knows most."""
+    return next((one for one in windows if one.is_decided), max(windows, key=lambda one: one.figure.n))
+
+
+def change_text(change: Interval | None, factor: float, unit: str) -> str:
+    """Whether a change is one, and how large, after multiplying by `factor`."""
+    if change is None:
+        return "비교할 날이 모자람"
+    shown = f"95% 구간 {_signed(change.low * factor)}~{_signed(change.high * factor)}{unit}"
+    if change.low <= 0 <= change.high:
+        return f"달라졌다고 할 수 없음 ({shown})"
+    return f"{'올라감' if change.low > 0 else '내려감'} ({shown})"
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'}{score_text(abs(value), 1)}"
 
 
 def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
@@ -104,9 +175,8 @@ def wider_figure(kpi: Quotient, of_day: Figure, days: Mapping[date, KpiRow], day
     """
     if of_day.verdict != "undecided":
         return None
-    windows = ((length, window_figure(kpi, rows_of_window(days, day, length))) for length in (WEEK, FOUR_WEEKS))
-    wider = (replace(figure, title=f"최근 {length}일") for length, figure in windows if figure.interval)
-    return next((figure for figure in wider if figure.verdict != "undecided"), None)
+    found = next((one for one in kpi_windows(kpi, of_day, days, day)[1:] if one.is_decided), None)
+    return replace(found.figure, title=found.window) if found else None
 
 
 def _version(row: KpiRow) -> tuple[Any, Any]:

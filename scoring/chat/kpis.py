@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from scoring.figures import Figure, Target
 from scoring.rules.arrow_types import field
-from scoring.rules.expressions import Expression
+from scoring.rules.expressions import Column, Expression
 from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, wilson_interval
 
@@ -46,14 +46,20 @@ class Quotient:
     scale: int = 1
     target: Target | None = None
 
+    @property
+    def is_rate(self) -> bool:
+        """Whether it is the share of the rows that meet a condition, and no mean of a score."""
+        return self.scale == 1 and not isinstance(self.expression, Column)
+
 
 @dataclass(frozen=True)
 class FramedPairs:
-    """The pairs of grades that a cross table frames, and what people call them (Korean)."""
+    """The pairs of grades that a cross table frames: what people call them, and what to do about them (Korean)."""
 
     row_grades: tuple[str, ...]
     column_grades: tuple[str, ...]
     title: str
+    action: str
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal
 
 import polars as pl
@@ -224,12 +224,28 @@ class RowRubric:
             counts[pair[self.crosstab.row_grade], pair[self.crosstab.column_grade]] += pair["cnt"]
         return counts
 
+    def is_framed(self, row: Mapping[str, Any]) -> bool:
+        """Whether a scored row stands in the frame of the cross table."""
+        framed = self.crosstab.framed
+        return (
+            framed is not None
+            and row[self.crosstab.row_grade] in framed.row_grades
+            and row[self.crosstab.column_grade] in framed.column_grades
+        )
+
+    def framed_rows(self, counts: Mapping[tuple[str, str], int]) -> int:
+        """How many rows stand in the frame of the cross table, out of its counts; 0 where nothing is framed."""
+        framed = self.crosstab.framed
+        if framed is None:
+            return 0
+        return sum(counts[pair] for pair in product(framed.row_grades, framed.column_grades))
+
     def rates_without_target(self, kpis: Mapping[str, Any]) -> list[tuple[str, int]]:
         """Title and number of rows of each rate that only stands beside the failure types, out of one KPI row.
 
         Those that the row does not know are left out.
         """
-        rates = (one for one in self.quotients if one.scale == 1 and not one.target and kpis[one.name] is not None)
+        rates = (one for one in self.quotients if one.is_rate and not one.target and kpis[one.name] is not None)
         return [(rate.title, round(kpis[rate.name] * kpis["rows"])) for rate in rates if kpis["rows"]]
 
     @property

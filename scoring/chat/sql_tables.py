@@ -124,15 +124,9 @@ def failure_types_query(rubric: RowRubric, scores: str) -> str:
 
 
 def worst_rows_query(rubric: RowRubric, scores: str, columns: Sequence[str], rows: int) -> str:
-    """The rows of the day with the lowest scores, worst first."""
-    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {_worst_first(rubric)}\nLIMIT {rows}"
-
-
-def worst_of_cells_query(rubric: RowRubric, scores: str, rows: int) -> str:
-    """The worst row ids of the day by pair of grades."""
-    pair = f"{rubric.crosstab.row_grade}, {rubric.crosstab.column_grade}"
-    worst = f"ARRAY_AGG(row_id ORDER BY {_worst_first(rubric)} LIMIT {rows}) AS row_ids"
-    return f"SELECT {worst}\nFROM {scores}\n{_OF_DAY}\nGROUP BY {pair}"
+    """The worst rows of the day: flagged ones first, then those with the lowest scores."""
+    order = f"NOT ({to_sql(rubric.flagged)}), {rubric.total}, timestamp, row_id"
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {order}\nLIMIT {rows}"
 
 
 def clusters_query(scores: str, mean: Quotient) -> str:
@@ -166,10 +160,6 @@ def fired_columns(rubric: RowRubric) -> list[str]:
     """What is known of a row with an alert when people are told what grew."""
     kinds = (kind.column for kind in rubric.kinds)
     return ["row_id", "tenant_id", "alert_rules", *kinds, "user_input", rubric.total]
-
-
-def _worst_first(rubric: RowRubric) -> str:
-    return f"{rubric.total}, timestamp, row_id"
 
 
 def _sums(table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ def steps(definitions: Sequence[Definition]) -> list[list[Definition]]:
     names = [definition.name for definition in definitions]
     if len(set(names)) != len(names):
         raise RuleError(f"a column is defined twice: {sorted({n for n in names if names.count(n) > 1})}")
-    uses = {definition.name: set(_columns(definition.expression)) for definition in definitions}
+    uses = {definition.name: set(columns_of(definition.expression)) for definition in definitions}
     earliest: dict[str, int] = {}
     for position, name in enumerate(names):
         if late := uses[name] & set(names[position:]):
@@ -33,7 +33,7 @@ def steps(definitions: Sequence[Definition]) -> list[list[Definition]]:
     return [[one for one in definitions if latest[one.name] == group] for group in range(groups)]
 
 
-def _columns(node: object) -> Iterator[str]:
+def columns_of(node: object) -> Iterator[str]:
     """The names of all columns that a node uses, at any depth."""
     if isinstance(node, Column):
         yield node.name
@@ -41,7 +41,7 @@ def _columns(node: object) -> Iterator[str]:
         yield from (name for name, _ in node.components)
     elif isinstance(node, tuple):
         for item in node:
-            yield from _columns(item)
+            yield from columns_of(item)
     elif is_dataclass(node):
         for field in fields(node):
-            yield from _columns(getattr(node, field.name))
+            yield from columns_of(getattr(node, field.name))

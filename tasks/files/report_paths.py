@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
@@ -33,6 +33,20 @@ class ReportPaths:
         """The page of a day."""
         return self.folder / day_page_name(day)
 
+    def pages_of_rows(self, day: date) -> list[Path]:
+        """The pages that show rows of a day with their ids, as the next build of the site makes them."""
+        return [self.day_page(day), self.folder / rows_page_name(day)]
+
+    def pages_of_patterns(self, day: date) -> list[Path]:
+        """What quotes questions of a day without saying whose they are, and is made anew with the site."""
+        monday = day - timedelta(days=day.weekday())
+        return [self.folder / week_page_name(monday), self.site_state]
+
+    @property
+    def site_state(self) -> Path:
+        """What the site remembers of its days from one build to the next."""
+        return self.folder / "monitoring" / "days.json"
+
     def testrun_folder(self, input_name: str, sha256: str) -> Path:
         """The folder of a scored test run: report, tables, workbook."""
         return self.folder / TESTRUNS / f"{safe_name(PurePath(input_name).stem)}-{sha256[:_HASH_DIGITS]}"
@@ -47,6 +61,16 @@ class ReportPaths:
 def day_page_name(day: date) -> str:
     """The page of a day, seen from the first page."""
     return f"monitoring/{day}.html"
+
+
+def rows_page_name(day: date) -> str:
+    """The page of the rows of a day, seen from the first page."""
+    return f"monitoring/{day}-rows.html"
+
+
+def week_page_name(monday: date) -> str:
+    """The page of the week that begins on a Monday, seen from the first page."""
+    return f"monitoring/week-{monday}.html"
 
 
 def testrun_page_name(input_name: str, sha256: str, rubric: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from scoring.figures import VERDICT_SIGNS
 from scoring.markdown import cell, kpi_text, percent, score_text, shortened
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.summaries import mean_text, undecided_text
@@ -78,6 +79,7 @@ def _environment(folder: str, finalize: Callable[[Any], Any] | None) -> Environm
         keep_trailing_newline=True,
     )
     environment.filters |= _FILTERS
+    environment.globals["signs"] = VERDICT_SIGNS
     return environment
 
 

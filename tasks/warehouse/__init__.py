@@ -66,6 +66,13 @@ class Warehouse(Protocol):
         """The days that a table holds, earliest first. BigQuery does not keep a day without rows."""
         ...
 
+    def day_versions(self, table: str, days: Sequence[date]) -> Mapping[date, str] | None:
+        """A short text for each of these days that is another one when the day's rows are; '' where it has none.
+
+        None where the warehouse cannot tell without reading the rows.
+        """
+        ...
+
     def day_queries(self, day: date, rubric: RowRubric) -> DayQueries:
         """The queries over a day of the score table."""
         ...

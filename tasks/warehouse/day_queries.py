@@ -23,12 +23,11 @@ class DayQueries(Protocol):
         """How many rows (`row_count`) have each failure type, most first."""
         ...
 
-    def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
-        """These columns, score, time and id among them, of the `count` rows with the lowest scores, worst first."""
-        ...
+    def worst_rows(self, columns: Sequence[str], count: int) -> pl.DataFrame:
+        """These columns, score, time and id among them, of the `count` worst rows: flagged ones first, then by score.
 
-    def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
-        """The ids of the worst rows, and of the worst of each cell of the cross table."""
+        NULL in columns that the version which wrote the day did not have.
+        """
         ...
 
     def fired_rows(self) -> list[dict[str, Any]]:
@@ -61,18 +60,12 @@ class FrameQueries:
         counted = self._scores.drop_nulls(failure).group_by(failure).agg(row_count=pl.len())
         return counted.sort(["row_count", failure], descending=[True, False]).collect().to_dicts()
 
-    def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
+    def worst_rows(self, columns: Sequence[str], count: int) -> pl.DataFrame:
         """Finds the rows by their keys: sorting whole rows would hold all texts."""
-        keys = self._scores.select(self._worst_first).sort(self._worst_first).head(count).collect()
-        worst = self._scores.select(columns).filter(pl.col("row_id").is_in(keys["row_id"].implode()))
-        return worst.collect().sort(self._worst_first).to_dicts()
-
-    def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
-        """Sorts the keys of the rows."""
-        pair = (self._rubric.crosstab.row_grade, self._rubric.crosstab.column_grade)
-        keys = self._scores.select(*self._worst_first, *pair).collect().sort(self._worst_first)
-        of_cells = keys.group_by(pair, maintain_order=True).head(of_cell)
-        return {*keys.head(worst)["row_id"], *of_cells["row_id"]}
+        order = [~to_polars(self._rubric.flagged), *self._worst_first]
+        keys = self._scores.sort(order).select("row_id").head(count).collect()
+        worst = self._scores.filter(pl.col("row_id").is_in(keys["row_id"].implode()))
+        return worst.sort(order).select(columns).collect()
 
     def fired_rows(self) -> list[dict[str, Any]]:
         """Filters the rows by their alert level."""

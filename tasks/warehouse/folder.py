@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import date, datetime
+from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
 from typing import IO
@@ -95,6 +96,10 @@ class FolderWarehouse:
                 found.append(date.fromisoformat(name.removesuffix(".parquet")))
         return sorted(found)
 
+    def day_versions(self, table: str, days: Sequence[date]) -> dict[date, str]:
+        """The hashes of the files."""
+        return {day: _hash_of(self.path(table, day)) for day in days}
+
     def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
         """The queries over the day's file."""
         return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
@@ -166,6 +171,14 @@ class FolderWarehouse:
             with suppress(StorageError), nullcontext() if dry_run else self.staging(name):
                 removed += 1
         return removed
+
+
+def _hash_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return ""
 
 
 def _refuse_damaged(path: Path, day: date) -> None:

@@ -1,5 +1,6 @@
 """The site in a real browser: nothing is refused, missing, unreadable or out of reach of the keyboard."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -98,6 +99,20 @@ MISSING_GLYPHS = """() => {
 }"""
 
 
+# How many rows the page of rows lists for each fragment, as a reader would see it after a click on a link.
+COUNT_ROWS = """async (fragments) => {
+  const counts = [];
+  for (const fragment of fragments) {
+    const changed = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+    history.replaceState(null, "", "#nothing=1");
+    location.hash = fragment;
+    await changed;
+    counts.push(document.querySelector("form.filter output").textContent.match(/가운데 ([0-9,]+)행/)[1]);
+  }
+  return counts;
+}"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four days with a gap and a new rubric version, hostile texts among them, and the three sample test runs."""
@@ -161,14 +176,17 @@ def tab(browser: Browser) -> Iterator[Tab]:
 
 
 def one_of_each(site: Path) -> list[str]:
-    """A page of each kind: the first, a day, the list of test runs, a test run."""
+    """A page of each kind: the first, a day, its rows, its week, the list of test runs, a test run."""
     (run,) = (site / "test-runs").glob("resume*.html")
-    return ["index.html", f"monitoring/{DAYS[-1]}.html", "test-runs/index.html", f"test-runs/{run.name}"]
+    day = DAYS[-1]
+    of_day = [f"monitoring/{name}.html" for name in (day, f"{day}-rows", f"week-{day - timedelta(day.weekday())}")]
+    return ["index.html", *of_day, "test-runs/index.html", f"test-runs/{run.name}"]
 
 
 def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Tab) -> None:
     found = pages(site)
-    assert len(found) == len(DAYS) + len(SAMPLE_RUNS) + 2
+    weeks = {day.isocalendar().week for day in DAYS}
+    assert len(found) == 2 * len(DAYS) + len(weeks) + len(SAMPLE_RUNS) + 2
     broken = []
     for name, each in found.items():
         tab.goto((site / name).as_uri())
@@ -180,7 +198,8 @@ def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Ta
             target = urlsplit(href if "://" in href else f"{(site / name).parent.as_uri()}/{href}")
             path = Path(unquote(target.path)).resolve()
             key = path.relative_to(site).as_posix() if path.is_relative_to(site) else ""
-            if key not in found or (target.fragment and unquote(target.fragment) not in found[key].ids):
+            anchored = target.fragment and not key.endswith("-rows.html")
+            if key not in found or (anchored and unquote(target.fragment) not in found[key].ids):
                 broken.append(f"{name}: {href}")
     assert broken == []
 
@@ -216,44 +235,64 @@ def contrast(ink: list[float], behind: list[float]) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+SHOWN = "#listed-rows > li"
+
+
 def test_the_filter_works_by_keyboard_alone(site: Path, tab: Tab) -> None:
-    tab.goto((site / "monitoring" / f"{DAYS[-1]}.html").as_uri())
-    shown = tab.locator("#row-list > li:not([hidden])")
-    everything = shown.count()
-    tab.locator("#rows").evaluate("(heading) => { heading.tabIndex = -1; heading.focus(); }")
-    tab.keyboard.press("Tab")
+    tab.goto((site / "monitoring" / f"{DAYS[-1]}-rows.html").as_uri())
+    shown, output = tab.locator(SHOWN), tab.locator("form.filter output")
+    flagged = shown.count()
+    tab.locator("main").evaluate("(main) => { main.tabIndex = -1; main.focus(); }")
+    tab.locator("input[type=search]").focus()
     tab.keyboard.type("ALERT(1)")
     expect(shown).to_have_count(1)
-    expect(tab.locator("form.filter output")).to_have_text(f"{everything}개 가운데 1개")
+    expect(output).to_have_text(f"{ROWS_PER_DAY + 1}행 가운데 1행")
     tab.keyboard.type("없는 글")
     expect(shown).to_have_count(0)
-    expect(tab.locator("#row-list-empty")).to_be_visible()
+    expect(tab.locator("#no-rows")).to_be_visible()
     tab.keyboard.press("Control+A")
     tab.keyboard.press("Delete")
-    expect(shown).to_have_count(everything)
+    expect(shown).to_have_count(flagged)
     tab.keyboard.press("Tab")
-    tab.keyboard.press("A")  # a tier
-    expect(tab.locator("#row-list > li:not([hidden]):not([data-tier=A])")).to_have_count(0)
-    assert 0 < shown.count() < everything
-    for _ in range(4):
-        tab.keyboard.press("Tab")
-    tab.keyboard.press("Enter")  # the button that shows all
-    expect(shown).to_have_count(everything)
+    tab.keyboard.press("Home")  # all rows
+    expect(output).to_have_text(f"{ROWS_PER_DAY + 1}행 가운데 {ROWS_PER_DAY + 1}행")
+    tab.locator("#more-rows").focus()
+    tab.keyboard.press("Enter")
+    expect(shown).to_have_count(ROWS_PER_DAY + 1)
+    expect(tab.locator("#more-rows")).to_be_hidden()
+    assert flagged < ROWS_PER_DAY
 
 
-def test_a_cell_of_the_heat_map_opens_its_rows(site: Path, tab: Tab) -> None:
+def test_every_count_leads_to_exactly_as_many_rows(site: Path, tab: Tab) -> None:
+    wanted: dict[str, dict[str, set[str]]] = {}
+    for name, found in pages(site).items():
+        points = [point for chart in found.charts.values() if chart["kind"] == "trend" for point in chart["points"]]
+        drawn = [(point["label"].rpartition("\n")[2].removesuffix("행 보기"), point["href"]) for point in points]
+        for text, href in [*found.links, *drawn]:
+            if "-rows.html#" in href and re.match("[0-9]", text):
+                path, _, fragment = href.partition("#")
+                rows = (site / name).parent.joinpath(path).resolve().relative_to(site).as_posix()
+                wanted.setdefault(rows, {}).setdefault(fragment, set()).add(re.split("[ (]", text)[0])
+    assert len(wanted) == len(DAYS)
+    assert sum(map(len, wanted.values())) > 200
+    for rows, counts in wanted.items():
+        tab.goto((site / rows).as_uri())
+        found_counts = tab.evaluate(COUNT_ROWS, list(counts))
+        assert {fragment: {count} for fragment, count in zip(counts, found_counts, strict=True)} == counts, rows
+
+
+def test_a_count_that_is_clicked_shows_these_rows(site: Path, tab: Tab) -> None:
     tab.goto((site / "index.html").as_uri())
     cell = tab.locator(".heat td a").first
-    label = cell.get_attribute("aria-label") or ""
+    count, label = cell.locator("b").inner_text(), cell.get_attribute("aria-label") or ""
     cell.focus()
     tab.keyboard.press("Enter")
-    tab.wait_for_url("**/monitoring/*#rows")
-    shown = tab.locator("#row-list > li:not([hidden])")
-    tiers = shown.evaluate_all(
-        "(items) => items.map((item) => `질문 ${item.dataset.tier}, 답변 ${item.dataset.grade}`)"
-    )
-    assert tiers
-    assert all(label.startswith(each) for each in tiers)
+    tab.wait_for_url("**/monitoring/*-rows.html#*")
+    assert tab.locator(SHOWN).count() == int(count)
+    grades = re.fullmatch(r"질문 (\w), 답변 (\w): .*", label)
+    assert grades
+    for meta in tab.locator(f"{SHOWN} .meta").all_inner_texts():
+        assert re.search(rf"질문 \d+\({grades[1]}\) · 답변 \d+\({grades[2]}\)", meta), meta
 
 
 def test_a_link_to_a_row_opens_its_explanation(site: Path, tab: Tab) -> None:

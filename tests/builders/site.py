@@ -62,14 +62,16 @@ def build(warehouse: FolderWarehouse, folder: Path, span: int = SPAN_DAYS) -> Bu
 
 @dataclass
 class Page(HTMLParser):
-    """A page as a browser reads it: its text, its elements by name, and what stands in each script."""
+    """A page as a browser reads it: its text, its elements by name, its links with their texts, its scripts."""
 
     path: Path
     text: str = ""
     title: str = ""
     elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
     scripts: list[str] = field(default_factory=list)
+    data: dict[str, str] = field(default_factory=dict)
     styles: list[str] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -80,22 +82,32 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        self._open.append(tag)
-        {"script": self.scripts, "style": self.styles}.get(tag, []).append("")
+        if tag == "a":
+            self.links.append(("", dict(attrs)["href"] or ""))
+        self._data_of = str(dict(attrs)["id"]) if dict(attrs).get("type") == "application/json" else ""
+        self._open.append("data" if self._data_of else tag)
+        {"script": self.scripts, "style": self.styles}.get(self._open[-1], []).append("")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._open:
+        if tag == "script":
+            self._open.pop()
+        elif tag in self._open:
             del self._open[len(self._open) - 1 - self._open[::-1].index(tag) :]
 
     def handle_data(self, data: str) -> None:
         inside = self._open[-1] if self._open else ""
-        if inside == "script":
+        if inside == "data":
+            self.data[self._data_of] = self.data.get(self._data_of, "") + data
+        elif inside == "script":
             self.scripts[-1] += data
         elif inside == "style":
             self.styles[-1] += data
         else:
             self.title += data if inside == "title" else ""
             self.text += data + " "
+            if "a" in self._open:
+                text, href = self.links.pop()
+                self.links.append((text + data, href))
 
     def all(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
         """The attributes of every element of that name that has these."""
@@ -105,7 +117,12 @@ class Page(HTMLParser):
     @property
     def charts(self) -> dict[str, Any]:
         """The data of the charts."""
-        return dict(json.loads(self.scripts[0]))
+        return dict(json.loads(self.data["chart-data"]))
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """The columns of the listed rows."""
+        return dict(json.loads(self.data["row-data"]))
 
     @property
     def ids(self) -> set[str]:

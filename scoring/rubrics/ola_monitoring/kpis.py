@@ -109,5 +109,10 @@ CROSSTAB = Crosstab(
     caption="질문 등급과 답변 등급의 교차표",
     note=f"답변 우수율은 답변 {_GOOD_GRADES}, 실패율은 답변 F, GOLD MINE은 좋은 질문({_GOOD_TIERS})에 나쁜 답변"
     f"({_BAD_GRADES})인 행의 비율입니다.",
-    framed=FramedPairs(t.GOOD_TIERS, t.BAD_GRADES, f"GOLD MINE(좋은 질문 {_GOOD_TIERS}에 나쁜 답변 {_BAD_GRADES})"),
+    framed=FramedPairs(
+        t.GOOD_TIERS,
+        t.BAD_GRADES,
+        f"GOLD MINE(좋은 질문 {_GOOD_TIERS}에 나쁜 답변 {_BAD_GRADES})",
+        "이 질문들부터 읽고 거절 규칙과 의도 분류를 확인하세요.",
+    ),
 )

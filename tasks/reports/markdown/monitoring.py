@@ -30,7 +30,7 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
     """The findings among scores."""
     shown = (rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), rubric.failure.column)
     columns = ["row_id", "timestamp", *shown, *filter(None, [rubric.cause]), "user_input"]
-    return Findings(scores.failure_types(), scores.worst_rows(columns, _WORST_ROWS), scores.mean_intervals())
+    return Findings(scores.failure_types(), scores.worst_rows(columns, _WORST_ROWS).to_dicts(), scores.mean_intervals())
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,27 @@ links sent long ago still lead somewhere.
 Source: SPEC 9 `aqb report`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
 from scoring.chat.rubric import RowRubric
-from scoring.stats.intervals import Interval
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.files.atomic import writable, write_text
-from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths
+from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths, rows_page_name, week_page_name
+from tasks.reports.site.day_inputs import day_inputs
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
+from tasks.reports.site.day_summaries import DaySummary, KeptSummaries, summarised
+from tasks.reports.site.listed_rows import list_rows
 from tasks.reports.site.pages import Link
-from tasks.reports.site.scored_days import SiteDay, scored_days
+from tasks.reports.site.row_pages import rows_page
+from tasks.reports.site.scored_days import ScoredSpan, monday_of, scored_days
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
 from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns
-from tasks.reports.site.worst_rows import day_rows
+from tasks.reports.site.week_pages import week_page
+from tasks.reports.site.worst_rows import ShownRow, shown_rows
 from tasks.warehouse import Warehouse
 
 SPAN_DAYS = 60
@@ -52,33 +56,49 @@ def build_pages(
     """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
 
     `span` counts the calendar days up to the last scored one, and the days that have test runs. What is decided about
-    rates of alerts follows `policy`.
+    rates of alerts follows `policy`. The pages of a day that has not changed since the last build are neither made nor
+    read again.
 
     Raises:
         StorageError: the folder cannot be written.
     """
-    scored = warehouse.days(KPIS)
-    kpis = read_kpis(warehouse, rubric, scored[-1], span + DECISION_DAYS) if scored else {}
-    days = scored_days(warehouse, rubric, span, kpis, decide(rubric, kpis, policy))
+    known = warehouse.days(KPIS)
+    kpis = read_kpis(warehouse, rubric, known[-1], span + DECISION_DAYS) if known else {}
+    scored = scored_days(warehouse, rubric, span, kpis, decide(rubric, kpis, policy))
     pages = written = 0
-    for name, text in _pages(warehouse, rubric, days, folder, time_zone, span):
+    for name, text in _pages(warehouse, rubric, scored, folder, time_zone, span):
         pages += 1
-        written += _write_changed(folder / name, text)
+        written += text is not None and _write_changed(folder / name, text)
     with writable(folder):
         (folder / FIRST_PAGE).touch()
-    return BuiltSite(folder / FIRST_PAGE, folder / days[-1].page if days else None, pages, written)
+    last = folder / scored.days[-1].page if scored.days else None
+    return BuiltSite(folder / FIRST_PAGE, last, pages, written)
 
 
 def _pages(
-    warehouse: Warehouse, rubric: RowRubric, days: Sequence[SiteDay], folder: Path, time_zone: str, span: int
-) -> Iterator[tuple[str, str]]:
-    """Every page with its name, a day at a time: only one day's rows are in memory."""
-    intervals: list[Mapping[str, Interval | None]] = []
-    rows = None
-    for position, day in enumerate(days):
-        rows = day_rows(warehouse, rubric, day.day, alert_examples(day), time_zone)
-        intervals.append(rows.mean_intervals)
-        yield day.page, day_page(rubric, days, position, rows)
+    warehouse: Warehouse, rubric: RowRubric, scored: ScoredSpan, folder: Path, time_zone: str, span: int
+) -> Iterator[tuple[str, str | None]]:
+    """Every page with its name, None for one that is as it should be; only one day's rows are in memory."""
+    kept = KeptSummaries.read(ReportPaths(folder).site_state)
+    inputs = day_inputs(warehouse, rubric, scored, time_zone)
+    summaries: list[DaySummary] = []
+    last_rows: Sequence[ShownRow] = ()
+    for position, day in enumerate(scored.days):
+        names = (day.page, rows_page_name(day.day))
+        there = all((folder / name).is_file() for name in names)
+        summary = kept.summary(day.day, inputs[day.day]) if there else None
+        if summary is not None and day is not scored.days[-1]:
+            summaries.append(summary)
+            yield from ((name, None) for name in names)
+            continue
+        listed = list_rows(warehouse, rubric, day.day, day.total["rows"], time_zone)
+        last_rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
+        summaries.append(summary or summarised(warehouse, day, listed))
+        yield names[1], rows_page(listed, day)
+        yield names[0], day_page(rubric, scored, position, summaries[-1], last_rows)
+    by_day = {day.day: summary for day, summary in zip(scored.days, summaries, strict=True)}
+    for monday in sorted({monday_of(day) for day in by_day}):
+        yield week_page_name(monday), week_page(rubric, scored, monday, by_day)
     runs = read_testruns(warehouse, span)
     for run in runs:
         files = _files(folder, run)
@@ -87,7 +107,8 @@ def _pages(
             testrun_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files),
         )
     yield f"{TESTRUNS}/{FIRST_PAGE}", testruns_index(runs)
-    yield FIRST_PAGE, overview(rubric, days, intervals, rows, runs)
+    yield FIRST_PAGE, overview(rubric, scored, summaries, last_rows, runs)
+    kept.keep({day: (inputs[day], summary) for day, summary in by_day.items()})
 
 
 def _files(folder: Path, run: PublishedTestRun) -> list[Link]:

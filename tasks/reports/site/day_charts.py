@@ -6,29 +6,25 @@ Source: seed 002, 9 and 10.2.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from scoring.chat.kpis import Quotient, kpi_figures
 from scoring.chat.rubric import GradeScale, RowRubric
-from scoring.figures import Figure
+from scoring.figures import VERDICT_SIGNS, Figure
 from scoring.markdown import percent
 from scoring.stats.intervals import Interval
-from tasks.reports.site.pages import Chart, Link, Mark, Table
+from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table
+from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
 from tasks.reports.wording import count_text, counted_share_text, day_text
-
-# Shapes as well, for people who cannot tell the colours apart.
-SIGNS = {"met": "●", "undecided": "▲", "missed": "■"}
 
 
 @dataclass(frozen=True)
 class Kpi:
-    """A figure under the name of its KPI, and the median of earlier days."""
+    """A figure under the name of its KPI."""
 
     name: str
     figure: Figure
-    usual: float | None = None
 
     @property
     def mark(self) -> Mark:
@@ -38,29 +34,21 @@ class Kpi:
 
 def verdict_mark(figure: Figure, text: str, words: str = "") -> Mark:
     """A text under the sign of a figure's verdict."""
-    return Mark(text, figure.verdict, SIGNS[figure.verdict], words)
+    return Mark(text, figure.verdict, VERDICT_SIGNS[figure.verdict], words)
 
 
 def kpis_of(
-    quotients: Sequence[Quotient],
-    row: Mapping[str, Any],
-    mean_intervals: Mapping[str, Interval | None],
-    earlier: Sequence[Mapping[str, Any]] = (),
+    quotients: Sequence[Quotient], row: Mapping[str, Any], mean_intervals: Mapping[str, Interval | None]
 ) -> list[Kpi]:
-    """The KPIs with a target of one KPI row, with what was usual in `earlier` ones."""
-    kpis = []
-    for name, figure in kpi_figures(quotients, row, mean_intervals).items():
-        known = [past[name] for past in earlier if past[name] is not None]
-        kpis.append(Kpi(name, figure, median(known) if known else None))
-    return kpis
+    """The KPIs with a target of one KPI row."""
+    return [Kpi(name, figure) for name, figure in kpi_figures(quotients, row, mean_intervals).items()]
 
 
-def interval_chart(kpi: Kpi) -> Chart:
-    """The figure, its interval and its target on one line."""
-    figure = kpi.figure
+def interval_chart(name: str, figure: Figure) -> Chart:
+    """The figure of a KPI, its interval and its target on one line."""
     value, interval, target = figure.value_text, figure.interval_text, figure.target_text
     return Chart(
-        id=f"kpi-{kpi.name}",
+        id=f"kpi-{name}",
         kind="interval",
         title=figure.title,
         summary=f"{figure.title} {value}, 95% 구간 {interval}, 목표 {target}",
@@ -78,8 +66,11 @@ def interval_chart(kpi: Kpi) -> Chart:
     )
 
 
-def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi]) -> Chart:
-    """One KPI over the days; a line never crosses a missing day or a change of the rubric."""
+def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[Cell]) -> Chart:
+    """One KPI over the days; a line never crosses a missing day or a change of the rubric.
+
+    `counted` are how many rows of each day count against the target: points lead to these rows, else to the day.
+    """
     figures = list(zip(days, (kpi.figure for kpi in kpis), strict=True))
     last = kpis[-1].figure
     changes = version_changes(days)
@@ -89,7 +80,11 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi]) -> Chart:
         title=last.title,
         summary=_trend_summary(figures, changes),
         data={
-            "points": [_point(day, figure) for day, figure in figures if figure.value is not None],
+            "points": [
+                _point(day, figure, cell)
+                for (day, figure), cell in zip(figures, counted, strict=True)
+                if figure.value is not None
+            ],
             "target": last.target.value,
             "rate": last.scale == 1,
             "changes": changes,
@@ -97,7 +92,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi]) -> Chart:
             "last": str(days[-1].day),
         },
         table=Table(
-            ["날짜", "값", "95% 구간", "n", "판정", "루브릭"],
+            ["날짜", "값", "95% 구간", "n", "판정", "살펴볼 행", "루브릭"],
             [
                 [
                     Link(str(day.day), day.page),
@@ -105,16 +100,18 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi]) -> Chart:
                     figure.interval_text,
                     count_text(figure.n),
                     figure.verdict_text,
+                    cell,
                     day.version,
                 ]
-                for day, figure in reversed(figures)
+                for (day, figure), cell in reversed(list(zip(figures, counted, strict=True)))
             ],
         ),
         note=f"목표 {last.target_text}",
     )
 
 
-def _point(day: SiteDay, figure: Figure) -> dict[str, Any]:
+def _point(day: SiteDay, figure: Figure, counted: Cell) -> dict[str, Any]:
+    rows = counted if isinstance(counted, Link) else None
     return {
         "day": str(day.day),
         "value": figure.value,
@@ -122,8 +119,8 @@ def _point(day: SiteDay, figure: Figure) -> dict[str, Any]:
         "high": figure.interval.high if figure.interval else figure.value,
         "segment": day.segment,
         "label": f"{day_text(day.day)}\n{figure.value_text} (95% 구간 {figure.interval_text})\n"
-        f"n {count_text(figure.n)} · {figure.verdict_text}",
-        "href": day.page,
+        f"n {count_text(figure.n)} · {figure.verdict_text}" + (f"\n{rows.text}행 보기" if rows else ""),
+        "href": rows.href if rows else day.page,
     }
 
 
@@ -151,8 +148,8 @@ def version_changes(days: Sequence[SiteDay]) -> list[dict[str, str]]:
     ]
 
 
-def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale) -> Chart:
-    """The grades of every day as shares of its rows."""
+def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale, links: Sequence[RowLinks]) -> Chart:
+    """The grades of every day as shares of its rows; `links` lead to the rows of each day."""
     title, names = rubric.titles[scale.column], _names(scale)
     counts = [_counts(scale, each.total) for each in days]
     return Chart(
@@ -164,15 +161,18 @@ def shares_chart(rubric: RowRubric, days: Sequence[SiteDay], scale: GradeScale) 
         table=Table(
             ["날짜", *names.values()],
             [
-                [Link(str(each.day), each.page), *(counted_share_text(n, each.total["rows"]) for n in of_day.values())]
-                for each, of_day in reversed(list(zip(days, counts, strict=True)))
+                [
+                    Link(str(each.day), each.page),
+                    *(of.count(n, each.total["rows"], **{scale.column: code}) for code, n in of_day.items()),
+                ]
+                for each, of_day, of in reversed(list(zip(days, counts, links, strict=True)))
             ],
         ),
     )
 
 
-def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay]) -> Chart:
-    """How many rows had an alert of each level, day by day."""
+def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay], links: Sequence[RowLinks]) -> Chart:
+    """How many rows had an alert of each level, day by day; `links` lead to the rows of each day."""
     levels = rubric.alert_levels
     counts = [{level: each.total[f"{level}_rows"] for level in levels} for each in days]
     return Chart(
@@ -184,14 +184,20 @@ def alert_rows_chart(rubric: RowRubric, days: Sequence[SiteDay]) -> Chart:
         table=Table(
             ["날짜", *levels.values(), "채점한 행"],
             [
-                [Link(str(each.day), each.page), *map(count_text, of_day.values()), count_text(each.total["rows"])]
-                for each, of_day in reversed(list(zip(days, counts, strict=True)))
+                [
+                    Link(str(each.day), each.page),
+                    *(of.count(count, alert_level=level) for level, count in of_day.items()),
+                    count_text(each.total["rows"]),
+                ]
+                for each, of_day, of in reversed(list(zip(days, counts, links, strict=True)))
             ],
         ),
     )
 
 
-def grade_bars(rubric: RowRubric, day: SiteDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]]) -> Chart:
+def grade_bars(
+    rubric: RowRubric, day: SiteDay, scale: GradeScale, earlier: Sequence[Mapping[str, Any]], links: RowLinks
+) -> Chart:
     """The grades of one day, each beside its usual share: that of the last scored days together."""
     title, counts, rows = rubric.titles[scale.column], _counts(scale, day.total), day.total["rows"]
     usual_rows = sum(past["rows"] for past in earlier)
@@ -212,7 +218,17 @@ def grade_bars(rubric: RowRubric, day: SiteDay, scale: GradeScale, earlier: Sequ
         title=f"{title} 분포",
         summary=f"{day_text(day.day)}의 {title} 분포. 세로 눈금은 최근 7일의 비율",
         data={"bars": bars, "palette": scale.column},
-        table=Table([title, "행", "최근 7일"], [[bar["label"], bar["shown"], percent(bar["usual"])] for bar in bars]),
+        table=Table(
+            [title, "행", "최근 7일"],
+            [
+                [
+                    bar["label"],
+                    links.count(counts[bar["key"]], rows, **{scale.column: bar["key"]}),
+                    percent(bar["usual"]),
+                ]
+                for bar in bars
+            ],
+        ),
     )
 
 

@@ -21,9 +21,10 @@ from tasks.reports.templates import html
 FOLDER = Path(__file__).parent
 _CHART_SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js")
 _FILTER_SCRIPT = "filter.js"
+_ROWS_SCRIPT = "rows.js"
 _STYLE = "site.css"
 # What would end the script element that holds the data, or a line of it in old engines.
-_UNSAFE_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_UNSAFE_IN_SCRIPT = "<>&\u2028\u2029"
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,14 @@ class Mark:
     code: str
     sign: str
     words: str
+
+
+@dataclass(frozen=True)
+class Trend(Mark):
+    """A cell with a verdict, an arrow where the value has changed for sure, and the points of a small line."""
+
+    arrow: str
+    line: str
 
 
 @dataclass(frozen=True)
@@ -82,9 +91,10 @@ class Chart:
 def page(template: str, charts: Sequence[Chart] = (), **values: Any) -> str:
     """The page that `template` makes of `values`; `charts` are drawn where the template has a place for them.
 
-    A page without charts does without the charting library.
+    A page without charts does without the charting library; one with `row_data` lists these rows.
     """
-    (style, style_hash), *scripts = map(_inlined, (_STYLE, _FILTER_SCRIPT, *(_CHART_SCRIPTS if charts else ())))
+    needed = [_ROWS_SCRIPT] if "row_data" in values else [_FILTER_SCRIPT, *(_CHART_SCRIPTS if charts else ())]
+    (style, style_hash), *scripts = map(_inlined, (_STYLE, *needed))
     allowed = " ".join(digest for _, digest in scripts)
     return html(
         template,
@@ -100,7 +110,9 @@ def page(template: str, charts: Sequence[Chart] = (), **values: Any) -> str:
 def embedded(data: Any) -> Markup:
     """JSON that can stand in a script element: no sign in it means anything to HTML."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.translate(_UNSAFE_IN_SCRIPT))  # noqa: S704  nothing left that HTML reads
+    for sign in _UNSAFE_IN_SCRIPT:
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704  nothing left that HTML reads
 
 
 @cache

@@ -50,10 +50,28 @@ class SiteDay:
         return day_page_name(self.day)
 
 
+@dataclass(frozen=True)
+class ScoredSpan:
+    """The `days` that the site shows, earliest first, and the KPI rows of these and of the days that they are compared
+    with, by day: a page must not change because the first day of the span has moved on."""
+
+    days: Sequence[SiteDay]
+    kpis: KpisOfDays
+
+    def rows_of(self, tenant: str | None = ALL_TENANTS) -> dict[date, Row]:
+        """The KPI rows of one tenant by day."""
+        return {day: row for day, rows in self.kpis.items() for row in rows if row["tenant_id"] == tenant}
+
+    def earlier_rows(self, day: SiteDay) -> list[Row]:
+        """The KPI rows of the last seven scored days before a day, under its rubric version."""
+        earlier = [row for when, row in sorted(self.rows_of().items()) if when < day.day]
+        return [row for row in earlier if str(row["rubric_version"]) == day.version and row["rows"]][-HISTORY_DAYS:]
+
+
 def scored_days(
     warehouse: Warehouse, rubric: RowRubric, span: int, kpis: KpisOfDays, decided: Mapping[date, DayDecisions]
-) -> list[SiteDay]:
-    """The scored days among the last `span` calendar days up to the last scored one, earliest first.
+) -> ScoredSpan:
+    """The scored days among the last `span` calendar days up to the last scored one.
 
     `kpis` hold their KPI rows and those of days before them. Rows have the columns of `rubric`, with None where the
     version that scored a day did not have them.
@@ -77,13 +95,7 @@ def scored_days(
                 decided[day],
             )
         )
-    return found
-
-
-def earlier_rows(days: Sequence[SiteDay], position: int) -> list[Row]:
-    """The KPI rows of the last seven scored days before the one at `position`, under its rubric version."""
-    version = days[position].version
-    return [each.total for each in days[:position] if each.version == version and each.total["rows"]][-HISTORY_DAYS:]
+    return ScoredSpan(found, kpis)
 
 
 def _segment(found: Sequence[SiteDay], day: date, total: Row) -> int:
@@ -116,3 +128,14 @@ def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
         .collect()
     )
     return {day for day, kind in last.iter_rows() if kind == "intraday"}
+
+
+def monday_of(day: date) -> date:
+    """The first day of the week of a day."""
+    return day - timedelta(days=day.weekday())
+
+
+def rows_until(rows: Mapping[date, Row], last: date, length: int, version: str) -> list[Row]:
+    """The rows of the `length` calendar days up to `last` that a rubric version has scored."""
+    days = (last - timedelta(back) for back in range(length))
+    return [rows[day] for day in days if day in rows and str(rows[day]["rubric_version"]) == version]

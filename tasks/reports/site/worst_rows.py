@@ -1,7 +1,7 @@
-"""The rows that a day's page shows, and which rule gave them which points. Source: SPEC 1.3.
+"""The rows that a day's page explains, and which rule gave them which points. Source: SPEC 1.3.
 
-The worst rows of the day, the worst of each cell of the cross table, and the examples of the alerts. Texts are masked:
-a page is sent around.
+The worst rows in the frame of the cross table, the worst of the others, and the examples of the alerts. Texts are
+masked: a page is sent around.
 """
 
 from collections import defaultdict
@@ -9,20 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
-from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
+
+import polars as pl
 
 from scoring.chat.rubric import Grade, RowRubric
 from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import shortened
 from scoring.rules.explain import Finding, explain
 from scoring.rules.expressions import Case, Column, Definition, Expression, Sum, Value
-from scoring.stats.intervals import Interval
+from tasks.reports.site.listed_rows import FLAGGED, ListedRows
 from tasks.warehouse import Warehouse
 
-_WORST = 30
-_WORST_OF_CELL = 2
+_WORST, _WORST_FRAMED = 10, 10
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS = 300, 500
 
 
@@ -53,30 +53,23 @@ class ShownRow:
     parts: Sequence[tuple[str, int, Sequence[Component]]]
 
 
-@dataclass(frozen=True)
-class DayRows:
-    """What only the score table of a day knows: rows to look at, failures by type, and how sure the means are."""
+def shown_rows(
+    warehouse: Warehouse, rubric: RowRubric, day: date, listed: ListedRows, alert_row_ids: Iterable[str]
+) -> list[ShownRow]:
+    """The rows of a day that its page shows, the framed ones of the cross table first, the worst of them first."""
+    ids = {*_worst_ids(listed), *alert_row_ids}
+    rows = warehouse.day_queries(day, rubric).rows(ids, rubric.scores_schema.names)
+    zone, framed = ZoneInfo(listed.time_zone), rubric.is_framed
+    ordered = sorted(rows, key=lambda row: (not framed(row), row[rubric.total], row["timestamp"], row["row_id"]))
+    return [_shown(rubric, row, zone) for row in ordered]
 
-    rows: Sequence[ShownRow]
-    failures: Sequence[tuple[str, int]]
-    mean_intervals: Mapping[str, Interval | None]
 
-
-def day_rows(
-    warehouse: Warehouse, rubric: RowRubric, day: date, alert_row_ids: Iterable[str], time_zone: str
-) -> DayRows:
-    """Reads one day of scores; everything is empty where the table does not have it."""
-    scores = warehouse.day_queries(day, rubric)
-    rows = scores.rows(scores.worst_row_ids(_WORST, _WORST_OF_CELL) | set(alert_row_ids), rubric.scores_schema.names)
-    zone, column = ZoneInfo(time_zone), rubric.failure.column
-    return DayRows(
-        [_shown(rubric, row, zone) for row in sorted(rows, key=itemgetter(rubric.total, "timestamp", "row_id"))],
-        [
-            (rubric.failure.titles.get(failure[column], failure[column]), failure["row_count"])
-            for failure in scores.failure_types()
-        ],
-        scores.mean_intervals(),
-    )
+def _worst_ids(listed: ListedRows) -> list[str]:
+    """The worst of the framed rows, and of the others that people are told about."""
+    told = listed.frame.filter(pl.col(FLAGGED) & pl.col(listed.rubric.total).is_not_null())
+    framed = [listed.rubric.is_framed(row) for row in told.iter_rows(named=True)]
+    is_framed = pl.Series(framed, dtype=pl.Boolean)
+    return [*told.filter(is_framed)["row_id"].head(_WORST_FRAMED), *told.filter(~is_framed)["row_id"].head(_WORST)]
 
 
 def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRow:

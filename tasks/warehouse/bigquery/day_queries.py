@@ -14,9 +14,9 @@ from scoring.chat.sql_tables import (
     failure_types_query,
     fired_rows_query,
     rows_query,
-    worst_of_cells_query,
     worst_rows_query,
 )
+from scoring.rules.arrow_types import empty_frame
 from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_moments
 from tasks.warehouse.day_queries import interval_in_points, interval_of_clusters, means_with_target
 
@@ -36,14 +36,15 @@ class BigQueryDayQueries:
         """Asks for the counts."""
         return self.ask(failure_types_query(self.rubric, self.scores))
 
-    def worst_rows(self, columns: Sequence[str], count: int) -> list[dict[str, Any]]:
-        """Asks for these rows."""
-        return self.ask(worst_rows_query(self.rubric, self.scores, columns, count))
-
-    def worst_row_ids(self, worst: int, of_cell: int) -> set[str]:
-        """Asks for the worst rows and for those of the cells."""
-        ids = {row["row_id"] for row in self.ask(worst_rows_query(self.rubric, self.scores, ["row_id"], worst))}
-        return ids.union(*(row["row_ids"] for row in self.ask(worst_of_cells_query(self.rubric, self.scores, of_cell))))
+    def worst_rows(self, columns: Sequence[str], count: int) -> pl.DataFrame:
+        """Asks for those of the columns that the table has."""
+        known = self.columns()
+        asked = [name for name in columns if name in known]
+        found = self.ask(worst_rows_query(self.rubric, self.scores, asked, count))
+        types = empty_frame(self.rubric.scores_schema).schema
+        return pl.DataFrame(
+            [dict.fromkeys(columns) | row for row in found], schema={name: types[name] for name in columns}
+        )
 
     def fired_rows(self) -> list[dict[str, Any]]:
         """Asks for the rows."""

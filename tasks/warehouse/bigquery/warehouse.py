@@ -150,6 +150,9 @@ class BigQueryWarehouse:
         rows = register_io_source(frames, schema=present)
         return rows if schema is None else shaped(rows, schema)
 
+    def day_versions(self, table: str, days: Sequence[date]) -> None:
+        """Nothing is known without a query."""
+
     def day_queries(self, day: date, rubric: RowRubric) -> BigQueryDayQueries:
         """The queries over the day's partition."""
         scores = self.table(SCORES).quoted

@@ -22,7 +22,6 @@ from scoring.chat.sql_tables import (
     fired_rows_query,
     kpis_query,
     rows_query,
-    worst_of_cells_query,
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -133,11 +132,15 @@ def test_any_sums_are_the_same(drawn: list[tuple[list[dict[str, Any]], list[dict
             assert in_any_order(there) == in_any_order(row | IDENTITY for row in found.to_dicts())
 
 
+def is_flagged(row: Row) -> bool:
+    return row["alert_level"] is not None or row["final_grade"] in ("C", "F")
+
+
 def test_rows_with_an_alert_and_the_worst_rows_are_those_of_the_day(local_scores: list[Row]) -> None:
     scores = (RUBRIC.scores_schema, local_scores)
     of_day = sorted(
         (row for row in local_scores if row["score_date"] == DAY),
-        key=lambda row: (row["final_score"], row["timestamp"], row["row_id"]),
+        key=lambda row: (not is_flagged(row), row["final_score"], row["timestamp"], row["row_id"]),
     )
     there = asked(fired_rows_query(RUBRIC, "scores"), scores=scores)
     fired = [{name: row[name] for name in fired_columns(RUBRIC)} for row in of_day if row["alert_level"]]
@@ -145,12 +148,6 @@ def test_rows_with_an_alert_and_the_worst_rows_are_those_of_the_day(local_scores
 
     there = asked(worst_rows_query(RUBRIC, "scores", ["row_id", "user_input"], 7), scores=scores)
     assert there == [{name: row[name] for name in ("row_id", "user_input")} for row in of_day[:7]]
-
-    there = asked(worst_of_cells_query(RUBRIC, "scores", 2), scores=scores)
-    cells: dict[tuple[str, str], list[str]] = {}
-    for row in of_day:
-        cells.setdefault((row["q_tier"], row["a_grade"]), []).append(row["row_id"])
-    assert sorted(row["row_ids"] for row in there) == sorted(ids[:2] for ids in cells.values())
 
     two = {row["row_id"]: row["final_score"] for row in of_day[2:4]}
     there = asked(rows_query("scores", ["row_id", "final_score"], [*two, "nobody's"]), scores=scores)

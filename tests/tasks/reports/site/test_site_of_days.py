@@ -8,15 +8,17 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
+from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame
 from scoring.stats.intervals import wilson_interval
 from tasks.state.run_ledger import RUNS_SCHEMA
+from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import RUNS
 from tests.builders.chat_rows import BEST_QUESTION, DAY, best, plain, refused
 from tests.builders.site import Page, build, of_version, page, pages, write_day
 
-DAY_PAGE = f"monitoring/{DAY}.html"
+DAY_PAGE, ROWS_PAGE = f"monitoring/{DAY}.html", f"monitoring/{DAY}-rows.html"
 HOSTILE = '</title></script><script>alert(1)</script><img src=x onerror="alert(2)">'
 
 
@@ -43,9 +45,8 @@ def test_the_first_page_gives_each_kpi_with_target_interval_and_n(warehouse: Fol
     text = page(site).text
     interval = wilson_interval(10, 40)
     assert interval is not None
-    assert f"{interval.low * 100:.1f}~{interval.high * 100:.1f}%" in text
-    card = text[text.index("실패율 25.0%") :]
-    for fact in ("목표 3% 이하", "n 40", "■ 미달"):
+    card = text[text.index("실패율 목표 3% 이하") :]
+    for fact in ("25.0% ■ 미달 하루", f"하루 25.0% ■ 미달 {interval.low * 100:.1f}~{interval.high * 100:.1f}% 40 –"):
         assert fact in card[:200], fact
 
 
@@ -73,15 +74,22 @@ def test_every_chart_has_its_table_and_its_words(warehouse: FolderWarehouse, sit
 def test_a_cell_of_the_heat_map_leads_to_its_rows(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()] * 3 + [refused()] * 2 + [plain()])
     build(warehouse, site)
-    first, of_day = page(site), page(site, DAY_PAGE)
-    cells = [a["href"] or "" for a in first.all("a") if "?tier=" in (a["href"] or "")]
+    cells = [a["href"] or "" for a in page(site).all("a") if "&a_grade=" in (a["href"] or "")]
     assert len(cells) == 3
-    for href in cells:
-        parts = urlsplit(href)
-        assert (parts.path, parts.fragment) == (DAY_PAGE, "rows")
-        wanted = parse_qs(parts.query)
-        assert of_day.all("li", data_tier=wanted["tier"][0], data_grade=wanted["grade"][0])
-    assert {"rows", "row-list"} <= of_day.ids
+    assert {urlsplit(href).path for href in cells} == {ROWS_PAGE}
+    listed = sorted(len(rows_at(site, urlsplit(href).fragment)) for href in cells)
+    assert listed == [1, 2, 3]
+
+
+def rows_at(site: Path, fragment: str) -> list[str]:
+    """The ids of the rows of the day that have what a link asks for."""
+    rows = page(site, ROWS_PAGE).rows
+    facets = {facet["name"]: facet for facet in rows["facets"]}
+    found = set(range(len(rows["id"])))
+    for name, (value,) in parse_qs(fragment).items():
+        place, of = facets[name]["values"].index(value), facets[name]["of"]
+        found &= {row for row, has in enumerate(of) if (has >> place & 1 if "many" in facets[name] else has == place)}
+    return [rows["id"][row] for row in found]
 
 
 def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehouse, site: Path) -> None:
@@ -94,13 +102,16 @@ def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehous
     assert "거절: 투자 자문(법률)" in text
 
 
-def test_a_row_without_texts_shows_its_points_alone(warehouse: FolderWarehouse, site: Path) -> None:
-    write_day(warehouse, DAY, [plain()])
+def test_the_page_of_rows_lists_every_row_with_the_texts_that_are_kept(warehouse: FolderWarehouse, site: Path) -> None:
+    write_day(warehouse, DAY, [plain(), best(), refused()])
     build(warehouse, site)
-    text = page(site, DAY_PAGE).text
-    assert "질문을 보관하지 않은 행" in text
-    assert "한글이 절반 이상" not in text
-    assert "형식 적정성 10" in text
+    rows = page(site, ROWS_PAGE).rows
+    assert [(question, total < 50) for question, total in zip(rows["question"], rows["total"], strict=True)] == [
+        ("살까", True),
+        (None, False),
+        (None, False),
+    ]
+    assert "글을 보관하지 않은" not in page(site, DAY_PAGE).text
 
 
 def test_rows_of_an_older_rubric_are_not_explained_by_the_rules_of_today(
@@ -151,14 +162,23 @@ def test_a_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehous
     assert f"{days[2]}: 루브릭 1 → 2" in found.text
 
 
-def test_the_usual_is_that_of_the_same_rubric_version(warehouse: FolderWarehouse, site: Path) -> None:
+def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [refused()] * 4, of_version("0"))
     write_day(warehouse, DAY + timedelta(days=1), [best()] * 4, of_version("1"))
     write_day(warehouse, DAY + timedelta(days=2), [best(), refused()] * 2, of_version("1"))
     build(warehouse, site)
     card = page(site).text
-    card = card[card.index("실패율 50.0%") :]
-    assert "평소(7일 중앙값) 0.0%" in card[:200]
+    card = card[card.index("실패율 목표 3% 이하") :]
+    assert "하루 50.0% ▲ 판단 보류 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
+
+
+def test_the_headline_is_that_of_the_shortest_window_that_decides(warehouse: FolderWarehouse, site: Path) -> None:
+    for offset in range(7):
+        write_day(warehouse, DAY + timedelta(days=offset), [best()] * 9 + [refused()])
+    build(warehouse, site)
+    for text in (page(site).text, page(site, f"monitoring/{DAY + timedelta(days=6)}.html").text):
+        assert "목표 미달은 1개입니다: 실패율 10.0%(최근 7일, 목표 3% 이하)." in text
+    assert "실패율" not in page(site, DAY_PAGE).text.split("가장 먼저 볼 것은")[0]
 
 
 @pytest.mark.parametrize("empty", [True, False])
@@ -180,7 +200,8 @@ def test_a_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site
     write_day(warehouse, DAY, [plain(llm_response=None)])
     build(warehouse, site)
     text = page(site).text
-    assert "실패율 – ▲ 판단 보류" in text
+    assert "실패율 목표 3% 이하 – ▲ 판단 보류" in text
+    assert "채점한 행이 없어 아무것도 판정하지 않았습니다." in text
     assert "1행 가운데 0행을 채점하고 1행을 제외했습니다" in text
     assert "0.0%" not in text[: text.index("날짜별 핵심 지표")].replace("0.0% (0.0%)", "")
 
@@ -207,7 +228,7 @@ def test_an_alert_is_marked_where_its_rate_has_risen(warehouse: FolderWarehouse,
     build(warehouse, site)
     usual, risen = (page(site, f"monitoring/{DAY + timedelta(days=offset)}.html") for offset in (2, 3))
     assert "급증" not in usual.text
-    assert re.search(r"답변 실패 급증 Critical 전체 40행 \(66\.7%\) \d+\.\d% \(\d+\.\d~\d+\.\d%", risen.text)
+    assert re.search(r"답변 실패 급증 40 \(66\.7%\) \d+\.\d% \(\d+\.\d~\d+\.\d%", risen.text)
     assert "평소보다 높음" in page(site).text
 
 
@@ -245,12 +266,65 @@ def test_nothing_changed_gives_the_same_bytes_and_writes_nothing(warehouse: Fold
     assert {name: found.source for name, found in pages(site.with_name("elsewhere")).items()} == before
 
 
-def test_a_changed_day_rewrites_its_page_and_the_first(warehouse: FolderWarehouse, site: Path) -> None:
+def test_a_changed_day_rewrites_its_pages_its_week_and_the_first(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()])
     write_day(warehouse, DAY + timedelta(days=1), [best()])
     build(warehouse, site)
     write_day(warehouse, DAY + timedelta(days=1), [best(), refused()])
-    assert build(warehouse, site).written == 2
+    assert build(warehouse, site).written == 4
+
+
+class AskedWarehouse(FolderWarehouse):
+    """A folder that remembers of which days the rows were asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.asked: set[date] = set()
+
+    def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
+        self.asked.add(day)
+        return super().day_queries(day, rubric)
+
+
+def test_a_new_day_has_only_its_neighbour_read_again(tmp_path: Path, site: Path) -> None:
+    warehouse = AskedWarehouse(tmp_path / "warehouse")
+    days = [DAY + timedelta(days=offset) for offset in range(5)]
+    for day in days[:-1]:
+        write_day(warehouse, day, [best(), refused()])
+    build(warehouse, site)
+    write_day(warehouse, days[-1], [refused()])
+    warehouse.asked.clear()
+    built = build(warehouse, site)
+    assert warehouse.asked == set(days[-2:])
+    assert build(warehouse, site.with_name("elsewhere")).pages == built.pages
+    assert {name: found.source for name, found in pages(site).items()} == {
+        name: found.source for name, found in pages(site.with_name("elsewhere")).items()
+    }
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"2026-02-13": {"inputs": 1}}', '{"2026-02-13": 7}'])
+def test_what_the_site_remembers_may_be_lost(warehouse: FolderWarehouse, site: Path, damage: str) -> None:
+    for offset in range(2):
+        write_day(warehouse, DAY + timedelta(days=offset), [best(), refused()])
+    build(warehouse, site)
+    (site / "monitoring" / "days.json").write_text(damage)
+    assert build(warehouse, site).written == 0
+
+
+def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
+    warehouse: FolderWarehouse, site: Path
+) -> None:
+    monday = date(2026, 2, 9)
+    for offset in range(-7, 7):
+        write_day(warehouse, monday + timedelta(days=offset), [best()] * 3 + [refused(tenant_id="t2")] * (offset >= 0))
+    build(warehouse, site)
+    text = page(site, f"monitoring/week-{monday}.html").text
+    assert "이 주 25.0%" in text[text.index("실패율 목표 3% 이하") :]
+    assert "이 주을" not in text
+    assert "올라감" in text
+    assert "{낱말} (예: 살까, 7번) 7 1 1 1 1 1 1 1" in text
+    assert "t2 7" in text
+    assert f"monitoring/week-{monday}.html" in (page(site).source)
 
 
 def test_the_scores_of_a_pruned_day_are_not_needed(warehouse: FolderWarehouse, site: Path) -> None:

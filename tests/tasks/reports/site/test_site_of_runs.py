@@ -160,7 +160,7 @@ def test_texts_of_a_run_that_look_like_code_stay_texts(warehouse: FolderWarehous
     build(warehouse, site)
     found = testrun_page(site, "plan")
     assert found.path.name.startswith("plan_agent__b_한글-")
-    assert len(found.scripts) == 5  # data, filter, two of the library, our charts
+    assert len(found.scripts) == 4  # filter, two of the library, our charts
     assert "alert" not in found.title
     assert HOSTILE in found.text
     assert all("1234-5678" not in each.source for each in pages(site).values())

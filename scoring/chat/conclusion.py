@@ -1,0 +1,70 @@
+"""The sentences with which pages and reports of chat rows begin: what happened, what matters most, what to do.
+
+Source: SPEC 10.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from scoring.chat.kpi_windows import ComparedKpi, deciding
+from scoring.chat.rubric import AlertRule, RowRubric
+from scoring.figures import VERDICT_TITLES, Verdict
+
+
+def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
+    """`목표 4개 중 2개 미달 · 2개 판단 보류`: each KPI by the shortest window that decides."""
+    found = [_verdict(deciding(of_kpi)) for of_kpi in windows]
+    order: tuple[Verdict, ...] = ("missed", "met", "undecided")
+    counted = [(VERDICT_TITLES[verdict], found.count(verdict)) for verdict in order]
+    return f"목표 {len(found)}개 중 " + " · ".join(f"{count}개 {title}" for title, count in counted if count)
+
+
+def conclusion(
+    rubric: RowRubric, windows: Iterable[Sequence[ComparedKpi]], rows: int, alerted: Mapping[str, Any], framed: int
+) -> list[str]:
+    """At most three sentences in Korean.
+
+    `windows` are those of each KPI, `alerted` the KPI row (or a sum of such rows) with the counts of alerts, `framed`
+    the number of rows in the frame of the cross table.
+    """
+    if not rows:
+        return [
+            "채점한 행이 없어 아무것도 판정하지 않았습니다.",
+            "입력이 비었는지, 질문이나 답변이 비어 있는지 먼저 확인하세요.",
+        ]
+    return [_happened([deciding(of_kpi) for of_kpi in windows]), *_matters(rubric, alerted, framed)]
+
+
+def _happened(decided: Sequence[ComparedKpi]) -> str:
+    missed = [one for one in decided if _verdict(one) == "missed"]
+    if missed:
+        return f"목표 미달은 {len(missed)}개입니다: {', '.join(map(_named, missed))}."
+    met = sum(_verdict(one) == "met" for one in decided)
+    return f"미달로 판정된 목표는 없습니다: 달성 {met}개, 판단 보류 {len(decided) - met}개."
+
+
+def _named(one: ComparedKpi) -> str:
+    figure = one.figure
+    return f"{figure.title} {figure.value_text}({one.window}, 목표 {figure.target_text})"
+
+
+def _verdict(one: ComparedKpi) -> Verdict:
+    return one.figure.verdict if one.is_decided else "undecided"
+
+
+def _matters(rubric: RowRubric, alerted: Mapping[str, Any], framed: int) -> list[str]:
+    """What to look at first and what to do about it."""
+    pairs = rubric.crosstab.framed
+    if pairs and framed:
+        return [f"가장 먼저 볼 것은 {pairs.title} {framed:,}행입니다.", pairs.action]
+    rules = [(rule, alerted.get(f"alert_{rule.id}") or 0) for rule in rubric.alert_rules]
+    rule, count = max(rules, key=_gravity)
+    if not count:
+        return ["알림이 있는 행은 없습니다."]
+    return [f"가장 먼저 볼 것은 '{rule.title}' {count:,}행입니다.", rule.action]
+
+
+def _gravity(counted: tuple[AlertRule, int]) -> tuple[bool, bool, int]:
+    """Critical before warning, then the most frequent."""
+    rule, count = counted
+    return count > 0, rule.level == "critical", count

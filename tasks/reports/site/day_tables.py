@@ -1,0 +1,125 @@
+"""The tables of the pages of chat rows; every count of flagged rows leads to these rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from scoring.chat.kpis import Quotient
+from scoring.chat.rubric import RowRubric
+from tasks.reports.site.day_charts import Kpi, kpis_of
+from tasks.reports.site.kpi_cards import counted_of
+from tasks.reports.site.listed_rows import tenant_value
+from tasks.reports.site.pages import Cell, Link, Table
+from tasks.reports.site.patterns import Questions, failing_kpis
+from tasks.reports.site.row_pages import RowLinks
+from tasks.reports.site.scored_days import SiteDay
+from tasks.reports.wording import count_text, day_text, tenant_text
+
+_MOST_TEMPLATES = 15
+_LEAST_REPEATED = 2
+
+
+def failure_table(rubric: RowRubric, day: SiteDay, failures: Iterable[tuple[str, int]], links: RowLinks) -> Table:
+    """How many rows have each failure type, most first."""
+    column, rows = rubric.failure.column, day.total["rows"]
+    return Table(
+        ["실패 유형", "행"],
+        [
+            [rubric.failure.titles.get(code, code), links.count(count, rows, **{column: code})]
+            for code, count in failures
+        ],
+    )
+
+
+def rate_cells(rubric: RowRubric, row: Mapping[str, Any], links: RowLinks) -> list[tuple[str, Cell]]:
+    """Title and rows of each rate that has no target, where the row knows it."""
+    rates = [kpi for kpi in rubric.quotients if kpi.is_rate and not kpi.target and row[kpi.name] is not None]
+    return [(kpi.title, links.count(counted_of(kpi, row), row["rows"], kpi=kpi.name)) for kpi in rates if row["rows"]]
+
+
+def category_table(rubric: RowRubric, counts: Mapping[str, Mapping[str, int]], links: RowLinks) -> Table:
+    """What was asked, the most frequent kind of question first, and what went wrong with each."""
+    if rubric.category is None:
+        return Table([], [])
+    kpis, column, titles = failing_kpis(rubric), rubric.category.column, rubric.category.titles
+
+    def line(category: str, of: Mapping[str, int]) -> list[Cell]:
+        wanted = {column: category}
+        return [
+            titles.get(category, category),
+            count_text(of["rows"]),
+            links.count(of["flagged"], of["rows"], **wanted, flagged="1"),
+            *(links.count(of[kpi.name], of["rows"], **wanted, kpi=kpi.name) for kpi in kpis),
+        ]
+
+    ordered = sorted(counts.items(), key=lambda one: (-one[1]["rows"], one[0]))
+    header = [rubric.titles[column], "행", "알림이나 낮은 등급", *map(_counted_in, kpis)]
+    return Table(header, [line(category, of) for category, of in ordered])
+
+
+def question_table(rubric: RowRubric, questions: Sequence[Questions], links: RowLinks) -> Table:
+    """The questions that came most often among those whose texts are kept, and what went wrong with each."""
+    kpis = failing_kpis(rubric)
+    common = [one for one in questions if one.rows >= _LEAST_REPEATED][:_MOST_TEMPLATES]
+    return Table(
+        ["반복된 질문", "글이 있는 행", *map(_counted_in, kpis)],
+        [
+            [
+                question_text(one),
+                links.count(one.rows, template=one.template),
+                *(
+                    links.count(one.counts.get(kpi.name, 0), one.rows, template=one.template, kpi=kpi.name)
+                    for kpi in kpis
+                ),
+            ]
+            for one in common
+        ],
+    )
+
+
+def question_text(one: Questions) -> str:
+    """The template and, where that is another text, the question of it that came most."""
+    question, count = max(one.questions.items(), key=lambda counted: (counted[1], counted[0]))
+    return one.template if question == one.template else f"{one.template} (예: {question}, {count:,}번)"
+
+
+def _counted_in(kpi: Quotient) -> str:
+    return f"{kpi.title}에 든 행"
+
+
+def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
+    """The KPIs of each tenant with their verdicts, and its rows with alerts and failures."""
+    kpis = failing_kpis(rubric)
+
+    def line(row: Mapping[str, Any]) -> list[Cell]:
+        tenant = tenant_value(row["tenant_id"])
+        return [
+            tenant_text(row["tenant_id"]),
+            count_text(row["rows"]),
+            count_text(row["excluded"]),
+            *(kpi.mark for kpi in kpis_of(rubric.quotients, row, {})),
+            *(links.count(counted_of(kpi, row), tenant=tenant, kpi=kpi.name) for kpi in kpis),
+            *(links.count(row[f"{level}_rows"], tenant=tenant, alert_level=level) for level in rubric.alert_levels),
+        ]
+
+    titles = [quotient.title for quotient in rubric.quotients if quotient.target]
+    header = ["테넌트", "채점", "제외", *titles, *map(_counted_in, kpis), *rubric.alert_levels.values()]
+    return Table(header, [line(row) for row in sorted(day.tenants, key=lambda row: -row["rows"])])
+
+
+def day_table(
+    rubric: RowRubric, days: Sequence[SiteDay], by_day: Sequence[Sequence[Kpi]], links: Sequence[RowLinks]
+) -> Table:
+    """A line a day, latest first."""
+    rows: list[list[Cell]] = [
+        [
+            Link(f"{each.day} {day_text(each.day)[-3:]}", f"{of.root}{each.page}"),
+            count_text(each.total["rows"]),
+            *(kpi.mark for kpi in kpis),
+            *(of.count(each.total[f"{level}_rows"], alert_level=level) for level in rubric.alert_levels),
+            count_text(each.total["excluded"]),
+            each.version,
+        ]
+        for each, kpis, of in reversed(list(zip(days, by_day, links, strict=True)))
+    ]
+    titles = [kpi.figure.title for kpi in by_day[-1]]
+    return Table(["날짜", "채점", *titles, *rubric.alert_levels.values(), "제외", "루브릭"], rows)

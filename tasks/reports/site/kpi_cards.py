@@ -1,0 +1,72 @@
+"""The KPIs of a page: each over its windows, with the verdict of the shortest one that decides. Source: SPEC 10."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scoring.chat.kpi_windows import ComparedKpi, deciding, kpi_windows
+from scoring.chat.kpis import Quotient, kpi_figure
+from scoring.chat.rubric import RowRubric
+from scoring.figures import VERDICT_SIGNS
+from scoring.stats.intervals import Interval
+from tasks.reports.site.day_charts import interval_chart
+from tasks.reports.site.listed_rows import counted_title
+from tasks.reports.site.pages import Cell, Chart
+from tasks.reports.site.row_pages import RowLinks
+from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
+
+
+@dataclass(frozen=True)
+class KpiCard:
+    """A KPI over its windows; `counted` are the rows that count against its target, and what they are called."""
+
+    windows: Sequence[ComparedKpi]
+    chart: Chart
+    counted_title: str = ""
+    counted: Cell = ""
+
+    @property
+    def decided(self) -> ComparedKpi:
+        """The window whose verdict people should know."""
+        return deciding(self.windows)
+
+    @property
+    def sign(self) -> str:
+        """The shape of the verdict."""
+        return VERDICT_SIGNS[self.decided.figure.verdict]
+
+
+def day_windows(
+    rubric: RowRubric, span: ScoredSpan, day: SiteDay, mean_intervals: Mapping[str, Interval | None]
+) -> dict[str, list[ComparedKpi]]:
+    """Each KPI with a target, by name, over the day and over the windows that end with it."""
+    days = span.rows_of()
+    return {
+        kpi.name: kpi_windows(
+            kpi, kpi_figure(kpi, day.total[kpi.name], day.total["rows"], mean_intervals.get(kpi.name)), days, day.day
+        )
+        for kpi in rubric.quotients
+        if kpi.target
+    }
+
+
+def kpi_cards(
+    rubric: RowRubric, windows: Mapping[str, Sequence[ComparedKpi]], row: Row, links: RowLinks
+) -> list[KpiCard]:
+    """A card for each KPI; `row` is the KPI row whose rows its counts lead to."""
+    cards = []
+    for kpi in rubric.quotients:
+        if kpi.name in windows:
+            of_kpi = windows[kpi.name]
+            chart = interval_chart(kpi.name, deciding(of_kpi).figure)
+            named = (counted_title(kpi), links.count(counted_of(kpi, row), kpi=kpi.name)) if kpi.is_rate else ()
+            cards.append(KpiCard(of_kpi, chart, *named))
+    return cards
+
+
+def counted_of(kpi: Quotient, row: Row) -> int | None:
+    """How many rows of a KPI row count against the target of a rate."""
+    if row[kpi.name] is None:
+        return None
+    rows = int(row["rows"])
+    met = round(float(row[kpi.name]) * rows)
+    return rows - met if kpi.target and kpi.target.operator == ">=" else met

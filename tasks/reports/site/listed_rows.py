@@ -1,0 +1,200 @@
+"""The rows of a day as its page of rows lists them, and what they can be told apart by. Source: SPEC 1.3.
+
+Rows that people are told about (an alert, or a grade whose texts are kept) come first, the worst of them first.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+import polars as pl
+
+from scoring.chat.kpis import Quotient
+from scoring.chat.rubric import LEVEL_TITLES, CodedColumn, RowRubric
+from scoring.chat.templates import question_template
+from scoring.judging.masking import masked
+from scoring.markdown import shortened
+from scoring.rules.evaluation_order import columns_of
+from scoring.rules.polars_backend import to_polars
+from tasks.chat.tables import EXCLUDED
+from tasks.reports.wording import tenant_text
+from tasks.warehouse import Warehouse
+
+MOST_ROWS = 10_000
+"""Of a page of rows: a row takes about 80 bytes without its texts, and a page has at most 1.5 MB."""
+
+QUESTION_CHARACTERS = 300
+FLAGGED = "flagged"
+_OFFERED_TEMPLATES = 50
+
+
+@dataclass(frozen=True)
+class Facet:
+    """One thing that tells rows apart: the `values` stand in links and are mapped to what people read (Korean).
+
+    `of_rows` is the place of each row's value, -1 where it has none; with `many` a row has the values whose bits are 1.
+    People choose among the `offered`, links lead to every value.
+    """
+
+    name: str
+    title: str
+    values: Mapping[str, str]
+    of_rows: Sequence[int]
+    many: bool = False
+    offered: int = 1_000
+
+
+@dataclass(frozen=True)
+class ListedRows:
+    """The rows of a day that are listed, and how many there are in all (`rows`).
+
+    Rows that were not scored and yet have an alert are among them; they have neither id nor scores.
+    """
+
+    rubric: RowRubric
+    frame: pl.DataFrame
+    rows: int
+    time_zone: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row of the day is listed."""
+        return self.frame.height >= self.rows
+
+    @cached_property
+    def questions(self) -> list[str | None]:
+        """The beginning of each row's question, masked; None where its text is not kept."""
+        return masked_texts(self.frame["user_input"], QUESTION_CHARACTERS)
+
+    @cached_property
+    def templates(self) -> list[str | None]:
+        """The template of each row's question."""
+        return [None if text is None else question_template(text) for text in self.questions]
+
+    @cached_property
+    def facets(self) -> list[Facet]:
+        """Everything that rows can be filtered by, what is asked for most first."""
+        rubric, frame = self.rubric, self.frame
+        rules = {rule.id: rule.title for rule in rubric.alert_rules}
+        hours = frame["timestamp"].dt.convert_time_zone(self.time_zone).dt.hour().to_list()
+        coded = [CodedColumn("alert_level", LEVEL_TITLES), *rubric.kinds]
+        scales = {
+            scale.column: {grade.code: f"{grade.sign} {grade.title}" for grade in scale.grades}
+            for scale in rubric.scales
+        }
+        tenants = {tenant_value(name): tenant_text(name) for name in sorted(set(frame["tenant_id"]), key=str)}
+        return [
+            Facet(
+                FLAGGED, "범위", {"1": "알림이나 낮은 등급이 있는 행"}, _places(["1"], _texts(frame[FLAGGED].cast(int)))
+            ),
+            Facet("tenant", "테넌트", tenants, _places(tenants, map(tenant_value, frame["tenant_id"]))),
+            Facet(
+                "alert",
+                "알림",
+                rules,
+                _bits([pl.col("alert_rules").list.contains(rule) for rule in rules], frame),
+                True,
+            ),
+            self._kpi_facet(),
+            *(
+                Facet(one.column, _title(rubric, one.column), one.titles, _places(one.titles, frame[one.column]))
+                for one in coded
+            ),
+            *(
+                Facet(name, rubric.titles[name], grades, _places(grades, frame[name]))
+                for name, grades in scales.items()
+            ),
+            Facet(
+                "hour",
+                "시각",
+                {str(hour): f"{hour}시" for hour in sorted(set(hours))},
+                _places(sorted(set(hours)), hours),
+            ),
+            self._template_facet(),
+        ]
+
+    def _kpi_facet(self) -> Facet:
+        """The rows that count against the target of a rate, or for a rate without target."""
+        rates = [kpi for kpi in self.rubric.quotients if kpi.is_rate]
+        conditions = [counted_rows(kpi) & pl.col(self.rubric.total).is_not_null() for kpi in rates]
+        return Facet(
+            "kpi", "지표", {kpi.name: counted_title(kpi) for kpi in rates}, _bits(conditions, self.frame), True
+        )
+
+    def _template_facet(self) -> Facet:
+        """The templates of the questions, the most frequent first; those that came once are not offered."""
+        counted = Counter(filter(None, self.templates)).items()
+        ordered = sorted((-count, template) for template, count in counted)
+        templates = {template: template for _, template in ordered}
+        offered = min(sum(count < -1 for count, _ in ordered), _OFFERED_TEMPLATES)
+        return Facet("template", "반복된 질문", templates, _places(templates, self.templates), offered=offered)
+
+
+def list_rows(warehouse: Warehouse, rubric: RowRubric, day: date, rows: int, time_zone: str) -> ListedRows:
+    """Reads the rows of a day that has `rows` scored ones; none where its score table is gone."""
+    worst = warehouse.day_queries(day, rubric).worst_rows(_columns(rubric), MOST_ROWS)
+    worst = worst.with_columns(to_polars(rubric.flagged).alias(FLAGGED))
+    excluded = warehouse.read(EXCLUDED, [day], rubric.excluded_schema)
+    if excluded is not None and worst.height:
+        fired = excluded.filter(pl.col("alert_level").is_not_null()).collect()
+        shared = [name for name in fired.columns if name in worst.columns]
+        worst = pl.concat(
+            [worst, fired.select(shared).with_columns(pl.lit(True).alias(FLAGGED))], how="diagonal_relaxed"
+        )
+        rows += fired.height
+    return ListedRows(rubric, worst, rows, time_zone)
+
+
+def masked_texts(texts: Iterable[str | None], length: int) -> list[str | None]:
+    """Texts of at most so many characters; what reaches over the end is masked as a whole."""
+    return [None if text is None else shortened(masked(text, end=length + 1).strip(), length) for text in texts]
+
+
+def counted_rows(kpi: Quotient) -> pl.Expr:
+    """The rows that people want to see of a rate: those that count against its target."""
+    counted: pl.Expr = to_polars(kpi.expression) == 1
+    return ~counted if kpi.target and kpi.target.operator == ">=" else counted
+
+
+def counted_title(kpi: Quotient) -> str:
+    """What these rows are called: `실패율에 든 행`."""
+    if kpi.target is None:
+        return kpi.title
+    return f"{kpi.title}에 {'들지 못한' if kpi.target.operator == '>=' else '든'} 행"
+
+
+def tenant_value(tenant: str | None) -> str:
+    """A tenant in links, where nothing is not the same as a name that says so."""
+    return json.dumps(tenant, ensure_ascii=False)
+
+
+def _columns(rubric: RowRubric) -> list[str]:
+    scales = (scale.column for scale in rubric.scales)
+    kinds = (kind.column for kind in rubric.kinds)
+    parts = (part.column for part in rubric.parts)
+    named = ["row_id", "timestamp", "tenant_id", "alert_level", "alert_rules", "user_input", "llm_response"]
+    rates = (name for kpi in rubric.quotients if kpi.is_rate for name in columns_of(kpi.expression))
+    return list(dict.fromkeys([*named, *scales, *kinds, *parts, rubric.total, *filter(None, [rubric.cause]), *rates]))
+
+
+def _title(rubric: RowRubric, column: str) -> str:
+    return "알림 수준" if column == "alert_level" else rubric.titles[column]
+
+
+def _texts(values: pl.Series) -> list[str]:
+    return [str(value) for value in values]
+
+
+def _places(values: Iterable[object], of_rows: Iterable[object]) -> list[int]:
+    """The place of each row's value among the values, -1 for any other."""
+    places = {value: place for place, value in enumerate(values)}
+    return [places.get(value, -1) for value in of_rows]
+
+
+def _bits(conditions: Sequence[pl.Expr], frame: pl.DataFrame) -> list[int]:
+    """A number for each row whose bits say which of the conditions it meets."""
+    bits = (condition.fill_null(value=False).cast(pl.Int64) * 2**place for place, condition in enumerate(conditions))
+    return frame.select(pl.sum_horizontal(pl.lit(0, pl.Int64), *bits)).to_series().to_list()

@@ -1,0 +1,86 @@
+"""What the rows of a day have in common: kinds of questions, and questions that came again and again.
+
+Source: SPEC 1.5.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from scoring.chat.kpis import Quotient
+from scoring.chat.rubric import RowRubric
+from scoring.markdown import shortened
+from tasks.reports.site.listed_rows import FLAGGED, ListedRows, counted_rows
+
+_QUESTION_CHARACTERS = 120
+_MOST_QUESTIONS = 2_000
+
+Counts = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Rows of one template of a question: how often each question came, and how many rows count against each KPI."""
+
+    template: str
+    questions: Counts
+    counts: Counts
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(self.questions.values())
+
+
+def failing_kpis(rubric: RowRubric) -> list[Quotient]:
+    """The rates that should stay low."""
+    return [kpi for kpi in rubric.quotients if kpi.is_rate and kpi.target and kpi.target.operator == "<="]
+
+
+def category_counts(listed: ListedRows) -> dict[str, dict[str, int]]:
+    """How many rows each kind of question has, how many of them are flagged, and how many count against each KPI.
+
+    Nothing where the rubric has no kinds of questions, or where not every row of the day is listed.
+    """
+    category = listed.rubric.category
+    if category is None or not listed.complete:
+        return {}
+    counted = (
+        listed.frame.drop_nulls(category.column)
+        .group_by(category.column)
+        .agg(
+            rows=pl.len(),
+            flagged=pl.col(FLAGGED).sum(),
+            **{kpi.name: counted_rows(kpi).sum() for kpi in failing_kpis(listed.rubric)},
+        )
+    )
+    return {row.pop(category.column): row for row in counted.to_dicts()}
+
+
+def repeated_questions(listed: ListedRows) -> list[Questions]:
+    """The templates of the questions whose texts are kept, the most frequent first."""
+    kpis = failing_kpis(listed.rubric)
+    hits = {kpi.name: listed.frame.select(counted_rows(kpi).fill_null(value=False)).to_series() for kpi in kpis}
+    questions: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
+    for place, (template, question) in enumerate(zip(listed.templates, listed.questions, strict=True)):
+        if template and question:
+            text = shortened(question, _QUESTION_CHARACTERS)
+            questions.setdefault(template, Counter())[text] += 1
+            counts.setdefault(template, Counter()).update(name for name, hit in hits.items() if hit[place])
+    found = [Questions(template, dict(of), dict(counts[template])) for template, of in questions.items()]
+    return sorted(found, key=lambda one: (-one.rows, one.template))[:_MOST_QUESTIONS]
+
+
+def summed_questions(days: Iterable[Sequence[Questions]]) -> list[Questions]:
+    """The templates of several days together, the most frequent first."""
+    questions: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
+    for of_day in days:
+        for one in of_day:
+            questions.setdefault(one.template, Counter()).update(one.questions)
+            counts.setdefault(one.template, Counter()).update(one.counts)
+    found = [Questions(template, dict(of), dict(counts[template])) for template, of in questions.items()]
+    return sorted(found, key=lambda one: (-one.rows, one.template))

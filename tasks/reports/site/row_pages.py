@@ -1,0 +1,111 @@
+"""The page that lists the rows of a day, and the links that lead from a count to exactly the rows that it counts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from urllib.parse import urlencode
+
+import polars as pl
+
+from scoring.markdown import shortened
+from tasks.files.report_paths import rows_page_name
+from tasks.reports.site.day_summaries import DaySummary
+from tasks.reports.site.listed_rows import QUESTION_CHARACTERS, ListedRows, masked_texts
+from tasks.reports.site.pages import Cell, Link, embedded, page
+from tasks.reports.site.scored_days import SiteDay
+from tasks.reports.wording import count_text, counted_share_text, day_text
+
+_TEXT_BYTES = 550_000
+_LENGTHS = ((QUESTION_CHARACTERS, 500), (200, 300), (120, 160), (80, 80), (60, 30), (30, 0))
+"""Characters of a question and of an answer: the most with which the texts of a page fit."""
+
+
+@dataclass(frozen=True)
+class RowLinks:
+    """Links to the rows of a day from a page for which `root` leads to the first page.
+
+    There are none where the score table is gone; where a page cannot list every row, each link says so.
+    """
+
+    day: date
+    root: str
+    there: bool
+    complete: bool
+
+    def href(self, **wanted: str) -> str:
+        """The rows that have all of these values."""
+        return f"{self.root}{rows_page_name(self.day)}#{urlencode(wanted)}"
+
+    def count(self, count: int | None, of: int = 0, /, **wanted: str) -> Cell:
+        """A count that leads to its rows, with its share of a total; only a text where there are none."""
+        shown = counted_share_text(count, of) if of else count_text(count)
+        if not count or not self.there:
+            return shown
+        return Link(shown if self.complete else f"{shown}, 일부만", self.href(**wanted))
+
+
+def row_links(day: date, summary: DaySummary, root: str) -> RowLinks:
+    """The links to the rows of a day that is summed up."""
+    return RowLinks(day, root, summary.listed > 0, summary.complete)
+
+
+def rows_page(listed: ListedRows, day: SiteDay) -> str:
+    """The page of the rows of a day, which its script filters."""
+    return page(
+        "rows.html",
+        root="../",
+        section="monitoring",
+        title=f"{day_text(day.day)} 행",
+        rubric=listed.rubric,
+        day=day,
+        listed=listed,
+        facets=listed.facets,
+        row_data=embedded(_data(listed)),
+    )
+
+
+def _data(listed: ListedRows) -> dict[str, Any]:
+    """What the script needs, a list for each column."""
+    rubric, frame = listed.rubric, listed.frame
+    local = frame["timestamp"].dt.convert_time_zone(listed.time_zone).dt
+    seconds = local.hour().cast(pl.Int32) * 3600 + local.minute().cast(pl.Int32) * 60 + local.second()
+    grades = [[grade.sign, grade.tone] for grade in rubric.final_scale.grades]
+    cause = frame[rubric.cause].to_list() if rubric.cause else []
+    questions, answers = _shown_texts(listed)
+    return {
+        "facets": [
+            {"name": one.name, "titles": list(one.values.values()), "values": list(one.values), "of": one.of_rows}
+            | ({"many": True} if one.many else {})
+            for one in listed.facets
+        ],
+        "grades": grades,
+        "final": rubric.final_scale.column,
+        "told": ["alert", rubric.failure.column, *(kind.column for kind in rubric.kinds[1:])],
+        "parts": [
+            {"title": part.subject, "of": frame[part.column].to_list(), "grade": part.grade_column}
+            for part in rubric.parts
+        ],
+        "total": frame[rubric.total].to_list(),
+        "cause": [rubric.titles.get(code, code) if code else None for code in cause],
+        "time": seconds.to_list(),
+        "id": [row_id or "" for row_id in frame["row_id"]],
+        "question": questions,
+        "answer": answers,
+    }
+
+
+def _shown_texts(listed: ListedRows) -> tuple[list[str | None], list[str | None]]:
+    """Questions and answers, masked, as long as there is room for."""
+    answers = listed.frame["llm_response"].to_list()
+    lengths = next((both for both in _LENGTHS if _size(listed.questions, answers, *both) <= _TEXT_BYTES), _LENGTHS[-1])
+    questions = [text if text is None else shortened(text, lengths[0]) for text in listed.questions]
+    return questions, masked_texts(answers, lengths[1]) if lengths[1] else [None] * len(answers)
+
+
+def _size(questions: Iterable[str | None], answers: Iterable[str | None], of_question: int, of_answer: int) -> int:
+    """About how many bytes the texts take: three for a character."""
+    return 3 * (
+        sum(min(len(text), of_question) for text in questions if text)
+        + sum(min(len(text), of_answer) for text in answers if text)
+    )

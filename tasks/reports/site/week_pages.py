@@ -1,0 +1,168 @@
+"""The page of a week of chat rows: its KPIs beside the week before, and what stood out day by day. Source: SPEC 10."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from scoring.chat.conclusion import conclusion, verdicts_text
+from scoring.chat.kpi_windows import WEEK, compared_kpi
+from scoring.chat.rubric import RowRubric
+from tasks.files.report_paths import week_page_name
+from tasks.reports.site.day_charts import interval_chart, kpis_of
+from tasks.reports.site.day_summaries import DaySummary
+from tasks.reports.site.day_tables import day_table, question_text
+from tasks.reports.site.kpi_cards import KpiCard, counted_of
+from tasks.reports.site.listed_rows import counted_title
+from tasks.reports.site.pages import Cell, Link, Table, page
+from tasks.reports.site.patterns import summed_questions
+from tasks.reports.site.row_pages import RowLinks, row_links
+from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, monday_of, rows_until
+from tasks.reports.site.tenant_trends import tenant_trend_table
+from tasks.reports.wording import count_text, day_text
+
+_MOST_QUESTIONS = 15
+_LEAST_REPEATED = 2
+
+
+@dataclass(frozen=True)
+class _Day:
+    """A day of the week, what is known of its rows, and the links to them."""
+
+    site: SiteDay
+    summary: DaySummary
+    links: RowLinks
+
+
+def week_page(rubric: RowRubric, span: ScoredSpan, monday: date, summaries: Mapping[date, DaySummary]) -> str:
+    """The page of the week that begins on `monday`, of which at least one day is in the span.
+
+    Days that another rubric version has scored than the last one are in its tables, not in its KPIs.
+    """
+    found = [day for day in span.days if monday_of(day.day) == monday]
+    days = [_Day(day, summaries[day.day], row_links(day.day, summaries[day.day], "../")) for day in found]
+    last, version = monday + timedelta(WEEK - 1), found[-1].version
+    rows = rows_until(span.rows_of(), last, WEEK, version)
+    before = rows_until(span.rows_of(), monday - timedelta(1), WEEK, version)
+    windows = {kpi.name: [compared_kpi(kpi, "이 주", rows, before)] for kpi in rubric.quotients if kpi.target}
+    cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
+    by_day = [kpis_of(rubric.quotients, day.site.total, day.summary.mean_intervals) for day in days]
+    scored = sum(row["rows"] for row in rows)
+    return page(
+        "week.html",
+        charts=[card.chart for card in cards],
+        root="../",
+        section="monitoring",
+        title=f"{day_text(monday)}부터 한 주",
+        rubric=rubric,
+        monday=monday,
+        last=last,
+        version=version,
+        scored=scored,
+        scored_days=len(rows),
+        headline=verdicts_text(windows.values()),
+        sentences=conclusion(rubric, windows.values(), scored, _alerted(rubric, rows), _framed(rubric, found, version)),
+        cards=cards,
+        day_table=day_table(rubric, found, by_day, [day.links for day in days]),
+        tenants=tenant_trend_table(rubric, span, last, version),
+        tables=_tables(rubric, days),
+        before=_neighbour(span, monday - timedelta(WEEK)),
+        after=_neighbour(span, monday + timedelta(WEEK)),
+    )
+
+
+def _alerted(rubric: RowRubric, rows: Iterable[Row]) -> dict[str, int]:
+    """The rows with each alert over several days."""
+    columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
+    return {column: sum(row[column] or 0 for row in rows) for column in columns}
+
+
+def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: str) -> int:
+    counted = (rubric.crosstab_counts(day.crosstab) for day in days if day.version == version)
+    return sum(map(rubric.framed_rows, counted))
+
+
+def _neighbour(span: ScoredSpan, monday: date) -> Link | None:
+    """The page of another week, where there is one."""
+    if any(monday_of(day.day) == monday for day in span.days):
+        return Link(f"{monday}부터", f"../{week_page_name(monday)}")
+    return None
+
+
+def _tables(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
+    """Title and table of what is counted day by day; every count leads to its rows."""
+    rates = [kpi for kpi in rubric.quotients if kpi.is_rate]
+    failures = [dict(day.summary.failures) for day in days]
+    tables = [
+        (
+            "지표에 든 행",
+            _by_day(
+                "지표",
+                days,
+                [
+                    (counted_title(kpi), [counted_of(kpi, day.site.total) for day in days], {"kpi": kpi.name})
+                    for kpi in rates
+                ],
+            ),
+        ),
+        (
+            "알림",
+            _by_day(
+                "알림",
+                days,
+                [
+                    (rule.title, [day.site.total[f"alert_{rule.id}"] for day in days], {"alert": rule.id})
+                    for rule in rubric.alert_rules
+                ],
+            ),
+        ),
+        (
+            "실패 유형",
+            _by_day(
+                "실패 유형",
+                days,
+                [
+                    (title, [of_day.get(code, 0) for of_day in failures], {rubric.failure.column: code})
+                    for code, title in rubric.failure.titles.items()
+                ],
+            ),
+        ),
+    ]
+    return [*tables, *_category_table(rubric, days), *_question_table(days)]
+
+
+def _category_table(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
+    category = rubric.category
+    if category is None or not all(day.summary.categories for day in days):
+        return []
+    lines = [
+        (
+            title,
+            [day.summary.categories.get(code, {}).get("flagged", 0) for day in days],
+            {category.column: code, "flagged": "1"},
+        )
+        for code, title in category.titles.items()
+    ]
+    return [("질문 유형별 알림이나 낮은 등급", _by_day(rubric.titles[category.column], days, lines))]
+
+
+def _question_table(days: Sequence[_Day]) -> list[tuple[str, Table]]:
+    of_days = [{one.template: one.rows for one in day.summary.questions} for day in days]
+    common = [one for one in summed_questions(day.summary.questions for day in days) if one.rows >= _LEAST_REPEATED]
+    lines = [
+        (question_text(one), [of_day.get(one.template, 0) for of_day in of_days], {"template": one.template})
+        for one in common[:_MOST_QUESTIONS]
+    ]
+    return [("알림이나 낮은 등급에서 반복된 질문", _by_day("질문", days, lines))] if lines else []
+
+
+def _by_day(
+    title: str, days: Sequence[_Day], lines: Iterable[tuple[str, Sequence[int | None], Mapping[str, str]]]
+) -> Table:
+    """A line for each thing that is counted, the most frequent first: the sum, then each day with its rows."""
+    counted = [(name, sum(count or 0 for count in counts), counts, wanted) for name, counts, wanted in lines]
+    ordered = sorted((one for one in counted if one[1]), key=lambda one: (-one[1], one[0]))
+    rows: list[list[Cell]] = [
+        [name, count_text(total), *(day.links.count(count, **wanted) for day, count in zip(days, counts, strict=True))]
+        for name, total, counts, wanted in ordered
+    ]
+    return Table([title, "합계", *(day_text(day.site.day) for day in days)], rows)
