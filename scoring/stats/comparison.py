@@ -37,13 +37,17 @@ class QueryScores:
 
 @dataclass(frozen=True)
 class TestRunScores:
-    """One scored run: who it is, and its queries by id; of the `withheld` metrics too many queries are undecided."""
+    """One scored run: who it is, and its queries by id; of the `withheld` metrics too many queries are undecided.
+
+    `epochs`: metric -> what judged it; those that rules score are not among them.
+    """
 
     name: str
     rubric: str
     rubric_version: str
     queries: Mapping[str, QueryScores]
     withheld: frozenset[str] = frozenset()
+    epochs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class MetricChange:
     """One metric over the `n` queries that both runs scored; `difference` is None without any.
 
     A `withheld` one is not compared: where many queries are undecided, the others are those that were easy to decide.
+    Nor is one `of_two_judges`: its difference may be that of the judges.
     """
 
     metric: str
@@ -59,6 +64,7 @@ class MetricChange:
     candidate: float | None
     difference: Difference | None
     withheld: bool = False
+    of_two_judges: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,8 @@ class FailCondition:
         difference = change.difference
         if change.withheld:
             return f"{self.text}: too many queries are undecided"
+        if change.of_two_judges:
+            return f"{self.text}: the runs were judged by different models or prompts"
         if difference is None:
             return f"{self.text}: no query has this score in both runs"
         if self.part == "mean":
@@ -186,16 +194,20 @@ def compare_testruns(
             f"the runs were scored by different rubrics: {base.rubric} and {candidate.rubric}",
             fix="score both files with the same --rubric",
         )
+    of_two_judges = {name for name in titles if base.epochs.get(name) != candidate.epochs.get(name)}
+    comparable = {name: title for name, title in titles.items() if name not in of_two_judges}
     paired = [query_id for query_id in base.queries if query_id in candidate.queries]
     pairs = [(query_id, base.queries[query_id], candidate.queries[query_id]) for query_id in paired]
-    of_queries = [_query_change(*pair, titles, noise or {}) for pair in pairs]
+    of_queries = [_query_change(*pair, comparable, noise or {}) for pair in pairs]
     changes = [change for change in of_queries if change and change.moved]
     return Comparison(
         base=base,
         candidate=candidate,
         metrics=tuple(
-            MetricChange(name, title, None, None, None, withheld=True)
-            if name in base.withheld | candidate.withheld
+            MetricChange(
+                name, title, None, None, None, withheld=name not in of_two_judges, of_two_judges=name in of_two_judges
+            )
+            if name in base.withheld | candidate.withheld | of_two_judges
             else _metric_change(name, title, [pair[1:] for pair in pairs])
             for name, title in titles.items()
         ),

@@ -65,6 +65,21 @@ def test_a_judged_run_has_every_score_and_its_second_time_asks_nothing(aqb: Comm
     assert "## 판정 모델" in report and "톤앤매너 준수율: " in report
 
 
+def test_scores_of_two_judges_are_not_compared(
+    aqb: Command, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for model in ("judge-1", "judge-2"):
+        monkeypatch.setenv("AQB_JUDGE__MODEL", model)
+        assert aqb("score", WIDE, "--judge", "--out", model).exit_code == 0
+    compared = json.loads(aqb("compare", "judge-1", "judge-2", "--json").out)
+    of_two = {name for name, metric in compared["metrics"].items() if metric["of_two_judges"]}
+    assert of_two == {"semantic", "consistency", "weighted_total"}
+    assert compared["worse"] == compared["better"] == []
+    assert "의도 충족, 일관성, 종합 점수" in compared["warnings"][0]
+    same = json.loads(aqb("compare", "judge-2", "judge-2", "--json").out)
+    assert not any(metric["of_two_judges"] for metric in same["metrics"].values())
+
+
 def test_a_key_alone_starts_nothing(aqb: Command, judge: FakeOpenAI) -> None:
     done = aqb("score", WIDE, "--out", "out")
     assert (done.exit_code, judge.stats()["asked"]) == (0, 0)

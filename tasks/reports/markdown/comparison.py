@@ -120,6 +120,11 @@ def _warnings(comparison: Comparison) -> list[str]:
     found = []
     if comparison.versions_differ:
         found.append("루브릭 버전이나 옵션이 다릅니다. 차이가 에이전트가 아니라 채점 기준에서 왔을 수 있습니다.")
+    if judged := [change.title for change in comparison.metrics if change.of_two_judges]:
+        found.append(
+            f"두 실행을 판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(judged)}. "
+            "같은 판정 모델로 두 파일을 다시 채점하면 비교할 수 있습니다."
+        )
     for title, ids in (
         ("같은 id인데 문장이 다른 질의", comparison.reworded),
         ("기준에만 있어 비교하지 않은 질의", comparison.only_base),
@@ -138,6 +143,8 @@ def _metric_row(change: MetricChange) -> list[str]:
     difference = change.difference
     if difference is None or change.base is None or change.candidate is None:
         why = "판단 보류(미판정 질의가 많음)" if change.withheld else "채점한 짝이 없음"
+        if change.of_two_judges:
+            why = "판단 보류(판정 모델이나 조건이 다름)"
         return [change.title, "–", "–", "–", "–", "0", why]
     return [
         change.title,
@@ -198,4 +205,5 @@ def _metric_dict(change: MetricChange) -> dict[str, Any]:
         "n": difference.n if difference else 0,
         "finding": difference and difference.finding,
         "withheld": change.withheld,
+        "of_two_judges": change.of_two_judges,
     }

@@ -55,6 +55,22 @@ def test_a_query_is_judged_by_its_total_where_there_is_one() -> None:
     assert found.worse == ()
 
 
+def test_a_metric_that_two_judges_judged_is_not_compared_nor_the_total_of_it() -> None:
+    scores: dict[str, float | None] = {"accuracy": 5, "semantic": 2, "weighted_total": 3}
+    titles = {"accuracy": "정확성", "semantic": "의도 충족", "weighted_total": "종합"}
+    old, new = ({"semantic": epoch, "weighted_total": epoch} for epoch in ("0ld", "new"))
+    before = TestRunScores("a", "r", "1", {"Q": QueryScores("", scores)}, epochs=old)
+    other = {"Q": QueryScores("", {**scores, "semantic": 5, "weighted_total": 5})}
+    found = compare_testruns(before, TestRunScores("b", "r", "1", other, epochs=new), titles)
+    assert [one.metric for one in found.metrics if one.of_two_judges] == ["semantic", "weighted_total"]
+    assert found.better == ()
+    (condition,) = conditions(["semantic < 0"], list(titles))
+    assert condition.failure(found) == "semantic < 0: the runs were judged by different models or prompts"
+    same = compare_testruns(before, TestRunScores("b", "r", "1", other, epochs=old), titles)
+    assert not any(one.of_two_judges for one in same.metrics)
+    assert [one.change for one in same.better] == [2]
+
+
 def timed(speed: float, executions: int, accuracy: float = 5) -> TestRunScores:
     scores = {"accuracy": accuracy, "speed": speed}
     reasons = {"accuracy": f"정확성이 {accuracy}점인 까닭", "speed": f"속도가 {speed}점인 까닭"}
