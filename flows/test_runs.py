@@ -36,6 +36,7 @@ from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.files import read_testrun_file
+from tasks.testruns.history import place_of
 from tasks.testruns.inbox import look_into
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
@@ -115,8 +116,9 @@ def score_file(
     folder = context.reports.testrun_folder(identity.name, identity.sha256)
     epochs = judged.epochs if judged else {}
     untrusted = untrusted_metrics(read_agreements(context.warehouse), scored.plan.rubric, epochs)
-    summary = write_testrun_folder(folder, scored, Path(identity.name), judged, untrusted)
-    write_testrun(context.warehouse, day, scored, judged)
+    place = place_of(context.warehouse, day, scored, judged.summary() if judged else None)
+    summary = write_testrun_folder(folder, scored, Path(identity.name), judged, untrusted, place.change)
+    write_testrun(context.warehouse, day, scored, place, judged)
     return WrittenTestRun(name, folder, summary)
 
 

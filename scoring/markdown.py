@@ -55,3 +55,11 @@ def kpi_text(value: float | None, scale: int, digits: int = 1) -> str:
     if value is None or scale == 1:
         return percent(value, digits)
     return f"{score_text(value, digits)}점"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A difference with its sign: `+0.25`, `−1.00`, `0.00`."""
+    shown = score_text(abs(value), digits)
+    if not float(shown):
+        return shown
+    return f"+{shown}" if value > 0 else f"−{shown}"

@@ -198,7 +198,8 @@ class ReviewedTestRun:
 
     `rejected` of `rows_in` rows could not be read. `flagged` of the `queries` need a look, `reasons` say how many for
     what (Korean), `worst` come first; `over_budget` questions were not asked because the judge's budget was spent.
-    `review_list` and `report` are paths, `report_url` the report's address where it is served.
+    `review_list` and `report` are paths, `report_url` the report's address where it is served. `change` compares with
+    the run before (Korean), '' for the first; `worse` are the metrics that got worse.
     """
 
     name: str
@@ -218,6 +219,8 @@ class ReviewedTestRun:
     report: str
     run_id: str
     report_url: str = ""
+    change: str = ""
+    worse: tuple[str, ...] = ()
 
 
 def review_message(route: RouteFilter, run: ReviewedTestRun) -> list[Message]:
@@ -249,7 +252,9 @@ def _headline(run: ReviewedTestRun) -> str:
         return f"테스트 결과 수기 확인 {run.flagged:,}건"
     if run.rejected:
         return f"테스트 결과 거부한 행 {run.rejected:,}건"
-    return f"테스트 결과 판정하지 못한 질문 {run.over_budget:,}건" if run.over_budget else ""
+    if run.over_budget:
+        return f"테스트 결과 판정하지 못한 질문 {run.over_budget:,}건"
+    return f"테스트 결과 나빠진 지표 {len(run.worse)}개" if run.worse else ""
 
 
 def _what_happened(run: ReviewedTestRun) -> list[Line]:
@@ -258,6 +263,8 @@ def _what_happened(run: ReviewedTestRun) -> list[Line]:
         lines.append([bold(f"질의 {run.queries:,}개 중 {run.flagged:,}개"), plain("를 사람이 확인해야 합니다.")])
     if run.rejected:
         lines.append([bold(f"행 {run.rows_in:,}건 중 {run.rejected:,}건"), plain("을 읽지 못해 채점하지 않았습니다.")])
+    if run.change:
+        lines.append([plain(f"{run.change}.")])
     if run.over_budget:
         lines.append([plain(f"판정 예산이 다해 질문 {run.over_budget:,}건을 묻지 못했습니다.")])
     return lines

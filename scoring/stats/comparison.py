@@ -15,9 +15,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scoring.errors import UsageError
-from scoring.stats.intervals import Difference, paired_difference
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding, paired_difference
 
 TOTAL: Final = "weighted_total"
+FINDING_TITLES: Mapping[Finding, str] = {
+    "better": "좋아짐",
+    "worse": "나빠짐",
+    "unclear": "판단 보류(우연과 구별되지 않음)",
+    "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
+}
+"""What may be said of a difference, in Korean."""
 # Scores are sums of fractions turned into floats: less than this is no change.
 _NO_CHANGE = 1e-9
 

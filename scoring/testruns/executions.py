@@ -91,6 +91,7 @@ class Execution:
     category: str = ""
     track: str = ""
     run_type: str = ""
+    executed_at: str = ""
     agent_type: AgentType | None = None
     raw_json: str = ""
     answer_text: str = ""

@@ -27,6 +27,7 @@ _ANY_LAYOUT = {
     "category": ("카테고리",),
     "track": ("Track",),
     "run_type": ("실행 유형",),
+    "executed_at": ("실행시각", "실행 시각", "실행일시"),
     "agent_type": ("agent_type", "에이전트 유형"),
     "expected_text": ("기대결과", "LLM 판단 기준(정확도)", "LLM 판단 기준"),
     "criteria_json": ("LLM 평가기준",),

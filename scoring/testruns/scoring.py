@@ -13,6 +13,7 @@ from typing import Any
 from scoring.judging.requests import NO_JUDGE, JudgeRequest, Verdict, Verdicts
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.headline import nothing_scored_lines
+from scoring.testruns.history import change_text
 from scoring.testruns.lint import lint
 from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
@@ -103,21 +104,33 @@ def _ordered(executions: Iterable[Execution], plan: TestRunPlan) -> list[Executi
     return sorted(known, key=lambda execution: (execution.round, execution.run_id))
 
 
-def headline(scored: ScoredTestRun) -> Sequence[str]:
-    """The first sentences of report and page, in Korean; that nothing was scored where nothing was."""
+def headline(scored: ScoredTestRun, change: Mapping[str, Any] | None = None) -> Sequence[str]:
+    """The first sentences of report and page, in Korean; that nothing was scored where nothing was.
+
+    The first says how the run compares with the one before it.
+    """
     run = scored.plan.run
     if scored.queries:
-        return scored.plan.rubric.headline(scored.queries, scored.summary)
+        sentences = scored.plan.rubric.headline(scored.queries, scored.summary)
+        if not change or not sentences:
+            return sentences
+        return [f"{sentences[0].removesuffix('.')} ({change_text(change)}).", *sentences[1:]]
     return nothing_scored_lines(vars(run.counts), [reject.reason for reject in run.rejects])
 
 
-def testrun_summary(scored: ScoredTestRun, judge: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What stands in `summary.json`; `judge` is its part on the judge, where one was asked, else what would be."""
+def testrun_summary(
+    scored: ScoredTestRun, judge: Mapping[str, Any] | None = None, change: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What stands in `summary.json`; `judge` is its part on the judge, where one was asked, else what would be.
+
+    `change` compares the run with the one before it, where a warehouse knows one.
+    """
     plan, summary = scored.plan, scored.summary
     run, asked = plan.run, dict(scored.questions)
     not_judged = {"questions": sum(asked.values()), "cached": 0, "tokens": 0, "cost": 0, "by_status": asked}
     return {
-        "headline": list(headline(scored)),
+        "headline": list(headline(scored, change)),
+        "ran_at": run.ran_at,
         "rubric": plan.rubric.id,
         "rubric_version": plan.rubric_version,
         "options": dict(plan.options),
@@ -135,6 +148,7 @@ def testrun_summary(scored: ScoredTestRun, judge: Mapping[str, Any] | None = Non
         "lint": [asdict(finding) for finding in lint(run.queries)],
         "judge": judge or not_judged,
         "recorded": _recorded(scored),
+        "change": change,
         **summary.own_values(),
     }
 

@@ -6,6 +6,7 @@ Source: SPEC 2, 5.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 from scoring.errors import InputError
@@ -14,6 +15,7 @@ from scoring.limits import MOST_TESTRUN_ROWS
 from scoring.testruns.detection import FileFacts, Layout
 from scoring.testruns.executions import AgentType, Execution
 from scoring.testruns.rows import RowReader, columns_of
+from scoring.testruns.run_time import run_time
 from scoring.testruns.team_names import TeamNames
 
 
@@ -57,6 +59,11 @@ class TestRunFile:
     def name(self) -> str:
         """The file's name without its folder."""
         return self.facts.file_name
+
+    @cached_property
+    def ran_at(self) -> str:
+        """When it ran (ISO), '' where neither rows nor the file's name tell."""
+        return run_time((one for executions in self.queries.values() for one in executions), self.name)
 
 
 class TestRunTable(Protocol):

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from scoring.figures import VERDICT_SIGNS
-from scoring.markdown import cell, kpi_text, percent, score_text, shortened
+from scoring.markdown import cell, kpi_text, percent, score_text, shortened, signed
 from scoring.testruns.page_parts import safe_text
 from scoring.testruns.summaries import mean_text, undecided_text
 from tasks.reports.wording import (
@@ -38,6 +38,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "seconds": seconds_text,
     "share": share_text,
     "shortened": shortened,
+    "signed": signed,
     "tenant": tenant_text,
     "weights": weights_text,
     "undecided": undecided_text,

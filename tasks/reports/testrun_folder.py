@@ -4,7 +4,7 @@ Source: SPEC 4.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.judging.requests import STATUS_TITLES
 from scoring.testruns.headline import query_names
+from scoring.testruns.history import CHANGE_HEADER, change_rows
 from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
@@ -20,6 +21,7 @@ from tasks.files.atomic import TABLE_MODE, write_parquet, write_text
 from tasks.files.discovery import refuse_replaced
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
+from tasks.reports.site.pages import Table
 from tasks.reports.templates import markdown
 from tasks.reports.testrun_workbook import write_testrun_workbook
 from tasks.reports.wording import NOTE_TITLES
@@ -27,13 +29,18 @@ from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame
 
 
 def write_testrun_folder(
-    folder: Path, scored: ScoredTestRun, source: Path, judged: Judged | None = None, untrusted: Sequence[str] = ()
+    folder: Path,
+    scored: ScoredTestRun,
+    source: Path,
+    judged: Judged | None = None,
+    untrusted: Sequence[str] = (),
+    change: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
 
     `source` is the file that was scored, `judged` what the judge said of it, `untrusted` the metrics that people's
-    labels do not bear out. The same file, rubric, verdicts and doubts give the same bytes, but for what the judge has
-    cost this time.
+    labels do not bear out, `change` how the run compares with the one before it. The same of all these give the same
+    bytes, but for what the judge has cost this time.
 
     Raises:
         InputError: `source` was replaced since it was read; nothing is written.
@@ -45,7 +52,7 @@ def write_testrun_folder(
     write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), [scores])
     write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), [queries])
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, [rejected_frame(plan.run, plan.rubric.id)])
-    summary = testrun_summary(scored, judged.summary() if judged else None)
+    summary = testrun_summary(scored, judged.summary() if judged else None, change)
     write_testrun_workbook(folder / "scores.xlsx", scored, source, scores, queries, summary)
     if has_review_list(plan.rubric):
         write_review_list(folder / REVIEW_LIST, plan.rubric, queries)
@@ -62,6 +69,8 @@ def write_testrun_folder(
         untrusted=[metric.title for metric in plan.rubric.metrics if metric.name in untrusted],
         judge=judged and summary["judge"],
         recorded=summary["recorded"],
+        change=change,
+        changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
         run=plan.run,
         lint=summary["lint"],
         names=query_names(scored.queries),

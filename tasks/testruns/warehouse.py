@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from scoring.inputs import REJECTED_SCHEMA
 from scoring.rules.arrow_types import empty_frame, field
-from scoring.testruns.rubric import Score
+from scoring.testruns.history import RunPlace
+from scoring.testruns.rubric import Score, ScoredQuery
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.summaries import as_float
 from scoring.testruns.tables import (
@@ -84,6 +85,9 @@ SUMMARIES_SCHEMA = pa.schema(
         )),
         field("summary", pa.string(), "summary.json"),
         *RUBRIC_FIELDS,
+        field("ran_at", pa.string(), "실행한 시각이나 날(ISO, 파일에 적힌 그대로). 모르면 NULL"),
+        field("agent_type", pa.string(), "에이전트, 여럿이면 쉼표로 이음. 모르면 NULL"),
+        field("test_set", pa.string(), "테스트 세트: 질의의 절반 이상이 같은 실행끼리 같음"),
     ]
 )  # fmt: skip
 
@@ -112,8 +116,15 @@ JUDGEMENTS_SCHEMA = pa.schema(
 DAY_JUDGEMENTS_SCHEMA = pa.schema([*_RUN_FIELDS, *JUDGEMENTS_SCHEMA])
 
 
-def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged: Judged | None = None) -> None:
-    """Replaces this run among the runs of a day, the summary last."""
+def agents_of(queries: Sequence[ScoredQuery]) -> str | None:
+    """The agents of a run, joined by commas; None where no query tells its agent."""
+    return ", ".join(sorted({query.agent_type.value for query in queries if query.agent_type})) or None
+
+
+def write_testrun(
+    warehouse: Warehouse, day: date, scored: ScoredTestRun, place: RunPlace, judged: Judged | None = None
+) -> None:
+    """Replaces this run among the runs of a day, the summary last; `place` is where it stands in its history."""
     run, rubric = scored.plan.run, scored.plan.rubric
     mine = {"rubric": rubric.id, "input_sha256": run.identity.sha256}
     identity = {
@@ -135,8 +146,14 @@ def write_testrun(warehouse: Warehouse, day: date, scored: ScoredTestRun, judged
         of_run = {column.name: pl.lit(identity[column.name]) for column in _RUN_FIELDS}
         asked = judgement_frame(judged.judgements).with_columns(**of_run)
         warehouse.replace_day(JUDGEMENTS, day, DAY_JUDGEMENTS_SCHEMA, [asked], only=mine)
-    whole = testrun_summary(scored, judged.summary() if judged else None)
-    summary = vars(run.counts) | {"queries": len(run.queries), "summary": _json(whole)}
+    whole = testrun_summary(scored, judged.summary() if judged else None, place.change)
+    summary = vars(run.counts) | {
+        "queries": len(run.queries),
+        "summary": _json(whole),
+        "ran_at": run.ran_at or None,
+        "agent_type": agents_of(scored.queries),
+        "test_set": place.test_set,
+    }
     warehouse.replace_day(SUMMARIES, day, SUMMARIES_SCHEMA, [_frame(SUMMARIES_SCHEMA, [summary], identity)], only=mine)
 
 

@@ -17,6 +17,7 @@ from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
 from tasks.reports.site.build import SPAN_DAYS, BuiltSite, build_pages
 from tasks.testruns.files import read_testrun_file
+from tasks.testruns.history import place_of
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import RUBRIC, write_rows
@@ -52,7 +53,8 @@ def of_version(version: str) -> RowRubric:
 def write_run(warehouse: FolderWarehouse, path: Path, day: date, rubric: str = "") -> None:
     """Scores one test-run file without a judge."""
     plan = plan_of(read_testrun_file(path), TestRunChoices(rubric=rubric), {})
-    write_testrun(warehouse, day, score_testrun(plan, {}))
+    scored = score_testrun(plan, {})
+    write_testrun(warehouse, day, scored, place_of(warehouse, day, scored))
 
 
 def build(warehouse: FolderWarehouse, folder: Path, span: int = SPAN_DAYS) -> BuiltSite:

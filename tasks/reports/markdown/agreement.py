@@ -5,11 +5,10 @@ from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
-from scoring.markdown import percent
+from scoring.markdown import percent, signed
 from scoring.stats.agreement import ALL_AGENTS, Agreement
 from scoring.stats.exact import exact, rounded
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, Kappa
-from tasks.reports.markdown.comparison import signed
 from tasks.reports.site.pages import Table
 from tasks.reports.templates import markdown
 

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scoring.markdown import one_line, score_text, shortened
-from scoring.stats.comparison import Comparison, MetricChange, QueryChange
-from scoring.stats.exact import exact, rounded
-from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference, Finding
+from scoring.markdown import one_line, score_text, shortened, signed
+from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 
@@ -18,12 +17,6 @@ _REASON_CHARACTERS = 240
 Answers = Mapping[str, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]]
 """Query id -> the answers of the base and of the candidate, each with its round."""
 
-_FINDINGS: Mapping[Finding, str] = {
-    "better": "좋아짐",
-    "worse": "나빠짐",
-    "unclear": "판단 보류(우연과 구별되지 않음)",
-    "too_few": f"판단 보류(질의 {MIN_N_FOR_VERDICT}개 미만)",
-}
 _READING = (
     "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
     "질의별 점수를 평균하므로, 응답 속도처럼 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다."
@@ -153,16 +146,8 @@ def _metric_row(change: MetricChange) -> list[str]:
         signed(difference.mean),
         _interval(difference),
         f"{difference.n:,}",
-        _FINDINGS[difference.finding],
+        FINDING_TITLES[difference.finding],
     ]
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """A difference with its sign: `+0.25`, `−1.00`, `0.00`."""
-    shown = f"{rounded(exact(abs(value)), digits)}"
-    if not float(shown):
-        return shown
-    return f"+{shown}" if value > 0 else f"−{shown}"
 
 
 def _interval(difference: Difference) -> str:

@@ -15,6 +15,7 @@ from scoring.alerting.run_messages import ReviewedQuery, ReviewedTestRun
 from scoring.catalog import rubric_of
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
+from scoring.testruns.history import change_text, worse_metrics
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
 from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv
@@ -50,7 +51,7 @@ def reviewed_testrun(
     queries = pl.read_parquet(folder / "queries.parquet")
     flagged = _flagged(queries) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
-    (read,) = summary["inputs"]
+    (read,), change = summary["inputs"], summary.get("change")
     return ReviewedTestRun(
         name=Path(read["name"]).name,
         input_sha256=read["sha256"],
@@ -72,6 +73,8 @@ def reviewed_testrun(
         report=str(folder / "report.md"),
         run_id=run_id,
         report_url=report_url,
+        change=change_text(change) if change else "",
+        worse=worse_metrics(change) if change else (),
     )
 
 

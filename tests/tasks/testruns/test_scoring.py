@@ -17,6 +17,7 @@ from scoring.testruns.scoring import ScoredTestRun, judge_requests, score_testru
 from tasks.reports.site.build import build_pages
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
+from tasks.testruns.history import place_of
 from tasks.testruns.read_folder import read_scored_folder
 from tasks.testruns.warehouse import write_testrun
 from tasks.warehouse.folder import FolderWarehouse
@@ -109,7 +110,8 @@ def test_a_rubric_that_nobody_knows_is_compared(long_file: Path, tmp_path: Path)
 
 def test_a_rubric_that_nobody_knows_draws_its_own_part_of_the_page(long_file: Path, tmp_path: Path) -> None:
     warehouse = FolderWarehouse(tmp_path / "warehouse")
-    write_testrun(warehouse, DAY, scored(long_file))
+    run = scored(long_file)
+    write_testrun(warehouse, DAY, run, place_of(warehouse, DAY, run))
     build_pages(warehouse, row_rubric("ola-monitoring"), tmp_path / "site", "Asia/Seoul")
     (page,) = (tmp_path / "site" / "test-runs").glob("run-*-toy.html")
     text = page.read_text("utf-8")

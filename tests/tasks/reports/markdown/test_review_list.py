@@ -13,7 +13,12 @@ from scoring.testruns.scoring import score_testrun
 from tasks.reports.markdown.review_list import REVIEW_LIST, reviewed_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
-from tests.builders.testruns import WIDE_HEADER, raw, wide_row, write_csv
+from tasks.testruns.history import place_of
+from tasks.testruns.warehouse import write_testrun
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
+from tests.builders.scored_testruns import plan_row
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, raw, wide_row, write_csv
 
 GOOD = {"1차 답변 raw": raw("총 10명입니다."), "1차 답변": "총 10명입니다.", "1차 답변 시간(초)": "3"}
 FAILED = {"1차 답변 raw": "", "1차 답변": "", "1차 응답 상태": "실패"}
@@ -96,3 +101,19 @@ def test_a_message_can_be_made_of_the_folder(tmp_path: Path) -> None:
     assert "010-1234" not in text
     assert str(folder / REVIEW_LIST) in text
     assert "010-1234" in (folder / REVIEW_LIST).read_text("utf-8"), "whoever reviews has to read it"
+
+
+@pytest.mark.parametrize(("passing", "told"), [(10, True), (40, False)])
+def test_a_run_that_got_worse_is_told_though_it_flags_nothing(tmp_path: Path, passing: int, *, told: bool) -> None:
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    summary: dict[str, Any] = {}
+    for day, passes in ((1, 40), (2, passing)):
+        rows = [plan_row(f"Q{n}", question=f"{n}일로 바꿔줘", passes=n < passes) for n in range(40)]
+        path = write_csv(tmp_path / f"plan_agent_2026030{day}.csv", [LONG_HEADER, *rows])
+        scored = score_testrun(plan_of(read_testrun_file(path), TestRunChoices(), {}), {})
+        place = place_of(warehouse, DAY, scored)
+        write_testrun(warehouse, DAY, scored, place)
+        summary = write_testrun_folder(tmp_path / "out", scored, path, change=place.change)
+    messages = review_message(RouteFilter(), reviewed(tmp_path / "out", summary))
+    assert bool(messages) == told
+    assert all("지난 실행(2026-03-01)보다 의도 충족 나빠짐(−3.75)" in readable(one.blocks) for one in messages)

@@ -1,0 +1,165 @@
+"""Which test runs are runs of one test set, and how a run compares with the one before it.
+
+A test set is known by its queries, not by the name of its file: teams rename files, and add a query now and then. A run
+belongs to the set of the run with which it shares most queries (by text, by id where a file gives no text), at least
+half of all that the two have. The set keeps the name that its first run gave it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from scoring.markdown import score_text, signed
+from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange
+from scoring.stats.intervals import MIN_N_FOR_VERDICT
+from scoring.testruns.cells import folded
+
+LEAST_SHARED = Fraction(1, 2)
+_NAME_DIGITS = 16
+_WORST = 5
+
+
+@dataclass(frozen=True)
+class KnownRun:
+    """A run as its history knows it: when it ran or was scored, its set, and the keys of its queries."""
+
+    sha256: str
+    when: str
+    test_set: str
+    keys: frozenset[str]
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """The test set of a run, and how it compares with the run before it (`change_figures`), None for the first."""
+
+    test_set: str
+    change: Mapping[str, Any] | None = None
+
+
+def query_keys(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Query id -> what tells the query in any file: its text without white space, else its id.
+
+    Of several queries with one text each has its number.
+    """
+    seen: dict[str, int] = {}
+    keys = {}
+    for query_id, text in queries:
+        key = folded(text) or query_id
+        seen[key] = seen.get(key, 0) + 1
+        keys[query_id] = key if seen[key] == 1 else f"{key} #{seen[key]}"
+    return keys
+
+
+def new_set(sha256: str) -> str:
+    """The name of the set whose first run is that of a file."""
+    return sha256[:_NAME_DIGITS]
+
+
+def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
+    """The set of the run among others of its rubric and agent: that of the run it shares most with, else its own."""
+
+    def shared(other: KnownRun) -> Fraction:
+        return Fraction(len(run.keys & other.keys), len(run.keys | other.keys) or 1)
+
+    alike = [other for other in others if shared(other) >= LEAST_SHARED]
+    closest = max(alike, key=lambda other: (shared(other), other.when, other.sha256), default=None)
+    return closest.test_set if closest else run.test_set
+
+
+def run_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> KnownRun | None:
+    """The last run of the set before this one; of those of the same moment all are, for they were scored before."""
+    earlier = [one for one in others if one.test_set == test_set and one.when <= run.when]
+    return max(earlier, key=lambda one: (one.when, one.sha256), default=None)
+
+
+def change_figures(comparison: Comparison, before: KnownRun, obstacle: str = "") -> dict[str, Any]:
+    """The comparison with the run before as JSON, for report, message and page.
+
+    `obstacle` (Korean) is why nothing can be told although there are differences, such as another version of the rules.
+    """
+    return {
+        "name": comparison.base.name,
+        "sha256": before.sha256,
+        "when": before.when,
+        "paired": comparison.paired,
+        "only_before": len(comparison.only_base),
+        "only_now": len(comparison.only_candidate),
+        "obstacle": obstacle,
+        "metrics": [_metric_figures(one) for one in comparison.metrics if one.difference or one.withheld],
+        "worse": len(comparison.worse),
+        "better": len(comparison.better),
+        "worst": [{"text": one.text, "change": one.change} for one in comparison.worse[:_WORST]],
+    }
+
+
+def _metric_figures(change: MetricChange) -> dict[str, Any]:
+    difference = change.difference
+    interval = difference.interval if difference else None
+    return {
+        "metric": change.metric,
+        "title": change.title,
+        "before": change.base,
+        "now": change.candidate,
+        "difference": difference.mean if difference else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "n": difference.n if difference else 0,
+        "finding": difference.finding if difference else None,
+        "withheld": change.withheld,
+    }
+
+
+def finding_of(change: Mapping[str, Any], metric: Mapping[str, Any]) -> str:
+    """What may be said of a metric, and why nothing may be where that is so (Korean)."""
+    if change["obstacle"]:
+        return f"판단 보류({change['obstacle']})"
+    if metric["withheld"]:
+        return "판단 보류(미판정 질의가 많음)"
+    return FINDING_TITLES[metric["finding"]] if metric["finding"] else "판단 보류(채점한 짝이 없음)"
+
+
+def change_text(change: Mapping[str, Any]) -> str:
+    """The comparison in one clause (Korean): what got worse and better, else why that cannot be told."""
+    of = f"지난 실행({change['when'][:10]})보다"
+    if change["obstacle"]:
+        return f"{of} 나아졌는지 판단 보류: {change['obstacle']}"
+    told = [
+        f"{one['title']} {FINDING_TITLES[one['finding']]}({signed(one['difference'])})"
+        for finding in ("worse", "better")
+        for one in change["metrics"]
+        if one["finding"] == finding
+    ]
+    if told:
+        return f"{of} {', '.join(told)}"
+    if not change["paired"]:
+        return f"{of} 나아졌는지 판단 보류: 함께 있는 질의가 없음"
+    few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
+    why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
+    return f"{of} 나아졌는지 판단 보류: {why}"
+
+
+def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:
+    """What got worse, by title; nothing where an obstacle keeps that from being told."""
+    found = (one["title"] for one in change["metrics"] if one["finding"] == "worse")
+    return () if change["obstacle"] else tuple(found)
+
+
+CHANGE_HEADER = ("지표", "지난 실행", "이번 실행", "차이", "95% 구간", "질의", "판단")
+
+
+def change_rows(change: Mapping[str, Any]) -> list[list[str]]:
+    """A row per metric in the columns of `CHANGE_HEADER`, from the JSON of `change_figures`."""
+    return [
+        [
+            metric["title"],
+            score_text(metric["before"]),
+            score_text(metric["now"]),
+            "–" if metric["difference"] is None else signed(metric["difference"]),
+            "–" if metric["low"] is None else f"{signed(metric['low'])} … {signed(metric['high'])}",
+            f"{metric['n']:,}",
+            finding_of(change, metric),
+        ]
+        for metric in change["metrics"]
+    ]

@@ -1,0 +1,142 @@
+"""Where a scored test run stands among the earlier ones of a warehouse: its test set, and the run before it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores, compare_testruns
+from scoring.testruns.history import KnownRun, RunPlace, change_figures, new_set, query_keys, run_before, set_of_run
+from scoring.testruns.scoring import ScoredTestRun
+from scoring.testruns.summaries import as_float
+from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA, agents_of
+from tasks.warehouse import Warehouse
+
+_DAYS_BACK = 60
+_TOTAL_TITLE = "종합 점수"
+_OTHER_RULES = "채점 기준의 버전이나 옵션이 다름"
+_OTHER_JUDGE = "판정한 모델이나 조건이 다름"
+
+Row = Mapping[str, Any]
+
+
+def place_of(
+    warehouse: Warehouse, day: date, scored: ScoredTestRun, judge: Mapping[str, Any] | None = None
+) -> RunPlace:
+    """Where a run that is scored on a day stands; `judge` is that part of its summary.
+
+    Of the runs of the last 60 days that have any, those of the same rubric and agent are its history.
+    """
+    run, rubric = scored.plan.run, scored.plan.rubric
+    keys = query_keys(sorted((query.query_id, query.query_text) for query in scored.queries))
+    sha256 = run.identity.sha256
+    me = KnownRun(sha256, run.ran_at or str(day), new_set(sha256), frozenset(keys.values()))
+    rows = _summaries(warehouse, rubric.id, agents_of(scored.queries))
+    own = next((row["test_set"] for row in rows if row["input_sha256"] == sha256 and row["test_set"]), None)
+    others = _known_runs(warehouse, [row for row in rows if row["input_sha256"] != sha256], rubric.id)
+    test_set = own or set_of_run(me, others)
+    before = run_before(me, others, test_set)
+    if before is None:
+        return RunPlace(test_set, None)
+    row = next(row for row in rows if row["input_sha256"] == before.sha256)
+    base = _scores_before(warehouse, row, rubric.id)
+    titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: _TOTAL_TITLE}
+    compared = compare_testruns(
+        base, _scores_now(scored, keys), titles, {metric.name: metric.noise for metric in rubric.metrics}
+    )
+    return RunPlace(test_set, change_figures(compared, before, _obstacle(json.loads(row["summary"]), scored, judge)))
+
+
+def _summaries(warehouse: Warehouse, rubric: str, agents: str | None) -> list[Row]:
+    """The last summary of every file of the rubric and agent; runs of earlier versions do not tell their agent."""
+    frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-_DAYS_BACK:], SUMMARIES_SCHEMA)
+    if frame is None:
+        return []
+    of_agent = pl.col("agent_type").is_null() | (pl.col("agent_type") == pl.lit(agents, pl.String))
+    same = frame.filter((pl.col("rubric") == rubric) & of_agent).collect()
+    return list({row["input_sha256"]: row for row in same.sort("score_date").iter_rows(named=True)}.values())
+
+
+def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[KnownRun]:
+    if not rows:
+        return []
+    wanted = _columns("input_sha256", "query_id", "query_text", "rubric")
+    frame = warehouse.read(QUERIES, sorted({row["score_date"] for row in rows}), wanted)
+    if frame is None:
+        return []
+    queries = frame.filter(pl.col("rubric") == rubric).unique(["input_sha256", "query_id"]).collect()
+    texts = queries.rows_by_key("input_sha256", named=True)
+    return [
+        KnownRun(
+            row["input_sha256"],
+            row["ran_at"] or str(row["score_date"]),
+            row["test_set"] or new_set(row["input_sha256"]),
+            frozenset(query_keys(_named(texts.get(row["input_sha256"], ()))).values()),
+        )
+        for row in rows
+    ]
+
+
+def _named(queries: Iterable[Row]) -> list[tuple[str, str]]:
+    return sorted((query["query_id"], query["query_text"] or "") for query in queries)
+
+
+def _scores_before(warehouse: Warehouse, run: Row, rubric: str) -> TestRunScores:
+    wanted = _columns("input_sha256", "query_id", "query_text", "scores", "columns", "rubric")
+    frame = warehouse.read(QUERIES, [run["score_date"]], wanted)
+    assert frame is not None  # its keys were read
+    mine = (pl.col("input_sha256") == run["input_sha256"]) & (pl.col("rubric") == rubric)
+    rows = frame.filter(mine).collect().to_dicts()
+    keys = query_keys(_named(rows))
+    return TestRunScores(
+        run["input_name"],
+        rubric,
+        run["rubric_version"],
+        {
+            keys[row["query_id"]]: QueryScores(
+                row["query_text"] or "",
+                {score["metric"]: score["score"] for score in row["scores"]}
+                | {TOTAL: json.loads(row["columns"]).get(TOTAL)},
+            )
+            for row in rows
+        },
+        _withheld(json.loads(run["summary"])["set"]),
+    )
+
+
+def _scores_now(scored: ScoredTestRun, keys: Mapping[str, str]) -> TestRunScores:
+    rubric = scored.plan.rubric
+    return TestRunScores(
+        scored.plan.run.name,
+        rubric.id,
+        scored.plan.rubric_version,
+        {
+            keys[query.query_id]: QueryScores(
+                query.query_text,
+                {name: as_float(score.points) for name, score in query.scores.items()}
+                | {TOTAL: rubric.query_row(query).get(TOTAL)},
+                len(query.executions),
+            )
+            for query in scored.queries
+        },
+        _withheld(scored.summary.set),
+    )
+
+
+def _withheld(figures: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for name, one in figures.items() if isinstance(one, dict) and one.get("low") is not None)
+
+
+def _obstacle(before: Mapping[str, Any], scored: ScoredTestRun, judge: Mapping[str, Any] | None) -> str:
+    """Why two runs cannot be compared (Korean), '' where they can: other rules, or another judge."""
+    if before["rubric_version"] != scored.plan.rubric_version:
+        return _OTHER_RULES
+    epochs = [part.get("epochs") or {} for part in (before["judge"], judge or {})]
+    return "" if epochs[0] == epochs[1] else _OTHER_JUDGE
+
+
+def _columns(*names: str) -> pa.Schema:
+    return pa.schema([QUERIES_SCHEMA.field(name) for name in ("score_date", *names)])

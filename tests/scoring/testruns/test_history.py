@@ -1,0 +1,88 @@
+"""Runs of one test set, and what their comparison says."""
+
+from typing import Any
+
+import pytest
+
+from scoring.stats.comparison import QueryScores, TestRunScores, compare_testruns
+from scoring.testruns.history import (
+    KnownRun,
+    change_figures,
+    change_rows,
+    change_text,
+    query_keys,
+    run_before,
+    set_of_run,
+)
+
+TITLES = {"accuracy": "정확성", "speed": "응답 속도"}
+
+
+def known(sha256: str, when: str, queries: str, test_set: str = "") -> KnownRun:
+    return KnownRun(sha256, when, test_set or f"set of {sha256}", frozenset(queries))
+
+
+def change(before: list[float], now: list[float], obstacle: str = "") -> dict[str, Any]:
+    base, candidate = [
+        TestRunScores(name, "toy", "1", {str(n): QueryScores("질의", {"accuracy": s}) for n, s in enumerate(scores)})
+        for name, scores in (("a.csv", before), ("b.csv", now))
+    ]
+    return change_figures(compare_testruns(base, candidate, TITLES), known("a", "2026-02-10T09:00:00", ""), obstacle)
+
+
+def test_a_query_is_known_by_its_text_and_by_its_id_without_one() -> None:
+    assert query_keys([("1", "평가 기간"), ("2", "평가기간 "), ("3", "")]) == {
+        "1": "평가기간",
+        "2": "평가기간 #2",
+        "3": "3",
+    }
+
+
+def test_a_renamed_file_with_one_more_query_stays_in_its_set() -> None:
+    others = [known("a", "2026-02-10", "abcd", "first"), known("b", "2026-02-11", "xyz", "second")]
+    assert set_of_run(known("c", "2026-02-12", "abcde"), others) == "first"
+
+
+def test_a_run_that_shares_less_than_half_begins_a_set() -> None:
+    assert set_of_run(known("c", "2026-02-12", "abxy"), [known("a", "2026-02-10", "abcd")]) == "set of c"
+    assert set_of_run(known("c", "2026-02-12", "ab"), [known("a", "2026-02-10", "abcd")]) == "set of a"
+
+
+def test_the_run_before_is_the_last_that_ran_earlier_in_the_set() -> None:
+    others = [
+        known("a", "2026-02-10", "q", "s"),
+        known("b", "2026-02-11T09:00:00", "q", "s"),
+        known("c", "2026-02-13", "q", "s"),
+        known("d", "2026-02-11T10:00:00", "q", "another"),
+    ]
+    before = run_before(known("e", "2026-02-12", "q"), others, "s")
+    assert before is not None
+    assert before.sha256 == "b"
+    assert run_before(known("e", "2026-02-09", "q"), others, "s") is None
+
+
+def test_a_change_says_what_got_worse_with_its_interval() -> None:
+    found = change([5.0] * 40, [4.0] * 20 + [3.0] * 20)
+    assert change_text(found) == "지난 실행(2026-02-10)보다 정확성 나빠짐(−1.50)"
+    (row,) = change_rows(found)
+    assert row[:4] == ["정확성", "5.00", "3.50", "−1.50"]
+    assert row[5:] == ["40", "나빠짐"]
+    assert (found["worse"], found["better"], len(found["worst"])) == (40, 0, 5)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "obstacle", "why"),
+    [
+        ([5.0] * 10, [0.0] * 10, "", "질의가 30개 미만"),
+        ([5.0, 0.0] * 20, [0.0, 5.0] * 20, "", "차이가 우연과 구별되지 않음"),
+        ([5.0] * 40, [0.0] * 40, "채점 기준의 버전이나 옵션이 다름", "채점 기준의 버전이나 옵션이 다름"),
+        ([], [], "", "함께 있는 질의가 없음"),
+    ],
+)
+def test_a_change_that_cannot_be_told_says_why(before: list[float], now: list[float], obstacle: str, why: str) -> None:
+    assert change_text(change(before, now, obstacle)) == f"지난 실행(2026-02-10)보다 나아졌는지 판단 보류: {why}"
+
+
+def test_an_obstacle_withholds_the_verdict_of_every_metric() -> None:
+    (row,) = change_rows(change([5.0] * 40, [0.0] * 40, "판정한 모델이나 조건이 다름"))
+    assert row[-1] == "판단 보류(판정한 모델이나 조건이 다름)"

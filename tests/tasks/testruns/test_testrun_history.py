@@ -1,0 +1,116 @@
+"""Runs of a test set in a warehouse: which run comes before which, also where an earlier version wrote it."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import openpyxl
+import pytest
+from openpyxl.comments import Comment
+
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.testruns.history import RunPlace
+from scoring.testruns.scoring import ScoredTestRun, score_testrun
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.history import place_of
+from tasks.testruns.warehouse import SUMMARIES, SUMMARIES_SCHEMA, write_testrun
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
+from tests.builders.scored_testruns import plan_row
+from tests.builders.site import SAMPLE_RUNS
+from tests.builders.testruns import LONG_HEADER, write_csv
+
+EARLIER_VERSION = Path("tests/earlier_version/warehouse").resolve()
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    """An empty one."""
+    return FolderWarehouse(tmp_path / "warehouse")
+
+
+def rows_of(queries: int, passing: int, *, prefix: str = "Q") -> list[list[str]]:
+    return [plan_row(f"{prefix}{n}", question=f"평가기간을 {n}일로 바꿔줘", passes=n < passing) for n in range(queries)]
+
+
+def scored_file(path: Path, rows: Sequence[Sequence[str]], **options: Any) -> ScoredTestRun:
+    source = write_csv(path, [LONG_HEADER, *rows])
+    plan = plan_of(read_testrun_file(source), TestRunChoices("plan-agent"), {"plan-agent": options})
+    return score_testrun(plan, {})
+
+
+def put(warehouse: FolderWarehouse, scored: ScoredTestRun, days: int = 0) -> RunPlace:
+    day = DAY + timedelta(days=days)
+    place = place_of(warehouse, day, scored)
+    write_testrun(warehouse, day, scored, place)
+    return place
+
+
+def test_a_run_is_compared_with_the_last_one_of_its_set_under_another_name_and_ids(
+    warehouse: FolderWarehouse, tmp_path: Path
+) -> None:
+    first = put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
+    put(warehouse, scored_file(tmp_path / "plan_agent_other_20260310.csv", [plan_row("X", question="공고를 게시해줘")]))
+    second = put(warehouse, scored_file(tmp_path / "실행_20260311.csv", rows_of(41, 10, prefix="UUID")), days=1)
+    assert first.change is None
+    assert second.test_set == first.test_set
+    assert second.change is not None
+    assert (second.change["name"], second.change["when"]) == ("plan_agent_20260310.csv", "2026-03-10")
+    assert (second.change["paired"], second.change["only_now"]) == (40, 1)
+    accuracy = next(one for one in second.change["metrics"] if one["metric"] == "accuracy")
+    assert (accuracy["before"], accuracy["now"], accuracy["finding"]) == (5.0, 1.25, "worse")
+
+
+def test_a_run_scored_again_keeps_its_place(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+    put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(4, 4)))
+    later = scored_file(tmp_path / "plan_agent_20260311.csv", rows_of(4, 1))
+    place = put(warehouse, later, days=1)
+    assert put(warehouse, later, days=1) == place
+    table = warehouse.read(SUMMARIES, None, SUMMARIES_SCHEMA)
+    assert table is not None
+    assert table.collect().sort("ran_at").select("ran_at", "agent_type", "test_set").rows() == [
+        ("2026-03-10", "plan", place.test_set),
+        ("2026-03-11", "plan", place.test_set),
+    ]
+
+
+def test_runs_under_other_options_are_no_better_and_no_worse(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+    put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
+    changed = scored_file(tmp_path / "plan_agent_20260311.csv", rows_of(40, 0), value_lookup="direct")
+    place = put(warehouse, changed, days=1)
+    assert place.change is not None
+    assert place.change["obstacle"] == "채점 기준의 버전이나 옵션이 다름"
+
+
+def test_a_file_scored_by_an_earlier_version_is_the_run_before(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(copytree(EARLIER_VERSION, tmp_path / "warehouse"))
+    table = warehouse.read(SUMMARIES, None, SUMMARIES_SCHEMA)
+    assert table is not None
+    old = table.collect().row(0, named=True)
+    assert (old["test_set"], old["agent_type"], old["ran_at"]) == (None, None, None)
+    (path,) = (path for path in SAMPLE_RUNS if path.name == old["input_name"])
+    book = openpyxl.load_workbook(path)
+    book.active["A1"].comment = Comment("고침", "QA")
+    book.save(tmp_path / "resume_agent_new.xlsx")
+    plan = plan_of(read_testrun_file(tmp_path / "resume_agent_new.xlsx"), TestRunChoices(), {})
+    place = place_of(warehouse, old["score_date"] + timedelta(days=1), score_testrun(plan, {}))
+    assert place.test_set == old["input_sha256"][:16]
+    assert place.change is not None
+    assert place.change["sha256"] == old["input_sha256"]
+
+
+def test_report_and_summary_say_how_a_run_compares(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+    put(warehouse, scored_file(tmp_path / "plan_agent_20260310.csv", rows_of(40, 40)))
+    later = scored_file(tmp_path / "plan_agent_20260311.csv", rows_of(40, 10))
+    place = place_of(warehouse, DAY, later)
+    write_testrun_folder(tmp_path / "out", later, tmp_path / "plan_agent_20260311.csv", change=place.change)
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "지난 실행(2026-03-10)보다 의도 충족 나빠짐(−3.75), 정확성 나빠짐(−3.75)" in report.splitlines()[0]
+    section = report[report.index("## 지난 실행과 비교") :]
+    assert "함께 있는 질의 40개를 짝지어 비교했습니다. 나빠진 질의 30개, 좋아진 질의 0개." in section
+    assert "| 정확성 | 5.00 | 1.25 | −3.75 |" in section
+    assert json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["change"] == place.change
