@@ -25,7 +25,7 @@ from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError
 from tasks.chat.day_guard import DayKeptError
-from tasks.chat.day_plan import PlannedDay, backfill_plan, portions
+from tasks.chat.day_plan import PlannedDay, backfill_plan, portions, worthwhile_workers
 from tasks.chat.multi_day_cache import read_at_once
 from tasks.chat.sources import ChatRowFiles, ChatRowSource, open_source
 from tasks.config.settings import Settings
@@ -33,8 +33,6 @@ from tasks.context import Context
 from tasks.state.run_ledger import BACKFILL
 
 _log = logging.getLogger(__name__)
-# What is measured of a day and of a row (benchmarks/RESULTS.md), and for what work the start of a worker is worth it.
-_S_A_DAY, _S_A_ROW, _WORTH_A_WORKER_S = 0.15, 30e-6, 10.0
 
 
 @dataclass(frozen=True)
@@ -169,7 +167,8 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
 
     The rows of files are read for several days in one pass, into a staging folder of this name.
     """
-    settings, workers = context.settings, _workers(context.settings.monitoring.parallel_days, days)
+    settings = context.settings
+    workers = min(settings.monitoring.parallel_days, len(days)) or worthwhile_workers(days, os.cpu_count() or 1)
     if workers > 1:  # a day in a worker has no workers of its own
         engine = settings.engine.model_copy(update={"workers": 1})
         context = Context(settings.model_copy(update={"engine": engine}))
@@ -199,14 +198,6 @@ def _read_before(settings: Settings, days: Sequence[date], folder: Path) -> Mapp
     source = open_source(settings.monitoring.source, settings)
     # BigQuery reads a day alone; of files all would be read for each day.
     return read_at_once(source, days, settings.time_zone, folder) if isinstance(source, ChatRowFiles) else {}
-
-
-def _workers(parallel_days: int, days: Sequence[PlannedDay]) -> int:
-    """As many as the setting says; 0: as the cores are, if each has work for longer than its start takes."""
-    if parallel_days:
-        return min(parallel_days, len(days))
-    work_s = _S_A_DAY * len(days) + _S_A_ROW * sum(planned.content.rows for planned in days)
-    return min(os.cpu_count() or 1, len(days), 1 + int(work_s / _WORTH_A_WORKER_S))
 
 
 def _shown(days: Iterator[DayResult], total: int, title: str) -> Iterator[DayResult]:

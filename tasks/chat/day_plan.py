@@ -30,6 +30,11 @@ from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import INTRADAY, Run, RunLedger
 
 PORTION_BYTES = 500_000_000
+# CPU seconds of a backfill as benchmarks/RESULTS.md and docs/scale.md have them: a day and a row of it; what a worker
+# process costs to start, and a day more in one; and the share of the work that workers may cost.
+_DAY_S, _ROW_S = 0.15, 30e-6
+_WORKER_S, _DAY_IN_WORKER_S = 3.0, 0.1
+_MOST_OVERHEAD = 0.15
 
 
 @dataclass(frozen=True)
@@ -165,6 +170,13 @@ def portions(days: Sequence[PlannedDay]) -> Iterator[list[date]]:
             portion, size = [], 0
     if portion:
         yield portion
+
+
+def worthwhile_workers(days: Sequence[PlannedDay], cores: int) -> int:
+    """How many worker processes score these days for at most 15 % more CPU than this process alone; 1 is this one."""
+    work_s = _DAY_S * len(days) + _ROW_S * sum(planned.content.rows for planned in days)
+    spare_s = _MOST_OVERHEAD * work_s - _DAY_IN_WORKER_S * len(days)
+    return max(1, min(cores, len(days), int(spare_s / _WORKER_S)))
 
 
 def earlier_days(context: Context, day: date) -> EarlierDays:

@@ -6,9 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from scoring.chat.day_content import DayContent
 from scoring.days import days_between
 from scoring.errors import InputError, UsageError
-from tasks.chat.day_plan import EarlierDays, backfill_plan, day_parameters, earlier_days, portions, source_contents
+from tasks.chat.day_plan import (
+    EarlierDays,
+    PlannedDay,
+    backfill_plan,
+    day_parameters,
+    earlier_days,
+    portions,
+    source_contents,
+    worthwhile_workers,
+)
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import KPIS
 from tasks.config.settings import MonitoringSettings, Settings
@@ -170,3 +180,19 @@ def test_a_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> No
     found = in_context(earlier_days, settings, later)
     assert found.missing == tuple(days_between(DAY + timedelta(days=6), DAY + timedelta(days=19)))
     assert found.out_of_reach == (NEXT, DAY + timedelta(days=5))
+
+
+@pytest.mark.parametrize(
+    ("days", "rows", "cores", "workers"),
+    [
+        pytest.param(0, 0, 2, 1, id="none"),
+        pytest.param(1, 10_000_000, 16, 1, id="one day"),
+        pytest.param(365, 535, 16, 1, id="a year of small days"),
+        pytest.param(40, 10_000, 2, 1, id="a month of a medium size"),
+        pytest.param(30, 100_000, 2, 2, id="large days"),
+        pytest.param(30, 100_000, 16, 3, id="large days on more cores"),
+    ],
+)
+def test_worthwhile_workers_are_none_for_small_days(days: int, rows: int, cores: int, workers: int) -> None:
+    planned = [PlannedDay(DAY + timedelta(days=number), DayContent(rows=rows), "missing") for number in range(days)]
+    assert worthwhile_workers(planned, cores) == workers
