@@ -22,7 +22,8 @@ FIRST_DAY = date(2025, 1, 1)
 """The first day of `days_file`."""
 
 _FIRST_DAY = date(2026, 3, 2)
-_DAYS = 5
+DAYS = 5
+"""Of the files of one size and of the warehouse."""
 _SEED = 2
 _ROWS_PER_GROUP = 20_000
 
@@ -79,7 +80,7 @@ def _made(name: str, write: Callable[[Path], None]) -> Path:
 
 
 def _write_parquet(path: Path, rows: int, rows_per_group: int) -> None:
-    table = pa.Table.from_batches(chat_row_batches(_FIRST_DAY, _DAYS, -(-rows // _DAYS), _SEED), SCHEMA)
+    table = pa.Table.from_batches(chat_row_batches(_FIRST_DAY, DAYS, -(-rows // DAYS), _SEED), SCHEMA)
     pq.write_table(table.slice(0, rows), path, row_group_size=rows_per_group)
 
 
@@ -89,9 +90,9 @@ def _flat(rows: int) -> pl.DataFrame:
 
 
 def _fill(warehouse: FolderWarehouse, days: int, rows_a_day: int) -> None:
-    rubric, source = row_rubric("ola-monitoring"), parquet_file(_DAYS * rows_a_day)
+    rubric, source = row_rubric("ola-monitoring"), parquet_file(DAYS * rows_a_day)
     dates = [_FIRST_DAY + timedelta(days=offset) for offset in range(days)]
-    for day in dates[:_DAYS]:
+    for day in dates[:DAYS]:
         with warehouse.staging("benchmark") as staging:
             outcome = score_chat_rows(
                 ChatRowFiles([source]),
@@ -103,7 +104,7 @@ def _fill(warehouse: FolderWarehouse, days: int, rows_a_day: int) -> None:
             )
             write_scored_day(warehouse, day, outcome)
             write_alerts(warehouse, day, rubric, outcome.counts.rejected)
-    for offset, day in enumerate(dates[_DAYS:]):
+    for offset, day in enumerate(dates[DAYS:]):
         for table in (SCORES, KPIS, CROSSTAB, ALERTS):
-            rows = pl.read_parquet(warehouse.path(table, dates[offset % _DAYS]))
+            rows = pl.read_parquet(warehouse.path(table, dates[offset % DAYS]))
             rows.with_columns(score_date=pl.lit(day)).write_parquet(warehouse.path(table, day))

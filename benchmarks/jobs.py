@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,20 @@ def text_gb(source: str) -> dict[str, float]:
     from benchmarks.inputs import text_bytes
 
     return {"text_gb": text_bytes(source) / 1e9}
+
+
+def days_later(source: str, out: str, days: str) -> None:
+    """The same rows some days later, a row group at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    file, later = pq.ParquetFile(source), pa.scalar(timedelta(days=int(days)), pa.duration("us"))
+    place = file.schema_arrow.get_field_index("timestamp")
+    with pq.ParquetWriter(out, file.schema_arrow) as writer:
+        for group in range(file.num_row_groups):
+            rows = file.read_row_group(group)
+            writer.write_table(rows.set_column(place, rows.field(place), pc.add(rows["timestamp"], later)))
 
 
 def check_same_table(ours: str, theirs: str) -> None:
@@ -207,7 +222,7 @@ def _batches(source: str) -> Iterator[pl.DataFrame]:
 _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
     job.__name__: job
     for job in (
-        *(made, text_gb, shuffle, check_same_table),
+        *(made, text_gb, days_later, shuffle, check_same_table),
         *(rule_engine, read_only, read_and_score, build_site),
         *(duckdb, duckdb_same_table),
         *(read_ours, read_pandas, read_duckdb),

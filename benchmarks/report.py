@@ -12,6 +12,7 @@ SECTIONS = {
     "rule_engine": "scored_files",
     "end_to_end": "scored_files",
     "growth": "scored_files",
+    "large": "large_files",
     "start_up": "scored_files",
     "reading": "table_files",
     "writing": "table_files",
@@ -28,10 +29,11 @@ _LIBRARIES = ("polars", "pyarrow", "pandas", "duckdb", "prefect", "openai")
 
 
 class Scale(NamedTuple):
-    """How much is measured: rows of the largest input, days of the backfill, questions to the judge, and so on."""
+    """How much is measured: rows of the largest file and how many such files, days of the backfill, and so on."""
 
     rows: int
     rounds: int
+    large_files: int
     rows_of_night: int
     days: int
     questions: int
@@ -43,6 +45,7 @@ class Scale(NamedTuple):
 FULL = Scale(
     rows=500_000,
     rounds=3,
+    large_files=20,
     rows_of_night=10_000,
     days=365,
     questions=2_000,
@@ -51,7 +54,15 @@ FULL = Scale(
     seeds=20,
 )
 QUICK = Scale(
-    rows=100_000, rounds=1, rows_of_night=1_000, days=20, questions=200, days_of_site=10, texts_a_kind=1_000, seeds=2
+    rows=100_000,
+    rounds=1,
+    large_files=4,
+    rows_of_night=1_000,
+    days=20,
+    questions=200,
+    days_of_site=10,
+    texts_a_kind=1_000,
+    seeds=2,
 )
 
 
@@ -67,7 +78,7 @@ def head() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
         "# Benchmarks\n\n"
-        "`make bench` repeats them in about 15 minutes, best with nothing else running; "
+        "`make bench` repeats them in about half an hour, best with nothing else running; "
         "`.venv/bin/python -m benchmarks --write` also writes this page. One section alone: "
         f"`.venv/bin/python -m benchmarks --only NAME`, with {', '.join(f'`{name}`' for name in SECTIONS)}.\n\n"
         f"{os.cpu_count()} cores ({_processor()}), {memory_gb:.0f} GB, {platform.system()} {platform.release()}, "
