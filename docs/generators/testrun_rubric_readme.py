@@ -157,7 +157,7 @@ def _plan_agent() -> Sections:
         (
             "안정성 (seed 003, 2-4)",
             table(
-                ["문항 점수", "점수"],
+                ["정확성", "점수"],
                 [
                     (f"{plan.STABLE_MIN_ITEM_POINTS} 이상", plan.STABLE_POINTS),
                     ("0", plan.UNSTABLE_POINTS),
@@ -168,10 +168,10 @@ def _plan_agent() -> Sections:
         (
             "일관성 (seed 003, 2-5)",
             table(
-                [f"{plan.MIN_ROUNDS}개 라운드 이상인 Query ID", "점수"],
+                [f"{plan.MIN_ROUNDS}개 회차 이상인 질의", "점수"],
                 [
-                    (f"모든 라운드가 {passes} 이상", plan.CONSISTENT_POINTS),
-                    (f"모든 라운드가 {passes} 미만", plan.CONSISTENT_POINTS),
+                    (f"모든 회차가 {passes} 이상", plan.CONSISTENT_POINTS),
+                    (f"모든 회차가 {passes} 미만", plan.CONSISTENT_POINTS),
                     ("그 밖", plan.INCONSISTENT_POINTS),
                 ],
             ),

@@ -45,7 +45,7 @@ detector is wrong seldomer than it guarantees."""
 
 _TENANTS_SHARE = 0.5
 
-EXCLUDED_RATE_RISING, EXCLUDED_TITLE = "excluded_rate_rising", "질문이나 답변이 NULL인 행의 비율이 오름"
+EXCLUDED_RATE_RISING, EXCLUDED_TITLE = "excluded_rate_rising", "질문이나 답변이 없는 행의 비율이 오름"
 """The share of excluded rows is watched like that of a rule: an outage that leaves answers NULL lowers the failure
 rate, and only this gives it away."""
 

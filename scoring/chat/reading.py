@@ -48,7 +48,7 @@ def column_places(where: str, found: Sequence[str], names: Mapping[str, str] | N
     Raises:
         InputError: a required column is missing, or a column that is read is there more than once.
     """
-    fix = f"give a table with the columns {', '.join(REQUIRED_COLUMNS)}"
+    fix = f"chat rows have the columns {', '.join(REQUIRED_COLUMNS)}: give a table with these"
     if names is not None:
         fix += ', or say in aqb.toml under [monitoring.columns] what they are called here: user_input = "question"'
     names = names or {}

@@ -93,6 +93,7 @@ _RECORDED = {
 }
 _NUMBERED = re.compile(rf"([1-9][0-9]?)차 ({'|'.join(map(re.escape, _OF_ROUND))})")
 _REQUIRED = {Layout.LONG: ("query_id", "round", "raw_json"), Layout.WIDE: ("query_id", "query_text")}
+_ROWS_OF = {Layout.LONG: "one row per execution", Layout.WIDE: "one row per query"}
 _EXPECTED = "a test run: Query ID, 방/반복, Raw JSON (one row per execution), or ID, 질의, 1차 답변 (one row per query)"
 KNOWN_HEADERS = frozenset(
     {
@@ -138,7 +139,7 @@ def columns_of(names: tuple[str, ...], where: str) -> Columns:
         raise InputError(
             f"required columns are missing: {', '.join(missing)}; found {_described(names)}",
             where=where,
-            fix="export the run again with these columns",
+            fix=f"it looks like a test run with {_ROWS_OF[layout]}: export it again with these columns",
         )
     rounds: dict[int, dict[str, list[int]]] = {}
     read = {name for headers in known.values() for name in headers}

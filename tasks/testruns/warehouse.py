@@ -64,11 +64,11 @@ SCORES_SCHEMA = pa.schema(
 QUERIES_SCHEMA = pa.schema(
     [
         *_RUN_FIELDS,
-        field("query_id", pa.string(), "문항 ID"),
+        field("query_id", pa.string(), "질의 ID"),
         field("query_text", pa.string(), "질의"),
         field("agent_type", pa.string(), "move | plan | applicant_management"),
         _SCORE_LIST,
-        field("columns", pa.string(), "queries.parquet의 그 문항 행(JSON)"),
+        field("columns", pa.string(), "queries.parquet의 그 질의 행(JSON)"),
         *RUBRIC_FIELDS,
     ]
 )
@@ -81,7 +81,7 @@ SUMMARIES_SCHEMA = pa.schema(
             ("excluded", "제외한 행"),
             ("rejected", "거부한 행"),
             ("executions", "채점한 실행"),
-            ("queries", "문항"),
+            ("queries", "질의"),
         )),
         field("summary", pa.string(), "summary.json"),
         *RUBRIC_FIELDS,

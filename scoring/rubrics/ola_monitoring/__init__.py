@@ -43,9 +43,9 @@ RUBRIC = RowRubric(
         ),
     ),
     exclusions=(
-        ExclusionRule("both_texts_null", AllOf((_QUESTION_IS_NULL, _ANSWER_IS_NULL)), "질문과 답변이 NULL"),
-        ExclusionRule("user_input_null", _QUESTION_IS_NULL, "질문이 NULL"),
-        ExclusionRule("llm_response_null", _ANSWER_IS_NULL, "답변이 NULL"),
+        ExclusionRule("both_texts_null", AllOf((_QUESTION_IS_NULL, _ANSWER_IS_NULL)), "질문과 답변이 없음"),
+        ExclusionRule("user_input_null", _QUESTION_IS_NULL, "질문이 없음"),
+        ExclusionRule("llm_response_null", _ANSWER_IS_NULL, "답변이 없음"),
     ),
     definitions=outcome.DEFINITIONS,
     excluded_definitions=outcome.EXCLUDED_DEFINITIONS,

@@ -51,7 +51,7 @@ KPIS = pa.schema(
         _SCORE_DATE,
         field("tenant_id", pa.string(), "테넌트. '*'는 전체, NULL은 테넌트가 없는 행"),
         field("rows", pa.int64(), "채점한 행 수(모든 비율의 분모)"),
-        field("excluded", pa.int64(), "질문이나 답변이 NULL이라 채점하지 않은 행 수"),
+        field("excluded", pa.int64(), "질문이나 답변이 없어 채점하지 않은 행 수"),
         field("excluded_rate", pa.float64(), "제외율: excluded / (rows + excluded)"),
         *quotient_fields(one for one in kpis.QUOTIENTS if one is not kpis.NO_DATA_RATE),
         *measure_fields(one for one in kpis.MEASURES if one not in kpis.SHARED_ROWS),

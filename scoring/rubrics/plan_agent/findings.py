@@ -68,8 +68,8 @@ def _rounds(queries: Sequence[PlanQuery], summary: PlanSummary) -> tuple[bool, s
     incomplete = [query_name(query) for query in queries if len(query.executions) < count]
     if incomplete:
         shown = cell(examples(incomplete))
-        return False, f"Query ID {len(queries):,}개 중 {len(incomplete):,}개가 {names} 가운데 일부에 없음({shown})"
-    return count >= t.MIN_ROUNDS, f"Query ID {len(queries):,}개 모두 {count}개 라운드({names})에서 실행됨"
+        return False, f"질의 {len(queries):,}개 중 {len(incomplete):,}개가 {names} 가운데 일부에 없음({shown})"
+    return count >= t.MIN_ROUNDS, f"질의 {len(queries):,}개 모두 {count}개 회차({names})에서 실행됨"
 
 
 def _recorded(executions: int, summary: PlanSummary) -> tuple[bool, str]:
@@ -149,12 +149,12 @@ def _failing_queries(queries: Sequence[PlanQuery]) -> list[str]:
     if not failing:
         return []
     failing.sort(key=lambda query: (-_points_lost(query), query.query_id))
-    return [f"모든 라운드에서 {t.PASS_MIN_POINTS}점 미만인 질의 {len(failing):,}개: {_names(failing)}"]
+    return [f"모든 회차에서 {t.PASS_MIN_POINTS}점 미만인 질의 {len(failing):,}개: {_names(failing)}"]
 
 
 def _mixed_queries(queries: Sequence[PlanQuery]) -> list[str]:
     mixed = [query for query in queries if query.scores["consistency"].points == t.INCONSISTENT_POINTS]
-    return [f"라운드 사이에 통과와 미통과가 갈린 질의 {len(mixed):,}개: {_names(mixed)}"] if mixed else []
+    return [f"회차 사이에 통과와 미통과가 갈린 질의 {len(mixed):,}개: {_names(mixed)}"] if mixed else []
 
 
 def _slow_queries(queries: Sequence[PlanQuery]) -> list[str]:
@@ -166,7 +166,7 @@ def _slow_queries(queries: Sequence[PlanQuery]) -> list[str]:
     slowest = max(queries, key=lambda query: query.latency_s or 0.0)
     always = sum(len(slow(query.executions)) == len(query.executions) for query in queries)
     return [
-        f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / len(timed))}), 그중 모든 라운드가 느린 질의 "
+        f"{slow_limit()}를 넘긴 실행 {len(late):,}건({percent(len(late) / len(timed))}), 그중 모든 회차가 느린 질의 "
         f"{always:,}개. 평균이 가장 느린 질의: {cell(query_name(slowest))} "
         f"({score_text(slowest.latency_s)}초)"
     ]

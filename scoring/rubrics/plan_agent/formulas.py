@@ -139,9 +139,9 @@ def stability_score(reading: ParsedExecution, item: Score) -> Score:
     if item.points is None:
         return Score(t.STABLE_POINTS, f"체크 항목은 없지만 응답이 정상이라 {t.STABLE_POINTS}점")
     if item.points >= t.STABLE_MIN_ITEM_POINTS:
-        at_least = f"문항 점수가 {t.STABLE_MIN_ITEM_POINTS}점 이상"
+        at_least = f"정확성이 {t.STABLE_MIN_ITEM_POINTS}점 이상"
         return Score(t.STABLE_POINTS, f"응답이 정상이고 {at_least}이라 {t.STABLE_POINTS}점")
-    return Score(t.UNSTABLE_POINTS, f"응답은 있으나 통과한 체크가 없어 문항 점수 {item.points}점")
+    return Score(t.UNSTABLE_POINTS, f"응답은 있으나 통과한 체크가 없어 정확성 {item.points}점")
 
 
 def speed_score(reading: ParsedExecution) -> Score:
@@ -163,17 +163,17 @@ def consistency(executions: Sequence[ScoredExecution]) -> Score:
     """
     points = [scored.scores["accuracy"].points for scored in executions]
     if len(points) < t.MIN_ROUNDS:
-        return Score(None, "실행이 한 라운드뿐이라 일관성에서 제외", "one_round")
+        return Score(None, "실행이 한 회차뿐이라 일관성에서 제외", "one_round")
     known = [score for score in points if score is not None]
     if len(known) < len(points):
-        return Score(None, "체크 항목이 없어 점수를 모르는 라운드가 있어 일관성에서 제외", "no_checks")
+        return Score(None, "체크 항목이 없어 점수를 모르는 회차가 있어 일관성에서 제외", "no_checks")
     listed = ", ".join(f"{scored.execution.round}: {score}점" for scored, score in zip(executions, known, strict=True))
     passes = [score >= t.PASS_MIN_POINTS for score in known]
     if all(passes):
-        return Score(t.CONSISTENT_POINTS, f"모든 라운드가 {t.PASS_MIN_POINTS}점 이상이라 일관됨({listed})")
+        return Score(t.CONSISTENT_POINTS, f"모든 회차가 {t.PASS_MIN_POINTS}점 이상이라 일관됨({listed})")
     if not any(passes):
-        return Score(t.CONSISTENT_POINTS, f"모든 라운드가 {t.PASS_MIN_POINTS}점 미만이라 일관됨({listed})")
-    return Score(t.INCONSISTENT_POINTS, f"라운드 사이에 통과와 미통과가 갈림({listed})")
+        return Score(t.CONSISTENT_POINTS, f"모든 회차가 {t.PASS_MIN_POINTS}점 미만이라 일관됨({listed})")
+    return Score(t.INCONSISTENT_POINTS, f"회차 사이에 통과와 미통과가 갈림({listed})")
 
 
 def _comparable(executions: Sequence[ScoredExecution]) -> list[Exact | None]:

@@ -20,7 +20,7 @@ QUALITY_TITLES = {
     "empty": "빈 응답(0점)",
     "no_checks": "체크 항목이 없어 채점하지 않은 실행",
     "no_time": "응답 시간이 없어 속도에서 제외한 실행",
-    "incomplete_rounds": "일부 라운드에 없는 질의",
+    "incomplete_rounds": "일부 회차에 없는 질의",
     "unchecked_text": "규칙으로 확인하지 못한 기대결과 문장",
 }
 _ITEM_MEANINGS = {

@@ -17,6 +17,7 @@ from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
 from scoring.testruns.history import change_text, worse_metrics
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
+from scoring.testruns.tables import VALUE_TITLES
 from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv
 
@@ -36,7 +37,7 @@ def write_review_list(path: Path, rubric: AnyTestRunRubric, queries: pl.DataFram
 
     UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the test run.
     """
-    header = ["질의 id", "질의", "에이전트", "까닭", "종합 점수"]
+    header = ["질의 ID", "질의", "에이전트", "까닭", "종합 점수"]
     header += [cell for one in _shown_metrics(rubric) for cell in (f"{one.title} 점수", f"{one.title} 근거")]
     write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(queries))]), TABLE_MODE)
 
@@ -103,7 +104,13 @@ def _shown_metrics(rubric: AnyTestRunRubric) -> list[Metric]:
 
 def _cells(row: Row, rubric: AnyTestRunRubric) -> list[str]:
     reasons, total = " / ".join(_reasons(row, rubric)), _score(row["weighted_total"])
-    cells = [row["query_id"], row["query_text"] or "", row["agent_type"] or "", reasons, total]
+    cells = [
+        row["query_id"],
+        row["query_text"] or "",
+        VALUE_TITLES["agent_type"].get(row["agent_type"], ""),
+        reasons,
+        total,
+    ]
     for metric in _shown_metrics(rubric):
         cells += [_score(row[f"{metric.name}_score"]), row.get(f"{metric.name}_reason") or ""]
     return cells

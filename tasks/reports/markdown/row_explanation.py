@@ -50,7 +50,7 @@ def _titled(code: str | None, titles: Mapping[str, str]) -> str:
 
 
 def _tokens(count: float | None) -> str:
-    return "NULL" if count is None else f"{count:,g}"
+    return "미측정" if count is None else f"{count:,g}"
 
 
 def explanation_dict(row_id: str, explanation: Explanation) -> dict[str, Any]:

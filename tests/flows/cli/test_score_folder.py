@@ -175,7 +175,7 @@ def test_score_of_files_that_cannot_be_read_writes_nothing_and_says_only_why(aqb
         "error: no file of the source could be read; nothing was written\n"
         "rows/a.csv: required columns are missing: timestamp; "
     )
-    assert "\n  -> give a table with the columns user_input, " in ended.err
+    assert "\n  -> chat rows have the columns user_input, " in ended.err
     assert "\nrows/b.parquet: cannot be read: " in ended.err
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == before
 

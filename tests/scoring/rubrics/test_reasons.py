@@ -61,7 +61,7 @@ def test_hangul_reason_names_the_share_of_the_threshold(restored: pytest.MonkeyP
 def test_plan_stability_reason_names_its_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_thresholds, "STABLE_MIN_ITEM_POINTS", 2)
     monkeypatch.setattr(plan_thresholds, "STABLE_POINTS", 4)
-    assert plan.stability_score(answered(), Score(3, "")).reason == "응답이 정상이고 문항 점수가 2점 이상이라 4점"
+    assert plan.stability_score(answered(), Score(3, "")).reason == "응답이 정상이고 정확성이 2점 이상이라 4점"
     assert plan.stability_score(answered(), Score(None, "")).reason.endswith("응답이 정상이라 4점")
 
 

@@ -39,7 +39,7 @@ def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) ->
         ["GOLD MINE 비율", "0.0%", "0.0\\~65.8%", "1% 이하", "판단 보류", "2"],
         ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류", "2"],
     ]
-    assert "- 제외 — 답변이 NULL: 1건" in text
+    assert "- 제외 — 답변이 없음: 1건" in text
     assert "- 거부 — negative_tokens: 1건" in text
 
 

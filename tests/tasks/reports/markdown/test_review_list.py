@@ -47,7 +47,7 @@ def test_flagged_queries_are_listed_with_reasons_and_scores_worst_first(tmp_path
     rows = [wide_row("A2", **GOOD, **expected), wide_row("A1", **FAILED, **expected), wide_row("A3", **GOOD)]
     folder, _ = scored_folder(tmp_path, rows)
     listed = review_list(folder)
-    assert listed[0]["질의 id"] == "A1"
+    assert listed[0]["질의 ID"] == "A1"
     assert float(listed[0]["종합 점수"]) == min(float(row["종합 점수"]) for row in listed if row["종합 점수"])
     assert "에러 또는 빈 응답 있음" in listed[0]["까닭"]
     assert listed[0]["안정성 점수"] == "2.50"

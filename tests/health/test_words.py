@@ -1,0 +1,109 @@
+"""What QA people read has no codes, no clause numbers and one word for one thing. Source: SPEC 10.
+
+Names of files, settings and commands may stand there, and the terms that the requirements fix; each exception below
+says why. `scores.xlsx` has tests of its own: its tab of columns gives their stored names.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.stats.comparison import compare_testruns
+from scoring.testruns.scoring import score_testrun
+from tasks.reports.markdown.comparison import comparison_markdown, comparison_page
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.samples import SAMPLE_INBOX
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.read_folder import read_scored_folder
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders import chat_rows
+from tests.builders.site import SAMPLE_RUNS, Page, build, pages, write_day, write_run
+
+# A column or code in snake case that is no part of a file's name or path.
+CODE = re.compile(
+    r"(?<![A-Za-z0-9_./-])[a-z]+(?:_[a-z0-9]+)+(?![A-Za-z0-9_-]*\.(?:csv|xlsx|parquet|md|html|json)\b)(?![A-Za-z0-9_/-])"
+)
+FOREIGN = re.compile(r"\b(?:NULL|SPEC|seed [0-9]{3}|None|nan|undecided|no_judge)\b")
+OTHER_WORDS = re.compile(r"라운드|문항|질의 id|모름")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+ALLOWED = {
+    "value_lookup",  # an option of plan-agent, named where the report says how it was scored
+    "weighted_total",  # an option of recruit-agent, likewise
+}
+
+
+@pytest.fixture(scope="module")
+def artefacts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Everything that the samples lead to, as people read it: name -> text without markup."""
+    folder = tmp_path_factory.mktemp("words")
+    texts = dict(testrun_texts(folder)) | dict(page_texts(folder))
+    for name in ("digest", "page"):
+        texts[name] = Path(f"tests/cases/alerting/{name}.txt").read_text(encoding="utf-8")
+    return texts
+
+
+def testrun_texts(folder: Path) -> Iterator[tuple[str, str]]:
+    runs = (
+        *(("aqb-1.2", "resume_agent_sample.xlsx"), ("aqb-1.2", "url_agent_sample.csv")),
+        *(("plan-agent", "plan_agent_sample.csv"), ("recruit-agent", "plan_agent_sample.csv")),
+    )
+    for rubric, name in runs:
+        out, source = folder / rubric / name, SAMPLE_INBOX / name
+        out.mkdir(parents=True)
+        plan = plan_of(read_testrun_file(source), TestRunChoices(rubric), {})
+        write_testrun_folder(out, score_testrun(plan, {}), source)
+        yield f"{rubric} {name} report.md", markdown(out / "report.md")
+        if (out / "review.csv").exists():
+            yield f"{rubric} {name} review.csv", (out / "review.csv").read_text(encoding="utf-8-sig")
+        scored = read_scored_folder(out)
+        compared = compare_testruns(scored.run_scores(), scored.run_scores(), scored.titles, scored.noise)
+        yield f"{rubric} {name} comparison.md", comparison_markdown(compared, []).replace("\\", "")
+        (out / "comparison.html").write_text(comparison_page(compared, [], {}), encoding="utf-8")
+        yield f"{rubric} {name} comparison.html", Page(out / "comparison.html").text
+
+
+def page_texts(folder: Path) -> Iterator[tuple[str, str]]:
+    days = [chat_rows.DAY + timedelta(days=day) for day in range(3)]
+    rows = [chat_rows.refused(), chat_rows.best(), chat_rows.plain(), chat_rows.plain(llm_response=None)] * 10
+    warehouse = FolderWarehouse(folder / "warehouse")
+    for day in days:
+        write_day(warehouse, day, rows)
+    for path in SAMPLE_RUNS:
+        write_run(warehouse, path, chat_rows.DAY)
+    build(warehouse, folder / "site")
+    for name, page in pages(folder / "site").items():
+        yield name, page.text
+
+
+def markdown(path: Path) -> str:
+    return path.read_text(encoding="utf-8").replace("\\", "")
+
+
+def test_words_are_no_codes(artefacts: dict[str, str]) -> None:
+    found = {
+        (name, code)
+        for name, text in artefacts.items()
+        for code in (*CODE.findall(text), *FOREIGN.findall(text))
+        if code not in ALLOWED
+    }
+    assert found == set()
+
+
+def test_words_are_one_for_one_thing(artefacts: dict[str, str]) -> None:
+    assert {(name, word) for name, text in artefacts.items() for word in OTHER_WORDS.findall(text)} == set()
+
+
+def test_words_stand_where_an_id_would(artefacts: dict[str, str]) -> None:
+    """An id stands behind what it names, never alone in the first cell of a row."""
+    rows = {(name, line) for name, text in artefacts.items() for line in text.splitlines() if line.startswith("| ")}
+    assert not [row for row in rows if UUID.fullmatch(row[1].split("|")[1].strip())]
+
+
+def test_every_exception_is_still_one(artefacts: dict[str, str]) -> None:
+    said = {code for text in artefacts.values() for code in CODE.findall(text)}
+    assert said >= ALLOWED
