@@ -137,7 +137,7 @@ def _pages_of(reports: ReportPaths, day: date) -> list[Path]:
 
 
 def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], *, dry_run: bool) -> int:
-    """Empties the last cell, the question, of the rows' lines in the report; pages of the site are made anew by the
+    """Empties the question in the rows' lines of the report; pages of the site are made anew by the
     next run, or by `aqb report`. The first page quotes rows of the last day."""
     touched = 0
     without_ids = reports.pages_of_patterns(day)
@@ -156,7 +156,12 @@ def _forget_in_reports(reports: ReportPaths, day: date, row_ids: Sequence[str], 
 
 
 def _without_question(line: str, row_ids: Sequence[str]) -> str:
-    if not any(line.startswith(f"| {row_id} |") for row_id in row_ids):
+    """The line of a row with its question erased: the first cell before the id, in older reports the last one."""
+    cells = line.removeprefix("| ").removesuffix(" |\n").split(" | ")  # a bar within a cell is escaped
+    if cells[-1] in row_ids:
+        cells[0] = ERASED_CELL
+    elif cells[0] in row_ids:
+        cells[-1] = ERASED_CELL
+    else:
         return line
-    cells = line.removesuffix(" |\n").split(" | ")  # a bar within a cell is escaped
-    return " | ".join([*cells[:-1], ERASED_CELL]) + " |\n"
+    return f"| {' | '.join(cells)} |\n"

@@ -13,7 +13,7 @@ from scoring.figures import VERDICT_TITLES, Verdict
 
 def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
     """`목표 4개 중 2개 미달 · 2개 판단 보류`: each KPI by the shortest window that decides."""
-    found = [_verdict(deciding(of_kpi)) for of_kpi in windows]
+    found = [deciding(of_kpi).figure.verdict for of_kpi in windows]
     order: tuple[Verdict, ...] = ("missed", "met", "undecided")
     counted = [(VERDICT_TITLES[verdict], found.count(verdict)) for verdict in order]
     return f"목표 {len(found)}개 중 " + " · ".join(f"{count}개 {title}" for title, count in counted if count)
@@ -36,20 +36,16 @@ def conclusion(
 
 
 def _happened(decided: Sequence[ComparedKpi]) -> str:
-    missed = [one for one in decided if _verdict(one) == "missed"]
+    missed = [one for one in decided if one.figure.verdict == "missed"]
     if missed:
         return f"목표 미달은 {len(missed)}개입니다: {', '.join(map(_named, missed))}."
-    met = sum(_verdict(one) == "met" for one in decided)
+    met = sum(one.figure.verdict == "met" for one in decided)
     return f"미달로 판정된 목표는 없습니다: 달성 {met}개, 판단 보류 {len(decided) - met}개."
 
 
 def _named(one: ComparedKpi) -> str:
     figure = one.figure
     return f"{figure.title} {figure.value_text}({one.window}, 목표 {figure.target_text})"
-
-
-def _verdict(one: ComparedKpi) -> Verdict:
-    return one.figure.verdict if one.is_decided else "undecided"
 
 
 def _matters(rubric: RowRubric, alerted: Mapping[str, Any], framed: int) -> list[str]:

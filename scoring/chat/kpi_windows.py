@@ -56,7 +56,7 @@ class ComparedKpi:
     @property
     def is_decided(self) -> bool:
         """Whether it is sure that the target is met, or missed."""
-        return self.figure.interval is not None and self.figure.verdict != "undecided"
+        return self.figure.verdict != "undecided"
 
     @property
     def change_text(self) -> str:
@@ -73,15 +73,24 @@ def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Ite
     return ComparedKpi(window, window_figure(kpi, this), window_figure(kpi, earlier), in_units)
 
 
+def of_all_rows(figure: Figure) -> ComparedKpi:
+    """A KPI over rows that are no day of a history."""
+    return ComparedKpi("전체 기간", figure, replace(figure, value=None, n=0, interval=None), None)
+
+
 def kpi_windows(kpi: Quotient, of_day: Figure, days: Mapping[date, KpiRow], day: date) -> list[ComparedKpi]:
-    """A KPI over the day, whose figure is given, and over the windows that end with it, the shortest first."""
+    """A KPI over the day, whose figure is given, and over the windows that end with it, the shortest first.
+
+    A window that holds no other day has the figure of the day: its sessions tell how sure a mean is.
+    """
     found = []
     for length in WINDOWS:
         both = rows_of_window(days, day, 2 * length)
         this = rows_of_window(days, day, length)
         name = window_name(length)
-        found.append(compared_kpi(kpi, name, this, both[len(this) :]))
-    return [replace(found[0], figure=of_day), *found[1:]]
+        compared = compared_kpi(kpi, name, this, both[len(this) :])
+        found.append(compared if len(this) > 1 else replace(compared, figure=of_day))
+    return found
 
 
 def window_name(length: int) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from scoring.chat.kpis import Crosstab, Measure, Quotient
 from scoring.errors import RuleError
 from scoring.rules.evaluation_order import steps
-from scoring.rules.expressions import Definition, Expression
+from scoring.rules.expressions import AllOf, Column, Definition, Expression, IsIn
 
 AlertLevel = Literal["critical", "warning"]
 LEVEL_TITLES = {"critical": "Critical", "warning": "Warning"}
@@ -223,6 +223,19 @@ class RowRubric:
         for pair in pairs:
             counts[pair[self.crosstab.row_grade], pair[self.crosstab.column_grade]] += pair["cnt"]
         return counts
+
+    @property
+    def framed(self) -> Expression | None:
+        """The condition of the rows in the frame of the cross table; None where nothing is framed."""
+        framed = self.crosstab.framed
+        if framed is None:
+            return None
+        return AllOf(
+            (
+                IsIn(Column(self.crosstab.row_grade), framed.row_grades),
+                IsIn(Column(self.crosstab.column_grade), framed.column_grades),
+            )
+        )
 
     def is_framed(self, row: Mapping[str, Any]) -> bool:
         """Whether a scored row stands in the frame of the cross table."""

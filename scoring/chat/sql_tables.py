@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_tables
+from scoring.rules.expressions import Expression
 from scoring.rules.googlesql_backend import literal, to_sql
 
 _OF_DAY = "WHERE score_date = @day"
@@ -123,10 +124,13 @@ def failure_types_query(rubric: RowRubric, scores: str) -> str:
     )
 
 
-def worst_rows_query(rubric: RowRubric, scores: str, columns: Sequence[str], rows: int) -> str:
-    """The worst rows of the day: flagged ones first, then those with the lowest scores."""
+def worst_rows_query(
+    rubric: RowRubric, scores: str, columns: Sequence[str], rows: int, where: Expression | None = None
+) -> str:
+    """The worst rows of the day, of those that meet a condition: flagged ones first, then the lowest scores."""
+    condition = f" AND ({to_sql(where)})" if where else ""
     order = f"NOT ({to_sql(rubric.flagged)}), {rubric.total}, timestamp, row_id"
-    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}\nORDER BY {order}\nLIMIT {rows}"
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}{condition}\nORDER BY {order}\nLIMIT {rows}"
 
 
 def clusters_query(scores: str, mean: Quotient) -> str:

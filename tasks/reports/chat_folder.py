@@ -12,12 +12,14 @@ from typing import Any
 
 import polars as pl
 
+from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
+from tasks.chat.tables import read_kpis
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.chat_tables import write_csv_tables, write_table_workbook
@@ -125,7 +127,9 @@ def write_day_report(
 ) -> DayReport:
     """Writes the report of a written day below `folder`."""
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
-    report = MonitoringReport(outcome, title, tables, findings)
+    history = read_kpis(warehouse, outcome.rubric, day, 2 * FOUR_WEEKS)
+    of_all = {when: row for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
+    report = MonitoringReport(outcome, title, tables, findings, day, of_all)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)

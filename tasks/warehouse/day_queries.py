@@ -9,6 +9,7 @@ from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns
 from scoring.rules.arrow_types import empty_frame
+from scoring.rules.expressions import Expression
 from scoring.rules.polars_backend import to_polars
 from scoring.stats.intervals import Interval, mean_of_clusters
 
@@ -23,10 +24,10 @@ class DayQueries(Protocol):
         """How many rows (`row_count`) have each failure type, most first."""
         ...
 
-    def worst_rows(self, columns: Sequence[str], count: int) -> pl.DataFrame:
+    def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """These columns, score, time and id among them, of the `count` worst rows: flagged ones first, then by score.
 
-        NULL in columns that the version which wrote the day did not have.
+        With `where` of those that meet it. NULL in columns that the version which wrote the day did not have.
         """
         ...
 
@@ -60,10 +61,11 @@ class FrameQueries:
         counted = self._scores.drop_nulls(failure).group_by(failure).agg(row_count=pl.len())
         return counted.sort(["row_count", failure], descending=[True, False]).collect().to_dicts()
 
-    def worst_rows(self, columns: Sequence[str], count: int) -> pl.DataFrame:
+    def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """Finds the rows by their keys: sorting whole rows would hold all texts."""
         order = [~to_polars(self._rubric.flagged), *self._worst_first]
-        keys = self._scores.sort(order).select("row_id").head(count).collect()
+        asked = self._scores.filter(to_polars(where)) if where else self._scores
+        keys = asked.sort(order).select("row_id").head(count).collect()
         worst = self._scores.filter(pl.col("row_id").is_in(keys["row_id"].implode()))
         return worst.sort(order).select(columns).collect()
 

@@ -112,7 +112,8 @@ def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings
     assert set(run.artifacts) == {f"monitoring-{DAY}", f"monitoring-worst-{DAY}", "report-last-day", "report-site"}
     assert "| 실패율 | 33.3% |" in run.artifacts[f"monitoring-{DAY}"]
     worst = run.artifacts[f"monitoring-worst-{DAY}"]
-    assert worst.index("refused_advice") < worst.index("STAR")
+    assert "refused_advice" in worst
+    assert "STAR" not in worst
     for text in (REFUSAL, BEST_QUESTION, "살까", "s1"):
         assert text not in "".join(run.artifacts.values())
     assert outcome.scored.report == Path(settings.reports) / f"monitoring-{DAY}.md"

@@ -1,27 +1,33 @@
 """The report of scored chat rows: what a QA lead reads first, in Korean markdown."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Any
 
+from scoring.chat.conclusion import conclusion
+from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
+from scoring.rules.expressions import AllOf, Not
 from scoring.stats.intervals import Interval
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.templates import markdown
 from tasks.warehouse.day_queries import DayQueries
 
-_WORST_ROWS = 20
+_WORST_ROWS, _FRAMED_ROWS = 20, 10
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Failure types with their `row_count`, most first, the rows with the lowest scores, worst first, and how sure the
-    means are."""
+    """Failure types with their `row_count`, most first; the worst rows in the frame of the cross table and the worst of
+    the others that people are told about; how sure the means are."""
 
     failures: Sequence[Mapping[str, Any]]
+    framed: Sequence[Mapping[str, Any]]
     worst: Sequence[Mapping[str, Any]]
     mean_intervals: Mapping[str, Interval | None]
 
@@ -30,17 +36,52 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
     """The findings among scores."""
     shown = (rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), rubric.failure.column)
     columns = ["row_id", "timestamp", *shown, *filter(None, [rubric.cause]), "user_input"]
-    return Findings(scores.failure_types(), scores.worst_rows(columns, _WORST_ROWS).to_dicts(), scores.mean_intervals())
+    framed = rubric.framed
+    others = AllOf((rubric.flagged, Not(framed))) if framed else rubric.flagged
+    return Findings(
+        scores.failure_types(),
+        scores.worst_rows(columns, _FRAMED_ROWS, framed).to_dicts() if framed else [],
+        scores.worst_rows(columns, _WORST_ROWS, others).to_dicts(),
+        scores.mean_intervals(),
+    )
 
 
 @dataclass(frozen=True)
 class MonitoringReport:
-    """The report of rows whose tables are written; `title` says which rows."""
+    """The report of rows whose tables are written; `title` says which rows.
+
+    Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it.
+    """
 
     outcome: ScoringOutcome
     title: str
     tables: KpiTables
     findings: Findings
+    day: date | None = None
+    history: Mapping[date, Mapping[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def windows(self) -> Mapping[str, Sequence[ComparedKpi]]:
+        """The windows of each KPI: a day's, or all rows together."""
+        quotients = {kpi.name: kpi for kpi in self.outcome.rubric.quotients}
+        if self.day is not None and self.day in self.history:
+            return {
+                name: kpi_windows(quotients[name], figure, self.history, self.day)
+                for name, figure in self.figures.items()
+            }
+        return {name: [of_all_rows(figure)] for name, figure in self.figures.items()}
+
+    @property
+    def sentences(self) -> list[str]:
+        """What happened, what matters most, what to do."""
+        rubric, period = self.outcome.rubric, self.tables.period
+        framed = rubric.framed_rows(self.crosstab)
+        return conclusion(rubric, self.windows.values(), period["rows"], period, framed)
+
+    @cached_property
+    def crosstab(self) -> Counter[tuple[str, str]]:
+        """How many rows have each pair of grades."""
+        return self.outcome.rubric.crosstab_counts(self.tables.crosstab.iter_rows(named=True))
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
@@ -54,7 +95,8 @@ class MonitoringReport:
     def worst_without_texts(self) -> list[dict[str, Any]]:
         """The worst rows as people may see them outside the warehouse: no question, no answer, no session."""
         hidden = ("timestamp", "user_input")
-        return [{name: row[name] for name in row if name not in hidden} for row in self.findings.worst]
+        worst = [*self.findings.framed, *self.findings.worst]
+        return [{name: row[name] for name in row if name not in hidden} for row in worst]
 
     def markdown(self) -> str:
         """The whole report: KPIs (of the period, per day or tenant), grades, failures, worst rows, data quality."""
@@ -65,10 +107,13 @@ class MonitoringReport:
             outcome=self.outcome,
             rubric=rubric,
             period=self.tables.period,
+            history=self.history,
             findings=self.findings,
             days=[row for row in kpis if row["tenant_id"] == ALL_TENANTS],
             tenants=[row for row in kpis if row["tenant_id"] != ALL_TENANTS],
-            crosstab=rubric.crosstab_counts(self.tables.crosstab.iter_rows(named=True)),
+            crosstab=self.crosstab,
+            framed_count=rubric.framed_rows(self.crosstab),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
+            rejection_titles={rule.code: rule.reason for rule in rubric.rejects},
             exclusion_titles={rule.code: rule.title for rule in rubric.exclusions},
         )

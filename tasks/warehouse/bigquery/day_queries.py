@@ -17,6 +17,7 @@ from scoring.chat.sql_tables import (
     worst_rows_query,
 )
 from scoring.rules.arrow_types import empty_frame
+from scoring.rules.expressions import Expression
 from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_moments
 from tasks.warehouse.day_queries import interval_in_points, interval_of_clusters, means_with_target
 
@@ -36,11 +37,11 @@ class BigQueryDayQueries:
         """Asks for the counts."""
         return self.ask(failure_types_query(self.rubric, self.scores))
 
-    def worst_rows(self, columns: Sequence[str], count: int) -> pl.DataFrame:
+    def worst_rows(self, columns: Sequence[str], count: int, where: Expression | None = None) -> pl.DataFrame:
         """Asks for those of the columns that the table has."""
         known = self.columns()
         asked = [name for name in columns if name in known]
-        found = self.ask(worst_rows_query(self.rubric, self.scores, asked, count))
+        found = self.ask(worst_rows_query(self.rubric, self.scores, asked, count, where))
         types = empty_frame(self.rubric.scores_schema).schema
         return pl.DataFrame(
             [dict.fromkeys(columns) | row for row in found], schema={name: types[name] for name in columns}

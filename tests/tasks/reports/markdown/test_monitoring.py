@@ -10,7 +10,7 @@ from scoring.chat.kpis import kpi_figures
 from scoring.markdown import cell
 from tasks.chat.sources import ChatRowFiles
 from tasks.reports.chat_folder import write_score_folder
-from tests.builders.chat_rows import RUBRIC, best, plain, refused, scored, write_rows
+from tests.builders.chat_rows import REFUSAL, RUBRIC, best, plain, refused, scored, write_rows
 
 HOSTILE = "a | b\r\n\n| c |\n# d\u2028<script>alert(1)</script> ![x](http://y) `z` **w** &lt; ~~u~~ \\| <!--"
 
@@ -29,7 +29,13 @@ def table_below(markdown: str, heading: str) -> list[list[str]]:
 
 def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) -> None:
     text = report(tmp_path, best(0), refused(1), plain(2, llm_response=None), plain(3, output_tokens=-1))
-    assert text.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-13\n\n## 핵심 지표\n\n")
+    title, sentences, heading = text.split("\n\n")[:3]
+    assert title == "# 주식 분석 챗봇 운영 모니터링 — 2026-02-13"
+    assert sentences.startswith(
+        "미달로 판정된 목표는 없습니다: 달성 0개, 판단 보류 4개. 가장 먼저 볼 것은 '답변 실패' 1행입니다. "
+    )
+    assert sentences.count(". ") == 2
+    assert heading == "## 핵심 지표"
     assert "행 4건 = 채점 2 + 제외 1 + 거부 1." in text
     assert [[cell.strip() for cell in line] for line in table_below(text, "핵심 지표")] == [
         ["지표", "값", "95% 구간", "목표", "판정", "n"],
@@ -40,7 +46,7 @@ def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) ->
         ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류", "2"],
     ]
     assert "- 제외 — 답변이 없음: 1건" in text
-    assert "- 거부 — negative_tokens: 1건" in text
+    assert "- 거부 — 출력 토큰이 음수입니다: 1건" in text
 
 
 def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Path) -> None:
@@ -55,10 +61,10 @@ def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Pa
         refused(6, llm_response="네"),
     )
     failures = table_below(text, "실패 유형")[2:]
-    codes = {"refused_advice", "refused_domain", "refused_scope", "too_broad", "not_understood", "blocked", "too_short"}
-    assert {line[1].strip() for line in failures} == codes
-    titles = [line[0] for line in failures] + [line[2] for line in table_below(text, "알림")[2:]]
+    assert {line[0].strip() for line in failures} == set(RUBRIC.failure.titles.values())
+    titles = [line[0] for line in failures] + [line[1] for line in table_below(text, "알림")[2:]]
     assert [title for title in titles if not re.search("[가-힣]", title)] == []
+    assert not re.search("[a-z]+_[a-z]+", text.split("## 데이터 상태")[0])
 
 
 def test_a_report_holds_no_character_that_a_terminal_obeys(tmp_path: Path) -> None:
@@ -106,6 +112,17 @@ def test_the_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> Non
     assert len(worst) == 20
     assert scores == sorted(scores)
     assert "STAR" not in text
+
+
+def test_gold_mine_rows_stand_first_with_what_they_are_and_apart_from_the_lowest(tmp_path: Path) -> None:
+    gold = best(0, llm_response=REFUSAL, output_tokens=20.0)
+    text = report(tmp_path, gold, *(refused(minute) for minute in range(1, 30)), best(40))
+    heading = "GOLD MINE(좋은 질문 S·A에 나쁜 답변 D·F)"
+    (row,) = table_below(text, heading)[2:]
+    assert row[0].strip().startswith("하늘전자 005930")
+    assert text.index(heading) < text.index("## 등급 분포") < text.index("## 점수가 가장 낮은 행")
+    lowest = table_below(text, "점수가 가장 낮은 행")[2:]
+    assert {line[0].strip() for line in lowest} == {"살까"}
 
 
 def test_the_first_twenty_rejected_rows_are_listed_with_place_and_reason_and_no_text(tmp_path: Path) -> None:
