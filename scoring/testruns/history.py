@@ -18,6 +18,7 @@ from scoring.testruns.cells import folded
 LEAST_SHARED = Fraction(1, 2)
 _NAME_DIGITS = 16
 _WORST = 5
+_UNKNOWN = "판단 보류"
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,17 @@ def change_text(change: Mapping[str, Any]) -> str:
     few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
     why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
     return f"{of} 나아졌는지 판단 보류: {why}"
+
+
+def standing(change: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Whether a run is better than the one before it, in a word, and why (Korean)."""
+    if change is None:
+        return _UNKNOWN, "같은 테스트 세트의 지난 실행이 없음"
+    told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
+    text = change_text(change)
+    if not told:
+        return _UNKNOWN, text.partition(": ")[2]
+    return ("엇갈림" if len(told) > 1 else FINDING_TITLES[told.pop()]), text
 
 
 def worse_metrics(change: Mapping[str, Any]) -> tuple[str, ...]:

@@ -176,17 +176,18 @@ def tab(browser: Browser) -> Iterator[Tab]:
 
 
 def one_of_each(site: Path) -> list[str]:
-    """A page of each kind: the first, a day, its rows, its week, the list of test runs, a test run."""
+    """A page of each kind: the first, a day, its rows, its week, the list of test runs, a test run, a test set."""
     (run,) = (site / "test-runs").glob("resume*.html")
+    of_set = min((site / "test-runs").glob("set-*.html"))
     day = DAYS[-1]
     of_day = [f"monitoring/{name}.html" for name in (day, f"{day}-rows", f"week-{day - timedelta(day.weekday())}")]
-    return ["index.html", *of_day, "test-runs/index.html", f"test-runs/{run.name}"]
+    return ["index.html", *of_day, "test-runs/index.html", f"test-runs/{run.name}", f"test-runs/{of_set.name}"]
 
 
 def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Tab) -> None:
     found = pages(site)
     weeks = {day.isocalendar().week for day in DAYS}
-    assert len(found) == 2 * len(DAYS) + len(weeks) + len(SAMPLE_RUNS) + 2
+    assert len(found) == 2 * len(DAYS) + len(weeks) + 2 * len(SAMPLE_RUNS) + 2  # a run, its test set
     broken = []
     for name, each in found.items():
         tab.goto((site / name).as_uri())
@@ -323,7 +324,7 @@ def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
 @pytest.mark.parametrize("width", [360, 768, 1440])
 def test_no_two_texts_of_a_chart_meet_and_nothing_leaves_its_card(crowded: Path, tab: Tab, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 900})
-    for path in sorted((crowded / "test-runs").glob("plan*.html")):
+    for path in sorted((crowded / "test-runs").glob("*-*.html")):
         tab.goto(path.as_uri())
         for scheme in ("light", "dark"):
             tab.emulate_media(color_scheme=scheme)
@@ -335,7 +336,7 @@ def test_no_two_texts_of_a_chart_meet_and_nothing_leaves_its_card(crowded: Path,
 
 def test_causes_on_a_phone_are_no_towers(crowded: Path, tab: Tab) -> None:
     tab.set_viewport_size({"width": 360, "height": 800})
-    for path in sorted((crowded / "test-runs").glob("plan*.html")):
+    for path in sorted((crowded / "test-runs").glob("*.html")):
         tab.goto(path.as_uri())
         heights = tab.locator("table.causes tbody tr").evaluate_all("(rows) => rows.map((row) => row.clientHeight)")
         assert heights

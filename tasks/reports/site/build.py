@@ -24,6 +24,8 @@ from tasks.reports.site.listed_rows import list_rows
 from tasks.reports.site.pages import Link
 from tasks.reports.site.row_pages import rows_page
 from tasks.reports.site.scored_days import ScoredSpan, monday_of, scored_days
+from tasks.reports.site.testrun_charts import metric_intervals
+from tasks.reports.site.testrun_history import page_of_set, runs_by_set
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
 from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns
 from tasks.reports.site.week_pages import week_page
@@ -100,15 +102,33 @@ def _pages(
     for monday in sorted({monday_of(day) for day in by_day}):
         yield week_page_name(monday), week_page(rubric, scored, monday, by_day)
     runs = read_testruns(warehouse, span)
-    for run in runs:
-        files = _files(folder, run)
-        yield (
-            f"{TESTRUNS}/{run.page}",
-            testrun_page(run, executions_of(warehouse, run), queries_of(warehouse, run), files),
-        )
+    yield from _testrun_pages(warehouse, runs, folder)
     yield f"{TESTRUNS}/{FIRST_PAGE}", testruns_index(runs)
     yield FIRST_PAGE, overview(rubric, scored, summaries, last_rows, runs)
     kept.keep({day: (inputs[day], summary) for day, summary in by_day.items()})
+
+
+def _testrun_pages(warehouse: Warehouse, runs: Sequence[PublishedTestRun], folder: Path) -> Iterator[tuple[str, str]]:
+    """The pages of the runs, then those of their test sets; only one run's rows are in memory."""
+    intervals = {}
+    pages = {(run.sha256, run.rubric_id): run.page for run in runs}
+    for run in runs:
+        executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
+        intervals[run.sha256, run.rubric_id] = metric_intervals(run, executions, queries)
+        before = (run.summary.get("change") or {}).get("sha256", "")
+        yield (
+            f"{TESTRUNS}/{run.page}",
+            testrun_page(
+                run,
+                executions,
+                queries,
+                intervals[run.sha256, run.rubric_id],
+                _files(folder, run),
+                pages.get((before, run.rubric_id), ""),
+            ),
+        )
+    for of_set in runs_by_set(runs):
+        yield f"{TESTRUNS}/{of_set[-1].set_page}", page_of_set(of_set, intervals)
 
 
 def _files(folder: Path, run: PublishedTestRun) -> list[Link]:

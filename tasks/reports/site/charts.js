@@ -161,6 +161,26 @@
       })];
     },
 
+    // One metric over the runs of a test set, evenly spaced: several runs may fall on one day.
+    history(chart, width) {
+      const step = Math.max(1, Math.ceil(chart.days.length / Math.max(2, Math.floor(width / 56))));
+      const orders = chart.days.map((_, order) => order);
+      const sure = chart.points.filter((point) => point.low !== null);
+      return [Plot.plot({
+        width, height: 190, marginLeft: 28, marginRight: 16, marginTop: 12, marginBottom: 26,
+        x: { type: "point", domain: orders, padding: 0.5 }, y: { domain: [0, 5] },
+        marks: [
+          Plot.gridY({ ticks: 5, stroke: "var(--line)", strokeOpacity: 1 }),
+          Plot.axisY({ ticks: 5, tickSize: 0, label: null, color: muted }),
+          Plot.axisX(orders.filter((order) => (orders.length - 1 - order) % step === 0), { tickFormat: (order) => chart.days[order], tickSize: 3, label: null, color: muted }),
+          Plot.ruleX(sure, { x: "order", y1: "low", y2: "high", stroke: "var(--band)", strokeOpacity: 0.25, strokeWidth: 10, strokeLinecap: "round" }),
+          Plot.lineY(chart.points, { x: "order", y: "value", z: "segment", stroke: "var(--band)", strokeWidth: 2 }),
+          Plot.dot(chart.points, { x: "order", y: "value", r: 4, fill: "var(--band)", stroke: "var(--card)", strokeWidth: 1.5, href: "href", ariaLabel: "label" }),
+          Plot.tip(chart.points, Plot.pointerX({ x: "order", y: "value", title: "label", ...bubble })),
+        ],
+      })];
+    },
+
     // Bars and a box instead of dots: ten thousand executions take as much room as ten. No label is drawn that has no
     // room of its own.
     latency(chart, width) {

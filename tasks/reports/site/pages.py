@@ -80,7 +80,7 @@ class Chart:
     """
 
     id: str
-    kind: Literal["trend", "shares", "bars", "interval", "rounds", "scores", "latency"]
+    kind: Literal["trend", "shares", "bars", "interval", "rounds", "scores", "latency", "history"]
     title: str
     summary: str
     data: Mapping[str, Any]

@@ -23,7 +23,15 @@ _QUANTILES = (5, 25, 50, 75, 95)
 _BINS = 48
 
 
-def metric_interval(
+def metric_intervals(
+    run: PublishedTestRun, executions: Sequence[Row], queries: Sequence[Row]
+) -> dict[str, Interval | None]:
+    """Metric -> how sure its mean is, for all that the summary has."""
+    known = (name for name in run.titles if name in run.summary["set"])
+    return {name: _metric_interval(run, name, executions, queries) for name in known}
+
+
+def _metric_interval(
     run: PublishedTestRun, metric: str, executions: Sequence[Row], queries: Sequence[Row]
 ) -> Interval | None:
     """How sure the mean of a metric is, repeats of one query counting as one witness.

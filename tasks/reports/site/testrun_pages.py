@@ -9,6 +9,8 @@ from urllib.parse import quote
 from scoring.figures import goal_figure
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent
+from scoring.stats.intervals import Interval
+from scoring.testruns.history import CHANGE_HEADER, change_rows
 from scoring.testruns.page_parts import PageParts, PageTable, Queries
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.day_charts import verdict_mark
@@ -16,10 +18,10 @@ from tasks.reports.site.pages import Cell, Link, Links, Table, page
 from tasks.reports.site.testrun_charts import (
     interval_of,
     latency_charts,
-    metric_interval,
     rounds_chart,
     scores_chart,
 )
+from tasks.reports.site.testrun_history import agents_table
 from tasks.reports.site.testrun_queries import query_links, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text
@@ -32,7 +34,7 @@ def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
     rows: list[list[Cell]] = [
         [
             Link(run.name, folder + quote(run.page)),
-            str(run.day),
+            run.when_text,
             f"{run.rubric_id} {run.rubric_version}",
             count_text(run.queries),
             count_text(run.executions),
@@ -41,21 +43,34 @@ def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
         ]
         for run in runs
     ]
-    return Table(["파일", "채점일", "루브릭", "질의", "실행", "세트 평균(0~5점)", "수기 확인"], rows)
+    return Table(["파일", "실행일", "루브릭", "질의", "실행", "세트 평균(0~5점)", "수기 확인"], rows)
 
 
 def testruns_index(runs: Sequence[PublishedTestRun]) -> str:
-    """The list of test runs as a page."""
-    return page("runs.html", root="../", section="runs", title="테스트 런", runs=testrun_list(runs, ""))
+    """Where every agent stands, and the list of test runs, as a page."""
+    return page(
+        "runs.html",
+        root="../",
+        section="runs",
+        title="테스트 런",
+        agents=agents_table(runs),
+        runs=testrun_list(runs, ""),
+    )
 
 
 def testrun_page(
-    run: PublishedTestRun, executions: Sequence[Row], queries: Sequence[Row], files: Sequence[Link]
+    run: PublishedTestRun,
+    executions: Sequence[Row],
+    queries: Sequence[Row],
+    intervals: Mapping[str, Interval | None],
+    files: Sequence[Link],
+    before: str = "",
 ) -> str:
-    """The page of one run; `files` are the report and the workbook that lie beside it."""
-    intervals = {
-        name: metric_interval(run, name, executions, queries) for name in run.titles if name in run.summary["set"]
-    }
+    """The page of one run; `files` are the report and the workbook that lie beside it.
+
+    `intervals` are those of `metric_intervals`, `before` is the page of the run that it is compared with, '' for none.
+    """
+    change = run.summary.get("change")
     rounds, scores, latencies = rounds_chart(run, intervals), scores_chart(run), latency_charts(run, executions)
     executions_of: dict[str, list[Row]] = defaultdict(list)
     for row in executions:
@@ -79,6 +94,9 @@ def testrun_page(
         targets=_targets(parts),
         consistency=_consistency(run.summary["set"].get("consistency", {}), run.figure_titles),
         headline=run.summary.get("headline", ()),
+        change=change,
+        changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
+        before=before,
         sections=[_with_links(each, links) for each in parts.tables if each.rows and each.title],
         failures=[_with_links(each, links) for each in parts.tables if each.rows and not each.title],
         knows_review=any("manual_review_reasons" in query["columns"] for query in queries),

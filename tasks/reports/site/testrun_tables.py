@@ -10,6 +10,8 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.catalog import rubrics
+from scoring.testruns.executions import AGENT_TITLES, AgentType
+from scoring.testruns.history import new_set
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
 from tasks.files.report_paths import testrun_page_name
@@ -36,12 +38,36 @@ class PublishedTestRun:
     executions: int
     queries: int
     summary: Mapping[str, Any]
+    ran_at: str
+    agents: str
+    test_set: str
     untrusted: Sequence[str] = ()
 
     @property
     def page(self) -> str:
         """Its page in the folder of test runs."""
         return testrun_page_name(self.name, self.sha256, self.rubric_id)
+
+    @property
+    def set_page(self) -> str:
+        """The page of its test set in the folder of test runs."""
+        return f"set-{self.test_set}-{self.rubric_id}.html"
+
+    @property
+    def when(self) -> str:
+        """When it ran, else the day of scoring; in the order of time."""
+        return self.ran_at or str(self.day)
+
+    @property
+    def when_text(self) -> str:
+        """The day on which it ran, or that of scoring where no other is known (Korean)."""
+        return self.ran_at[:10] or f"{self.day}(채점일)"
+
+    @property
+    def agent_title(self) -> str:
+        """What people call its agents."""
+        names = [AGENT_TITLES[AgentType(name)] for name in filter(None, self.agents.split(", "))]
+        return f"{'·'.join(names)} 에이전트" if names else "에이전트를 모름"
 
     @property
     def titles(self) -> Mapping[str, str]:
@@ -65,8 +91,8 @@ class PublishedTestRun:
 
 
 def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
-    """The runs of the last `span` days that have any, latest first; a file scored again counts once, as of its last
-    day."""
+    """The runs of the last `span` days that have any, those that ran last first; a file scored again counts once, as of
+    its last day."""
     frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-span:], SUMMARIES_SCHEMA)
     if frame is None:
         return []
@@ -88,9 +114,13 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
             executions=row["executions"],
             queries=row["queries"],
             summary=summary,
+            ran_at=row["ran_at"] or "",
+            agents=row["agent_type"] or "",
+            test_set=row["test_set"] or new_set(row["input_sha256"]),
             untrusted=untrusted_metrics(agreements, rubric, epochs) if rubric else (),
         )
-    return sorted(runs.values(), key=lambda run: (-run.day.toordinal(), run.name, run.rubric_id))
+    by_name = sorted(runs.values(), key=lambda run: (run.name, run.rubric_id))
+    return sorted(by_name, key=lambda run: run.when[:10], reverse=True)
 
 
 def executions_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:

@@ -1,6 +1,7 @@
 """What the pages of test runs say."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote
@@ -9,11 +10,13 @@ from uuid import UUID
 import pytest
 
 from tasks.files.report_paths import ReportPaths
-from tasks.reports.site.testrun_charts import latency_charts
+from tasks.reports.site.testrun_charts import latency_charts, metric_intervals
+from tasks.reports.site.testrun_history import page_of_set, runs_by_set
 from tasks.reports.site.testrun_pages import testrun_page as testrun_page_of
 from tasks.reports.site.testrun_tables import executions_of, queries_of, read_testruns
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
+from tests.builders.scored_testruns import plan_row
 from tests.builders.site import SAMPLE_RUNS, Page, build, page, pages, write_run
 from tests.builders.testruns import (
     LONG_HEADER,
@@ -125,7 +128,7 @@ def test_the_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: 
     build(warehouse, site)
     for name, folder in (("test-runs/index.html", site / "test-runs"), ("index.html", site)):
         links = [unquote(a["href"] or "") for a in page(site, name).all("a") if "_sample-" in (a["href"] or "")]
-        assert len(links) == 3
+        assert len(set(links)) == 3
         assert all((folder / link).is_file() for link in links)
 
 
@@ -255,7 +258,7 @@ def test_a_chart_of_response_times_and_a_page_hold_at_any_size(
     box = [chart.data["box"][name] for name in ("p5", "p25", "p50", "p75", "p95")]
     assert box == sorted(box)
     assert box[-1] <= chart.data["end"]
-    text = testrun_page_of(run, rounds, queries, [])
+    text = testrun_page_of(run, rounds, queries, metric_intervals(run, rounds, queries), [])
     assert len(text.encode()) < 1_500_000
     assert ("답변과 체크는 그중" in text) == (executions >= 2_000)
 
@@ -268,3 +271,61 @@ def test_one_answer_of_ten_minutes_does_not_press_the_others_together(
     (chart,) = latency_charts(run, executions_of(warehouse, run))
     assert chart.data["end"] < 30
     assert "눈금 밖 1건은 오른쪽 끝 막대" in chart.note
+
+
+# --- History ---------------------------------------------------------------------------------------------------------
+
+
+def write_plan_run(warehouse: FolderWarehouse, folder: Path, day: str, passing: int) -> None:
+    rows = [plan_row(f"Q{n}", question=f"평가기간을 {n}일로 바꿔줘", passes=n < passing) for n in range(40)]
+    write_run(warehouse, write_csv(folder / f"plan_agent_{day}.csv", [LONG_HEADER, *rows]), DAY)
+
+
+def test_a_test_set_has_a_page_with_its_runs_in_the_order_in_which_they_ran(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    for day, passing in (("20260302", 20), ("20260301", 40), ("20260303", 30)):
+        write_plan_run(warehouse, tmp_path, day, passing)
+    build(warehouse, site)
+    (path,) = (site / "test-runs").glob("set-*.html")
+    found = Page(path)
+    points = found.charts["history-accuracy"]["points"]
+    assert [point["value"] for point in points] == [5.0, 2.5, 3.75]
+    assert found.charts["history-accuracy"]["days"] == ["03/01", "03/02", "03/03"]
+    assert points[0]["low"] is None  # all scores are equal
+    assert points[1]["low"] < 2.5 < points[1]["high"]
+    links = {a["href"] for a in found.all("a")}
+    assert {unquote(point["href"]) for point in points} <= {unquote(link or "") for link in links}
+
+
+def test_a_page_compares_its_run_with_the_one_before(warehouse: FolderWarehouse, site: Path, tmp_path: Path) -> None:
+    for day, passing in (("20260301", 40), ("20260302", 20)):
+        write_plan_run(warehouse, tmp_path, day, passing)
+    build(warehouse, site)
+    found = testrun_page(site, "plan_agent_20260302")
+    assert f"2026-03-02 실행 · {DAY} 채점" in found.text
+    assert "정확성 5.00 2.50 −2.50" in found.text
+    assert any((a["href"] or "").startswith("plan_agent_20260301") for a in found.all("a"))
+    assert "비교할 지난 실행이 아직 없습니다" in testrun_page(site, "plan_agent_20260301").text
+
+
+def test_the_agents_stand_with_better_worse_or_why_it_cannot_be_told(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    for day, passing in (("20260301", 40), ("20260302", 20)):
+        write_plan_run(warehouse, tmp_path, day, passing)
+    write_run(warehouse, next(path for path in SAMPLE_RUNS if path.name.startswith("url")), DAY)
+    build(warehouse, site)
+    text = page(site, "test-runs/index.html").text
+    assert "실행 에이전트 plan_agent_20260302.csv 나빠짐 ▲ 지난 실행(2026-03-01)보다 의도 충족 나빠짐(−2.50)" in text
+    assert "이동 에이전트 url_agent_sample.csv 판단 보류 ■ 같은 테스트 세트의 지난 실행이 없음" in text
+
+
+def test_a_line_breaks_where_the_rules_changed(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+    write_plan_run(warehouse, tmp_path, "20260301", 40)
+    write_plan_run(warehouse, tmp_path, "20260302", 20)
+    runs = read_testruns(warehouse, 60)
+    (changed,) = runs_by_set([replace(runs[0], rubric_version="3"), *runs[1:]])
+    text = page_of_set(changed, {})
+    data = json.loads(text[text.index('id="chart-data">') + 16 :].partition("</script>")[0])
+    assert [point["segment"] for point in data["history-accuracy"]["points"]] == [0, 1]

@@ -1,0 +1,132 @@
+"""The runs of one test set over time as a page, and where every agent stands."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from scoring.markdown import score_text
+from scoring.stats.intervals import Interval
+from scoring.testruns.history import standing
+from scoring.testruns.summaries import mean_text
+from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table, page
+from tasks.reports.site.testrun_charts import interval_of
+from tasks.reports.site.testrun_tables import PublishedTestRun
+from tasks.reports.wording import NOTHING, count_text
+
+RunIntervals = Mapping[tuple[str, str], Mapping[str, Interval | None]]
+"""Hash of the file and rubric of a run -> metric -> how sure its mean is."""
+
+_SIGNS = {
+    "나빠짐": ("missed", "▲"),
+    "좋아짐": ("met", "●"),
+    "엇갈림": ("undecided", "■"),
+    "판단 보류": ("undecided", "■"),
+}
+
+
+def runs_by_set(runs: Sequence[PublishedTestRun]) -> list[list[PublishedTestRun]]:
+    """The runs of every test set and rubric in the order in which they ran; the set that ran last comes first."""
+    sets: dict[tuple[str, str], list[PublishedTestRun]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: (run.when, run.name, run.sha256)):
+        sets[run.test_set, run.rubric_id].append(run)
+    return sorted(sets.values(), key=lambda of_set: (of_set[-1].when, of_set[-1].name), reverse=True)
+
+
+def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
+    """Every agent and test set with its last run: better, worse or not to be told, and why."""
+    rows: list[list[Cell]] = []
+    for of_set in runs_by_set(runs):
+        last = of_set[-1]
+        verdict, why = standing(last.summary.get("change"))
+        code, sign = _SIGNS[verdict]
+        rows.append(
+            [
+                last.agent_title,
+                Link(last.name, quote(last.page)),
+                Mark(verdict, code, sign, ""),
+                why,
+                Link(f"실행 {len(of_set):,}회 보기", quote(last.set_page)),
+            ]
+        )
+    return Table(["에이전트", "최근 실행", "지난 실행보다", "근거", "이력"], rows)
+
+
+def page_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> str:
+    """The page of one test set; `runs` in the order in which they ran."""
+    last = runs[-1]
+    charts = [
+        chart for metric, title in last.titles.items() if (chart := _history_chart(runs, metric, title, intervals))
+    ]
+    verdict, why = standing(last.summary.get("change"))
+    return page(
+        "test_set.html",
+        charts=charts,
+        root="../",
+        section="runs",
+        title=f"{last.agent_title} 테스트 세트",
+        last=last,
+        verdict=verdict,
+        why=why,
+        history=charts,
+        runs=_runs_table(runs),
+    )
+
+
+def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, intervals: RunIntervals) -> Chart | None:
+    """One metric over the runs. The line breaks where the rules or the judge changed: those means are not alike."""
+    points: list[dict[str, Any]] = []
+    rows: list[list[Cell]] = []
+    segment = 0
+    for order, run in enumerate(runs):
+        segment += bool(order) and _judged_by(run) != _judged_by(runs[order - 1])
+        figures = run.summary["set"].get(metric, {})
+        interval = intervals.get((run.sha256, run.rubric_id), {}).get(metric)
+        rows.append([Link(run.name, quote(run.page)), run.when_text, mean_text(figures), interval_of(interval)])
+        if (mean := figures.get("mean")) is not None:
+            points.append(
+                {
+                    "order": order,
+                    "value": mean,
+                    "low": interval.low if interval else None,
+                    "high": min(interval.high, 5) if interval else None,
+                    "segment": segment,
+                    "href": quote(run.page),
+                    "label": f"{run.name}\n{run.when_text}\n{score_text(mean)}"
+                    + (f" (95% 구간 {interval_of(interval)})" if interval else ""),
+                }
+            )
+    if not points:
+        return None
+    return Chart(
+        id=f"history-{metric}",
+        kind="history",
+        title=title,
+        summary=f"{title}의 실행별 평균(0~5점)과 95% 구간. 마지막 값 {score_text(points[-1]['value'])}",
+        data={"days": [run.when[5:10].replace("-", "/") for run in runs], "points": points},
+        table=Table(["파일", "실행일", "평균", "95% 구간"], rows),
+    )
+
+
+def _judged_by(run: PublishedTestRun) -> tuple[str, str]:
+    return run.rubric_version, json.dumps(run.summary["judge"].get("epochs", {}), sort_keys=True)
+
+
+def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
+    """A line a run, the last first."""
+    rows: list[list[Cell]] = []
+    for run in reversed(runs):
+        verdict, why = standing(run.summary.get("change"))
+        code, sign = _SIGNS[verdict]
+        means = [mean_text(run.summary["set"].get(metric, {})) for metric in runs[-1].titles]
+        rows.append(
+            [
+                Link(run.name, quote(run.page)),
+                run.when_text,
+                count_text(run.queries),
+                *(mean or NOTHING for mean in means),
+                Mark(verdict, code, sign, why),
+            ]
+        )
+    return Table(["파일", "실행일", "질의", *runs[-1].titles.values(), "지난 실행보다"], rows)
