@@ -6,9 +6,11 @@ Prefect reads its settings when it is imported, so they are made before any test
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
 
 pytest_plugins = ["tests.flows.prefect_server"]
 
@@ -43,16 +45,34 @@ _FLOWS = Path(__file__).parent / "flows"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what runs flows or asks for a slow fixture, and puts it first: the workers end together."""
+    """Marks as slow what runs flows or asks for a slow fixture, and puts it first: the workers end together.
+
+    What asks for a Prefect server stays on one worker, so that a run of all tests starts one; it takes longest and
+    comes first.
+    """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         runs_flows = item.path.parent in (_FLOWS, _FLOWS / "steps")
         if runs_flows or _SLOW & fixtures:
             item.add_marker("slow")
+        if "prefect_server" in fixtures:
+            item.add_marker(pytest.mark.xdist_group("prefect"))
     items.sort(key=_rank)
 
 
 def _rank(item: pytest.Item) -> int:
-    if "prefect_server" in getattr(item, "fixturenames", ()):
+    if item.get_closest_marker("xdist_group"):
         return 0
     return 1 if item.get_closest_marker("slow") else 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadGroupScheduling | None:
+    """With `--dist=loadgroup` a test of no group stays with its file: fixtures of a module are made once."""
+    return _ByGroupOrFile(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+class _ByGroupOrFile(LoadGroupScheduling):  # type: ignore[misc]
+    def _split_scope(self, nodeid: str) -> str:
+        group_or_test: str = super()._split_scope(nodeid)
+        return group_or_test.partition("::")[0]

@@ -30,7 +30,7 @@ def eventually(look: Callable[[], T | None], what: str) -> T:
     deadline = time.monotonic() + _DEADLINE_S
     while (found := look()) is None:
         assert time.monotonic() < deadline, f"waited {_DEADLINE_S:g} s in vain: {what}"
-        time.sleep(0.1)  # between two questions to another process
+        time.sleep(0.25)  # between two questions to another process, which answering keeps from its work
     return found
 
 
