@@ -26,6 +26,8 @@ os.environ |= {
     "PREFECT_HOME": _PREFECT_HOME.name,
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
+    # A test that runs a flow asks for `prefect_server`: a temporary server of its own would take five seconds of CPU.
+    "PREFECT_SERVER_EPHEMERAL_ENABLED": "false",
     # Every client of a judge or of Prefect reads the authorities that it trusts: the system's take it 20 ms.
     "SSL_CERT_FILE": str(Path(__file__).parent / "fakes" / "authority.pem"),
     # Its server stops when Python does, after pytest has taken the standard streams away: no last words.
@@ -41,22 +43,23 @@ def pytest_unconfigure() -> None:
 
 _SLOW = {"prefect_server", "installed_aqb"}
 _FLOWS = Path(__file__).parent / "flows"
+_ONE_WORKER = {"prefect_server", "hostile_rows"}
+"""What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what runs flows or asks for a slow fixture, and puts it first: the workers end together.
+    """Marks as slow what runs flows or asks for a slow fixture.
 
-    What asks for a Prefect server stays on one worker, so that a run of all tests starts one; it takes longest and
-    comes first.
+    What stays on one worker comes first and the rest of what is slow second: the workers end together.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         runs_flows = item.path.parent in (_FLOWS, _FLOWS / "steps")
         if runs_flows or _SLOW & fixtures:
             item.add_marker("slow")
-        if "prefect_server" in fixtures:
-            item.add_marker(pytest.mark.xdist_group("prefect"))
+        for shared in _ONE_WORKER & fixtures:
+            item.add_marker(pytest.mark.xdist_group(shared))
     items.sort(key=_rank)
 
 

@@ -1,9 +1,7 @@
 import json
 from pathlib import Path
 
-from prefect import flow
-
-from flows.steps.site import SiteOutcome, site_after
+from flows.steps.site import site_after
 from tasks.config.settings import Settings
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused
@@ -35,10 +33,6 @@ def test_no_days_are_a_wrong_usage(aqb: Command) -> None:
 def test_a_site_that_cannot_be_built_is_a_warning_of_the_run(tmp_path: Path) -> None:
     settings = Settings(warehouse="nowhere://at/all", reports=str(tmp_path / "reports"))
 
-    @flow
-    def run() -> SiteOutcome:
-        return in_context(site_after, settings)
-
-    outcome = run()
+    outcome = in_context(site_after, settings)
     assert outcome.path is None
     assert outcome.problems[0].startswith("the report site could not be built: UsageError: ")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from prefect import flow
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
@@ -75,11 +74,7 @@ def test_a_day_is_told_once_and_reruns_are_silent(settings: Settings, slack: Fak
 def test_a_day_whose_run_died_before_it_told_anybody_is_told_by_the_next_night(
     settings: Settings, slack: FakeSlack
 ) -> None:
-    @flow
-    def killed() -> None:
-        in_context(score_day, settings, DAY, "nightly")
-
-    killed()
+    in_context(score_day, settings, DAY, "nightly")
     assert slack.posted == []
     run(settings, NEXT_DAY)
     told = [message.text for message in slack.posted]

@@ -5,7 +5,6 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from scipy.stats import betabinom
 
 from benchmarks.alert_days import KpiDays, Load, kpi_days
 from benchmarks.alerts import CHANGES, is_told, told
@@ -37,6 +36,8 @@ def changes(days: KpiDays, policy: AlertPolicy | None = None) -> list[str]:
 def test_the_chance_of_a_count_is_that_of_the_beta_binomial(
     count: int, rows: int, rate: float, variance: float
 ) -> None:
+    from scipy.stats import betabinom  # a second of imports, which the other workers do without
+
     strength = (1 - rate) / (rate * variance) - 1
     ours = chance_of(np.array([count]), np.array([rows]), np.array([rate]), np.array([variance]))
     theirs = betabinom.sf(count - 1, rows, rate * strength, (1 - rate) * strength)
