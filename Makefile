@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test test-fast test-bigquery fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs lock clean
+.PHONY: setup demo test test-fast test-bigquery fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
 # tests/conftest.py says what starts first and what stays on one worker. Three workers fill two cores: tests also wait.
 PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
@@ -60,6 +60,10 @@ audit: setup
 # Pages that are generated from the code; `make test` fails where one is stale.
 docs: setup
 	.venv/bin/python -m docs.generators.documents
+
+# After a change of pages or messages: needs /usr/bin/chromium and a Korean font.
+pictures: setup
+	.venv/bin/python -m docs.generators.pictures
 
 # Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
 lock: setup

@@ -32,7 +32,7 @@ RESOLVED_SIGN = "🟢"
 _DAY_ACTIONS = {
     NO_ROWS: "원본 표와 적재 작업을 확인하고, 고친 뒤 이 명령으로 다시 채점하세요.",
     ROWS_REJECTED: "거부한 까닭은 rejected 표에 줄마다 있습니다. 원본을 고친 뒤 이 명령으로 다시 채점하세요.",
-    EXCLUDED_RATE_RISING: "답변이 NULL로 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
+    EXCLUDED_RATE_RISING: "답변 없이 쌓이고 있는지 LLM 호출과 로그 적재를 확인하세요.",
 }
 _KPI_ACTION = "보고서에서 등급 분포와 실패 유형을 보고 어디서 목표를 놓쳤는지 확인하세요."
 _DROPPED_RULE_ACTION = "지금 루브릭에는 없는 규칙입니다. 이날을 채점한 버전의 예시를 읽으세요."

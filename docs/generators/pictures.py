@@ -1,0 +1,74 @@
+"""The pictures of README and docs, drawn from synthetic rows: `make pictures`. Needs Chromium and Korean fonts.
+
+No test compares them: other fonts draw other pixels.
+"""
+
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import pyarrow.parquet as pq
+from playwright.sync_api import sync_playwright
+
+from scoring.days import days_between
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
+from tasks.chat.sources import ChatRowFiles
+from tasks.chat.tables import write_alerts
+from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.alert_messages import MADE
+from tests.builders.chat_rows import RUBRIC
+from tests.builders.site import SAMPLE_RUNS, build, write_run
+from tests.fakes.slack_page import page
+from tests.samples.chat_rows import SAMPLE_SEED, TIME_ZONE, generate_chat_rows
+
+PICTURES: Final = Path(__file__).parents[1] / "pictures"
+CHROMIUM: Final = "/usr/bin/chromium"
+LAST_DAY: Final = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
+DAYS: Final = 28
+ROWS_ON_BUSINESS_DAYS, ROWS_ON_WEEKENDS = 770, 200
+INCIDENT_SHARE: Final = 0.06
+_SATURDAY = 5
+
+
+def draw(folder: Path) -> None:
+    """Draws all pictures; `folder` gets what is drawn."""
+    warehouse = FolderWarehouse(folder / "warehouse")
+    for day in days_between(LAST_DAY - timedelta(days=DAYS - 1), LAST_DAY):
+        _score_day(warehouse, day, folder)
+    for path in SAMPLE_RUNS:
+        write_run(warehouse, path, LAST_DAY)
+    build(warehouse, folder / "site")
+    message = folder / "digest.html"
+    message.write_text(page(MADE["digest"]().blocks), encoding="utf-8")
+    overview = folder / "site" / "index.html"
+    _shoot(overview, "dashboard-desktop", 1280, 1640)
+    _shoot(overview, "dashboard-phone", 390, 1400, scale=2)
+    _shoot(message, "digest", 760, 950)
+
+
+def _score_day(warehouse: FolderWarehouse, day: date, folder: Path) -> None:
+    rows = ROWS_ON_WEEKENDS if day.weekday() >= _SATURDAY else ROWS_ON_BUSINESS_DAYS
+    source = folder / f"{day}.parquet"
+    pq.write_table(generate_chat_rows(day, 1, rows, SAMPLE_SEED, {LAST_DAY: INCIDENT_SHARE}), source)
+    staging = folder / f"staging-{day}"
+    outcome = score_chat_rows(
+        ChatRowFiles([source]), RUBRIC, time_zone=TIME_ZONE, window=None, staging=staging, keep_text="flagged"
+    )
+    write_scored_day(warehouse, day, outcome)
+    write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
+
+
+def _shoot(document: Path, name: str, width: int, height: int, scale: int = 1) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        shown = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
+        shown.goto(document.as_uri())
+        shown.screenshot(path=PICTURES / f"{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as made:
+        draw(Path(made))
