@@ -19,6 +19,7 @@ SECTIONS = {
     "nightly": "flow_runs",
     "backfill": "flow_runs",
     "judge": "judge",
+    "inbox": "inbox",
     "site": "site",
     "masking": "masking",
     "alerts": "alerts",

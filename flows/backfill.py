@@ -15,7 +15,7 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.clock import today
-from flows.runtime.fan_out import FanOut
+from flows.runtime.fan_out import FanOut, processes
 from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow, step
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_kept, notify_unreported
@@ -173,7 +173,7 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
         engine = settings.engine.model_copy(update={"workers": 1})
         context = Context(settings.model_copy(update={"engine": engine}))
     # The folder is entered also where no day is left: what a killed run of these days has left there is removed.
-    with context.warehouse.staging(name) as folder, FanOut(workers, settings.log_format) as fan_out:
+    with context.warehouse.staging(name) as folder, FanOut(processes(workers, settings.log_format)) as fan_out:
         for some in portions(days):
             try:
                 read_before = _read_before(settings, some, folder)

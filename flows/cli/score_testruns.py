@@ -82,7 +82,7 @@ def _judged(plan: TestRunPlan, context: Context, budget: Budget) -> Judged:
         def show_judged(now: JudgeProgress) -> None:
             show(now.done, now.total, "" if now.usd is None else f"{now.usd:.4f} USD")
 
-        judged = Judge(settings, VerdictStore(context.state), budget, show_judged).ask(questions_of(plan, settings))
+        judged = Judge(settings, VerdictStore(context.state), budget).ask(questions_of(plan, settings), show_judged)
     tell_judgements(judged.judgements)
     return judged
 

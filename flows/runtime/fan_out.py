@@ -1,8 +1,9 @@
-"""Calls of one step at the same time, each a task run of its own in a worker process.
+"""Calls of steps at the same time, each a task run of its own.
 
 Prefect interrupts a step that takes too long in the main thread of a process only: in a thread the time limit does not
-hold, and Prefect warns of it at every task run. So there are no threads: one call at a time runs here, several run in
-processes, each in its main thread. A worker ends with the flow's process, however that ends.
+hold, and Prefect warns of it at every task run. So what computes is done in processes, each in its main thread: one
+call at a time in this one, several in workers. In threads only those steps are called that wait for something, and that
+keep their time limit by themselves. A worker ends with the flow's process, however that ends.
 
 A worker takes seconds to import everything, so they are worth it for work of many seconds only.
 """
@@ -21,7 +22,7 @@ from typing import Any, Literal, Self, TypeVar
 from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture, as_completed
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.task_runners import ProcessPoolTaskRunner
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 from prefect.utilities.annotations import opaque
 
 from flows.runtime.flow_run import Step
@@ -35,24 +36,37 @@ R = TypeVar("R")
 _MOST_POOLS = 3
 
 
-class FanOut:
-    """Up to `workers` calls at a time; outside of a flow run, or with one worker, one call after the other.
+Runner = TaskRunner[Any]
 
-    The processes are started with the first calls and end with the block of the `with` statement.
+
+def processes(workers: int, log_format: Literal["plain", "json"]) -> Callable[[], Runner] | None:
+    """Worker processes of this machine; None for one worker, which is this process."""
+    if workers == 1:
+        return None
+    return lambda: ProcessPoolTaskRunner(workers, initializer=_start_worker, initargs=(log_format,))
+
+
+def threads(most: int) -> Callable[[], Runner]:
+    """Threads of this process, for steps that wait for something and have no time limit of Prefect's."""
+    return lambda: ThreadPoolTaskRunner(most)
+
+
+class FanOut:
+    """Calls in a runner of Prefect's; outside of a flow run, or without one, one call after the other.
+
+    The runner is started with the first calls and ends with the block of the `with` statement.
     """
 
-    def __init__(self, workers: int, log_format: Literal["plain", "json"]) -> None:
-        self._workers = workers
-        self._log_format = log_format
+    def __init__(self, runner: Callable[[], Runner] | None) -> None:
+        self._make_runner = runner
         self._pool = ExitStack()
-        self._runner: ProcessPoolTaskRunner | None = None
+        self._runner: Runner | None = None
 
     def __enter__(self) -> Self:
-        if self._workers > 1 and (flow_run := FlowRunContext.get()):
+        if self._make_runner and (flow_run := FlowRunContext.get()):
             # A temporary server is known to this process alone; without its address each worker would start one.
             self._pool.enter_context(temporary_settings({PREFECT_API_URL: str(flow_run.client.api_url)}))
-            runner = ProcessPoolTaskRunner(self._workers, initializer=_start_worker, initargs=(self._log_format,))
-            self._runner = self._pool.enter_context(runner)
+            self._runner = self._pool.enter_context(self._make_runner())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -72,10 +86,7 @@ class FanOut:
             return
         left = dict(calls)
         for _ in range(_MOST_POOLS):
-            futures: dict[PrefectFuture[R], K] = {
-                self._runner.submit(step.task, {name: opaque(value) for name, value in arguments.items()}): key
-                for key, arguments in left.items()
-            }
+            futures = {_submitted(self._runner, step, arguments): key for key, arguments in left.items()}
             for future in as_completed(list(futures)):
                 found: R | Exception = _result(future.result)
                 if not isinstance(found, BrokenProcessPool):
@@ -87,6 +98,18 @@ class FanOut:
             self.__enter__()
         error = StorageError(f"worker processes were killed {_MOST_POOLS} times", fix="let fewer work at a time")
         yield from ((key, error) for key in left)
+
+    def begin(self, step: Step[..., R], **arguments: Any) -> Callable[[], R]:
+        """Begins a call; what gives its result or raises its error. Without a runner it is made only then."""
+        if self._runner is None:
+            return partial(step, **arguments)
+        return _submitted(self._runner, step, arguments).result
+
+
+def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any]) -> PrefectFuture[R]:
+    # Prefect would look through all that they hold for futures, which there are none of.
+    future: PrefectFuture[R] = runner.submit(step.task, {name: opaque(value) for name, value in arguments.items()})
+    return future
 
 
 def _result(of: Callable[[], R]) -> R | Exception:

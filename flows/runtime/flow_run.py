@@ -56,8 +56,11 @@ class Step(Generic[P, R]):
         return self.task(*map(opaque, args), **{name: opaque(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 
 
-def step(name: str, *, run_name: str, timeout_s: int) -> Callable[[Callable[P, R]], Step[P, R]]:
-    """Makes a function a step. Nothing is cached: the tables themselves are the result."""
+def step(name: str, *, run_name: str, timeout_s: int | None) -> Callable[[Callable[P, R]], Step[P, R]]:
+    """Makes a function a step. Nothing is cached: the tables themselves are the result.
+
+    One that is called in threads has no `timeout_s`: it keeps its time limit by itself.
+    """
     as_task = task(
         name=name,
         task_run_name=run_name,

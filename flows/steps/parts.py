@@ -6,7 +6,7 @@ from typing import Literal
 
 from prefect.context import FlowRunContext
 
-from flows.runtime.fan_out import FanOut
+from flows.runtime.fan_out import FanOut, processes
 from flows.runtime.flow_run import step
 from tasks.chat.local_engine import in_processes
 from tasks.chat.parts import Part, ScoredPart, score_part
@@ -33,7 +33,7 @@ def score_parts(parts: Iterator[Part], workers: int, *, log_format: Literal["pla
         return
     calls = {number: {"part": part, "number": number} for number, part in enumerate(chain(ahead, parts))}
     done: dict[int, ScoredPart] = {}
-    with FanOut(workers, log_format) as fan_out:
+    with FanOut(processes(workers, log_format)) as fan_out:
         for number, found in fan_out.each(score_one_part, calls):
             if isinstance(found, Exception):
                 raise found

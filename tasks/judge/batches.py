@@ -67,8 +67,10 @@ class BatchRun:
         worker: Executor,
         budget: Budget,
         record: Callable[[Judgement], None],
+        resuming: asyncio.Lock,
     ) -> None:
         self._endpoint, self._budget, self._record = endpoint, budget, record
+        self._resuming = resuming  # two runs may have questions in the same batch of an earlier one
         self._store, self._worker = store, worker
         self._open: dict[str, Question] = {}
         self._judgements: dict[str, Judgement] = {}
@@ -83,9 +85,10 @@ class BatchRun:
         unanswered = Verdict(VerdictStatus.FAILED, reason="배치가 답을 주지 않음")
         self._open = {question.key: question for question in questions}
         self._judgements = {key: question.judgement(unanswered) for key, question in self._open.items()}
-        for batch in await self._in_thread(self._store.waiting_batches, self._endpoint.name):
-            if self._open.keys() & set(batch.keys):
-                await self._resume(batch)
+        async with self._resuming:
+            for batch in await self._in_thread(self._store.waiting_batches, self._endpoint.name):
+                if self._open.keys() & set(batch.keys):
+                    await self._resume(batch)
         for _ in range(_ROUNDS):
             sent = [await self._send(group) for group in self._groups()]
             for batch in sent:

@@ -1,33 +1,33 @@
 """The judge: answers questions from the store or the endpoint, and estimates what that takes."""
 
+from __future__ import annotations
+
 import asyncio
-import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from scoring.errors import AqbError, StorageError
-from scoring.judging.requests import NO_JUDGE, Verdict, VerdictStatus
+from scoring.judging.requests import NO_JUDGE, Verdict
 from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
 from tasks.judge.budget import Budget
-from tasks.judge.limiter import Limiter
 from tasks.judge.questions import Question
 from tasks.judge.replies import STOPPED, Usage
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import Judgement, VerdictStore
 
-_STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
+if TYPE_CHECKING:
+    from tasks.judge.dispatcher import Dispatcher
+
 _TOKENS_PER_BYTE = 0.3  # of Korean text and JSON
 _TYPICAL_LATENCY_S = 2.0
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class JudgeProgress:
-    """The progress of a run. `usd` is spent or reserved, None where the price is unknown."""
+    """The progress of those who ask. `usd` is spent or reserved in all, None where the price is unknown."""
 
     done: int
     total: int
@@ -88,58 +88,73 @@ class Estimate:
     seconds: float | None
 
 
-@dataclass(frozen=True)
+Progress = Callable[[JudgeProgress], None]
+
+
 class Judge:
     """The judge of the settings, with the store of its verdicts.
 
-    Portions of a run share one `budget`; without one, each call of `ask` has the whole budget. `progress` is called
-    for each new judgement.
+    Those who ask at the same time, in one event loop, share its limits and its calls in flight; what two of them ask is
+    asked once. Portions of a run share one `budget`; without one, each judge has the whole budget.
+
+    Raises:
+        UsageError: the budget cannot work.
     """
 
-    settings: JudgeSettings
-    store: VerdictStore
-    budget: Budget | None = None
-    progress: Callable[[JudgeProgress], None] | None = None
-    timing: Timing = field(default_factory=Timing)
+    def __init__(
+        self, settings: JudgeSettings, store: VerdictStore, budget: Budget | None = None, timing: Timing | None = None
+    ) -> None:
+        self._settings, self._store = settings, store
+        self._budget = budget or Budget(settings)
+        self._timing = timing or Timing()
+        self._asked: dict[str, asyncio.Event] = {}
+        self._dispatcher: Dispatcher | None = None
 
-    def ask(self, questions: Sequence[Question]) -> Judged:
+    def ask(self, questions: Sequence[Question], progress: Progress | None = None) -> Judged:
         """`answer` without an event loop. Ctrl-C lets the calls in flight finish and stores their verdicts."""
-        return asyncio.run(self.answer(questions))
+        return asyncio.run(self.answer(questions, progress))
 
-    async def answer(self, questions: Sequence[Question]) -> Judged:
+    async def answer(self, questions: Sequence[Question], progress: Progress | None = None) -> Judged:
         """Asks the questions that the store does not answer; each verdict is stored before it is used.
 
         Without an endpoint, questions that are not in the store have the status `no_judge`. An endpoint that stops
-        answering raises nothing: see `Judged.failure`.
+        answering raises nothing: see `Judged.failure`. `progress` is called for each new judgement.
 
         Raises:
-            UsageError: the address, the form of the key or the budget cannot work; nothing was asked.
+            UsageError: the address or the form of the key cannot work; nothing was asked.
             StorageError: the state database cannot be used.
         """
-        budget = self.budget or Budget(self.settings)
-        endpoint = endpoint_of(self.settings)
+        endpoint = endpoint_of(self._settings)
         different = {question.key: question for question in questions}
-        judgements = self.store.found(different)
-        from_store = len(judgements)
+        judgements: dict[str, Judgement] = {}
+        failure: AqbError | None = None
+        from_store = 0
 
         def record(judgement: Judgement) -> None:
             judgements[judgement.key] = judgement
-            if self.progress:
-                self.progress(JudgeProgress(len(judgements), len(different), from_store, budget.spent.usd))
+            if progress:
+                progress(JudgeProgress(len(judgements), len(different), from_store, self._budget.spent.usd))
 
-        def left() -> list[Question]:
-            return [question for key, question in different.items() if key not in judgements]
-
-        failure: AqbError | None = None
-        if endpoint and left():
+        while left := different.keys() - judgements.keys():
+            if not (mine := [different[key] for key in different if key in left and key not in self._asked]):
+                await self._asked[min(left)].wait()  # another asks what is left; the store has it then
+                continue
+            over = asyncio.Event()
+            self._asked.update(dict.fromkeys((question.key for question in mine), over))
             try:
-                await self._ask(left(), endpoint, budget, record)
-            except StorageError:
-                raise
-            except AqbError as error:
-                failure = error
-        for question in left():
-            record(question.judgement(STOPPED if failure else NO_JUDGE))
+                found = await asyncio.to_thread(self._store.found, [question.key for question in mine])
+                judgements |= found
+                from_store += len(found)
+                unknown = [question for question in mine if question.key not in found]
+                if unknown and endpoint:
+                    failure = await self._ask(unknown, endpoint, record) or failure
+                for question in unknown:
+                    if question.key not in judgements:
+                        record(question.judgement(STOPPED if failure else NO_JUDGE))
+            finally:
+                for question in mine:
+                    del self._asked[question.key]
+                over.set()
         verdicts = {question.request.key: judgements[question.key].verdict for question in questions}
         return Judged(verdicts, tuple(judgements[key] for key in different), failure)
 
@@ -147,15 +162,14 @@ class Judge:
         """The cost and time that `ask` would take. Asks and spends nothing.
 
         Raises:
-            UsageError: the budget cannot work.
             StorageError: the state database cannot be used.
         """
-        settings, budget = self.settings, Budget(self.settings)
+        settings = self._settings
         different = {question.key: question for question in questions}
-        known = self.store.found(different)
+        known = self._store.found(different)
         left = [question for key, question in different.items() if key not in known]
         tokens_in = round(sum(question.size_bytes for question in left) * _TOKENS_PER_BYTE)
-        tokens_out = round(len(left) * self.store.usual_tokens_out(settings.model, settings.longest_output_tokens))
+        tokens_out = round(len(left) * self._store.usual_tokens_out(settings.model, settings.longest_output_tokens))
         paces_s = [len(left) * _TYPICAL_LATENCY_S / settings.max_in_flight, _TYPICAL_LATENCY_S if left else 0.0]
         if settings.rpm:
             paces_s.append(len(left) * 60 / settings.rpm)
@@ -166,47 +180,40 @@ class Judge:
             from_store=len(known),
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            usd=budget.cost(Usage(tokens_in, 0, tokens_out)).usd,
+            usd=self._budget.cost(Usage(tokens_in, 0, tokens_out)).usd,
             seconds=None if settings.mode == "batch" else max(paces_s),
         )
 
     async def _ask(
-        self, questions: Sequence[Question], endpoint: Endpoint, budget: Budget, record: Callable[[Judgement], None]
-    ) -> None:
-        # They import the openai package: two seconds of CPU, only for runs that ask.
-        from tasks.judge.batches import BatchRun
-        from tasks.judge.endpoint import JudgeEndpoint
-        from tasks.judge.live import LiveRun
+        self, questions: Sequence[Question], endpoint: Endpoint, record: Callable[[Judgement], None]
+    ) -> AqbError | None:
+        """Asks the endpoint; why it answers no further question."""
+        try:
+            async with self._dispatching(endpoint) as dispatcher:
+                await dispatcher.ask(questions, record)
+        except StorageError:
+            raise
+        except AqbError as error:
+            return error
+        return None
 
-        with ThreadPoolExecutor(1, "judge-state") as worker:  # one thread: no call in flight waits for a disk
-            async with aclosing(JudgeEndpoint(endpoint, self.settings, self.timing)) as judge:
-                loop, unsaved = asyncio.get_running_loop(), list[Judgement]()
-                known = await loop.run_in_executor(worker, self.store.dialect, judge.name)
-                judge.dialect = known or judge.dialect
+    @asynccontextmanager
+    async def _dispatching(self, endpoint: Endpoint) -> AsyncIterator[Dispatcher]:
+        """The dispatcher of those who ask now; it ends with the last of them."""
+        if self._dispatcher is None or self._dispatcher.failed:
+            # They import the openai package: two seconds of CPU, only for runs that ask.
+            from tasks.judge.dispatcher import Dispatcher
+            from tasks.judge.endpoint import JudgeEndpoint
 
-                def commit() -> None:
-                    """Stores what came since the last commit; what the database refuses stays for the next."""
-                    while saved := unsaved[:]:
-                        self.store.save(saved)
-                        del unsaved[: len(saved)]
-
-                async def save(judgement: Judgement) -> None:
-                    if judgement.status in _STORED:
-                        unsaved.append(judgement)
-                        await loop.run_in_executor(worker, commit)
-                    record(judgement)
-
-                limiter = Limiter(self.store, worker, judge.name, self.settings.rpm, self.settings.tpm)
-                live = questions if self.settings.mode == "live" else []
-                if self.settings.mode == "batch" and not (known or self.store.waiting_batches(judge.name)):
-                    live = questions[:1]  # finds out how to ask: a batch that is refused for its wording costs a day
-                try:
-                    await LiveRun(judge, limiter, budget, save).ask(live)
-                    if self.settings.mode == "batch":
-                        await BatchRun(judge, self.store, worker, budget, record).ask(questions[len(live) :])
-                finally:  # a cancelled task leaves a verdict that is paid for
-                    await loop.run_in_executor(worker, commit)
-                    if judge.fits and judge.dialect != known:
-                        await loop.run_in_executor(worker, self.store.remember_dialect, judge.name, judge.dialect)
-                        if judge.dialect.shown():
-                            _log.warning("judge: %s %s: remembered", judge.name, judge.dialect.shown())
+            connections = JudgeEndpoint(endpoint, self._settings, self._timing)
+            self._dispatcher = Dispatcher(connections, self._store, self._budget)
+        dispatcher = self._dispatcher
+        dispatcher.callers += 1
+        try:
+            yield dispatcher
+        finally:
+            dispatcher.callers -= 1
+            if not dispatcher.callers:
+                if self._dispatcher is dispatcher:
+                    self._dispatcher = None
+                await dispatcher.aclose()

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 
 from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
@@ -88,22 +88,37 @@ class LiveRun:
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
         self._latencies, self._estimator = Latencies(self._timing), _TokenEstimator()
-        self._reserved = self._given_up = self._hedges_left = 0
+        self._reserved = self._given_up = 0
+        self._hedges_left = 1.0
         self._refused_since: float | None = None
-        self._stopping = False
+        self._over = self._stopping = False
         self._mark = secrets.token_hex(16)
         self._now = asyncio.get_running_loop().time
 
-    async def ask(self, questions: Iterable[Question]) -> None:
-        """Returns when every question has its judgement. Cancelled or failing, it lets the calls in flight finish.
+    @property
+    def failure(self) -> BaseException | None:
+        """Why no further question is answered; None while they are."""
+        return self._failure
+
+    def add(self, questions: Collection[Question]) -> None:
+        """Asks these questions too, after those that are waiting."""
+        self._queue.extend(questions)
+        self._hedges_left += len(questions) * _HEDGED_SHARE
+        self._changed.set()
+
+    def end(self) -> None:
+        """Asks no further question."""
+        self._over = True
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Asks what is added until it is ended or fails; then it lets the calls in flight finish.
 
         Raises:
             AqbError: no further question would be answered, or the database refuses verdicts.
         """
-        self._queue.extend(questions)
-        self._hedges_left = 1 + int(len(self._queue) * _HEDGED_SHARE)
         try:
-            while self._queue or self._pending:
+            while not self._over:
                 self._start()
                 self._watch()
                 with suppress(TimeoutError):
@@ -147,7 +162,7 @@ class LiveRun:
         for pending in self._pending.values():  # the oldest first
             if pending.concluded or pending.called_at is None or now - pending.called_at < slow_s:
                 continue
-            if self._hedges_left and not self._budget.is_near(pending.question):
+            if self._hedges_left >= 1 and not self._budget.is_near(pending.question):
                 self._hedges_left -= 1
                 pending.called_at = None
                 self._add_task(pending)

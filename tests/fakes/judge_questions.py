@@ -45,7 +45,8 @@ def ask(
     endpoint = endpoint_of(settings)
     if endpoint and not is_new and not store.dialect(name := endpoint.of_model(settings.model)):
         store.remember_dialect(name, Dialect())
-    return Judge(settings, store, **{"timing": FAST, **options}).ask(questions(count, settings, first))
+    progress = options.pop("progress", None)
+    return Judge(settings, store, **{"timing": FAST, **options}).ask(questions(count, settings, first), progress)
 
 
 def failure_of(count: int, settings: JudgeSettings, store: VerdictStore) -> AqbError:

@@ -125,6 +125,7 @@ class FakeOpenAI:
         self.statuses: Counter[str] = Counter()
         self.batches = Batches(self)
         self.in_flight = self.peak_in_flight = 0
+        self.first_at = self.last_at = 0.0  # of the first request and the last answer
         self.too_long = ""  # what holds this text does not fit the model
         self.hang_once = ""  # the first request that holds this text hangs
         self._buckets = {
@@ -155,6 +156,7 @@ class FakeOpenAI:
             "tokens_needed": sum(self.needed.values()),
             "statuses": dict(self.statuses),
             "peak_in_flight": self.peak_in_flight,
+            "span_s": self.last_at - self.first_at,
         }
 
     def __enter__(self) -> FakeOpenAI:
@@ -226,12 +228,14 @@ class FakeOpenAI:
             model = {"id": self.behaviour.model or "judge-1", "shutdown_date": self.behaviour.shutdown_date or None}
             return 200, {}, {"object": "list", "data": [model]}
         if route in ("/chat/completions", "/responses"):
+            self.first_at = self.first_at or time.monotonic()
             self.in_flight += 1
             self.peak_in_flight = max(self.peak_in_flight, self.in_flight)
             try:
                 return await self._judged(route, json.loads(body))
             finally:
                 self.in_flight -= 1
+                self.last_at = time.monotonic()
         return (*self.batches.answer(method, route, headers, body),)
 
     async def _judged(self, route: str, request: dict[str, Any]) -> tuple[int, dict[str, str], Any]:

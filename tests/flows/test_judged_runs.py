@@ -8,14 +8,22 @@ from pathlib import Path
 import polars as pl
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
-from prefect.client.schemas.sorting import TaskRunSort
+from prefect.client.schemas.filters import (
+    ArtifactFilter,
+    ArtifactFilterFlowRunId,
+    LogFilter,
+    LogFilterFlowRunId,
+    TaskRunFilter,
+    TaskRunFilterName,
+)
 
 from flows.test_runs import score_inbox
 from tasks.config.judge import JudgeSettings
 from tasks.config.testruns import InboxSettings
 from tasks.warehouse import open_warehouse
+from tests.builders.flows import score_inbox as plain_score_inbox
 from tests.builders.settings import settings_in
+from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.flows.conftest import Command
 
@@ -143,28 +151,47 @@ def test_a_refused_key_is_one_clear_line_without_the_key(
     assert summary_of("out")["judge"]["by_status"].keys() == {"failed"}  # type: ignore[index]
 
 
-@pytest.mark.usefixtures("prefect_server")
-def test_the_inbox_judges_a_file_in_a_task_run_with_its_progress_and_keeps_the_judgements(
-    judge: FakeOpenAI, tmp_path: Path
+def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_order(
+    prefect_in_threads: str, judge: FakeOpenAI, tmp_path: Path
 ) -> None:
     inbox = tmp_path / "inbox"
     inbox.mkdir()
     (inbox / WIDE.name).write_bytes(WIDE.read_bytes())
-    settings = settings_in(
-        tmp_path, test_runs=InboxSettings(inbox=str(inbox), quiet_s=0), judge=JudgeSettings(enabled=True, rpm=0, tpm=0)
-    )
+    rows = [wide_row(f"AM-{number}", **{"질의": f"{number}번 점수는?", "2차 답변": "없음"}) for number in range(4)]
+    write_csv(inbox / "resume_agent_more.csv", [WIDE_HEADER, *rows])
+    sections = {
+        "test_runs": InboxSettings(inbox=str(inbox), quiet_s=0),
+        "judge": JudgeSettings(enabled=True, rpm=0, tpm=0, max_in_flight=2),
+    }
+    settings = settings_in(tmp_path, **sections)
     day = date(2026, 3, 12)
-    (run,) = score_inbox(settings, day).scored
+    runs = score_inbox(settings, day).scored
+    assert [run.name for run in runs] == ["resume_agent_more.csv", WIDE.name]
     asked = judge.stats()["asked"]
-    rows = open_warehouse(settings.warehouse).read("judgements", [day])
-    assert rows is not None and rows.collect().height == asked > 10
-    assert run.summary["judge"]["by_status"] == {"ok": asked}
+    rows_of = open_warehouse(settings.warehouse).read("judgements", [day])
+    assert rows_of is not None and rows_of.collect().height == asked > 10
+    assert [run.summary["judge"]["by_status"].keys() for run in runs] == [{"ok"}, {"ok"}]
+
+    names = [f"{step} {run.name}" for step in ("judge", "score test run") for run in runs]
     with get_client(sync_client=True) as client:
-        newest = client.read_task_runs(sort=TaskRunSort.EXPECTED_START_TIME_DESC, limit=200)
-        judging = next(task for task in newest if task.name == f"judge {WIDE.name}")  # other tests judge it too
-        assert judging.flow_run_id
-        of_flow = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[judging.flow_run_id]))
+        filtered = TaskRunFilter(name=TaskRunFilterName(any_=names))
+        tasks = {task.name: task for task in client.read_task_runs(task_run_filter=filtered)}
+        run_id = tasks[names[0]].flow_run_id
+        assert run_id
+        of_flow = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run_id]))
         shown = client.read_artifacts(artifact_filter=of_flow)
-    assert [artifact.data for artifact in shown if artifact.type == "progress"] == [100.0]
+        lines = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run_id])))
+    assert {name: tasks[name].state_name for name in names} == dict.fromkeys(names, "Completed")
+    first, second = (tasks[name] for name in names[:2])
+    assert first.start_time and first.end_time and second.start_time and second.end_time
+    assert first.start_time < second.end_time and second.start_time < first.end_time
+    assert [artifact.data for artifact in shown if artifact.type == "progress"] == [100.0, 100.0]
+    assert "imeouts in worker threads" not in "".join(line.message for line in lines)
+
+    alone = settings_in(tmp_path / "alone", **sections)
+    plain_score_inbox(alone, day)
+    for table in ("test_run_scores", "test_run_queries"):
+        path = Path("warehouse", table, f"{day}.parquet")
+        assert (tmp_path / path).read_bytes() == (tmp_path / "alone" / path).read_bytes()
     found = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert found == []

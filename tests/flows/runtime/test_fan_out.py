@@ -11,7 +11,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, LogFilter, LogFilterFlowRunId
 from prefect.runtime import flow_run
 
-from flows.runtime.fan_out import FanOut
+from flows.runtime.fan_out import FanOut, processes
 from flows.runtime.flow_run import step
 from scoring.errors import InputError
 
@@ -35,7 +35,7 @@ WORKS = ("is done", "fails", "takes too long", "kills its process once")
 
 @flow
 def fanned_out(folder: Path) -> tuple[UUID, dict[str, int | Exception]]:
-    with FanOut(2, "plain") as fan_out:
+    with FanOut(processes(2, "plain")) as fan_out:
         ended = fan_out.each(work, {what: {"what": what, "folder": folder} for what in WORKS})
         return UUID(flow_run.id), dict(ended)
 
@@ -57,7 +57,7 @@ def test_each_call_is_a_task_run_that_neither_errors_nor_time_limits_nor_kills_o
 
 
 def test_outside_of_a_flow_run_one_call_follows_the_other_in_this_process(tmp_path: Path) -> None:
-    with FanOut(2, "plain") as fan_out:
+    with FanOut(processes(2, "plain")) as fan_out:
         ended = fan_out.each(work, {what: {"what": what, "folder": tmp_path} for what in WORKS[:2]})
         found = dict(ended)
     assert found["is done"] == os.getpid()

@@ -1,0 +1,180 @@
+"""Files of the inbox of test runs: all judged at the same time, each scored in its turn.
+
+    file --read--> plan --judge, in a thread--> verdicts --score, in the order of the files--> report and tables
+
+Questions of all files go to one judge, which asks them as one run under one limit: no file waits for the slow answers
+of another before it is judged. They are scored one after the other, because each is compared with the one before it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from flows.runtime.fan_out import FanOut, threads
+from flows.runtime.flow_run import ProgressArtifact, step
+from flows.runtime.run_recorder import reason_of, recorded_run
+from flows.runtime.telemetry import tell_judgements
+from scoring.alerting.run_messages import RefusedFile
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.errors import AqbError, InputError, UnexpectedError
+from scoring.inputs import FileIdentity
+from scoring.testruns.scoring import TestRunPlan, score_testrun
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.judge.budget import Budget
+from tasks.judge.client import Judge, Judged
+from tasks.judge.judge_thread import JudgeThread
+from tasks.judge.questions import questions_of
+from tasks.judge.verdict_store import VerdictStore
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.state.run_ledger import TEST_RUN, RunLedger
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.history import place_of
+from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
+from tasks.testruns.warehouse import write_testrun
+
+_JUDGED_AT_ONCE = 64  # files whose executions are in memory at a time
+_JUDGE_LIMIT_S = 26 * 3600.0  # a batch takes up to a day
+
+
+@dataclass(frozen=True)
+class WrittenTestRun:
+    """A scored file: its report folder and its summary."""
+
+    name: str
+    folder: Path
+    summary: dict[str, Any]
+
+
+FileOutcome = WrittenTestRun | RefusedFile | AqbError
+"""What became of a file: it is scored, cannot be read, or failed."""
+
+
+@step("judge", run_name="judge {name}", timeout_s=None)
+def judge_file(name: str, plan: TestRunPlan, context: Context, judge: JudgeThread) -> Judged:
+    """Asks the questions of one file, with a progress artifact that people can watch.
+
+    A retry asks only what has no verdict yet: the store knows the rest.
+    """
+    questions = questions_of(plan, context.settings.judge)
+    artifact = ProgressArtifact(f"판정: {name}, 질문 {len(questions):,}개")
+    judged = judge.ask(questions, lambda now: artifact.show(now.done, now.total), limit_s=_JUDGE_LIMIT_S)
+    tell_judgements(judged.judgements)
+    return judged
+
+
+@step("score test run", run_name="score test run {name}", timeout_s=3600)
+def score_file(name: str, plan: TestRunPlan, context: Context, day: date, judged: Judged | None) -> WrittenTestRun:
+    """Scores one file into its report folder and the warehouse."""
+    scored = score_testrun(plan, judged.verdicts if judged else {})
+    identity = plan.run.identity
+    folder = context.reports.testrun_folder(identity.name, identity.sha256)
+    epochs = judged.epochs if judged else {}
+    untrusted = untrusted_metrics(read_agreements(context.warehouse), plan.rubric, epochs)
+    place = place_of(context.warehouse, day, scored, judged.summary() if judged else None)
+    summary = write_testrun_folder(folder, scored, Path(identity.name), judged, untrusted, place.change)
+    write_testrun(context.warehouse, day, scored, place, judged)
+    return WrittenTestRun(name, folder, summary)
+
+
+def score_files(context: Context, files: Sequence[FileIdentity], day: date) -> list[FileOutcome]:
+    """Judges and scores files; what became of each, in their order. One that fails stops no other."""
+    settings, judge = context.settings, None
+    with ExitStack() as stack:
+        asking = stack.enter_context(FanOut(threads(_JUDGED_AT_ONCE)))
+        if settings.judge.enabled:
+            client = Judge(settings.judge, VerdictStore(context.state), Budget(settings.judge))
+            judge = stack.enter_context(JudgeThread(client))
+        work = _FileWork(context, day, asking, judge)
+        begun, outcomes = deque[Callable[[], FileOutcome]](), list[FileOutcome]()
+        for file in files:
+            begun.append(work.begin(file))
+            if not judge or len(begun) == _JUDGED_AT_ONCE:
+                outcomes.append(begun.popleft()())
+        return outcomes + [finish() for finish in begun]
+
+
+@dataclass(frozen=True)
+class _FileWork:
+    """What the files of one run share."""
+
+    context: Context
+    day: date
+    asking: FanOut
+    judge: JudgeThread | None
+
+    def begin(self, file: FileIdentity) -> Callable[[], FileOutcome]:
+        """Reads a file and begins to ask its questions; what scores it then."""
+        try:
+            plan = _plan(file, self.context.settings)
+        except Exception as error:  # noqa: BLE001 - another file must not stop with it
+            refused = _refuse(self.context, file, self.day, _as_aqb_error(error, file))
+            return lambda: refused
+        asked = None
+        if self.judge:
+            asked = self.asking.begin(judge_file, name=plan.run.name, plan=plan, context=self.context, judge=self.judge)
+        return partial(self._finish, file, plan, asked)
+
+    def _finish(self, file: FileIdentity, plan: TestRunPlan, asked: Callable[[], Judged] | None) -> FileOutcome:
+        try:
+            return self._score_and_record(plan, asked)
+        except Exception as error:  # noqa: BLE001 - nor here
+            return _as_aqb_error(error, file)
+
+    def _score_and_record(self, plan: TestRunPlan, asked: Callable[[], Judged] | None) -> WrittenTestRun:
+        """Keeps the file's run in the ledger, also when it fails; its step `judge` is the time that it waited."""
+        context, name, judged = self.context, plan.run.name, None
+        with recorded_run(
+            context.state,
+            TEST_RUN,
+            self.day,
+            inputs=[vars(plan.run.identity)],
+            parameters={"rubric_options": context.settings.rubric_options, "judged": context.settings.judge.enabled},
+        ) as run:
+            if asked:
+                with run.step("judge") as counts:
+                    judged = asked()
+                    summary = judged.summary()
+                    counts.update({part: summary[part] for part in ("questions", "cached", "tokens")})
+                    run.note(**_of_the_judge(judged), cost_usd=summary["cost"])
+            with run.step("score") as counts:
+                scored = score_file(name, plan, context, self.day, judged)
+                found = {part: scored.summary["counts"][part] for part in ("rows_in", "scored", "excluded", "rejected")}
+                counts.update(found)
+            if judged and judged.failure:  # the next run asks what is left
+                raise judged.failure
+            run.ends("completed", **found, **{part: scored.summary[part] for part in ("rubric", "rubric_version")})
+        return scored
+
+
+def _plan(file: FileIdentity, settings: Settings) -> TestRunPlan:
+    path = Path(file.name)
+    run = read_testrun_file(path, settings.test_runs.names)
+    if run.identity != file:
+        raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
+    chosen = settings.test_runs.of_file(path.name)
+    return plan_of(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings.rubric_options)
+
+
+def _as_aqb_error(error: Exception, file: FileIdentity) -> AqbError:
+    return error if isinstance(error, AqbError) else UnexpectedError(error, where=file.name)
+
+
+def _refuse(context: Context, file: FileIdentity, day: date, error: AqbError) -> RefusedFile:
+    """A file that cannot be read; the ledger keeps the same reason for the same content once."""
+    if RunLedger(context.state).failed_inputs(TEST_RUN).get(file.sha256) != reason_of(error):
+        with recorded_run(context.state, TEST_RUN, day, inputs=[vars(file)]) as run:
+            run.ends("failed", message=reason_of(error))
+    return RefusedFile(Path(file.name).name, file.sha256, str(error))
+
+
+def _of_the_judge(judged: Judged) -> dict[str, str | None]:
+    """The models and prompts that gave the verdicts."""
+    models = {one.model_answered or one.model_asked for one in judged.judgements}
+    prompts = {f"{one.kind} {one.prompt_version}" for one in judged.judgements}
+    return {"model": ", ".join(sorted(models)) or None, "prompt_versions": ", ".join(sorted(prompts)) or None}

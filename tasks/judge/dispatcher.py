@@ -1,0 +1,124 @@
+"""One run at the endpoint for all who ask at the same time."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from scoring.judging.requests import VerdictStatus
+from tasks.judge.batches import BatchRun
+from tasks.judge.budget import Budget
+from tasks.judge.dialect import Dialect
+from tasks.judge.endpoint import JudgeEndpoint
+from tasks.judge.limiter import Limiter
+from tasks.judge.live import LiveRun
+from tasks.judge.questions import Question
+from tasks.judge.verdict_store import Judgement, VerdictStore
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+_STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
+
+
+class Dispatcher:
+    """The connections, the limits and the calls in flight of all who ask; it lives in one event loop.
+
+    Their calls follow one another without a gap, and only the last of all waits for slow answers. One that has failed
+    answers nobody any more. `callers` counts those who ask.
+    """
+
+    def __init__(self, endpoint: JudgeEndpoint, store: VerdictStore, budget: Budget) -> None:
+        self.callers = 0
+        self._endpoint, self._store, self._budget = endpoint, store, budget
+        self._name = endpoint.name
+        self._worker = ThreadPoolExecutor(1, "judge-state")  # one thread: no call in flight waits for a disk
+        limiter = Limiter(store, self._worker, endpoint.name, endpoint.settings.rpm, endpoint.settings.tpm)
+        self._live = LiveRun(endpoint, limiter, budget, self._save)
+        self._running: asyncio.Task[None] | None = None
+        self._resuming, self._opening = asyncio.Lock(), asyncio.Lock()
+        self._opened = False
+        self._known: Dialect | None = None
+        self._records: dict[str, Callable[[Judgement], None]] = {}
+        self._unsaved: list[Judgement] = []
+
+    @property
+    def failed(self) -> bool:
+        """Whether it answers nobody any more."""
+        return self._live.failure is not None
+
+    async def ask(self, questions: Sequence[Question], record: Callable[[Judgement], None]) -> None:
+        """Passes the judgement of each question to `record`; nobody else may be asking one of them.
+
+        Raises:
+            AqbError: no further question would be answered, or the database refuses verdicts.
+        """
+        is_batch = self._endpoint.settings.mode == "batch"
+        async with self._opening:
+            if not self._opened:
+                self._opened = True
+                if not await self._knows_how_to_ask() and is_batch:
+                    # Finds out how to ask: a batch that is refused for its wording costs a day.
+                    await self._ask_live(questions[:1], record)
+                    questions = questions[1:]
+        if is_batch:
+            run = BatchRun(self._endpoint, self._store, self._worker, self._budget, record, self._resuming)
+            await run.ask(questions)
+        else:
+            await self._ask_live(questions, record)
+
+    async def _ask_live(self, questions: Sequence[Question], record: Callable[[Judgement], None]) -> None:
+        self._running = self._running or asyncio.create_task(self._live.run())
+        left, answered = {question.key for question in questions}, asyncio.Event()
+
+        def recorded(judgement: Judgement) -> None:
+            record(judgement)
+            left.discard(judgement.key)
+            if not left:
+                answered.set()
+
+        self._records.update(dict.fromkeys(left, recorded))
+        self._live.add(questions)
+        waiting = asyncio.create_task(answered.wait())
+        try:
+            await asyncio.wait([waiting, self._running], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if self._live.failure:
+            raise self._live.failure
+
+    async def aclose(self) -> None:
+        """Lets the calls in flight finish, stores what is not stored yet and closes the connections."""
+        try:
+            if self._running:
+                self._live.end()
+                await asyncio.gather(self._running, return_exceptions=True)  # its failure is known
+                await self._in_worker(self._commit)
+            if self._endpoint.fits and self._endpoint.dialect != self._known:
+                await self._in_worker(self._store.remember_dialect, self._name, self._endpoint.dialect)
+                if self._endpoint.dialect.shown():
+                    _log.warning("judge: %s %s: remembered", self._name, self._endpoint.dialect.shown())
+        finally:
+            await self._endpoint.aclose()
+            self._worker.shutdown()
+
+    async def _knows_how_to_ask(self) -> bool:
+        """Whether the endpoint has answered before, or been sent a batch; it is then asked in the same way."""
+        self._known = await self._in_worker(self._store.dialect, self._name)
+        self._endpoint.dialect = self._known or self._endpoint.dialect
+        return bool(self._known or await self._in_worker(self._store.waiting_batches, self._name))
+
+    async def _save(self, judgement: Judgement) -> None:
+        if judgement.status in _STORED:
+            self._unsaved.append(judgement)
+            await self._in_worker(self._commit)
+        self._records.pop(judgement.key)(judgement)
+
+    async def _in_worker(self, function: Callable[..., _T], *arguments: Any) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._worker, function, *arguments)
+
+    def _commit(self) -> None:
+        """Stores what came since the last commit; what the database refuses stays for the next."""
+        while saved := self._unsaved[:]:
+            self._store.save(saved)
+            del self._unsaved[: len(saved)]
