@@ -6,13 +6,19 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, expect, sync_playwright
 from playwright.sync_api import Page as Tab
 
+from scoring.stats.comparison import compare_testruns
+from scoring.testruns.team_names import COMMON_NAMES
+from tasks.reports.markdown.comparison import comparison_page
+from tasks.testruns.answers import answers_side_by_side
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, refused
+from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.builders.site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
 from tests.builders.testruns import crowded_rows, write_csv
 from tests.samples.chat_rows import generate_chat_rows
@@ -332,6 +338,24 @@ def test_no_two_texts_of_a_chart_meet_and_nothing_leaves_its_card(crowded: Path,
             assert found["charts"] >= 3
             assert found["texts"] > 20
             assert (found["meeting"], found["outside"]) == ([], []), f"{path.name} at {width} in {scheme}"
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_a_comparison_never_scrolls_sideways(tmp_path: Path, tab: Tab, width: int) -> None:
+    ids = [str(UUID(int=number)) for number in range(3)]
+    base, candidate = (
+        scored_folder(tmp_path / name, [plan_row(id_, passes=passes, question="긴 질문 " * 40) for id_ in ids])
+        for name, passes in (("base", True), ("candidate", False))
+    )
+    compared = compare_testruns(base.run_scores(), candidate.run_scores(), base.titles, base.noise)
+    answers = answers_side_by_side(base, candidate, ids, COMMON_NAMES)
+    (tmp_path / "c.html").write_text(comparison_page(compared, [], answers), encoding="utf-8")
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.goto((tmp_path / "c.html").as_uri())
+    for summary in tab.get_by_text("답변 나란히 보기").all():
+        summary.click()
+    assert tab.get_by_text("무엇을 도와드릴까요?").count() == len(ids)
+    assert tab.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
 def test_causes_on_a_phone_are_no_towers(crowded: Path, tab: Tab) -> None:
