@@ -40,7 +40,7 @@ def backfill(
     settings = load_settings()
     if dry_run:
         _show_plan(settings, first.date(), last.date(), force=force, allow_shrink=allow_shrink, as_json=as_json)
-    else:
+    elif force or alerts or not _shown_up_to_date(settings, first.date(), last.date(), as_json=as_json):
         options = {"force": force, "alerts": alerts, "allow_shrink": allow_shrink}
         _run(settings, first.date(), last.date(), options, as_json=as_json)
 
@@ -60,6 +60,21 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
         complain(failure.error)
     if plan.failures:
         raise typer.Exit(1)
+
+
+def _shown_up_to_date(settings: Settings, first: date, last: date, *, as_json: bool) -> bool:
+    """Says that all days are up to date, if they are and nothing else is left to do; nothing is started for it."""
+    from flows.runtime.clock import today
+    from flows.steps.nothing_to_do import is_backfilled
+    from tasks.context import Context
+
+    with Context(settings) as context:
+        if not is_backfilled(context, first, last, today(settings.time_zone)):
+            return False
+    days = (last - first).days + 1
+    text = f"0 days scored, {days} up to date before, 0 failed; 0 rows"
+    show({"days": [], "up_to_date": days}, text, as_json=as_json)
+    return True
 
 
 def _run(settings: Settings, first: date, last: date, options: dict[str, bool], *, as_json: bool) -> None:

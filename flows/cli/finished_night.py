@@ -21,13 +21,13 @@ def show_finished_night(settings: Settings, *, as_json: bool) -> bool:
         typer.Exit: something is wrong with the day.
     """
     from flows.runtime.clock import now, today
-    from flows.steps.nothing_to_do import nothing_to_do
+    from flows.steps.nothing_to_do import done_by
     from tasks.alerts.heartbeat import Heartbeat
     from tasks.context import Context
 
     day = today(settings.time_zone) - timedelta(days=1)
     with Context(settings) as context:
-        run = nothing_to_do(context, day, now())
+        run = done_by(context, day, now())
         report, site = context.reports.day_report(day), context.reports.first_page
     if run is None:
         return False

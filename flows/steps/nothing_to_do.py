@@ -1,4 +1,4 @@
-"""Whether a nightly run has anything left to do, found out without Prefect, whose import takes longer than that.
+"""Whether a nightly run or a backfill has anything left to do, found out without Prefect, whose import takes longer.
 
 What cannot be found out is left to the run: it meets the same trouble, records it and notifies people.
 """
@@ -11,13 +11,13 @@ from flows.steps.announce import STILL_NEWS
 from flows.steps.subscriptions import subscriptions
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import finished
-from tasks.chat.day_plan import finished_night
+from tasks.chat.day_plan import finished_backfill, finished_night
 from tasks.context import Context
 from tasks.state.run_ledger import NIGHTLY, TEST_RUN, Run, RunLedger
 from tasks.testruns.inbox import look_into
 
 
-def nothing_to_do(context: Context, day: date, at: datetime) -> Run | None:
+def done_by(context: Context, day: date, at: datetime) -> Run | None:
     """The run that scored `day`, if a nightly run of it would score, publish and send nothing now; else None."""
     try:
         run = finished_night(context, day)
@@ -27,6 +27,15 @@ def nothing_to_do(context: Context, day: date, at: datetime) -> Run | None:
     except Exception:  # noqa: BLE001 - the run meets it again
         return None
     return run if is_done else None
+
+
+def is_backfilled(context: Context, first: date, last: date, today: date) -> bool:
+    """Whether a backfill of these days without alerts would score, publish and send nothing now."""
+    try:
+        is_scored = finished_backfill(context, first, last, today)
+        return is_scored and _is_published(context) and not _has_news(context, last)
+    except Exception:  # noqa: BLE001 - the run meets it again
+        return False
 
 
 def _is_published(context: Context) -> bool:

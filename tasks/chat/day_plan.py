@@ -216,13 +216,31 @@ def finished_night(context: Context, day: date) -> Run | None:
     Raises:
         AqbError: the state database, the warehouse or the source cannot be read.
     """
-    settings, ledger = context.settings, RunLedger(context.state)
-    run = ledger.latest_of_days(day, day).get(day)
-    if run is None or _reason(run, context.rubric, day_parameters(settings)):
+    if not _known_up_to_date(context, [day]) or earlier_days(context, day) != EarlierDays():
         return None
-    if day not in context.warehouse.days(KPIS) or earlier_days(context, day) != EarlierDays():
-        return None
-    return None if _late(settings, [day], {day: run}, ledger.latest_kept(day, day)) else run
+    ledger = RunLedger(context.state)
+    runs = ledger.latest_of_days(day, day)
+    return None if _late(context.settings, [day], runs, ledger.latest_kept(day, day)) else runs[day]
+
+
+def finished_backfill(context: Context, first: date, last: date, today: date) -> bool:
+    """Whether every day from the first to the last is up to date. The source is asked as for `finished_night`.
+
+    Raises:
+        AqbError: as for `backfill_plan`.
+    """
+    if not _known_up_to_date(context, days_between(first, last)):
+        return False
+    plan = backfill_plan(context, first, last, today)
+    return not plan.failures and not plan.to_score(force=False)
+
+
+def _known_up_to_date(context: Context, days: Sequence[date]) -> bool:
+    """Whether the ledger has no reason to score any of these days, whatever rows the source holds now."""
+    runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
+    if not runs.keys() & set(context.warehouse.days(KPIS)) >= set(days):
+        return False
+    return not any(_reason(runs[day], context.rubric, day_parameters(context.settings)) for day in days)
 
 
 def has_rows_so_far(settings: Settings, day: date) -> bool:

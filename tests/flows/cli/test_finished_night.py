@@ -1,11 +1,11 @@
-"""`aqb nightly` where the night is finished."""
+"""`aqb nightly` and `aqb backfill` where nothing is left to do."""
 
 import json
 from datetime import timedelta
 from pathlib import Path
 
 from flows.runtime.clock import today
-from tests.builders.chat_rows import best, plain, write_rows
+from tests.builders.chat_rows import DAY, best, plain, write_rows
 from tests.flows.conftest import Command
 
 
@@ -39,3 +39,15 @@ def test_nightly_says_again_what_is_wrong_with_a_finished_night(aqb: Command, fo
     assert (first.exit_code, again.exit_code) == (1, 1)
     assert again.err == first.err
     assert "1 rows rejected" in again.err
+
+
+def test_backfill_of_days_that_are_up_to_date_starts_nothing(
+    aqb: Command, installed_aqb: Command, folder: Path
+) -> None:
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best()])
+    days = ("--from", str(DAY), "--to", str(DAY))
+    assert aqb("backfill", *days).out.startswith("1 days scored")
+    nowhere = {"PREFECT_API_URL": "http://127.0.0.1:1/api"}
+    again = installed_aqb("backfill", *days, "--json", **nowhere)
+    assert (again.exit_code, again.err, json.loads(again.out)) == (0, "", {"days": [], "up_to_date": 1})
+    assert aqb("backfill", *days).out == "0 days scored, 1 up to date before, 0 failed; 0 rows\n"

@@ -1,17 +1,17 @@
-"""A night that is finished is left alone, and nothing less than that is taken for one."""
+"""A finished night or backfill is left alone, and nothing less than that is taken for one."""
 
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.runtime.clock import now
-from flows.steps.nothing_to_do import nothing_to_do
+from flows.steps.nothing_to_do import done_by, is_backfilled
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.config.testruns import InboxSettings
@@ -56,8 +56,12 @@ def finished(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def run_of(settings: Settings) -> str | None:
-    run = in_context(nothing_to_do, settings, DAY, now())
+    run = in_context(done_by, settings, DAY, now())
     return run.run_id if run else None
+
+
+def backfilled(settings: Settings, first: date = BEFORE) -> bool:
+    return in_context(is_backfilled, settings, first, DAY, DAY + timedelta(days=1))
 
 
 @pytest.mark.usefixtures("finished")
@@ -65,6 +69,9 @@ def test_nothing_to_do_where_the_night_is_finished() -> None:
     with opened(RunLedger, "sqlite:///state.db") as ledger:
         (run,) = ledger.of_day(DAY)
     assert run_of(settings_of()) == run.run_id
+    assert backfilled(settings_of())
+    assert not backfilled(settings_of(), LONG_AGO)
+    assert not backfilled(settings_of(), DAY + timedelta(days=1))
 
 
 def late_rows() -> None:
@@ -117,13 +124,17 @@ def other_version() -> None:
 def test_nothing_to_do_is_not_said_where_a_run_would_do_something(happens: Callable[[], None]) -> None:
     happens()
     assert run_of(settings_of()) is None
+    assert backfilled(settings_of()) == (happens in (new_file_in_the_inbox, other_version))
 
 
 @pytest.mark.usefixtures("finished")
 def test_nothing_to_do_is_not_said_after_a_changed_setting_or_of_an_untold_route() -> None:
-    assert run_of(settings_of().model_copy(update={"time_zone": "UTC"})) is None
+    elsewhere = settings_of().model_copy(update={"time_zone": "UTC"})
+    assert run_of(elsewhere) is None
+    assert not backfilled(elsewhere)
     told = settings_of(alerts=AlertsSettings(route=(Route(name="qa", webhook_env="SLACK_WEBHOOK_QA"),)))
     assert run_of(told) is None
+    assert not backfilled(told)
 
 
 @pytest.mark.usefixtures("finished")
