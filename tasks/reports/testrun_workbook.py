@@ -56,7 +56,7 @@ def write_testrun_workbook(
     flagged = flagged_queries(rubric, queries, scores)
     tabs = [
         summary_tab(scored, summary),
-        *([review_tab(run.name, rubric, list(_reviewed(scored, flagged)), blind=False)] if flagged else []),
+        *([review_tab(run.identity.name, rubric, list(_reviewed(scored, flagged)), blind=False)] if flagged else []),
         by_query.tab,
         by_execution.tab,
         criteria_tab(rubric),

@@ -23,6 +23,7 @@ _HEADER_HEIGHT = 34
 _MOST_LINES = 14
 _SHORT = 500
 _A4 = 9
+_MOST_RANGES = 100
 # Excel reads `_x0041_` in a text as an A.
 _ESCAPE_LIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 
@@ -154,8 +155,11 @@ class _Runs:
         else:
             self._ranges.append((line, line))
 
-    def __str__(self) -> str:
-        return " ".join(f"{self._letters}{first}:{self._letters}{last}" for first, last in self._ranges)
+    def pieces(self) -> Iterator[str]:
+        """The ranges as references of at most `_MOST_RANGES` each: Excel reads no endless ones."""
+        ranges = (f"{self._letters}{first}:{self._letters}{last}" for first, last in self._ranges)
+        while piece := " ".join(islice(ranges, _MOST_RANGES)):
+            yield piece
 
 
 def _view(tab: Tab, widths: Sequence[int], shown: bool) -> Iterator[str]:
@@ -239,7 +243,7 @@ def _colours(tab: Tab, letters: Sequence[str], last: int) -> Iterator[str]:
 
 
 def _drop_downs(tab: Tab, asked: Mapping[int, _Runs]) -> Iterator[str]:
-    lists = [(str(runs), tab.columns[place]) for place, runs in asked.items() if str(runs)]
+    lists = [(cells, tab.columns[place]) for place, runs in asked.items() for cells in runs.pieces()]
     if not lists:
         return
     yield f'<dataValidations count="{len(lists)}">'

@@ -7,6 +7,7 @@ import openpyxl
 import pytest
 
 from scoring.errors import InputError, UsageError
+from tasks.review.pairing import labelled_testruns
 from tasks.review.queue import Review, review_queue, share_of
 from tasks.review.review_tab import SHEET
 from tasks.review.review_workbook import read_review_workbook, write_review_workbook
@@ -134,6 +135,7 @@ def test_the_review_tab_of_the_scores_comes_back_as_labels(run: ScoredFolder, tm
     book.save(tmp_path / "filled.xlsx")
     (label,) = read_review_workbook(tmp_path / "filled.xlsx", "kim")
     assert (label.query_id, label.round, label.metric, label.label) == ("Q0", "2/1", "accuracy", "1")
+    assert labelled_testruns([label], [run], tmp_path).pairs[0].label == 1
 
 
 def test_a_workbook_of_the_first_version_comes_back_as_labels(tmp_path: Path) -> None:

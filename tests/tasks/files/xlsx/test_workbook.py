@@ -125,6 +125,14 @@ def test_a_drop_down_stands_where_something_is_asked(tmp_path: Path) -> None:
     assert (sheet.column_dimensions["C"].hidden, sheet.column_dimensions["C"].outlineLevel) == (True, 1)
 
 
+def test_drop_downs_of_many_rows_stand_in_several_lists(tmp_path: Path) -> None:
+    columns = [SheetColumn("id"), SheetColumn("판정", choices=("5", "0"))]
+    rows = [[str(row), "" if row % 2 else None] for row in range(500)]
+    write_workbook(tmp_path / "out.xlsx", [Tab("검토", columns, rows)])
+    lists = openpyxl.load_workbook(tmp_path / "out.xlsx")["검토"].data_validations.dataValidation
+    assert [len(choice.sqref.ranges) for choice in lists] == [100, 100, 50]
+
+
 def test_cell_formats_of_the_source_keep_their_places(source: Path, tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(["a", 5, 1.5, "좋음"])], source)
     book = openpyxl.load_workbook(tmp_path / "out.xlsx")
