@@ -22,8 +22,8 @@ def report(
 
     context = open_context()
     settings = context.settings
-    policy = AlertChoices(context.state).policy(settings.alerts)
-    folder = out or Path(settings.reports)
-    built = build_pages(context.warehouse, context.rubric, folder, settings.time_zone, days, policy)
+    choices, folder = AlertChoices(context.state), out or Path(settings.reports)
+    policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
+    built = build_pages(context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes)
     text = f"{built.pages} pages, {built.written} of them changed\nsite: {built.path}"
     show({"path": built.path, "pages": built.pages, "written": built.written}, text, as_json=as_json)

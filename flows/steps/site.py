@@ -30,13 +30,15 @@ def build_site(context: Context) -> Path:
         StorageError: the folder cannot be written.
     """
     # A build that reads the tables later must write the pages later.
+    choices = AlertChoices(context.state)
     with context.warehouse.lock("site", _LONGEST_BUILD_S):
         built = build_pages(
             context.warehouse,
             context.rubric,
             context.reports.folder,
             context.settings.time_zone,
-            policy=AlertChoices(context.state).policy(context.settings.alerts),
+            policy=choices.policy(context.settings.alerts),
+            snoozes=choices.every_snooze(),
         )
     _link(context, built.path, "report-site", "품질 현황")
     if built.last_day_page:

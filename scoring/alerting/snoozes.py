@@ -5,7 +5,7 @@ Source: SPEC 8.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from statistics import median
 
 from scoring.alerting.facts import AlertFact
@@ -36,6 +36,11 @@ class Snooze:
     def is_about(self, rule: str, tenant_id: str | None) -> bool:
         """Whether it was made for this rule of this tenant, however high its rate is."""
         return self.rule == rule and self.tenant_id in (ALL_TENANTS, tenant_id)
+
+    def was_on(self, day: date, zone: tzinfo) -> bool:
+        """Whether it went on on a day, by the dates of a time zone on which it was made and ended."""
+        ended = self.ended_at is not None and self.ended_at.astimezone(zone).date() <= day
+        return self.made_at.astimezone(zone).date() <= day <= self.until and not ended
 
     def breaking_rate(self, tenant_id: str | None) -> float:
         """The rate from which on it hides nothing."""

@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 from urllib.parse import quote
 
 FIRST_PAGE = "index.html"
+ALERTS_PAGE = "alerts.html"
 TESTRUNS = "test-runs"
 _HASH_DIGITS = 8
 _NOT_IN_FOLDER_NAMES = re.compile(r"[^\w.()-]+")

@@ -1,7 +1,6 @@
 """The site in a real browser: nothing is refused, missing, unreadable or out of reach of the keyboard."""
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
 from scoring.stats.comparison import compare_testruns
@@ -17,20 +16,19 @@ from scoring.testruns.team_names import COMMON_NAMES
 from tasks.reports.markdown.comparison import comparison_page
 from tasks.testruns.answers import answers_side_by_side
 from tasks.warehouse.folder import FolderWarehouse
+from tests.browser.chromium import CHART_GEOMETRY, IN_CHROMIUM
 from tests.builders.chat_rows import DAY, refused
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.builders.site import SAMPLE_RUNS, build, of_version, pages, write_day, write_run
 from tests.builders.testruns import crowded_rows, write_csv
 from tests.samples.chat_rows import generate_chat_rows
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")]
+pytestmark = IN_CHROMIUM
 
 HOSTILE = "</title></script><script>alert(1)</script>\u2028"
 DAYS = [DAY + timedelta(days=offset) for offset in (0, 1, 3, 4)]
 ROWS_PER_DAY = 60
 PHONE = {"width": 390, "height": 844}
-DESKTOP = {"width": 1440, "height": 900}
 
 OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
@@ -59,31 +57,6 @@ TEXTS = """() => {
       text: text.slice(0, 40), ink: rgba(drawn ? style.fill : style.color), behind: behind(element),
       size: parseFloat(style.fontSize), bold: Number(style.fontWeight) >= 700,
     });
-  }
-  return found;
-}"""
-
-# The texts of each chart that meet, and the shapes that leave its card; half a pixel is a matter of rounding.
-CHART_GEOMETRY = """() => {
-  const meets = (a, b) =>
-    a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 0.5 && b.top < a.bottom - 0.5;
-  const holds = (outer, inner) =>
-    inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top && inner.bottom <= outer.bottom;
-  const found = { charts: 0, texts: 0, meeting: [], outside: [] };
-  for (const figure of document.querySelectorAll("figure.chart")) {
-    const card = figure.getBoundingClientRect();
-    const texts = [...figure.querySelectorAll("svg text, h3, .legend li")]
-      .filter((one) => one.textContent.trim())
-      .map((one) => ({ text: one.textContent, box: one.getBoundingClientRect() }));
-    texts.forEach((one, index) => texts.slice(index + 1).forEach((other) => {
-      if (meets(one.box, other.box)) found.meeting.push(`${one.text} | ${other.text}`);
-    }));
-    for (const shape of figure.querySelectorAll(".drawing svg :is(rect, circle, path, line, text)")) {
-      const box = shape.getBoundingClientRect();
-      if (box.width && !holds(card, box)) found.outside.push(`${shape.tagName} ${shape.textContent}`);
-    }
-    found.charts += 1;
-    found.texts += texts.length;
   }
   return found;
 }"""
@@ -148,52 +121,20 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all tests."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def tab(browser: Browser) -> Iterator[Tab]:
-    """A tab that has the test fail for whatever the console complains of."""
-    complaints: list[str] = []
-
-    def visible_to(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            complaints.append(f"{opened.url}: {message.text}")
-
-    def asked(dialog: Dialog) -> None:
-        complaints.append(f"{opened.url}: a dialog, {dialog.message}")
-        dialog.dismiss()
-
-    opened = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
-    opened.on("console", visible_to)
-    opened.on("pageerror", lambda error: complaints.append(f"{opened.url}: {error}"))
-    opened.on("dialog", asked)
-    yield opened
-    opened.close()
-    assert complaints == []
-
-
 def one_of_each(site: Path) -> list[str]:
-    """A page of each kind: the first, a day, its rows, its week, the list of test runs, a test run, a test set."""
+    """A page of each kind: the first, a day, its rows and week, the alerts, the test runs, a test run, a test set."""
     (run,) = (site / "test-runs").glob("resume*.html")
     of_set = min((site / "test-runs").glob("set-*.html"))
     day = DAYS[-1]
     of_day = [f"monitoring/{name}.html" for name in (day, f"{day}-rows", f"week-{day - timedelta(day.weekday())}")]
-    return ["index.html", *of_day, "test-runs/index.html", f"test-runs/{run.name}", f"test-runs/{of_set.name}"]
+    of_runs = [f"test-runs/{name}" for name in ("index.html", run.name, of_set.name)]
+    return ["index.html", *of_day, "alerts.html", *of_runs]
 
 
 def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Tab) -> None:
     found = pages(site)
     weeks = {day.isocalendar().week for day in DAYS}
-    assert len(found) == 2 * len(DAYS) + len(weeks) + 2 * len(SAMPLE_RUNS) + 2  # a run, its test set
+    assert len(found) == 2 * len(DAYS) + len(weeks) + 2 * len(SAMPLE_RUNS) + 3  # a run, its test set
     broken = []
     for name, each in found.items():
         tab.goto((site / name).as_uri())

@@ -1,7 +1,7 @@
 """Warehouses made by hand or from the samples, and what a built site says: for tests of the report site."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from html.parser import HTMLParser
@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from scoring.alerting.snoozes import Snooze
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.chat.rubric import RowRubric
 from scoring.testruns.scoring import score_testrun
@@ -57,9 +58,9 @@ def write_run(warehouse: FolderWarehouse, path: Path, day: date, rubric: str = "
     write_testrun(warehouse, day, scored, place_of(warehouse, day, scored))
 
 
-def build(warehouse: FolderWarehouse, folder: Path, span: int = SPAN_DAYS) -> BuiltSite:
+def build(warehouse: FolderWarehouse, folder: Path, span: int = SPAN_DAYS, snoozes: Sequence[Snooze] = ()) -> BuiltSite:
     """The site in `folder`."""
-    return build_pages(warehouse, RUBRIC, folder, "Asia/Seoul", span)
+    return build_pages(warehouse, RUBRIC, folder, "Asia/Seoul", span, snoozes=snoozes)
 
 
 @dataclass

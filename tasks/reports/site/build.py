@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
+from scoring.alerting.snoozes import Snooze
 from scoring.chat.rubric import RowRubric
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.files.atomic import writable, write_text
-from tasks.files.report_paths import FIRST_PAGE, TESTRUNS, ReportPaths, rows_page_name, week_page_name
+from tasks.files.report_paths import ALERTS_PAGE, FIRST_PAGE, TESTRUNS, ReportPaths, rows_page_name, week_page_name
+from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_inputs import day_inputs
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
 from tasks.reports.site.day_summaries import DaySummary, KeptSummaries, summarised
@@ -54,20 +57,23 @@ def build_pages(
     time_zone: str,
     span: int = SPAN_DAYS,
     policy: AlertPolicy = _USUAL_POLICY,
+    snoozes: Sequence[Snooze] = (),
 ) -> BuiltSite:
     """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
 
     `span` counts the calendar days up to the last scored one, and the days that have test runs. What is decided about
-    rates of alerts follows `policy`. The pages of a day that has not changed since the last build are neither made nor
-    read again.
+    rates of alerts follows `policy`; `snoozes` are all that there are, those that are over too. The pages of a day that
+    has not changed since the last build are neither made nor read again.
 
     Raises:
         StorageError: the folder cannot be written.
     """
     known = warehouse.days(KPIS)
     kpis = read_kpis(warehouse, rubric, known[-1], span + DECISION_DAYS) if known else {}
-    scored = scored_days(warehouse, rubric, span, kpis, decide(rubric, kpis, policy))
-    pages = written = 0
+    decided = decide(rubric, kpis, policy)
+    scored = scored_days(warehouse, rubric, span, kpis, decided, snoozes, ZoneInfo(time_zone))
+    pages = 1
+    written = int(_write_changed(folder / ALERTS_PAGE, alerts_page(rubric, scored, policy, snoozes, time_zone)))
     for name, text in _pages(warehouse, rubric, scored, folder, time_zone, span):
         pages += 1
         written += text is not None and _write_changed(folder / name, text)

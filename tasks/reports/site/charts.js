@@ -65,6 +65,31 @@
       })];
     },
 
+    // A rate within its usual range; days that told it carry a sign of another shape and colour.
+    rates(chart, width) {
+      const rows = chart.points.map((point) => ({ ...point, date: day(point.day), rate: point.rows ? point.count / point.rows : 0 }));
+      const label = (row) => `${row.day}${row.told ? ` · ${row.told === "page" ? "호출" : "요약"}` : ""}\n${row.count.toLocaleString("ko")}/${row.rows.toLocaleString("ko")}행 (${percent(row.rate)})\n평소 ${percent(row.low)}~${percent(row.high)}`;
+      const told = rows.filter((row) => row.told);
+      const tone = (row) => (row.told === "page" ? "var(--missed)" : "var(--undecided)");
+      const channels = { x: "date", y: "rate", z: "segment" };
+      return [legendOfRates(chart.names), Plot.plot({
+        width, height: 210, marginLeft: 46, marginRight: 12, marginTop: 8, marginBottom: 26,
+        x: { type: "utc", domain: [d3.utcHour.offset(day(chart.first), -12), d3.utcHour.offset(day(chart.last), 12)] },
+        y: { domain: [0, Math.min(1, d3.max(rows, (row) => Math.max(row.high, row.rate)) * 1.1 || 0.01)] },
+        symbol: { domain: ["digest", "page"], range: ["square", "triangle"] },
+        marks: [
+          Plot.gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
+          Plot.axisY({ ticks: 4, tickFormat: percent, tickSize: 0, label: null, color: muted }),
+          Plot.axisX(dayTicks(chart.first, chart.last, width), { tickFormat: shortDay, tickSize: 3, label: null, color: muted }),
+          Plot.areaY(rows, { x: "date", y1: "low", y2: "high", z: "segment", fill: "var(--band)", fillOpacity: 0.16, curve: "step" }),
+          Plot.lineY(rows, { ...channels, stroke: "var(--band)", strokeWidth: rows.length > 120 ? 1 : 1.5 }),
+          Plot.dot(rows.length > 120 ? [] : rows, { x: "date", y: "rate", r: 2, fill: "var(--band)" }),
+          Plot.dot(told, { x: "date", y: "rate", symbol: "told", r: 5.5, fill: tone, stroke: "var(--card)", strokeWidth: 1.5, ariaLabel: label }),
+          Plot.tip(rows, Plot.pointerX({ x: "date", y: "rate", title: label, ...bubble })),
+        ],
+      })];
+    },
+
     shares(chart, width) {
       const names = Object.values(chart.names);
       const rows = chart.rows.flatMap(({ day: text, href, counts }) => {
@@ -219,6 +244,17 @@
       d3.select(svg).selectAll("*").remove();
       d3.select(svg).append("path").attr("d", signs[index]).attr("fill", "none").attr("stroke", "currentColor")
         .attr("stroke-width", index ? 1.5 : 3);
+    });
+    return list;
+  };
+
+  const legendOfRates = (names) => {
+    const tones = ["var(--band)", "var(--band)", "var(--undecided)", "var(--missed)"];
+    const signs = ["M0,1H10V9H0Z", "M0,4H10V6H0Z", "M1,1H9V9H1Z", "M5,0L10,9H0Z"];
+    const list = legend(names, "grade");
+    list.querySelectorAll("svg").forEach((svg, index) => {
+      d3.select(svg).selectAll("*").remove();
+      d3.select(svg).append("path").attr("d", signs[index]).attr("fill", tones[index]).attr("fill-opacity", index ? 1 : 0.25);
     });
     return list;
   };

@@ -28,7 +28,14 @@ def day_inputs(warehouse: Warehouse, rubric: RowRubric, scored: ScoredSpan, time
     reach = timedelta(2 * FOUR_WEEKS)
     found = {}
     for position, day in enumerate(scored.days):
-        of_day = [*(version[day.day] for version in known), day.crosstab, day.alerts, day.decided, day.provisional]
+        of_day = [
+            *(version[day.day] for version in known),
+            day.crosstab,
+            day.alerts,
+            day.decided,
+            day.snoozes,
+            day.provisional,
+        ]
         compared = [digest for when, digest in kpis.items() if timedelta() <= day.day - when < reach]
         neighbours = days[max(position - 1, 0) : position + 2]
         found[day.day] = _digest([*same, *of_day, compared, neighbours])

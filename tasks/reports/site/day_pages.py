@@ -7,7 +7,8 @@ from statistics import median
 from typing import Any
 
 from scoring.alerting.decision import RateDecision
-from scoring.alerting.facts import KPI_RULE, rows_on_page
+from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page
+from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.wording import STATE_NAMES, usual_rate_text
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpis import ALL_TENANTS, kpi_figure
@@ -62,6 +63,7 @@ class ShownAlert:
     shown: Cell
     usual: str
     change: str
+    snoozed: str
     examples: Sequence[Link]
 
 
@@ -201,6 +203,7 @@ def _shown_alerts(
                 shown=_alert_figure(rubric, fact, figure, links),
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=_change(decision, day.day),
+                snoozed=_snoozed(fact, day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
                     for number, row_id in enumerate((fact["row_ids"] or [])[:_EXAMPLES], start=1)
@@ -228,6 +231,15 @@ def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:
     if figure:
         return kpi_text(median(fact["usual_values"]), figure.scale) if fact.get("usual_values") else NOTHING
     return f"{median(fact['usual']):,g}행" if fact["usual"] else NOTHING
+
+
+def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
+    """Until when the alert was snoozed on its day; '' where it was not, or its rate had broken the snooze."""
+    names = ("rule", "level", "title", "tenant_id", "count", "rows", "value", "limit")
+    rate = fact_rate(AlertFact(**{name: fact[name] for name in names}))
+    rule, tenant = fact["rule"], fact["tenant_id"]
+    held = [one.until for one in day.snoozes if one.is_about(rule, tenant) and one.holds(day.day, tenant, rate)]
+    return f"조용히 함, {day_text(max(held))}까지" if held else ""
 
 
 def _change(decision: RateDecision | None, day: date) -> str:

@@ -80,7 +80,7 @@ class Chart:
     """
 
     id: str
-    kind: Literal["trend", "shares", "bars", "interval", "rounds", "scores", "latency", "history"]
+    kind: Literal["trend", "shares", "bars", "interval", "rounds", "scores", "latency", "history", "rates"]
     title: str
     summary: str
     data: Mapping[str, Any]

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pyarrow as pa
 
 from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import HISTORY_DAYS
+from scoring.alerting.snoozes import Snooze
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB
@@ -23,8 +25,8 @@ KpisOfDays = Mapping[date, Sequence[Row]]
 
 @dataclass(frozen=True)
 class SiteDay:
-    """One day: the KPI row of all tenants, those of each, the cells of its cross table, its alert facts, and what is
-    decided about their rates.
+    """One day: the KPI row of all tenants, those of each, the cells of its cross table, its alert facts, what is
+    decided about their rates, and which of them were snoozed.
 
     Days of one `segment` follow one another without a gap under one rubric version: only these may be joined by a line.
     `provisional` days were scored before they were over.
@@ -38,6 +40,7 @@ class SiteDay:
     segment: int
     provisional: bool
     decided: DayDecisions
+    snoozes: Sequence[Snooze]
 
     @property
     def version(self) -> str:
@@ -69,7 +72,13 @@ class ScoredSpan:
 
 
 def scored_days(
-    warehouse: Warehouse, rubric: RowRubric, span: int, kpis: KpisOfDays, decided: Mapping[date, DayDecisions]
+    warehouse: Warehouse,
+    rubric: RowRubric,
+    span: int,
+    kpis: KpisOfDays,
+    decided: Mapping[date, DayDecisions],
+    snoozes: Sequence[Snooze],
+    zone: ZoneInfo,
 ) -> ScoredSpan:
     """The scored days among the last `span` calendar days up to the last scored one.
 
@@ -93,6 +102,7 @@ def scored_days(
                 _segment(found, day, total),
                 day in provisional,
                 decided[day],
+                [one for one in snoozes if one.was_on(day, zone)],
             )
         )
     return ScoredSpan(found, kpis)

@@ -208,7 +208,7 @@ def test_a_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site
 
 def test_without_any_day_the_site_says_so(warehouse: FolderWarehouse, site: Path) -> None:
     built = build(warehouse, site)
-    assert built.pages == 2
+    assert built.pages == 3
     assert built.last_day_page is None
     assert "아직 채점한 날이 없습니다" in page(site).text
 
@@ -266,12 +266,12 @@ def test_nothing_changed_gives_the_same_bytes_and_writes_nothing(warehouse: Fold
     assert {name: found.source for name, found in pages(site.with_name("elsewhere")).items()} == before
 
 
-def test_a_changed_day_rewrites_its_pages_its_week_and_the_first(warehouse: FolderWarehouse, site: Path) -> None:
+def test_a_changed_day_rewrites_its_own_pages_and_those_over_days(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()])
     write_day(warehouse, DAY + timedelta(days=1), [best()])
     build(warehouse, site)
     write_day(warehouse, DAY + timedelta(days=1), [best(), refused()])
-    assert build(warehouse, site).written == 4
+    assert build(warehouse, site).written == 5
 
 
 class AskedWarehouse(FolderWarehouse):

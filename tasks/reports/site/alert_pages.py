@@ -1,0 +1,167 @@
+"""The page of alerts: what the days shown would have told under today's settings, rule by rule, and what is snoozed.
+
+It shows what `aqb alerts --preview` prints, for a route that hears of everything.
+
+Source: SPEC 8.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from scoring.alerting.blocks import inert, masked_text
+from scoring.alerting.decision import AlertPolicy, RateDecision
+from scoring.alerting.facts import titles_of_rules
+from scoring.alerting.messages import RouteFilter
+from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
+from scoring.alerting.snoozes import Snooze
+from scoring.alerting.wording import usual_rate_text
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import RowRubric
+from scoring.markdown import score_text
+from tasks.reports.site.pages import Cell, Chart, Link, Table, page
+from tasks.reports.site.scored_days import ScoredSpan, SiteDay
+from tasks.reports.wording import NOTHING, count_text, counted_share_text, day_text, tenant_text
+
+KINDS = {"page": "호출", "digest": "요약"}
+_WHY_CHARACTERS, _WHO_CHARACTERS = 200, 40
+
+
+def alerts_page(
+    rubric: RowRubric, scored: ScoredSpan, policy: AlertPolicy, snoozes: Sequence[Snooze], time_zone: str
+) -> str:
+    """The page over the days that the site shows."""
+    days, kpis = scored.days, scored.kpis
+    if not days:
+        return page("alerts.html", root="", section="alerts", title="알림", days=days)
+    told = preview_days(kpis, [each.day for each in days], {"": RouteFilter()}, rubric, policy)
+    expected = forecast(kpis, rubric, policy)
+    titles = titles_of_rules(rubric)
+    watched = [rule for rule, tenant in days[-1].decided if tenant == ALL_TENANTS]
+    charts = [_rate_chart(rule, titles[rule], days, _told_days(rule, told)) for rule in watched]
+    return page(
+        "alerts.html",
+        charts=charts,
+        root="",
+        section="alerts",
+        title="알림",
+        days=days,
+        rates=charts,
+        counts={title: sum(one.kind == kind for one in told) for kind, title in KINDS.items()},
+        expected=score_text(expected.false_pages_per_year, 1),
+        allowed=f"{policy.false_pages_per_year:g}",
+        messages=_messages(told),
+        rises=_rises(expected),
+        snoozes=_snoozes(titles, snoozes, days[-1].day, ZoneInfo(time_zone)),
+    )
+
+
+def _told_days(rule: str, told: Sequence[PreviewedMessage]) -> dict[date, str]:
+    """How each day on which a rise of the rule is news would have told it, of whichever tenant."""
+    found: dict[date, str] = {}
+    for message in told:
+        news = [one for one in message.incidents if one.rule == rule and one.change not in ("continuing", "resolved")]
+        if news or (message.kind == "page" and any(one.rule == rule for one in message.incidents)):
+            found.setdefault(message.day, message.kind)  # pages come first
+    return found
+
+
+def _rate_chart(rule: str, title: str, days: Sequence[SiteDay], told: Mapping[date, str]) -> Chart:
+    """The rate of a rule over the days, what was usual on each, and the days that told it."""
+    decided = [(day, one) for day in days if (one := day.decided.get((rule, ALL_TENANTS)))]
+    kinds = list(told.values())
+    day, last = decided[-1]
+    return Chart(
+        id=f"rate-{rule}",
+        kind="rates",
+        title=title,
+        summary=f"{title}의 비율과 평소 범위. {len(decided)}일 가운데 호출 {kinds.count('page')}일, "
+        f"요약 {kinds.count('digest')}일. {day_text(day.day)} {_share(last)}, 평소 {usual_rate_text(last.usual)}",
+        data={
+            "points": [_point(day, one, told.get(day.day)) for day, one in decided],
+            "names": ["평소 범위(95%)", "그날의 비율", *(f"{name}으로 알림" for name in reversed(KINDS.values()))],
+            "first": str(days[0].day),
+            "last": str(days[-1].day),
+        },
+        table=Table(
+            ["알린 날", "비율", "평소(95% 범위)", "어떻게"],
+            [
+                [Link(str(day.day), day.page), _share(one), usual_rate_text(one.usual), KINDS[told[day.day]]]
+                for day, one in reversed(decided)
+                if day.day in told
+            ]
+            or [["없음", NOTHING, NOTHING, NOTHING]],
+        ),
+    )
+
+
+def _point(day: SiteDay, decision: RateDecision, told: str | None) -> dict[str, Any]:
+    usual = decision.usual
+    return {
+        "day": str(day.day),
+        "count": decision.count,
+        "rows": decision.rows,
+        "low": usual.low,
+        "high": usual.high,
+        "segment": day.segment,
+        "told": told,
+    }
+
+
+def _share(decision: RateDecision) -> str:
+    return counted_share_text(decision.count, decision.rows)
+
+
+def _messages(told: Sequence[PreviewedMessage]) -> Table:
+    """What would have been told, latest first."""
+    rows: list[list[Cell]] = [
+        [
+            f"{message.day} {day_text(message.day)[-3:]}",
+            KINDS[message.kind],
+            "; ".join(one.reason for one in message.incidents if one.change != "continuing" or message.kind == "page"),
+        ]
+        for message in reversed(told)
+    ]
+    return Table(["날짜", "종류", "무엇을"], rows)
+
+
+def _rises(expected: Forecast) -> Table:
+    """From which count on a day tells each rule."""
+    rows: list[list[Cell]] = [
+        [
+            rise.title,
+            "쉬는 날" if rise.day_off else "업무일",
+            count_text(rise.rows),
+            score_text(rise.usual, 1),
+            *(_from_count(count, rise.usual) for count in (rise.told, rise.paged)),
+        ]
+        for rise in expected.rises
+    ]
+    return Table(["규칙", "어떤 날", "행", "평소", "요약에 드는 수", "호출하는 수"], rows)
+
+
+def _from_count(count: int | None, usual: float) -> str:
+    return NOTHING if count is None else f"{count:,}행부터({score_text(count / usual, 1)}배)"
+
+
+def _snoozes(titles: Mapping[str, str], snoozes: Sequence[Snooze], last_day: date, zone: ZoneInfo) -> Table:
+    """Every snooze, latest first: those that go on after the last scored day, and those that are over."""
+    rows: list[list[Cell]] = [
+        [
+            titles.get(one.rule, one.rule),
+            tenant_text(one.tenant_id),
+            _state(one, last_day, zone),
+            str(one.until),
+            inert(one.who, _WHO_CHARACTERS),
+            masked_text(one.why, _WHY_CHARACTERS),
+        ]
+        for one in reversed(snoozes)
+    ]
+    return Table(["규칙", "테넌트", "상태", "언제까지", "누가", "이유"], rows)
+
+
+def _state(snooze: Snooze, last_day: date, zone: ZoneInfo) -> str:
+    if snooze.ended_at is not None:
+        return f"{snooze.ended_at.astimezone(zone).date()}에 풀었음"
+    return "조용히 하는 중" if last_day <= snooze.until else "끝남"

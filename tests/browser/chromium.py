@@ -1,0 +1,33 @@
+"""What tests in a real browser share: where it is, and what they ask of a page."""
+
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = Path("/usr/bin/chromium")
+IN_CHROMIUM = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")]
+
+# The texts of each chart that meet, and the shapes that leave its card; half a pixel is a matter of rounding.
+CHART_GEOMETRY = """() => {
+  const meets = (a, b) =>
+    a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 0.5 && b.top < a.bottom - 0.5;
+  const holds = (outer, inner) =>
+    inner.left >= outer.left && inner.right <= outer.right && inner.top >= outer.top && inner.bottom <= outer.bottom;
+  const found = { charts: 0, texts: 0, meeting: [], outside: [] };
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const card = figure.getBoundingClientRect();
+    const texts = [...figure.querySelectorAll("svg text, h3, .legend li")]
+      .filter((one) => one.textContent.trim())
+      .map((one) => ({ text: one.textContent, box: one.getBoundingClientRect() }));
+    texts.forEach((one, index) => texts.slice(index + 1).forEach((other) => {
+      if (meets(one.box, other.box)) found.meeting.push(`${one.text} | ${other.text}`);
+    }));
+    for (const shape of figure.querySelectorAll(".drawing svg :is(rect, circle, path, line, text)")) {
+      const box = shape.getBoundingClientRect();
+      if (box.width && !holds(card, box)) found.outside.push(`${shape.tagName} ${shape.textContent}`);
+    }
+    found.charts += 1;
+    found.texts += texts.length;
+  }
+  return found;
+}"""

@@ -1,0 +1,49 @@
+"""The page of alerts in a real browser: its charts have room on a phone, for two months and for a year."""
+
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import Page as Tab
+
+from benchmarks.alert_days import Load, kpi_days
+from scoring.alerting.decision import AlertPolicy, decide
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tasks.reports.site.alert_pages import alerts_page
+from tasks.reports.site.scored_days import scored_days
+from tasks.warehouse.folder import FolderWarehouse
+from tests.browser.chromium import CHART_GEOMETRY, IN_CHROMIUM
+from tests.builders.kpi_tables import whole_rows
+
+pytestmark = IN_CHROMIUM
+
+
+@pytest.fixture(scope="module")
+def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of alerts over 60 and over 365 days, on the last 60 of which one rule is higher."""
+    folder = tmp_path_factory.mktemp("alerts")
+    rises = {"answer_failed": 1.6}
+    drawn = kpi_days(Load(), 365, 3, lambda day, rule: rises.get(rule, 1.0) if day >= 305 else 1.0)
+    warehouse, policy, kpis = FolderWarehouse(folder / "warehouse"), AlertPolicy(), whole_rows(drawn)
+    decided = decide(RUBRIC, kpis, policy)
+    for span in (60, 365):
+        shown = scored_days(warehouse, RUBRIC, span, kpis, decided, (), ZoneInfo("Asia/Seoul"))
+        text = alerts_page(RUBRIC, shown, policy, (), "Asia/Seoul")
+        (folder / f"alerts-{span}.html").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("span", [60, 365])
+def test_the_charts_of_alerts_keep_their_room(year_of_alerts: Path, tab: Tab, span: int) -> None:
+    path = year_of_alerts / f"alerts-{span}.html"
+    assert path.stat().st_size < 1_500_000
+    for width in (360, 768, 1440):
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.goto(path.as_uri())
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= width
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            found = tab.evaluate(CHART_GEOMETRY)
+            assert found["charts"] == 7
+            assert found["texts"] > 60
+            assert (found["meeting"], found["outside"]) == ([], []), f"at {width} in {scheme}"

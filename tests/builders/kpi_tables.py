@@ -1,0 +1,29 @@
+"""Warehouses that hold nothing but KPI rows: for what works from `monitoring_kpis` alone."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import polars as pl
+
+from scoring.rubrics.ola_monitoring import RUBRIC
+from scoring.rules.arrow_types import empty_frame
+from tasks.chat.tables import KPIS
+from tasks.warehouse.folder import FolderWarehouse
+
+KpisOfDays = Mapping[date, Sequence[Mapping[str, Any]]]
+
+
+def whole_rows(days: KpisOfDays) -> dict[date, list[dict[str, Any]]]:
+    """The KPI rows of days as a warehouse gives them; what they leave out is NULL."""
+    names = RUBRIC.kpis_schema.names
+    of_rubric = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version, "critical_rows": 0, "warning_rows": 0}
+    whole = {day: [of_rubric | {"score_date": day} | dict(row) for row in rows] for day, rows in days.items()}
+    return {day: [{name: row.get(name) for name in names} for row in rows] for day, rows in whole.items()}
+
+
+def write_kpis(warehouse: FolderWarehouse, days: KpisOfDays) -> None:
+    """Writes the KPI rows of days."""
+    schema = RUBRIC.kpis_schema
+    for day, rows in whole_rows(days).items():
+        warehouse.replace_day(KPIS, day, schema, [pl.DataFrame(rows, schema=dict(empty_frame(schema).schema))])

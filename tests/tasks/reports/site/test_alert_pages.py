@@ -1,0 +1,99 @@
+"""What the page of alerts says: what would have been told, from when on, and what is snoozed."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.alert_days import KpiDays, Load, kpi_days
+from scoring.alerting.decision import AlertPolicy
+from scoring.alerting.messages import RouteFilter
+from scoring.alerting.preview import preview_days
+from scoring.alerting.snoozes import Snooze
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, best, refused
+from tests.builders.kpi_tables import write_kpis
+from tests.builders.site import build, page, write_day
+
+SPAN = 10
+OUTAGE = 34
+
+
+@pytest.fixture(scope="module")
+def days() -> KpiDays:
+    """Quiet days of the production load, and one on which every third answer fails."""
+    return kpi_days(Load(), 40, 1, lambda day, rule: 6.0 if (day, rule) == (OUTAGE, "answer_failed") else 1.0)
+
+
+@pytest.fixture(scope="module")
+def site(days: KpiDays, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Their pages, with a snooze that goes on, one that is over and one that was ended."""
+    folder = tmp_path_factory.mktemp("site")
+    warehouse, last = FolderWarehouse(folder / "warehouse"), max(days)
+    write_kpis(warehouse, days)
+    made_at = datetime(2025, 2, 1, tzinfo=UTC)
+    snoozes = [
+        Snooze("answer_failed", ALL_TENANTS, last, "<b>점검</b>", "kim", made_at),
+        Snooze("weak_answer", "t0", last - timedelta(days=1), "원인을 앎", "lee", made_at),
+        Snooze("weak_answer", None, last, "원인을 앎", "lee", made_at, ended_at=made_at + timedelta(days=2)),
+    ]
+    build(warehouse, folder / "site", SPAN, snoozes)
+    return folder / "site"
+
+
+def points(site: Path) -> dict[str, dict[str, Any]]:
+    """The days of the chart of failed answers."""
+    return {point["day"]: point for point in page(site, "alerts.html").charts["rate-answer_failed"]["points"]}
+
+
+def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDays) -> None:
+    shown = sorted(days)[-SPAN:]
+    told = preview_days(days, shown, {"": RouteFilter()}, RUBRIC, AlertPolicy())
+    pages, digests = (sum(one.kind == kind for one in told) for kind in ("page", "digest"))
+    found = page(site, "alerts.html")
+    assert f"호출 {pages}번, 요약 {digests}번" in found.text
+    assert pages
+    for message in told:
+        assert f"{message.day} " in found.text
+        assert message.incidents[0].reason in found.text
+
+
+def test_the_chart_of_a_rule_has_each_day_with_what_is_usual(site: Path, days: KpiDays) -> None:
+    found, outage = points(site), str(sorted(days)[OUTAGE])
+    assert list(found) == [str(day) for day in sorted(days)[-SPAN:]]
+    assert [day for day, point in found.items() if point["told"] == "page"] == [outage]
+    assert found[outage]["count"] / found[outage]["rows"] > 2 * found[outage]["high"]
+    assert all(point["low"] < 0.054 < point["high"] for point in found.values())
+
+
+def test_the_page_of_alerts_says_how_many_rows_tell_a_rule(site: Path) -> None:
+    text = page(site, "alerts.html").text
+    assert "한 해에 약 0." in text
+    assert "답변 실패 업무일" in text
+    assert "합리적 질문에 부족한 답변 쉬는 날" in text
+
+
+def test_the_page_of_alerts_shows_which_snoozes_go_on(site: Path, days: KpiDays) -> None:
+    text = page(site, "alerts.html").text
+    assert f"답변 실패 전체 조용히 하는 중 {max(days)} kim <b>점검</b>" in text
+    assert "t0 끝남" in text
+    assert "(테넌트 없음) 2025-02-03에 풀었음" in text
+
+
+def test_a_site_without_days_has_a_page_of_alerts(tmp_path: Path) -> None:
+    build(FolderWarehouse(tmp_path / "warehouse"), tmp_path / "site")
+    assert "아직 채점한 날이 없습니다" in page(tmp_path / "site", "alerts.html").text
+
+
+@pytest.mark.parametrize(("rate", "is_quiet"), [(0.5, True), (0.1, False)])
+def test_the_page_of_a_day_shows_which_alerts_were_snoozed(tmp_path: Path, rate: float, is_quiet: bool) -> None:
+    """A snooze made at a rate of 10 % does not hold at 50 %."""
+    warehouse = FolderWarehouse(tmp_path / "warehouse")
+    write_day(warehouse, DAY, [refused()] * 5 + [best()] * 5)
+    made_at = datetime(DAY.year, DAY.month, DAY.day, tzinfo=UTC)
+    made = Snooze("answer_failed", ALL_TENANTS, DAY + timedelta(days=7), "점검", "kim", made_at, {"*": rate})
+    build(warehouse, tmp_path / "site", snoozes=[made])
+    assert ("조용히 함" in page(tmp_path / "site", f"monitoring/{DAY}.html").text) is is_quiet
