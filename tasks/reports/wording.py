@@ -22,6 +22,20 @@ NOTE_TITLES = {
 }
 
 
+# Codes of chat rows that could not be read; those that a rubric rejects have titles of their own.
+UNREADABLE_TITLES = {
+    "broken_encoding": "글자가 깨진 값",
+    "broken_quotes": "따옴표가 닫히지 않은 줄",
+    "not_a_number": "숫자로 읽을 수 없는 토큰 수",
+    "not_a_timestamp": "시각으로 읽을 수 없는 값",
+    "not_an_object": "JSON 객체가 아닌 줄",
+    "not_json": "JSON으로 읽을 수 없는 줄",
+    "not_text": "글자가 아닌 값",
+    "timestamp_out_of_range": "범위를 벗어난 시각",
+    "wrong_field_count": "열의 수가 머리글과 다른 줄",
+}
+
+
 def count_text(count: int | None) -> str:
     """A count with its thousands apart; None is a dash."""
     return NOTHING if count is None else f"{count:,}"

@@ -14,6 +14,7 @@ import pytest
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.stats.comparison import compare_testruns
 from scoring.testruns.scoring import score_testrun
+from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.markdown.comparison import comparison_markdown, comparison_page
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.samples import SAMPLE_INBOX
@@ -41,7 +42,7 @@ ALLOWED = {
 def artefacts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Everything that the samples lead to, as people read it: name -> text without markup."""
     folder = tmp_path_factory.mktemp("words")
-    texts = dict(testrun_texts(folder)) | dict(page_texts(folder))
+    texts = dict(testrun_texts(folder)) | dict(chat_texts(folder))
     for name in ("digest", "page"):
         texts[name] = Path(f"tests/cases/alerting/{name}.txt").read_text(encoding="utf-8")
     return texts
@@ -67,7 +68,7 @@ def testrun_texts(folder: Path) -> Iterator[tuple[str, str]]:
         yield f"{rubric} {name} comparison.html", Page(out / "comparison.html").text
 
 
-def page_texts(folder: Path) -> Iterator[tuple[str, str]]:
+def chat_texts(folder: Path) -> Iterator[tuple[str, str]]:
     days = [chat_rows.DAY + timedelta(days=day) for day in range(3)]
     rows = [chat_rows.refused(), chat_rows.best(), chat_rows.plain(), chat_rows.plain(llm_response=None)] * 10
     warehouse = FolderWarehouse(folder / "warehouse")
@@ -78,6 +79,9 @@ def page_texts(folder: Path) -> Iterator[tuple[str, str]]:
     build(warehouse, folder / "site")
     for name, page in pages(folder / "site").items():
         yield name, page.text
+    source = chat_rows.write_rows(folder / "rows.jsonl", [*rows, chat_rows.plain(timestamp="어제")])
+    write_score_folder(folder / "chat", chat_rows.scored(source, folder / "staging"), ())
+    yield "chat report.md", markdown(folder / "chat" / "report.md")
 
 
 def markdown(path: Path) -> str:

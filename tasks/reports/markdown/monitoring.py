@@ -16,6 +16,7 @@ from scoring.rules.expressions import AllOf, Not
 from scoring.stats.intervals import Interval
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.templates import markdown
+from tasks.reports.wording import UNREADABLE_TITLES
 from tasks.warehouse.day_queries import DayQueries
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
@@ -114,6 +115,6 @@ class MonitoringReport:
             crosstab=self.crosstab,
             framed_count=rubric.framed_rows(self.crosstab),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
-            rejection_titles={rule.code: rule.reason for rule in rubric.rejects},
+            rejection_titles=UNREADABLE_TITLES | {rule.code: rule.reason for rule in rubric.rejects},
             exclusion_titles={rule.code: rule.title for rule in rubric.exclusions},
         )
