@@ -107,7 +107,7 @@ class RateDecision:
     is_news: bool = False
     pages: bool = False
     paged: bool = False
-    together: frozenset[str] = frozenset()
+    together: tuple[str, ...] = ()
 
 
 DayDecisions = Mapping[RuleOfTenant, RateDecision]
@@ -247,7 +247,7 @@ def _share(tenant: str | None, tenants: int) -> float:
     return 1 - _TENANTS_SHARE if tenant == ALL_TENANTS else _TENANTS_SHARE / tenants
 
 
-def _decision(watched: Watch, stream: int, number: int, together: frozenset[str]) -> RateDecision:
+def _decision(watched: Watch, stream: int, number: int, together: tuple[str, ...]) -> RateDecision:
     rule, episodes, place = watched.rules[stream], watched.episodes, (stream, number)
     ended, days = bool(episodes.ended[place]), int(episodes.days[place])
     changes: dict[int, Literal["rising", "drifting"]] = {RISING: "rising", DRIFTING: "drifting"}
@@ -276,11 +276,11 @@ def _usual_rate(rate: float, variance: float, rows: int, days: int, cold: Basis)
     return UsualRate(rate, max(rate - half, 0.0), min(rate + half, 1.0), shown, "days" if days >= COLD_DAYS else cold)
 
 
-def _together(rubric: RowRubric, rule: str, row: KpiRow) -> frozenset[str]:
+def _together(rubric: RowRubric, rule: str, row: KpiRow) -> tuple[str, ...]:
     """The rules whose rows are mostly those of this one, or the other way round; none where that was not counted."""
     found = set()
     for pair in rubric.alert_pairs:
         shared = row.get("alerts_{}_and_{}".format(*pair))
         if rule in pair and shared and 2 * shared > min(row[f"alert_{one}"] for one in pair):
             found |= {*pair} - {rule}
-    return frozenset(found)
+    return tuple(sorted(found))  # of a set the pages of a day would seem to change with each process

@@ -54,7 +54,7 @@ class Incident:
     pages: bool = False
     paged: bool = False
     usual: UsualRate | None = None
-    together: frozenset[str] = frozenset()
+    together: tuple[str, ...] = ()
     figure: Figure | None = None
 
     @property
