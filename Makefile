@@ -1,8 +1,8 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
-.PHONY: setup demo test test-fast test-bigquery fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
+.PHONY: setup demo test test-fast test-bigquery test-dask fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
 # tests/conftest.py says what starts first and what stays on one worker. Three workers fill two cores: tests also wait.
-PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
+PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --ignore=tests/flows/steps/test_dask.py --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 # Wherever the surroundings forbid it: each worker and each of a hundred processes would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -23,6 +23,10 @@ test-fast: setup
 test-bigquery: setup
 	@sh .ci/local-bigquery
 	.venv/bin/python -m pytest tests/bigquery
+
+# The parts of a day on a Dask scheduler with two workers, all of this machine.
+test-dask: setup
+	.venv/bin/python -m pytest tests/flows/steps/test_dask.py
 
 # Damaged files and replies, always the same for the same seeds: as many as fit in the time. What fails is kept in
 # fuzz-failures/; `make test` runs a hundred of them.
@@ -68,7 +72,7 @@ pictures: setup
 # Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
 lock: setup
 	.venv/bin/uv pip compile --quiet --generate-hashes --no-header --universal --python-version 3.11 \
-	    --extra dev --output-file requirements.lock $(OPTIONS) pyproject.toml
+	    --extra dask --extra dev --output-file requirements.lock $(OPTIONS) pyproject.toml
 
 # Removes what can be made again; tables and reports stay.
 clean:

@@ -28,7 +28,7 @@ from prefect.utilities.annotations import opaque
 from flows.runtime.flow_run import Step
 from flows.runtime.logs import configure_logs
 from flows.runtime.prefect_env import keep_terminal_quiet
-from scoring.errors import StorageError
+from scoring.errors import StorageError, UsageError
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -49,6 +49,29 @@ def processes(workers: int, log_format: Literal["plain", "json"]) -> Callable[[]
 def threads(most: int) -> Callable[[], Runner]:
     """Threads of this process, for steps that wait for something and have no time limit of Prefect's."""
     return lambda: ThreadPoolTaskRunner(most)
+
+
+def dask_cluster(address: str) -> Callable[[], Runner]:
+    """The workers of an existing Dask cluster, in threads of theirs, for steps that have no time limit of Prefect's.
+
+    Raises:
+        UsageError: `prefect-dask` is not installed.
+    """
+    try:
+        from prefect_dask.task_runners import DaskTaskRunner  # an extra, and a second of imports
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"{error.name} is not installed",
+            where='engine.task_runner = "dask"',
+            fix="install the extra: pip install 'aqb[dask]'",
+        ) from None
+
+    class Cluster(DaskTaskRunner):
+        def submit(self, task: Any, parameters: dict[str, Any], *others: Any, **options: Any) -> Any:
+            # Dask takes the wrapper for the tuple that it is; what Prefect does not look through is a `partial`.
+            return super().submit(task, {name: one.value for name, one in parameters.items()}, *others, **options)
+
+    return lambda: Cluster(address=address)
 
 
 class FanOut:

@@ -119,7 +119,7 @@ def extract(
 ) -> tuple[ChatEngine, tuple[FileIdentity, ...]]:
     """Opens the engine over the files that hold the day's rows, and finds what they contain."""
     labels = {"rubric": context.rubric.id, "run_id": run_id}
-    in_parts = partial(score_parts, log_format=context.settings.log_format)
+    in_parts = partial(score_parts, settings=context.settings)
     engine = open_engine(context.settings, context.rubric, staging, labels, read_before, in_parts)
     return engine, engine.source.fingerprint()
 

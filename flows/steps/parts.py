@@ -1,16 +1,22 @@
-"""The parts of a large day as task runs: each is retried alone, in one of several worker processes."""
+"""The parts of a large day as task runs: each is retried alone, in a worker process or on a Dask cluster."""
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain, islice
-from typing import Literal
+from pathlib import Path
+from typing import Any
 
 from prefect.context import FlowRunContext
 
-from flows.runtime.fan_out import FanOut, processes
-from flows.runtime.flow_run import step
+from flows.runtime.fan_out import FanOut, Runner, dask_cluster, processes
+from flows.runtime.flow_run import Step, step
+from scoring.errors import StorageError, UsageError
 from tasks.chat.local_engine import in_processes
 from tasks.chat.parts import Part, ScoredPart, score_part
+from tasks.config.settings import Settings
 
+_log = logging.getLogger(__name__)
 PARTS_WORTH_A_WORKER = 10
 """A part takes about a second, a worker that knows Prefect two or three to start."""
 
@@ -21,21 +27,95 @@ def score_one_part(part: Part, number: int) -> ScoredPart:
     return score_part(part)
 
 
-def score_parts(parts: Iterator[Part], workers: int, *, log_format: Literal["plain", "json"]) -> Iterator[ScoredPart]:
-    """Scores parts in processes, in a flow run as task runs where there are enough of them, and gives them in order.
+@step("part", run_name="part {number}", timeout_s=None)
+def score_shared_part(scoring: Callable[[], ScoredPart], number: int) -> ScoredPart:
+    """The same on another machine, within the time limit of the day."""
+    return scoring()
+
+
+def score_where_shared(part: Part) -> ScoredPart:
+    """Scores a part on a machine that shares its folders with the one that puts the parts together.
 
     Raises:
+        StorageError: this machine does not see the staging folder.
+    """
+    if not part.folder.parent.is_dir():
+        raise StorageError(
+            "a worker of the cluster does not see the staging folder",
+            where=str(part.folder.parent),
+            fix="mount the warehouse and the source on every worker, at the same paths as here",
+        )
+    return score_part(part)
+
+
+def score_parts(parts: Iterator[Part], workers: int, *, settings: Settings) -> Iterator[ScoredPart]:
+    """Scores parts and gives them in order: on the cluster of the settings, else in processes.
+
+    In a flow run they are task runs there, where there are enough of them for workers that know Prefect.
+
+    Raises:
+        UsageError: the cluster cannot be used with these settings.
+        StorageError: it cannot be reached.
         Exception: what stopped a part for good.
     """
-    ahead = [*islice(parts, PARTS_WORTH_A_WORKER * workers)]
-    if len(ahead) < PARTS_WORTH_A_WORKER * workers or not FlowRunContext.get():
-        yield from in_processes(chain(ahead, parts), workers)
+    if not FlowRunContext.get():
+        yield from in_processes(parts, workers)
+    elif settings.engine.task_runner == "dask":
+        yield from _on_cluster(parts, settings)
+    else:
+        ahead = [*islice(parts, PARTS_WORTH_A_WORKER * workers)]
+        if len(ahead) < PARTS_WORTH_A_WORKER * workers:
+            yield from in_processes(iter(ahead), workers)
+        else:
+            calls = {number: {"part": part, "number": number} for number, part in enumerate(chain(ahead, parts))}
+            yield from _scored(score_one_part, calls, processes(workers, settings.log_format)).values()
+
+
+def _on_cluster(parts: Iterator[Part], settings: Settings) -> Iterator[ScoredPart]:
+    """What a worker could not read is read here: this machine decides whether a file is damaged or missing."""
+    ahead = [*islice(parts, 2)]
+    if len(ahead) < 2:  # a source that cannot be cut stays in its process
+        yield from map(score_part, ahead)
         return
-    calls = {number: {"part": part, "number": number} for number, part in enumerate(chain(ahead, parts))}
+    _refuse_relative(ahead[0].folder, settings)
+    address, shared = settings.engine.task_runner_address, [*ahead, *parts]
+    calls = {
+        number: {"scoring": partial(score_where_shared, part), "number": number} for number, part in enumerate(shared)
+    }
+    try:
+        scored = _scored(score_shared_part, calls, dask_cluster(address))
+    except OSError as error:
+        raise StorageError(
+            f"the Dask cluster cannot be reached: {error}",
+            where=address,
+            fix="start its scheduler, or correct engine.task_runner_address",
+        ) from error
+    for number, part in enumerate(shared):
+        if scored[number].failures:
+            _log.warning("part %d: %s; it is read here once more", number, scored[number].failures[0].error)
+            yield score_part(part)
+        else:
+            yield scored[number]
+
+
+def _scored(
+    step: Step[..., ScoredPart], calls: Mapping[int, Mapping[str, Any]], runner: Callable[[], Runner] | None
+) -> dict[int, ScoredPart]:
+    """What came of each part, in their order; raises what stopped one of them."""
     done: dict[int, ScoredPart] = {}
-    with FanOut(processes(workers, log_format)) as fan_out:
-        for number, found in fan_out.each(score_one_part, calls):
+    with FanOut(runner) as fan_out:
+        for number, found in fan_out.each(step, calls):
             if isinstance(found, Exception):
                 raise found
             done[number] = found
-    yield from (done[number] for number in calls)
+    return {number: done[number] for number in calls}
+
+
+def _refuse_relative(staging: Path, settings: Settings) -> None:
+    source = settings.monitoring.source
+    if not staging.is_absolute() or ("://" not in source and not Path(source).is_absolute()):
+        raise UsageError(
+            "workers of a cluster have working folders of their own",
+            where='engine.task_runner = "dask"',
+            fix="give monitoring.source and warehouse as absolute paths",
+        )

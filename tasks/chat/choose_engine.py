@@ -59,5 +59,5 @@ def open_engine(
         return PushdownEngine(view, dataset, rubric, zone, monitoring.keep_text)
     source = read_before or open_source(monitoring.source, settings, labels)
     warehouse = open_warehouse(settings.warehouse, settings, labels)
-    workers = settings.engine.workers
+    workers = settings.engine.workers if settings.engine.task_runner == "processes" else 2  # or more: of a cluster
     return LocalEngine(source, warehouse, rubric, zone, monitoring.keep_text, staging, workers, score_parts)

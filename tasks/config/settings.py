@@ -7,10 +7,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -92,10 +92,22 @@ class MonitoringSettings(Section):
 
 
 class EngineSettings(Section):
-    """How the work is shared out on this machine."""
+    """How the work is shared out."""
 
     workers: int = Field(default=0, ge=0, le=256)
     """Processes that score the rows of a day or of a file; 0: one for each core, and one alone for small inputs."""
+
+    task_runner: Literal["processes", "dask"] = "processes"
+    """Where a flow has the parts of a day scored: in processes of this machine, or on an existing Dask cluster."""
+
+    task_runner_address: str = ""
+    """The scheduler of that cluster, for example `tcp://10.0.0.5:8786`."""
+
+    @model_validator(mode="after")
+    def _has_address(self) -> Self:
+        if self.task_runner != "processes" and not self.task_runner_address:
+            raise ValueError(f"task_runner = {self.task_runner} needs task_runner_address, that of the scheduler")
+        return self
 
 
 class AgreementSettings(Section):

@@ -12,9 +12,9 @@ LOCKED = re.findall(r"^([a-z0-9-]+)==((?:.*\\\n)*.*)", LOCK, re.MULTILINE)
 
 
 def direct_dependencies() -> list[str]:
-    """Every requirement that pyproject.toml asks for, development tools included."""
+    """Every requirement that pyproject.toml asks for, extras and development tools included."""
     project = tomllib.loads(PYPROJECT)["project"]
-    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    return [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
 
 
 def test_every_direct_dependency_says_why_it_is_there() -> None:

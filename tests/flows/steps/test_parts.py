@@ -11,6 +11,7 @@ from flows.steps.parts import PARTS_WORTH_A_WORKER, score_parts
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.sources import ChatRowFiles
+from tasks.config.settings import Settings
 from tests.builders.chat_rows import best, refused, write_rows
 
 PARTS = 2 * PARTS_WORTH_A_WORKER
@@ -36,7 +37,7 @@ def test_parts_in_a_flow_are_task_runs_and_leave_what_one_process_leaves(
 
     @flow
     def in_parts() -> ScoredRows:
-        return scored("parts", workers=2, score_parts=lambda *given: score_parts(*given, log_format="plain"))
+        return scored("parts", workers=2, score_parts=lambda *given: score_parts(*given, settings=Settings()))
 
     found, alone = in_parts(), scored("alone")
     assert found.counts == alone.counts

@@ -1,10 +1,8 @@
 """The outcome of scored rows does not depend on where they were cut, nor on the processes that scored the parts."""
 
-import os
 import pickle
-import signal
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scoring.chat.rows import FileFailure, RowBatch
-from scoring.days import Window, day_window
+from scoring.days import day_window
 from tasks.chat.local_engine import ScoredRows, ScoringJob, score_chat_rows
 from tasks.chat.parts import score_part
-from tasks.chat.sources import ChatRowFiles, RowStream
+from tasks.chat.sources import ChatRowFiles
 from tasks.chat.worker_processes import in_workers
 from tasks.reports.chat_folder import write_score_folder
 from tests.builders.chat_rows import DAY, RUBRIC, plain, refused, write_rows
+from tests.builders.deadly_rows import DeadlyRows
 from tests.samples.chat_rows import SCHEMA, chat_row_batches
 
 ZONE = "Asia/Seoul"
@@ -103,21 +101,6 @@ def test_part_that_is_done_again_replaces_what_was_there(sources: Path, tmp_path
     score_part(first)
     outcome = job.gathered(map(score_part, [first, *others]))
     assert sum(frame.height for frame in outcome.score_frames()) == outcome.counts.scored
-
-
-@dataclass(frozen=True)
-class DeadlyRows:
-    """Rows of which the first reader is killed after the first batch."""
-
-    rows: RowStream
-    killed: Path
-
-    def batches(self, window: Window | None = None) -> Iterator[RowBatch | FileFailure]:
-        for batch in self.rows.batches(window):
-            yield batch
-            if not self.killed.exists():
-                self.killed.touch()
-                os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.slow

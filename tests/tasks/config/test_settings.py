@@ -91,6 +91,8 @@ def test_a_variable_that_is_no_setting_is_refused_with_those_that_are(
         ("AQB_TIME_ZONE", "", "time_zone: .*no time zone"),
         ("AQB_TIME_ZONE", "../../etc/passwd", "time_zone: .*no time zone"),
         ("AQB_MONITORING__KEEP_TEXT", "some", "monitoring.keep_text: .*'flagged', 'all' or 'none'"),
+        ("AQB_ENGINE__TASK_RUNNER", "ray", "engine.task_runner: .*'processes' or 'dask'"),
+        ("AQB_ENGINE__TASK_RUNNER", "dask", "engine: .*needs task_runner_address"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(
