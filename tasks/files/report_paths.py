@@ -30,6 +30,10 @@ class ReportPaths:
         """The Markdown report of a day."""
         return self.folder / f"monitoring-{day}.md"
 
+    def week_report(self, monday: date) -> Path:
+        """The Markdown report of the week that begins on a Monday."""
+        return self.folder / f"weekly-{monday}.md"
+
     def day_page(self, day: date) -> Path:
         """The page of a day."""
         return self.folder / day_page_name(day)
@@ -39,9 +43,9 @@ class ReportPaths:
         return [self.day_page(day), self.folder / rows_page_name(day)]
 
     def pages_of_patterns(self, day: date) -> list[Path]:
-        """What quotes questions of a day without saying whose they are, and is made anew with the site."""
+        """What quotes questions of a day among those of other days, and can be made anew as a whole."""
         monday = day - timedelta(days=day.weekday())
-        return [self.folder / week_page_name(monday), self.site_state]
+        return [self.folder / week_page_name(monday), self.week_report(monday), self.site_state]
 
     @property
     def site_state(self) -> Path:

@@ -260,12 +260,32 @@ def test_no_glyph_is_missing(site: Path, tab: Tab) -> None:
     assert asked > 300  # the same sign on two pages counts twice
 
 
+def test_a_phone_shows_every_column_of_the_heat_map_and_what_is_usual_of_an_alert(site: Path, tab: Tab) -> None:
+    tab.set_viewport_size({"width": 360, "height": 800})
+    for name in ("index.html", f"monitoring/{DAYS[-1]}.html"):
+        tab.goto((site / name).as_uri())
+        for cells in (".heat thead th", ".alerts thead th:nth-child(-n+3)"):
+            ends = tab.locator(cells).evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
+            assert len(ends) >= 3
+            assert max(ends) <= 360, f"{name}: {cells}"
+
+
 def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
     for name in one_of_each(site):
         tab.goto((site / name).as_uri())
         tab.evaluate(OPEN_ALL)
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], name
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440])
+def test_no_two_texts_of_a_chart_of_days_meet_and_nothing_leaves_its_card(site: Path, tab: Tab, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    for name in ("index.html", f"monitoring/{DAYS[-1]}.html"):
+        tab.goto((site / name).as_uri())
+        found = tab.evaluate(CHART_GEOMETRY)
+        assert found["texts"] > 20
+        assert (found["meeting"], found["outside"]) == ([], []), f"{name} at {width}"
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])

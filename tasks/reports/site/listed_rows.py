@@ -175,7 +175,16 @@ def _columns(rubric: RowRubric) -> list[str]:
     scales = (scale.column for scale in rubric.scales)
     kinds = (kind.column for kind in rubric.kinds)
     parts = (part.column for part in rubric.parts)
-    named = ["row_id", "timestamp", "tenant_id", "alert_level", "alert_rules", "user_input", "llm_response"]
+    named = [
+        "score_date",
+        "row_id",
+        "timestamp",
+        "tenant_id",
+        "alert_level",
+        "alert_rules",
+        "user_input",
+        "llm_response",
+    ]
     rates = (name for kpi in rubric.quotients if kpi.is_rate for name in columns_of(kpi.expression))
     return list(dict.fromkeys([*named, *scales, *kinds, *parts, rubric.total, *filter(None, [rubric.cause]), *rates]))
 
