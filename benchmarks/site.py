@@ -1,4 +1,4 @@
-"""What building the report site costs, at first and again with nothing changed."""
+"""What building the report site costs: at first, with one day more, and again with nothing changed."""
 
 import tempfile
 from collections.abc import Sequence
@@ -12,15 +12,19 @@ ROWS_A_DAY = 10_000
 
 def site(scale: Scale) -> str:
     """Two months of large days."""
-    warehouse = input_file("warehouse", scale.days_of_site, ROWS_A_DAY)
+    before, after = (input_file("warehouse", scale.days_of_site - more, ROWS_A_DAY) for more in (1, 0))
     with tempfile.TemporaryDirectory() as folder:
-        first, again = (job("build_site", warehouse, folder) for _ in range(2))
+        first, later, again = (job("build_site", warehouse, folder) for warehouse in (before, after, after))
         first_page = (Path(folder) / "index.html").stat().st_size
         day_pages = [page.stat().st_size for page in Path(folder).glob("monitoring/*.html")]
     return table(
         f"Report site: {scale.days_of_site} days of {ROWS_A_DAY:,} rows (target: 20 CPU s, first page under 1 MB)",
         ("", "CPU s", "peak MB"),
-        [_line("built", first), _line("built again, nothing changed", again)],
+        [
+            _line(f"built, {scale.days_of_site - 1} days", first),
+            _line("one day more (target: 1.5)", later),
+            _line("built again, nothing changed", again),
+        ],
         f"First page {first_page / 1e6:.2f} MB, pages of days {max(day_pages) / 1e6:.2f} MB at most.",
     )
 
