@@ -17,8 +17,13 @@ def test_the_site_stands_beside_the_reports_unless_told_otherwise(aqb: Command, 
     assert first.out.splitlines()[-1] == f"site: {Path('data/reports/index.html')}"
     assert (folder / "data" / "reports" / "monitoring" / f"{DAY}.html").is_file()
     elsewhere = aqb("report", "--out", "elsewhere", "--days", "1", "--json")
-    assert json.loads(elsewhere.out) == {"path": str(Path("elsewhere/index.html")), "pages": 3, "written": 3}
-    assert (folder / "elsewhere" / "index.html").is_file()
+    pages = {path.relative_to("elsewhere").as_posix() for path in Path("elsewhere").rglob("*.html")}
+    assert pages >= {"index.html", f"monitoring/{DAY}.html", "test-runs/index.html"}
+    assert json.loads(elsewhere.out) == {
+        "path": str(Path("elsewhere/index.html")),
+        "pages": len(pages),
+        "written": len(pages),
+    }
 
 
 def test_an_empty_warehouse_gives_a_page_that_says_so(aqb: Command, folder: Path) -> None:
