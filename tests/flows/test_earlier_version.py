@@ -120,7 +120,8 @@ def test_site_preview_and_messages_read_days_of_two_versions(aqb: Command, wareh
     done(aqb, "report")
     assert "긴 답변" in done(aqb, "alerts", "--preview", "30d")
     pages = {path.name for path in Path("reports/monitoring").glob("*.html")}
-    assert pages == {f"{day}.html" for day in (*SCORED, NEXT)}
+    of_days = {f"{day}{kind}.html" for day in (*SCORED, NEXT) for kind in ("", "-rows")}
+    assert pages == {*of_days, f"week-{FIRST}.html"}
     assert "루브릭 1 → 2" in Path("reports/index.html").read_text(encoding="utf-8")
     assert any(path.name != "index.html" for path in Path("reports/test-runs").glob("*.html"))
     assert warehouse.days("monitoring_kpis") == [*SCORED, NEXT]
