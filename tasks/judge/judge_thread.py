@@ -57,7 +57,9 @@ class JudgeThread:
             answered.cancel()
             raise TimeoutError(f"the judge has not answered all questions within {limit_s:,.0f} s") from None
         except CancelledError:
-            raise AqbError("the run was stopped before the judge had answered") from None
+            raise AqbError(
+                "the run was stopped before the judge had answered", fix="start it again: verdicts given are kept"
+            ) from None
 
     async def _answer(self, questions: Sequence[Question], progress: Callable[[JudgeProgress], None]) -> Judged:
         answer = asyncio.ensure_future(self._judge.answer(questions, progress))

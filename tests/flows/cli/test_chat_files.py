@@ -56,7 +56,7 @@ def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export
 def test_score_reads_local_times_as_it_is_told_and_says_so_at_the_top(aqb: Command, export: Path) -> None:
     ended = aqb("score", export, *RENAMED)
     assert "were read as Asia/Seoul" in ended.out
-    top = Path("out/report.md").read_text(encoding="utf-8").splitlines()[:8]
+    top = Path("out/report.md").read_text(encoding="utf-8").splitlines()[:10]
     assert [line for line in top if line.startswith("시간대가 없는 시각 2건을 Asia/Seoul 시각으로 읽었습니다.")]
     assert [line for line in top if line.endswith("— 2026-02-13")]  # one day, not two
     wrong = aqb("score", export, "--out", "out", "--naive-timestamps", "Seoul")
