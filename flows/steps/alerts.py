@@ -158,7 +158,7 @@ def _of_day(context: Context, digest: DayDigest) -> list[tuple[str, MessagesFor]
     found: list[tuple[str, MessagesFor]] = [(str(digest.day), partial(day_messages, digest))]
     if context.settings.alerts.weekly and _ends_week(digest):
         week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id)
-        found.append(("", partial(weekly_message, week)))
+        found.append(("", partial(weekly_message, replace(week, snoozes=digest.snoozes))))
     return found
 
 

@@ -59,7 +59,8 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     news = [one for one in fresh if not one.pages and one.state != "continuing"]
     if any(map(_worth_a_message, news)) and not intraday:
         others = [one for one in visible if one.fires and one not in news]
-        found += _digest(news, others, digest, snooze_lines(digest, route))
+        snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)
+        found += _digest(news, others, digest, snoozed)
     return found
 
 

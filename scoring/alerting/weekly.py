@@ -12,7 +12,8 @@ from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, l
 from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
 from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mark, messages, without_part
-from scoring.alerting.wording import day_name, kpi_line
+from scoring.alerting.snoozes import Snooze
+from scoring.alerting.wording import day_name, kpi_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
 from scoring.chat.kpis import ALL_TENANTS, Quotient
 from scoring.chat.rubric import AlertRule, RowRubric
@@ -25,7 +26,7 @@ KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 @dataclass(frozen=True)
 class Week:
     """The seven days up to `last`. `kpis` hold the KPI rows of these days and of the week before by day; `growth` what
-    grew of a rule against that week by (rule, tenant); `url` where the pages are served."""
+    grew of a rule against that week by (rule, tenant); `url` where the pages are served; `snoozes` go on after it."""
 
     last: date
     rubric: RowRubric
@@ -33,6 +34,7 @@ class Week:
     growth: Mapping[tuple[str, str | None], Growth] = field(default_factory=dict)
     url: str = ""
     run_id: str = ""
+    snoozes: Sequence[Snooze] = ()
 
     def rows(self, tenant: str | None) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
         """The KPI rows of a tenant in this week and in the one before, of the rubric version of the last day."""
@@ -61,6 +63,8 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
     blocks: list[Block] = [*paragraph([plain(rubric.title)])]
     for tenant in tenants:
         blocks += _of_tenant(week, tenant)
+    if snoozed := snooze_lines(rubric, week.snoozes, week.last, route):
+        blocks += paragraph(*snoozed)
     if week.url:
         blocks += paragraph([bold("보고서  "), link(week.url, "열기")])
     blocks.append(context(f"{rubric.id} {rubric.version}", week.run_id))

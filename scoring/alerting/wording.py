@@ -9,7 +9,7 @@ from scoring.alerting.decision import EXCLUDED_RATE_RISING, UsualRate
 from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
-from scoring.alerting.messages import NO_TENANT, DayDigest, RouteFilter
+from scoring.alerting.messages import NO_TENANT, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
@@ -82,22 +82,25 @@ def resolved_line(one: Incident, rubric: RowRubric) -> list[Span]:
     return [plain(f"{RESOLVED_SIGN} 해소: "), bold(_title(one.fact)), plain(f" — {how}")]
 
 
-def snooze_lines(digest: DayDigest, route: RouteFilter) -> list[list[Span]]:
-    """The snoozes of a day, but those of other tenants than the route names: until when, why, and what breaks them."""
-    titles = titles_of_rules(digest.rubric)
+def snooze_lines(
+    rubric: RowRubric, snoozes: Iterable[Snooze], day: date, route: RouteFilter, found: Sequence[Incident] = ()
+) -> list[list[Span]]:
+    """The snoozes of a day, but those of other tenants than the route names: until when, why, and which of the
+    incidents that were `found` break them."""
+    titles = titles_of_rules(rubric)
     return [
-        _snooze_line(snooze, titles.get(snooze.rule, snooze.rule), digest)
-        for snooze in digest.snoozes
-        if snooze.until >= digest.day
+        _snooze_line(snooze, titles.get(snooze.rule, snooze.rule), found)
+        for snooze in snoozes
+        if snooze.until >= day
         and (not route.tenants or (snooze.tenant_id or NO_TENANT) in (ALL_TENANTS, *route.tenants))
     ]
 
 
-def _snooze_line(snooze: Snooze, title: str, digest: DayDigest) -> list[Span]:
+def _snooze_line(snooze: Snooze, title: str, found: Sequence[Incident]) -> list[Span]:
     where = "" if snooze.tenant_id == ALL_TENANTS else f"({tenant_name(snooze.tenant_id)})"
     broken = [
         tenant_name(one.fact.tenant_id)
-        for one in digest.incidents
+        for one in found
         if one.fires
         and snooze.is_about(one.fact.rule, one.fact.tenant_id)
         and not snooze.holds(one.day, one.fact.tenant_id, fact_rate(one.fact))

@@ -1,6 +1,7 @@
 """The message on Mondays: what the week was, beside the week before."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,12 +9,14 @@ import pytest
 from scoring.alerting.blocks import readable
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.messages import Message, RouteFilter
+from scoring.alerting.snoozes import Snooze
 from scoring.alerting.weekly import Week, weekly_message
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, kpi_row, met
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
 SUNDAY = FIRST_DAY + timedelta(13)
+MADE_AT = datetime(2026, 3, 12, tzinfo=UTC)
 
 
 def week(*weeks: dict[str, int], tenants: tuple[str | None, ...] = ("*",), **changes: Any) -> Week:
@@ -51,6 +54,16 @@ def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -
     before, this = {"answer_failed": 20, "weak_answer": 8}, {"answer_failed": 45, "weak_answer": 10}
     text = readable(message_of(week(before, this, growth=growth)).blocks)
     assert "가장 달라진 것  답변 실패 3.7% → 8.4%, 올라감 (95% 구간 +2.9~+6.4%p) · 주로 거절: 투자 자문(법률)" in text
+
+
+@pytest.mark.parametrize(("tenant", "shown"), [("*", True), ("t1", True), ("t2", False)])
+def test_weekly_message_shows_what_is_snoozed_and_until_when(tenant: str, shown: bool) -> None:
+    made = Snooze("answer_failed", tenant, SUNDAY + timedelta(4), "새 프롬프트를 넣는 중", "kim", MADE_AT)
+    over = replace(made, rule="weak_answer", until=SUNDAY - timedelta(1))
+    found = week({"answer_failed": 20}, tenants=("*", "t1"), snoozes=(made, over))
+    text = readable(message_of(found, RouteFilter(tenants=frozenset({"t1"}))).blocks)
+    assert ("답변 실패" in text and "3월 19일(목)까지, 이유: 새 프롬프트를 넣는 중 (kim)" in text) is shown
+    assert "합리적 질문에 부족한 답변: " not in text
 
 
 def test_weekly_message_says_where_a_rate_fell() -> None:
