@@ -2,10 +2,13 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from threading import Event
 from uuid import UUID
 
+import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, LogFilter, LogFilterFlowRunId
@@ -14,6 +17,17 @@ from prefect.runtime import flow_run
 from flows.runtime.fan_out import FanOut, processes
 from flows.runtime.flow_run import step
 from scoring.errors import InputError
+
+ROOT = Path(__file__).parents[3]
+_WITH_A_WORKER = """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from flows.runtime.fan_out import _start_worker
+from tests.tasks.chat.test_worker_processes import never_done
+if __name__ == "__main__":  # as Prefect's runner starts them
+    with ProcessPoolExecutor(1, get_context("spawn"), _start_worker, ("plain",)) as workers:
+        workers.submit(never_done, 1).result()
+"""
 
 
 @step("work", run_name="work {what}", timeout_s=2)
@@ -54,6 +68,17 @@ def test_each_call_is_a_task_run_that_neither_errors_nor_time_limits_nor_kills_o
     assert {task.name for task in tasks if task.state_name == "Completed"} >= {"work is done"}
     assert "work takes too long" in {task.name for task in tasks if task.state_name == "TimedOut"}
     assert "imeouts in worker threads" not in "".join(line.message for line in lines)
+
+
+@pytest.mark.slow
+def test_worker_process_ends_when_its_parent_is_killed() -> None:
+    command = [sys.executable, "-c", _WITH_A_WORKER]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        assert parent.stdout.readline() == "working on 1\n"
+        parent.kill()
+        # The worker holds the pipe too.
+        assert parent.communicate(timeout=30)[0] == ""
 
 
 def test_outside_of_a_flow_run_one_call_follows_the_other_in_this_process(tmp_path: Path) -> None:
