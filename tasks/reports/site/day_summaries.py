@@ -65,12 +65,18 @@ class KeptSummaries:
         try:
             return _summary(kept["summary"])
         except (KeyError, TypeError, ValueError, AttributeError):
+            del self.known[str(day)]
             return None
 
     def keep(self, days: Mapping[date, tuple[str, DaySummary]]) -> None:
-        """Replaces all of them."""
-        kept = {str(day): {"inputs": inputs, "summary": asdict(summary)} for day, (inputs, summary) in days.items()}
-        write_text(self.path, json.dumps(kept, ensure_ascii=False, separators=(",", ":")))
+        """Replaces all of them; those that are known stay as they are."""
+        kept = {}
+        for day, (inputs, summary) in days.items():
+            known = self.known.get(str(day))
+            is_known = inputs and isinstance(known, dict) and known.get("inputs") == inputs
+            kept[str(day)] = known if is_known else {"inputs": inputs, "summary": asdict(summary)}
+        if kept != self.known:
+            write_text(self.path, json.dumps(kept, ensure_ascii=False, separators=(",", ":")))
 
 
 def _summary(kept: Mapping[str, Any]) -> DaySummary:

@@ -11,6 +11,7 @@ import pytest
 from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame
 from scoring.stats.intervals import wilson_interval
+from tasks.reports.site import listed_rows
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse
@@ -90,6 +91,21 @@ def rows_at(site: Path, fragment: str) -> list[str]:
         place, of = facets[name]["values"].index(value), facets[name]["of"]
         found &= {row for row, has in enumerate(of) if (has >> place & 1 if "many" in facets[name] else has == place)}
     return [rows["id"][row] for row in found]
+
+
+def test_a_day_of_more_rows_than_a_page_holds_says_so_beside_each_count(
+    warehouse: FolderWarehouse, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed_rows, "MOST_ROWS", 3)
+    write_day(warehouse, DAY, [best()] * 4 + [refused()] * 2)
+    build(warehouse, site)
+    listed = page(site, ROWS_PAGE)
+    assert listed.rows["question"].count("살까") == 2
+    assert len(listed.rows["id"]) == 3
+    assert "6행 가운데 알림이나 낮은 등급이 있는 행, 그다음 점수가 낮은 행부터 3행만 담았습니다." in listed.text
+    counts = [text for text, href in page(site).links if ROWS_PAGE in href and text[:1].isdigit()]
+    assert counts
+    assert [text for text in counts if "일부만" not in text] == []
 
 
 def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehouse, site: Path) -> None:
