@@ -11,13 +11,14 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
     ArtifactFilter,
     ArtifactFilterFlowRunId,
+    FlowRunFilter,
+    FlowRunFilterId,
     LogFilter,
     LogFilterFlowRunId,
-    TaskRunFilter,
-    TaskRunFilterName,
 )
+from prefect.client.schemas.objects import State
 
-from flows.test_runs import score_inbox
+from flows.test_runs import InboxOutcome, score_inbox
 from tasks.config.judge import JudgeSettings
 from tasks.config.testruns import InboxSettings
 from tasks.warehouse import open_warehouse
@@ -165,7 +166,9 @@ def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_or
     }
     settings = settings_in(tmp_path, **sections)
     day = date(2026, 3, 12)
-    runs = score_inbox(settings, day).scored
+    state: State[InboxOutcome] = score_inbox(settings, day, return_state=True)
+    runs, run_id = state.result().scored, state.state_details.flow_run_id
+    assert run_id is not None
     assert [run.name for run in runs] == ["resume_agent_more.csv", WIDE.name]
     asked = judge.stats()["asked"]
     rows_of = open_warehouse(settings.warehouse).read("judgements", [day])
@@ -174,10 +177,8 @@ def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_or
 
     names = [f"{step} {run.name}" for step in ("judge", "score test run") for run in runs]
     with get_client(sync_client=True) as client:
-        filtered = TaskRunFilter(name=TaskRunFilterName(any_=names))
-        tasks = {task.name: task for task in client.read_task_runs(task_run_filter=filtered)}
-        run_id = tasks[names[0]].flow_run_id
-        assert run_id
+        this_run = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
+        tasks = {task.name: task for task in client.read_task_runs(flow_run_filter=this_run)}
         of_flow = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run_id]))
         shown = client.read_artifacts(artifact_filter=of_flow)
         lines = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run_id])))
