@@ -14,6 +14,7 @@ from prefect.types import DateTime
 from flows.backfill import backfill
 from flows.nightly import nightly
 from flows.steps.failure_hooks import notify_flow_end, notify_without_flow
+from flows.steps.site import build_site
 from flows.test_runs import score_inbox
 from scoring.alerting.all_clear import Unfinished, uncalled
 from scoring.errors import InputError, UsageError
@@ -166,8 +167,9 @@ def test_a_flow_that_dies_of_its_settings_tells_the_default_webhook(
 
 
 def test_a_flow_that_dies_of_its_state_database_is_told_without_it(
-    settings: Settings, slack: FakeSlack, tmp_path: Path
+    settings: Settings, slack: FakeSlack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(build_site.task, "retry_delay_seconds", [0, 0])
     (tmp_path / "state.db").write_bytes(b"no database at all" * 100)
     nightly(settings, DAY, return_state=True)
     (failure,) = slack.posted
