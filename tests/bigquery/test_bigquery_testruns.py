@@ -1,0 +1,46 @@
+"""Test runs in a dataset: their history goes on where an earlier version wrote fewer columns."""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pyarrow.parquet as pq
+from openpyxl.comments import Comment
+
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.testruns.scoring import score_testrun
+from tasks.config.settings import Settings
+from tasks.reports.site.testrun_tables import executions_of, read_testruns
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.history import place_of
+from tasks.testruns.warehouse import write_testrun
+from tasks.warehouse import open_warehouse
+from tests.builders.site import SAMPLE_RUNS
+
+EARLIER_VERSION = Path("tests/earlier_version/warehouse")
+
+
+def test_a_run_follows_one_that_an_earlier_version_put_into_the_dataset(
+    settings: Settings, dataset: str, tmp_path: Path
+) -> None:
+    warehouse = open_warehouse(f"bigquery://{dataset.replace('.', '/')}", settings)
+    for path in sorted(EARLIER_VERSION.glob("test_run_*/*.parquet")):
+        day = date.fromisoformat(path.stem)
+        warehouse.replace_day(path.parent.name, day, pq.read_schema(path), [pl.read_parquet(path)])
+    (old,) = read_testruns(warehouse, 60)
+    assert {row["answer"] for row in executions_of(warehouse, old)} == {None}
+
+    book = openpyxl.load_workbook(next(path for path in SAMPLE_RUNS if path.name == old.name))
+    book.active["A1"].comment = Comment("고침", "QA")  # another file with the same queries
+    book.save(tmp_path / "resume_agent_20261124.xlsx")
+    plan = plan_of(read_testrun_file(tmp_path / "resume_agent_20261124.xlsx"), TestRunChoices(), {})
+    scored, day = score_testrun(plan, {}), old.day + timedelta(days=1)
+    place = place_of(warehouse, day, scored)
+    assert place.change is not None
+    assert place.change["sha256"] == old.sha256
+    write_testrun(warehouse, day, scored, place)
+
+    new, before = read_testruns(warehouse, 60)
+    assert (new.ran_at, new.agents, new.test_set) == ("2026-11-24", "applicant_management", before.test_set)
+    assert any(row["answer"] and row["expected"] for row in executions_of(warehouse, new))
