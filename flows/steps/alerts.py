@@ -195,7 +195,7 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
             "no day has been scored yet", where=context.settings.warehouse, fix="aqb nightly, or aqb backfill"
         )
     first, last = scored[-1] - timedelta(days=days - 1), scored[-1]
-    kpis = read_kpis(warehouse, rubric, last, days + DECISION_DAYS)
+    kpis = read_kpis(warehouse, rubric, scored[-days - DECISION_DAYS :])
     policy = AlertChoices(context.state).policy(context.settings.alerts)
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
     told = preview_days(kpis, days_between(first, last), routes, rubric, policy)

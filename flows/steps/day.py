@@ -30,7 +30,7 @@ from tasks.chat.day_guard import DayKeptError, day_guards
 from tasks.chat.day_plan import day_parameters
 from tasks.chat.engine import ChatEngine, Counts, KpiTables, ScoredDay, ScoringOutcome
 from tasks.chat.sources import ChatRowSource
-from tasks.chat.tables import recompute_later_alerts, write_alerts
+from tasks.chat.tables import write_alerts
 from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.database import StateDatabase
@@ -141,7 +141,6 @@ def write(
     tables, outcome = scored.write(erased_sessions(context.state), most), scored.outcome
     with warehouse.lock("monitoring-alerts"):
         facts = write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
-        recompute_later_alerts(warehouse, day, outcome.rubric)
     return tables, facts
 
 

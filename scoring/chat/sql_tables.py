@@ -133,20 +133,21 @@ def worst_rows_query(
     return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}{condition}\nORDER BY {order}\nLIMIT {rows}"
 
 
-def clusters_query(scores: str, mean: Quotient) -> str:
-    """`total` of the sum behind a mean and `size` of each session of the day; a turn without one stands alone."""
-    return (
+def clusters_query(scores: str, mean: Quotient, most: int) -> str:
+    """What `mean_of_moments` needs of the sessions of the day, in one row; a turn without a session stands alone.
+
+    Where they are at most so many also their `sizes` and the `totals` of the sum behind a mean, ordered by name.
+    """
+    by_session = (
         "SELECT IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
         f"  SUM({to_sql(mean.expression)}) AS total\nFROM {scores}\n{_OF_DAY}\nGROUP BY cluster"
     )
-
-
-def cluster_moments_query(scores: str, mean: Quotient) -> str:
-    """What `mean_of_moments` needs of these clusters, in one row."""
     return with_tables(
-        [("clusters", clusters_query(scores, mean))],
+        [("by_session", by_session)],
         "SELECT COUNT(*) AS clusters, SUM(size) AS size, SUM(total) AS total, SUM(total * total) AS of_sums,\n"
-        "  SUM(total * size) AS mixed, SUM(size * size) AS of_sizes\nFROM clusters",
+        "  SUM(total * size) AS mixed, SUM(size * size) AS of_sizes,\n"
+        f"  IF(COUNT(*) <= {most}, ARRAY_AGG(by_session.size ORDER BY cluster), NULL) AS sizes,\n"
+        f"  IF(COUNT(*) <= {most}, ARRAY_AGG(by_session.total ORDER BY cluster), NULL) AS totals\nFROM by_session",
     )
 
 
@@ -155,15 +156,16 @@ def rows_query(scores: str, columns: Sequence[str], row_ids: Iterable[str]) -> s
     return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY} AND row_id IN ({', '.join(map(literal, row_ids))})"
 
 
-def fired_rows_query(rubric: RowRubric, scores: str) -> str:
-    """The rows of the day with an alert, in `fired_columns`."""
-    return f"SELECT {_named(fired_columns(rubric))}\nFROM {scores}\n{_OF_DAY} AND alert_level IS NOT NULL"
+def fired_rows_query(scores: str, columns: Sequence[str]) -> str:
+    """These columns of the rows with an alert of the days @days."""
+    of_days = "WHERE score_date IN UNNEST(@days)"
+    return f"SELECT {_named(columns)}\nFROM {scores}\n{of_days} AND alert_level IS NOT NULL"
 
 
 def fired_columns(rubric: RowRubric) -> list[str]:
     """What is known of a row with an alert when people are told what grew."""
     kinds = (kind.column for kind in rubric.kinds)
-    return ["row_id", "tenant_id", "alert_rules", *kinds, "user_input", rubric.total]
+    return ["score_date", "row_id", "tenant_id", "alert_rules", *kinds, "user_input", rubric.total]
 
 
 def _sums(table: str, totals: Sequence[Measure | Quotient], count_as: str, counted: Sequence[str]) -> str:

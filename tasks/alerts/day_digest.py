@@ -13,7 +13,7 @@ from scoring.chat.kpi_windows import WEEK, wider_figure
 from scoring.chat.kpis import ALL_TENANTS, kpi_figures
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
-from tasks.chat.tables import read_alerts, read_examples, read_growth, read_kpis
+from tasks.chat.tables import read_alerts, read_examples, read_growth, read_kpis, scored_until
 from tasks.files.report_paths import ReportPaths
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run
 from tasks.warehouse import Warehouse
@@ -32,7 +32,8 @@ def day_digest(
     Raises:
         InputError: the day is not scored.
     """
-    history = read_kpis(warehouse, rubric, day, DECISION_DAYS + 1)
+    scored = scored_until(warehouse, day)
+    history = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
     of_all = {when: row for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
     if day not in of_all:
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
@@ -40,7 +41,7 @@ def day_digest(
     figures = kpi_figures(rubric.quotients, kpis, warehouse.day_queries(day, rubric).mean_intervals())
     targets = {kpi.name: kpi for kpi in rubric.quotients if kpi.target}
     wider = {name: wider_figure(kpi, figures[name], of_all, day) for name, kpi in targets.items()}
-    facts, decided = read_alerts(warehouse, day, INCIDENT_DAYS), decide(rubric, history, policy)
+    facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), decide(rubric, history, policy)
     found = [*incidents(day, facts, decided[day], rubric), *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
@@ -68,7 +69,7 @@ def day_digest(
 
 def read_week(warehouse: Warehouse, rubric: RowRubric, last: date, reports: ReportPaths, run_id: str) -> Week:
     """The week that ends with a scored day, and the week before it."""
-    read = read_kpis(warehouse, rubric, last, 2 * WEEK)
+    read = read_kpis(warehouse, rubric, scored_until(warehouse, last)[-2 * WEEK :])
     kpis = {day: rows for day, rows in read.items() if rows and rows[0]["rubric_version"] == rubric.version}
     this, before = ({day: kpis[day] for day in kpis if 0 <= (last - day).days - back < WEEK} for back in (0, WEEK))
     growth = read_growth(warehouse, rubric, this, before)

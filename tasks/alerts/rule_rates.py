@@ -23,8 +23,9 @@ def rates_of_rule(warehouse: Warehouse, rule: str, today: date) -> tuple[date, M
     Raises:
         InputError: no day has been scored.
     """
-    last = last_scored_day(warehouse)
-    return last, rates_to_break(rule, read_alerts(warehouse, last, _DAYS - 1), latest=2 if last == today else 1)
+    lately = _scored(warehouse)[-_DAYS:]
+    facts = read_alerts(warehouse, lately)
+    return lately[-1], rates_to_break(rule, facts, latest=2 if lately[-1] == today else 1)
 
 
 def last_scored_day(warehouse: Warehouse) -> date:

@@ -3,11 +3,12 @@
 Source: SPEC 1.3, 1.4, 6.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -25,6 +26,9 @@ from scoring.rules.arrow_types import empty_frame, field
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, REJECTED
 from tasks.warehouse.tables import SCORES as SCORES
+
+KpisByDay = Mapping[date, Sequence[Mapping[str, Any]]]
+"""The KPI rows of days."""
 
 EXCLUDED = "monitoring_excluded"
 KPIS, CROSSTAB = "monitoring_kpis", "monitoring_crosstab"
@@ -64,48 +68,100 @@ ALERTS_SCHEMA = pa.schema(
 
 
 def write_alerts(warehouse: Warehouse, day: date, rubric: RowRubric, rejected: int) -> list[AlertFact]:
-    """Works out the alert facts of a written day and replaces the day in the alert table.
+    """Works out the alert facts of a day that has just been written, and replaces it in the alert table; returns them.
 
-    The day is compared with those of the last seven scored days that this version of the rubric has scored too.
+    A day is compared with those of the last seven scored days before it that this version of the rubric has scored too.
+    So the later days whose history holds the day are worked out anew: the table must not depend on the order in which
+    days are scored. A later day that another version has scored keeps the facts that this version found.
     """
-    last_days = islice(_earlier_days(warehouse, day, rubric), HISTORY_DAYS)
-    history = [rows for rows in last_days if _scored_by(rubric, rows)]
-    kpis = _kpi_rows(warehouse, day, rubric)
-    days = {rows[0]["score_date"]: rows for rows in history}
-    growth = read_growth(warehouse, rubric, {day: kpis}, days)
-    worth_deciding = any(row["excluded"] >= MIN_COUNT for row in kpis)
-    decided = decide(rubric, days | {day: kpis}, AlertPolicy())[day] if worth_deciding else {}
-    facts = monitoring_facts(rubric, kpis, history, growth, rejected) + excluded_facts(decided.values(), history)
-    rows = [asdict(fact) for fact in facts]
-    frame = pl.DataFrame(rows, schema=_alert_columns()).with_columns(
-        score_date=pl.lit(day), rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
+    kpis = _kpis_around(warehouse, day, rubric)
+    history = _history_of_affected(kpis, day, rubric)
+    fired = _fired_rows(warehouse, rubric, {*history, *chain.from_iterable(history.values())})
+    rejects = _rejected_rows(warehouse, rubric, [when for when in history if when != day])
+    rejects[day] = rejected
+    facts = {
+        when: _facts_of(rubric, when, kpis[when], usual, _growth(fired, {when: kpis[when]}, usual), rejects[when])
+        for when, usual in history.items()
+    }
+    rows = [asdict(fact) | {"score_date": when} for when, found in facts.items() for fact in found]
+    frame = pl.DataFrame(rows, schema=_alert_columns() | {"score_date": pl.Date()}).with_columns(
+        rubric=pl.lit(rubric.id), rubric_version=pl.lit(rubric.version)
     )
-    warehouse.replace_day(ALERTS, day, ALERTS_SCHEMA, [frame])
-    return facts
+    warehouse.replace_days(ALERTS, list(facts), ALERTS_SCHEMA, frame)
+    return facts[day]
+
+
+def _history_of_affected(kpis: KpisByDay, day: date, rubric: RowRubric) -> dict[date, KpisByDay]:
+    """The day and the later days that are compared with it, each with the KPI rows that it is compared with, latest
+    first."""
+    with_rows = _days_with_rows(kpis)
+    later = [
+        when
+        for when, rows in kpis.items()
+        if when > day and sum(day < one < when for one in with_rows) < HISTORY_DAYS and _scored_by(rubric, rows)
+    ]
+    return {
+        when: {
+            one: kpis[one]
+            for one in reversed([one for one in with_rows if one < when][-HISTORY_DAYS:])
+            if _scored_by(rubric, kpis[one])
+        }
+        for when in (day, *later)
+    }
+
+
+def _facts_of(
+    rubric: RowRubric,
+    day: date,
+    kpis: Sequence[Mapping[str, Any]],
+    usual_days: KpisByDay,
+    growth: Mapping[tuple[str, str | None], Growth],
+    rejected: int,
+) -> list[AlertFact]:
+    """The facts of a day from its KPI rows and those of the days that it is compared with, latest first."""
+    worth_deciding = any(row["excluded"] >= MIN_COUNT for row in kpis)
+    decided = decide(rubric, {**usual_days, day: kpis}, AlertPolicy())[day] if worth_deciding else {}
+    history = [*usual_days.values()]
+    return monitoring_facts(rubric, kpis, history, growth, rejected) + excluded_facts(decided.values(), history)
+
+
+def _rejected_rows(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> Counter[date]:
+    """How many rows of each of these days were rejected."""
+    rows = warehouse.read(REJECTED, days) if days else None
+    if rows is None:
+        return Counter()
+    return Counter(rows.filter(rubric=rubric.id).select("score_date").collect()["score_date"])
 
 
 def read_growth(
-    warehouse: Warehouse,
-    rubric: RowRubric,
-    days: Mapping[date, Sequence[Mapping[str, Any]]],
-    usual_days: Mapping[date, Sequence[Mapping[str, Any]]],
+    warehouse: Warehouse, rubric: RowRubric, days: KpisByDay, usual_days: KpisByDay
 ) -> dict[tuple[str, str | None], Growth]:
     """What grew among the rows of each rule that fired on some days, against other days; both with their KPI rows."""
+    return _growth(_fired_rows(warehouse, rubric, {*days, *usual_days}), days, usual_days)
 
-    def fired(when: Iterable[date]) -> list[FiredRow]:
-        rows = (row for day in when for row in warehouse.day_queries(day, rubric).fired_rows())
-        return [_fired_row(rubric, row) for row in rows]
 
+def _growth(
+    fired: Mapping[date, Sequence[FiredRow]], days: KpisByDay, usual_days: KpisByDay
+) -> dict[tuple[str, str | None], Growth]:
     def turns(rows: Iterable[Sequence[Mapping[str, Any]]]) -> Counter[str | None]:
         counted = Counter[str | None]()
         for row in chain.from_iterable(rows):
             counted[row["tenant_id"]] += row["rows"]
         return counted
 
+    today, usual = ([row for day in when for row in fired[day]] for when in (days, usual_days))
     had, now = turns(usual_days.values()), turns(days.values())
     scales = {tenant: count / had[tenant] for tenant, count in now.items() if had[tenant]}
     shares = {tenant: count / now[ALL_TENANTS] for tenant, count in now.items() if count}
-    return growth_by_rule(fired(days), fired(usual_days), scales, shares)
+    return growth_by_rule(today, usual, scales, shares)
+
+
+def _fired_rows(warehouse: Warehouse, rubric: RowRubric, days: Collection[date]) -> dict[date, list[FiredRow]]:
+    """The rows with an alert of each of these days."""
+    found: dict[date, list[FiredRow]] = {day: [] for day in days}
+    for row in warehouse.fired_rows(sorted(days), rubric):
+        found[row["score_date"]].append(_fired_row(rubric, row))
+    return found
 
 
 def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:
@@ -120,32 +176,15 @@ def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:
     )
 
 
-def recompute_later_alerts(warehouse: Warehouse, day: date, rubric: RowRubric) -> None:
-    """Works out the alert facts of the scored days whose history holds `day`, which has just been written.
-
-    A day is compared with the days before it: the table must not depend on the order in which days are scored. A day
-    that another version of the rubric has scored keeps the facts that this version found.
-    """
-    days_with_rows = 0
-    for later in (scored for scored in warehouse.days(KPIS) if scored > day):
-        kpis = _kpi_rows(warehouse, later, rubric)
-        if not kpis or days_with_rows == HISTORY_DAYS:
-            return
-        if _scored_by(rubric, kpis):
-            rejected = warehouse.read(REJECTED, [later])
-            of_rubric = None if rejected is None else rejected.filter(pl.col("rubric") == rubric.id).select("rubric")
-            write_alerts(warehouse, later, rubric, 0 if of_rubric is None else of_rubric.collect().height)
-        days_with_rows += any(row["rows"] + row["excluded"] for row in kpis)
+def scored_until(warehouse: Warehouse, last: date) -> list[date]:
+    """The scored days up to `last`, earliest first."""
+    return [day for day in warehouse.days(KPIS) if day <= last]
 
 
-def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date, list[AlertFact]]:
-    """The alert facts of a day and of at most `days_before` scored days before it, by day.
-
-    Days on which nothing fired are there without facts; days that were not scored are not.
-    """
-    scored = [earlier for earlier in warehouse.days(KPIS) if earlier <= day][-days_before - 1 :]
-    facts: dict[date, list[AlertFact]] = {when: [] for when in scored}
-    rows = warehouse.read(ALERTS, scored, ALERTS_SCHEMA)
+def read_alerts(warehouse: Warehouse, days: Sequence[date]) -> dict[date, list[AlertFact]]:
+    """The alert facts of scored days, by day; none on days on which nothing fired."""
+    facts: dict[date, list[AlertFact]] = {day: [] for day in days}
+    rows = warehouse.read(ALERTS, days, ALERTS_SCHEMA)
     for row in rows.collect().to_dicts() if rows is not None else []:
         values: dict[str, Any] = {name: row[name] for name in _alert_columns()}
         lists = {name: tuple(values[name] or ()) for name in ("usual", "usual_values", "row_ids", "alike")}
@@ -154,12 +193,11 @@ def read_alerts(warehouse: Warehouse, day: date, days_before: int) -> dict[date,
     return facts
 
 
-def read_kpis(warehouse: Warehouse, rubric: RowRubric, last: date, days: int) -> dict[date, list[dict[str, Any]]]:
-    """The KPI rows of the last `days` scored days up to `last`, by day, whichever version has scored them."""
-    scored = [day for day in warehouse.days(KPIS) if day <= last][-days:]
-    found: dict[date, list[dict[str, Any]]] = {day: [] for day in scored}
-    rows = warehouse.read(KPIS, scored, rubric.kpis_schema)
-    for row in rows.collect().to_dicts() if rows is not None else []:
+def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[dict[str, Any]]]:
+    """The KPI rows of scored days, by day, whichever version has scored them."""
+    found: dict[date, list[dict[str, Any]]] = {day: [] for day in days}
+    rows = warehouse.read(KPIS, days, rubric.kpis_schema)
+    for row in rows.collect().iter_rows(named=True) if rows is not None else ():
         found[row["score_date"]].append(row)
     return found
 
@@ -174,20 +212,27 @@ def read_examples(warehouse: Warehouse, rubric: RowRubric, day: date, row_ids: C
     }
 
 
-def _earlier_days(warehouse: Warehouse, day: date, rubric: RowRubric) -> Iterator[Sequence[dict[str, Any]]]:
-    """The KPI rows of earlier days that had any rows, latest day first, whichever version has scored them."""
-    for earlier in reversed([scored for scored in warehouse.days(KPIS) if scored < day]):
-        rows = _kpi_rows(warehouse, earlier, rubric)
-        if any(row["rows"] + row["excluded"] for row in rows):
-            yield rows
+def _kpis_around(warehouse: Warehouse, day: date, rubric: RowRubric) -> dict[date, list[dict[str, Any]]]:
+    """The KPI rows of a day and of the scored days around it, earliest first, whichever version has scored them.
+
+    There are at least seven days with rows before it, and seven after it, where there are so many.
+    """
+    scored = warehouse.days(KPIS)
+    place, reach = bisect_left(scored, day), HISTORY_DAYS
+    while True:
+        kpis = read_kpis(warehouse, rubric, sorted({day, *scored[max(place - reach, 0) : place + reach + 1]}))
+        with_rows = _days_with_rows(kpis)
+        before, after = sum(one < day for one in with_rows), sum(one > day for one in with_rows)
+        if (before >= HISTORY_DAYS or place <= reach) and (after >= HISTORY_DAYS or place + reach >= len(scored) - 1):
+            return kpis
+        reach *= 2
 
 
-def _kpi_rows(warehouse: Warehouse, day: date, rubric: RowRubric) -> Sequence[dict[str, Any]]:
-    rows = warehouse.read(KPIS, [day], rubric.kpis_schema)
-    return rows.collect().to_dicts() if rows is not None else []
+def _days_with_rows(kpis: KpisByDay) -> list[date]:
+    return [day for day, rows in kpis.items() if any(row["rows"] + row["excluded"] for row in rows)]
 
 
-def _scored_by(rubric: RowRubric, kpis: Sequence[dict[str, Any]]) -> bool:
+def _scored_by(rubric: RowRubric, kpis: Sequence[Mapping[str, Any]]) -> bool:
     return all((row["rubric"], row["rubric_version"]) == (rubric.id, rubric.version) for row in kpis)
 
 

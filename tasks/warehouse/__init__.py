@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import date, datetime
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -38,8 +38,8 @@ class Warehouse(Protocol):
         frames: Iterable[pl.DataFrame],
         only: Mapping[str, str] | None = None,
         most: Mapping[str | None, int] | None = None,
-    ) -> int:
-        """Replaces one day of a table; returns the number of rows that the day then has. Other days are not touched.
+    ) -> None:
+        """Replaces one day of a table. Other days are not touched.
 
         With `only`, rows of the day that have other values in these columns stay; the new rows all have these values.
         `most` are the rows by `tenant_id` (`*`: all) that the day may have at that moment; a tenant that is not named
@@ -48,6 +48,10 @@ class Warehouse(Protocol):
         Raises:
             StorageError: the day has more rows than `most`; it stays as it is.
         """
+        ...
+
+    def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
+        """Replaces some days of a table, each as `replace_day` does."""
         ...
 
     def read(
@@ -75,6 +79,11 @@ class Warehouse(Protocol):
 
     def day_queries(self, day: date, rubric: RowRubric) -> DayQueries:
         """The queries over a day of the score table."""
+        ...
+
+    def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
+        """The rows of some days with an alert: day, id, tenant, rules, question where it is kept, total, and the
+        rubric's kinds. None in columns that the version which wrote the day did not have."""
         ...
 
     def staging(self, name: str) -> AbstractContextManager[Path]:

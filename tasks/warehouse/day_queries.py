@@ -31,10 +31,6 @@ class DayQueries(Protocol):
         """
         ...
 
-    def fired_rows(self) -> list[dict[str, Any]]:
-        """The rows with an alert: id, tenant, rules, question where it is kept, total, and the rubric's kinds."""
-        ...
-
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
         """These columns of these rows, in no order; rows that are not there are left out.
 
@@ -69,10 +65,6 @@ class FrameQueries:
         worst = self._scores.filter(pl.col("row_id").is_in(keys["row_id"].implode()))
         return worst.sort(order).select(columns).collect()
 
-    def fired_rows(self) -> list[dict[str, Any]]:
-        """Filters the rows by their alert level."""
-        return self._scores.drop_nulls("alert_level").select(fired_columns(self._rubric)).collect().to_dicts()
-
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Filters the rows by their ids."""
         if not row_ids:
@@ -85,9 +77,16 @@ class FrameQueries:
         size = pl.len().cast(pl.Int64)
         totals = {mean: to_polars(mean.expression).sum().cast(pl.Int64) for mean in means_with_target(self._rubric)}
         return {
-            mean.name: interval_of_clusters(mean, by_cluster.agg(size=size, total=total).collect())
+            mean.name: _interval(mean, by_cluster.agg(size=size, total=total).sort("cluster").collect())
             for mean, total in totals.items()
         }
+
+
+def fired_rows(rubric: RowRubric, scores: pl.LazyFrame | None) -> list[dict[str, Any]]:
+    """The rows with an alert among those of some days, for warehouses that are read."""
+    if scores is None:
+        return []
+    return scores.drop_nulls("alert_level").select(fired_columns(rubric)).collect().to_dicts()
 
 
 def means_with_target(rubric: RowRubric) -> list[Quotient]:
@@ -95,12 +94,10 @@ def means_with_target(rubric: RowRubric) -> list[Quotient]:
     return [kpi for kpi in rubric.quotients if kpi.target and kpi.scale != 1]
 
 
-def interval_of_clusters(mean: Quotient, clusters: pl.DataFrame) -> Interval | None:
-    """The interval of a mean from the `size` and the `total` of each `cluster`, a session."""
-    clusters = clusters.sort("cluster")
-    return interval_in_points(mean, mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy()))
-
-
 def interval_in_points(mean: Quotient, of_sums: Interval | None) -> Interval | None:
     """An interval of summed parts of a point as one in points."""
     return of_sums and Interval(of_sums.low / mean.scale, of_sums.high / mean.scale)
+
+
+def _interval(mean: Quotient, clusters: pl.DataFrame) -> Interval | None:
+    return interval_in_points(mean, mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy()))

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
 from tasks.files.atomic import is_at, remove_unfinished, writable, write_parquet
-from tasks.warehouse.day_queries import FrameQueries
+from tasks.warehouse.day_queries import FrameQueries, fired_rows
 from tasks.warehouse.tables import SCORES, shaped
 
 _STAGING = ".staging"
@@ -42,7 +42,7 @@ class FolderWarehouse:
         frames: Iterable[pl.DataFrame],
         only: Mapping[str, str] | None = None,
         most: Mapping[str | None, int] | None = None,
-    ) -> int:
+    ) -> None:
         """Replaces one day of a table by renaming a finished file over the old one.
 
         With `only` the file is the day's rows in the order of these columns, whoever wrote them first, and writers of
@@ -51,10 +51,16 @@ class FolderWarehouse:
         """
         path = self.path(table, day)
         if only is None:
-            return write_parquet(path, schema, frames)
+            write_parquet(path, schema, frames)
+            return
         with self.lock(f"{table}-{day}"):
             before, after = _others(path, day, schema, only)
-            return write_parquet(path, schema, chain(before, frames, after))
+            write_parquet(path, schema, chain(before, frames, after))
+
+    def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
+        """Replaces the files of some days, one after the other."""
+        for day in days:
+            self.replace_day(table, day, schema, [rows.filter(score_date=day)])
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
@@ -103,6 +109,10 @@ class FolderWarehouse:
     def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
         """The queries over the day's file."""
         return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
+
+    def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
+        """Filters the rows of the days' files by their alert level."""
+        return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))
 
     def path(self, table: str, day: date) -> Path:
         """The file of one table and day."""

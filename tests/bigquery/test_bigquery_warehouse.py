@@ -71,7 +71,7 @@ def warehouse(dataset: str, settings: Settings) -> Warehouse:
 def test_a_table_is_made_in_days_with_every_column_described(
     client: Client, dataset: str, warehouse: Warehouse
 ) -> None:
-    assert warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1, 2])]) == 2
+    warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1, 2])])
     table = client.get_table(f"{dataset}.scores")
     assert [(column.name, column.field_type, column.mode, column.description) for column in table.schema] == [
         ("score_date", "DATE", "NULLABLE", "날"),
@@ -111,14 +111,21 @@ def test_a_day_is_replaced_and_the_others_stay(warehouse: Warehouse) -> None:
     for day in (DAY_BEFORE, DAY, DAY_AFTER):
         warehouse.replace_day("scores", day, SCHEMA, [rows(day, [1, 2])])
     for _ in range(2):
-        assert warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [7]), rows(DAY, [8, 9])]) == 3
+        warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [7]), rows(DAY, [8, 9])])
     assert [points_of(warehouse, day) for day in (DAY_BEFORE, DAY, DAY_AFTER)] == [[1, 2], [7, 8, 9], [1, 2]]
     assert warehouse.days("scores") == [DAY_BEFORE, DAY, DAY_AFTER]
 
 
+def test_some_days_are_replaced_at_once_and_the_others_stay(warehouse: Warehouse) -> None:
+    for day in (DAY_BEFORE, DAY, DAY_AFTER):
+        warehouse.replace_day("scores", day, SCHEMA, [rows(day, [1, 2])])
+    warehouse.replace_days("scores", [DAY_BEFORE, DAY_AFTER], SCHEMA, rows(DAY_AFTER, [7]))
+    assert [points_of(warehouse, day) for day in (DAY_BEFORE, DAY, DAY_AFTER)] == [[], [1, 2], [7]]
+
+
 def test_a_day_can_be_emptied(warehouse: Warehouse) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
-    assert warehouse.replace_day("scores", DAY, SCHEMA, []) == 0
+    warehouse.replace_day("scores", DAY, SCHEMA, [])
     assert (points_of(warehouse, DAY), warehouse.days("scores")) == ([], [])
 
 
@@ -156,7 +163,7 @@ def test_a_day_that_is_not_there_is_written_whatever_was_counted(warehouse: Ware
 
 def test_rows_with_other_values_of_the_named_columns_stay(warehouse: Warehouse) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1, 2], "t1"), rows(DAY, [3], "t2")])
-    assert warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [5], "t1")], only={"tenant_id": "t1"}) == 2
+    warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [5], "t1")], only={"tenant_id": "t1"})
     assert points_of(warehouse, DAY) == [3, 5]
 
 

@@ -65,9 +65,13 @@ def answers_over(sql: str, tables: Mapping[str, tuple[pa.Schema, Iterable[Mappin
 def answers_of_days(
     sql: str, days: Iterable[date], tables: Mapping[str, tuple[pa.Schema, Iterable[Mapping[str, Any]]]]
 ) -> list[list[dict[str, Any]]]:
-    """The rows that `sql` gives for each of the days as its `@day`. Analyzing a query takes longer than running it."""
-    query = _prepared(sql, tables, day=pa.date32())
-    return [_evaluated(query, day=_encoded(day, pa.date32())) for day in days]
+    """The rows that `sql` gives for each of the days as its `@day`, and as the only one of `@days`.
+
+    Analyzing a query takes longer than running it.
+    """
+    one, some = pa.date32(), pa.list_(pa.date32())
+    query = _prepared(sql, tables, day=one, days=some)
+    return [_evaluated(query, day=_encoded(day, one), days=_encoded([day], some)) for day in days]
 
 
 def in_any_order(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:

@@ -15,7 +15,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.rules.arrow_types import empty_frame
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
-from tasks.warehouse.day_queries import FrameQueries
+from tasks.warehouse.day_queries import FrameQueries, fired_rows
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import SCORES, shaped
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
@@ -40,7 +40,7 @@ class DuckDBWarehouse:
         frames: Iterable[pl.DataFrame],
         only: Mapping[str, str] | None = None,
         most: Mapping[str | None, int] | None = None,
-    ) -> int:
+    ) -> None:
         new = pl.concat([empty_frame(schema), *(frame.select(schema.names) for frame in frames)]).to_arrow()
         same = {"score_date": day, **(only or {})}
         where = " AND ".join(f"{column} = ?" for column in same)
@@ -51,8 +51,10 @@ class DuckDBWarehouse:
             connection.execute(f"DELETE FROM {table} WHERE {where}", [*same.values()])
             connection.execute(f"INSERT INTO {table} BY NAME FROM new")
             connection.commit()
-            (count,) = connection.execute(f"SELECT count(*) FROM {table} WHERE score_date = ?", [day]).fetchall()
-        return int(count[0])
+
+    def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
+        for day in days:
+            self.replace_day(table, day, schema, [rows.filter(score_date=day)])
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
@@ -76,6 +78,9 @@ class DuckDBWarehouse:
 
     def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
         return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
+
+    def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
+        return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))
 
     def staging(self, name: str) -> AbstractContextManager[Path]:
         return self._beside.staging(name)

@@ -13,7 +13,7 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
 from scoring.rules.polars_backend import to_polars
-from tasks.chat.tables import CROSSTAB, read_kpis
+from tasks.chat.tables import CROSSTAB, read_kpis, scored_until
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.patterns import failing_kpis, repeated_questions, summed_questions
@@ -70,7 +70,7 @@ def weekly_report(warehouse: Warehouse, rubric: RowRubric, day: date, time_zone:
 def _weeks(warehouse: Warehouse, rubric: RowRubric, monday: date) -> dict[str | None, tuple[list[Row], list[Row]]]:
     """The KPI rows of each tenant in the week and in the week before, under the version of the last scored day."""
     last = monday + timedelta(WEEK - 1)
-    kpis = read_kpis(warehouse, rubric, last, 2 * WEEK)
+    kpis = read_kpis(warehouse, rubric, scored_until(warehouse, last)[-2 * WEEK :])
     by_tenant: dict[str | None, dict[date, Row]] = {}
     for when, rows in kpis.items():
         for row in rows:

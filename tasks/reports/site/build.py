@@ -68,8 +68,7 @@ def build_pages(
     Raises:
         StorageError: the folder cannot be written.
     """
-    known = warehouse.days(KPIS)
-    kpis = read_kpis(warehouse, rubric, known[-1], span + DECISION_DAYS) if known else {}
+    kpis = read_kpis(warehouse, rubric, warehouse.days(KPIS)[-span - DECISION_DAYS :])
     decided = decide(rubric, kpis, policy)
     scored = scored_days(warehouse, rubric, span, kpis, decided, snoozes, ZoneInfo(time_zone))
     pages = 1

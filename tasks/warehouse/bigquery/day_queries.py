@@ -4,24 +4,21 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
-    cluster_moments_query,
     clusters_query,
     failure_types_query,
-    fired_rows_query,
     rows_query,
     worst_rows_query,
 )
 from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Expression
-from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_moments
-from tasks.warehouse.day_queries import interval_in_points, interval_of_clusters, means_with_target
-
-_CLUSTERS = {"cluster": pl.String, "size": pl.Int64, "total": pl.Int64}
+from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_clusters, mean_of_moments
+from tasks.warehouse.day_queries import interval_in_points, means_with_target
 
 
 @dataclass(frozen=True)
@@ -47,10 +44,6 @@ class BigQueryDayQueries:
             [dict.fromkeys(columns) | row for row in found], schema={name: types[name] for name in columns}
         )
 
-    def fired_rows(self) -> list[dict[str, Any]]:
-        """Asks for the rows."""
-        return self.ask(fired_rows_query(self.rubric, self.scores))
-
     def rows(self, row_ids: Collection[str], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Asks for those of the columns that the table has."""
         if not row_ids:
@@ -60,12 +53,12 @@ class BigQueryDayQueries:
         return [dict.fromkeys(columns) | row for row in found]
 
     def mean_intervals(self) -> dict[str, Interval | None]:
-        """Asks for the sizes and totals of the sessions, or for their moments where they are many."""
+        """Asks for the moments of the sessions, with their sizes and totals where they are few."""
         return {mean.name: self._mean_interval(mean) for mean in means_with_target(self.rubric)}
 
     def _mean_interval(self, mean: Quotient) -> Interval | None:
-        (moments,) = self.ask(cluster_moments_query(self.scores, mean))
+        (moments,) = self.ask(clusters_query(self.scores, mean, MAX_RESAMPLED_CLUSTERS))
+        sizes, totals = moments.pop("sizes"), moments.pop("totals")
         if moments["clusters"] > MAX_RESAMPLED_CLUSTERS:
             return interval_in_points(mean, mean_of_moments(**moments))
-        clusters = pl.DataFrame(self.ask(clusters_query(self.scores, mean)), schema=_CLUSTERS)
-        return interval_of_clusters(mean, clusters)
+        return interval_in_points(mean, mean_of_clusters(np.array(totals, np.int64), np.array(sizes, np.int64)))

@@ -119,17 +119,16 @@ def _shown(field: SchemaField) -> str:
 
 
 def small_enough(name: TableName, most: Mapping[str | None, int]) -> tuple[str, list[ArrayQueryParameter]]:
-    """A condition of a MERGE with its parameters: no tenant of @day, nor all of them (`*`), has more rows than `most`.
-
-    Of a tenant that is not named there are fewer than `TENANT_MIN_ROWS`.
+    """A condition of a MERGE of one day (@days) with its parameters: no tenant, nor all of them (`*`), has more rows
+    than `most`. Of a tenant that is not named there are fewer than `TENANT_MIN_ROWS`.
     """
     tenant = "IFNULL(CONCAT('=', tenant_id), '-')"  # no tenant can be taken for none, or for all
     condition = (
         " AND NOT EXISTS (\n"
         f"  SELECT had.tenant FROM (\n"
         f"    SELECT {tenant} AS tenant, COUNT(*) AS row_count FROM {name.quoted}\n"
-        f"    WHERE {DAY_COLUMN} = @day GROUP BY tenant\n"
-        f"    UNION ALL SELECT '*', COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} = @day\n"
+        f"    WHERE {DAY_COLUMN} IN UNNEST(@days) GROUP BY tenant\n"
+        f"    UNION ALL SELECT '*', COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} IN UNNEST(@days)\n"
         "  ) AS had LEFT JOIN (\n"
         "    SELECT tenant, @most_rows[OFFSET(place)] AS row_count\n"
         "    FROM UNNEST(@most_tenants) AS tenant WITH OFFSET place\n"

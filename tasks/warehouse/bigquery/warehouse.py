@@ -6,7 +6,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -26,6 +26,7 @@ from google.cloud.bigquery import (
 from polars.io.plugins import register_io_source
 
 from scoring.chat.rubric import RowRubric
+from scoring.chat.sql_tables import fired_columns, fired_rows_query
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
 from tasks.files.atomic import parquet_into, writable
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
 _UPLOAD_RETRIES = 6
-_EXPIRING = "OPTIONS (expiration_timestamp = TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL 1 DAY))"
+_EXPIRES_AFTER = timedelta(days=1)
 
 
 class BigQueryWarehouse:
@@ -71,8 +72,8 @@ class BigQueryWarehouse:
         frames: Iterable[pl.DataFrame],
         only: Mapping[str, str] | None = None,
         most: Mapping[str | None, int] | None = None,
-    ) -> int:
-        """Replaces one day of a table; returns the number of rows that the day then has.
+    ) -> None:
+        """Replaces one day of a table.
 
         Writers of the same day need no lock: each MERGE replaces what the one before it has left, and looks itself
         whether that is more than `most`.
@@ -80,11 +81,19 @@ class BigQueryWarehouse:
         target = self.table(table)
         with self._scratch_file() as file:
             rows = parquet_into(file, schema, frames)
-            with as_aqb_errors(str(target)):
-                self._prepare(target, schema)
-                with self._loaded(file, rows, target) as staged:
-                    self._merge(target, staged, day, schema.names, only or {}, most=most)
-        return self._rows_of(target, day) if only else rows
+            with as_aqb_errors(str(target)), self._loaded(file, rows, self._prepared(target, schema)) as staged:
+                self._merge(target, staged, [day], schema.names, only, most=most)
+
+    def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
+        """The same of some days, all of them in one MERGE."""
+        target = self.table(table)
+        with self._scratch_file() as file:
+            parquet_into(file, schema, [rows])
+            with (
+                as_aqb_errors(str(target)),
+                self._loaded(file, rows.height, self._prepared(target, schema)) as staged,
+            ):
+                self._merge(target, staged, days, schema.names)
 
     def replace_day_by(
         self,
@@ -98,17 +107,19 @@ class BigQueryWarehouse:
     ) -> int:
         """The same by the rows of a query over this dataset, which may use @day; returns how many they are."""
         target = self.table(table)
+        bound = [*_of_day(day), *parameters]
         with as_aqb_errors(str(target)):
-            self._prepare(target, schema)
-            merged = self._merge(target, f"(\n{query}\n)", day, schema.names, only or {}, parameters, most)
+            self._prepared(target, schema)
+            merged = self._merge(target, f"(\n{query}\n)", [day], schema.names, only, bound, most)
         if merged.dml_stats is None:
             raise AssertionError("BigQuery counts what a MERGE inserts")
         return merged.dml_stats.inserted_row_count
 
     def keep(self, table: str, query: str, parameters: Sequence[QueryParameter]) -> TableName:
         """The rows of a query as a table of this process alone. `remove` it, or it expires within a day."""
-        kept = self._staging_name(table)
-        self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {_EXPIRING} AS\n{query}", parameters, "stage", self.dataset)
+        kept, hours = self._staging_name(table), _EXPIRES_AFTER // timedelta(hours=1)
+        expiring = f"OPTIONS (expiration_timestamp = TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL {hours} HOUR))"
+        self._query(f"CREATE OR REPLACE TABLE {kept.quoted} {expiring} AS\n{query}", parameters, "stage", self.dataset)
         return kept
 
     def remove(self, kept: TableName) -> None:
@@ -118,8 +129,7 @@ class BigQueryWarehouse:
 
     def ask(self, query: str, day: date) -> list[dict[str, Any]]:
         """The few and small rows of a query over this dataset, which may use @day."""
-        job = self._query(query, [ScalarQueryParameter("day", "DATE", day)], "ask", self.dataset)
-        return self._client.rows(job, self.url)
+        return self._rows(query, _of_day(day), "ask")
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
@@ -139,7 +149,7 @@ class BigQueryWarehouse:
         ) -> Iterator[pl.DataFrame]:
             chosen = columns or list(present)
             where = f" WHERE {DAY_COLUMN} IN UNNEST(@days)" if days is not None else ""
-            bound = [ArrayQueryParameter("days", "DATE", list(days))] if days is not None else []
+            bound = _of_days(days) if days is not None else []
             end = f" LIMIT {limit}" if limit is not None else ""
             job = self._query(f"SELECT {_list(chosen)} FROM {source.quoted}{where}{end}", bound, "read", source)
             types = pl.Schema({name: present[name] for name in chosen})
@@ -157,6 +167,15 @@ class BigQueryWarehouse:
         """The queries over the day's partition."""
         scores = self.table(SCORES).quoted
         return BigQueryDayQueries(rubric, scores, lambda query: self.ask(query, day), lambda: self.columns(SCORES))
+
+    def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
+        """Asks for the rows of the days' partitions, and for those of the columns that the table has."""
+        known = self.columns(SCORES)
+        if not known or not days:
+            return []
+        columns = fired_columns(rubric)
+        query = fired_rows_query(self.table(SCORES).quoted, [name for name in columns if name in known])
+        return [dict.fromkeys(columns) | row for row in self._rows(query, _of_days(days), "ask")]
 
     def columns(self, table: str) -> set[str]:
         """The columns that a table has now; none where there is no such table."""
@@ -220,27 +239,29 @@ class BigQueryWarehouse:
                     raise
                 return None
 
-    def _prepare(self, name: TableName, schema: pa.Schema) -> None:
-        """Makes the table, or adds what it lacks. Another writer may be doing the same."""
+    def _prepared(self, name: TableName, schema: pa.Schema) -> Table:
+        """The table with these columns: it is made, or gets what it lacks. Another writer may be doing the same."""
         api = self._client.api
         repeated: dict[str, Any] = {"retry": self._client.retry, "timeout": REQUEST_TIMEOUT_S}
         while True:
             table = self._found(name) or api.create_table(new_table(name, schema), exists_ok=True, **repeated)
             extended = extended_schema(table, schema)
             if extended is None:
-                return
+                return table
             table.schema = extended
             with suppress(PreconditionFailed):  # another process has changed it meanwhile: read it again
                 api.update_table(table, ["schema"], **repeated)
 
     @contextmanager
-    def _loaded(self, file: IO[bytes], rows: int, target: TableName) -> Iterator[str]:
+    def _loaded(self, file: IO[bytes], rows: int, target: Table) -> Iterator[str]:
         """A table like `target` with the rows of a file, removed at the end; if that fails too, it expires."""
         if not rows:
-            yield f"(SELECT * FROM {target.quoted} WHERE FALSE)"
+            yield f"(SELECT * FROM `{target.reference}` WHERE FALSE)"
             return
-        staged = self._staging_name(target.table)
-        self._query(f"CREATE OR REPLACE TABLE {staged.quoted} LIKE {target.quoted} {_EXPIRING}", [], "stage", target)
+        staged = self._staging_name(target.table_id)
+        table = Table(str(staged), schema=target.schema)
+        table.expires = datetime.now(UTC) + _EXPIRES_AFTER
+        self._client.api.create_table(table, exists_ok=True, retry=self._client.retry, timeout=REQUEST_TIMEOUT_S)
         try:
             self._load(file, staged, rows)
             yield staged.quoted
@@ -275,22 +296,26 @@ class BigQueryWarehouse:
         self,
         target: TableName,
         rows: str,
-        day: date,
+        days: Sequence[date],
         columns: Sequence[str],
-        only: Mapping[str, str],
+        only: Mapping[str, str] | None = None,
         parameters: Sequence[QueryParameter] = (),
         most: Mapping[str | None, int] | None = None,
     ) -> QueryJob:
-        """Puts `rows` (a table or a query in brackets, which may use @day) into the place of the day."""
-        old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(only))
+        """Puts `rows` (a table, or a query in brackets with its parameters) into the place of the days.
+
+        `most` is for a single day.
+        """
+        same = only or {}
+        old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(same))
         allowed, limits = ("", []) if most is None else small_enough(target, most)
         merged = self._query(
             f"MERGE {target.quoted} AS old USING {rows} AS new ON FALSE\n"
-            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} = @day{old}{allowed} THEN DELETE\n"
+            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){old}{allowed} THEN DELETE\n"
             f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({_list(columns)}) VALUES ({_list(columns)})",
             [
-                ScalarQueryParameter("day", "DATE", day),
-                *(ScalarQueryParameter(f"only_{place}", "STRING", value) for place, value in enumerate(only.values())),
+                *_of_days(days),
+                *(ScalarQueryParameter(f"only_{place}", "STRING", value) for place, value in enumerate(same.values())),
                 *parameters,
                 *limits,
             ],
@@ -298,7 +323,7 @@ class BigQueryWarehouse:
             target,
         )
         if most is not None:
-            self._refuse_grown(merged, target, day)
+            self._refuse_grown(merged, target, days[0])
         return merged
 
     def _refuse_grown(self, merged: QueryJob, target: TableName, day: date) -> None:
@@ -313,13 +338,23 @@ class BigQueryWarehouse:
 
     def _rows_of(self, name: TableName, day: date) -> int:
         sql = f"SELECT COUNT(*) AS row_count FROM {name.quoted} WHERE {DAY_COLUMN} = @day"
-        job = self._query(sql, [ScalarQueryParameter("day", "DATE", day)], "count", name)
-        return int(self._client.rows(job, str(name))[0]["row_count"])
+        return int(self._rows(sql, _of_day(day), "count")[0]["row_count"])
+
+    def _rows(self, sql: str, parameters: Sequence[QueryParameter], step: str) -> list[dict[str, Any]]:
+        return self._client.rows(self._query(sql, parameters, step, self.dataset), self.url)
 
     def _query(
         self, sql: str, parameters: Sequence[QueryParameter], step: str, name: TableName | DatasetName
     ) -> QueryJob:
         return self._client.query(sql, parameters, step, str(name))
+
+
+def _of_day(day: date) -> list[QueryParameter]:
+    return [ScalarQueryParameter("day", "DATE", day)]
+
+
+def _of_days(days: Sequence[date]) -> list[QueryParameter]:
+    return [ArrayQueryParameter("days", "DATE", list(days))]
 
 
 def _list(columns: Iterable[str]) -> str:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.sql_tables import (
-    cluster_moments_query,
     clusters_query,
     contents_query,
     crosstab_query,
@@ -142,7 +141,7 @@ def test_rows_with_an_alert_and_the_worst_rows_are_those_of_the_day(local_scores
         (row for row in local_scores if row["score_date"] == DAY),
         key=lambda row: (not is_flagged(row), row["final_score"], row["timestamp"], row["row_id"]),
     )
-    there = asked(fired_rows_query(RUBRIC, "scores"), scores=scores)
+    there = asked(fired_rows_query("scores", fired_columns(RUBRIC)), scores=scores)
     fired = [{name: row[name] for name in fired_columns(RUBRIC)} for row in of_day if row["alert_level"]]
     assert in_any_order(there) == in_any_order(fired) != Counter()
 
@@ -183,11 +182,12 @@ def test_sessions_are_summed_and_a_turn_without_one_stands_alone(local_scores: l
         if row["score_date"] == DAY:
             name = row["row_id"] if row["session_id"] is None else row["session_id"]
             tenths.setdefault(name, []).append(round(row["final_score"] * 10))
-    there = asked(clusters_query("scores", MEAN), scores=scores)
     clusters = {name: (len(found), sum(found)) for name, found in tenths.items()}
-    assert {row["cluster"]: (row["size"], row["total"]) for row in there} == clusters
-
-    (moments,) = asked(cluster_moments_query("scores", MEAN), scores=scores)
+    (moments,) = asked(clusters_query("scores", MEAN, len(clusters)), scores=scores)
+    by_name = sorted(clusters, key=str.encode)
+    assert [*zip(moments.pop("sizes"), moments.pop("totals"), strict=True)] == [clusters[name] for name in by_name]
+    (many,) = asked(clusters_query("scores", MEAN, len(clusters) - 1), scores=scores)
+    assert many == moments | {"sizes": None, "totals": None}
     added = [(size, total, total**2, total * size, size**2) for size, total in clusters.values()]
     names = ("size", "total", "of_sums", "mixed", "of_sizes")
     assert moments == {"clusters": len(clusters)} | dict(zip(names, map(sum, zip(*added, strict=True)), strict=True))

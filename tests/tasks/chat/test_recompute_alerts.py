@@ -10,7 +10,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.days import day_window, days_between
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
-from tasks.chat.tables import recompute_later_alerts, write_alerts
+from tasks.chat.tables import write_alerts
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import ALERTS
 from tests.builders.chat_rows import DAY, RUBRIC, plain, refused, write_rows
@@ -41,7 +41,6 @@ def score(warehouse: FolderWarehouse, source: Path, day: date, rubric: RowRubric
         )
         write_scored_day(warehouse, day, outcome)
     write_alerts(warehouse, day, rubric, outcome.counts.rejected)
-    recompute_later_alerts(warehouse, day, rubric)
 
 
 def alerts(warehouse: FolderWarehouse) -> dict[date, bytes]:

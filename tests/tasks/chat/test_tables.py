@@ -163,7 +163,7 @@ def test_what_grew_is_named_in_the_alert_table(warehouse: FolderWarehouse, score
     new = [refused(minute, tenant_id="t2", user_input=f"{chr(0xAC00 + minute)} 알려줘") for minute in range(20)]
     score_day([*new, *(best(40 + minute) for minute in range(40))], DAY)
     (fact,) = [
-        fact for fact in read_alerts(warehouse, DAY, 7)[DAY] if (fact.rule, fact.tenant_id) == ("answer_failed", "*")
+        fact for fact in read_alerts(warehouse, [DAY])[DAY] if (fact.rule, fact.tenant_id) == ("answer_failed", "*")
     ]
     tenant = next(one for one in fact.grown if one.column == "tenant_id")
     assert (tenant.value, tenant.count, tenant.usual) == ("t2", 20, 0)
@@ -249,14 +249,14 @@ def test_alert_facts_are_read_back_as_they_were_written(warehouse: FolderWarehou
         start = number * MINUTES_A_DAY
         score_day([best(start)] if number == 1 else [best(start), refused(start + 1)], DAY + timedelta(number))
     last = DAY + timedelta(2)
-    read = read_alerts(warehouse, last, days_before=5)
+    read = read_alerts(warehouse, [DAY, DAY + timedelta(1), last])
     assert list(read) == [DAY, DAY + timedelta(1), last]
     assert [fact for fact in read[DAY + timedelta(1)] if fact.rule == "answer_failed"] == []
     failed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("answer_failed", "*"))
     assert (failed.count, failed.rows, failed.usual) == (1, 2, (0, 1))
     missed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("kpi_failure_rate", "*"))
     assert (missed.value, missed.usual_values) == (0.5, (0.0, 0.5))
-    assert list(read_alerts(warehouse, last, days_before=1)) == [DAY + timedelta(1), last]
+    assert read_alerts(warehouse, [last]) == {last: read[last]}
 
 
 def test_examples_are_the_rows_that_facts_point_to(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:

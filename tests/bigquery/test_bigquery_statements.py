@@ -1,0 +1,122 @@
+"""How many statements a day sends to BigQuery: each takes about a second and is billed as 10 MB of a table or more."""
+
+import re
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import pytest
+from google.cloud.bigquery import Client
+
+from tasks.config.alerts import AlertsSettings
+from tasks.config.settings import MonitoringSettings, Settings
+from tests.bigquery.test_pushdown import load
+from tests.builders.chat_rows import DAY, plain, refused
+from tests.builders.flows import backfill, nightly
+
+DAY_BEFORE = DAY - timedelta(days=1)
+A_DAY = 24 * 60
+Statements = Counter[tuple[str, str]]
+
+EVERY_DAY = Statements(
+    {
+        ("contents", "logs"): 1,
+        # That the day does not shrink, the days around it for its alert facts, the windows of its report.
+        ("read", "monitoring_kpis"): 3,
+        ("days", "monitoring_kpis"): 2,
+        ("merge", "monitoring_scores"): 1,
+        ("merge", "monitoring_excluded"): 1,
+        ("merge", "monitoring_kpis"): 1,
+        ("merge", "monitoring_crosstab"): 1,
+        ("merge", "rejected"): 1,
+        ("ask", "monitoring_scores"): 4,  # rows with an alert of all days compared; failures, worst rows and spread
+        ("load", "alerts"): 1,
+        ("merge", "alerts"): 1,
+        ("read", "runs"): 1,
+        ("load", "runs"): 1,
+        ("merge", "runs"): 1,
+    }
+)
+BY_ENGINE = {
+    "local": Statements(
+        {
+            ("extract", "logs"): 1,
+            ("load", "monitoring_scores"): 1,
+            ("load", "monitoring_kpis"): 1,
+            ("load", "monitoring_crosstab"): 1,
+        }
+    ),
+    "bigquery": Statements(
+        {
+            ("stage", "monitoring_scores"): 1,
+            ("ask", "monitoring_scores"): 1,  # how many rows there are of each kind
+            ("read", "monitoring_kpis"): 1,
+            ("read", "monitoring_crosstab"): 1,
+        }
+    ),
+}
+SITE_OF_TWO_DAYS = Statements(
+    {
+        ("days", "monitoring_kpis"): 1,
+        ("read", "monitoring_kpis"): 1,
+        ("read", "monitoring_crosstab"): 1,
+        ("read", "alerts"): 1,
+        ("read", "runs"): 1,
+        ("ask", "monitoring_scores"): 9,
+        ("read", "monitoring_excluded"): 2,
+    }
+)
+MESSAGES = Statements(
+    {
+        ("days", "monitoring_kpis"): 1,
+        ("read", "monitoring_kpis"): 1,
+        ("read", "alerts"): 1,
+        ("ask", "monitoring_scores"): 2,  # how sure the mean is, and the examples
+    }
+)
+PLAN = Statements({("contents", "logs"): 1, ("days", "monitoring_kpis"): 1, ("read", "monitoring_kpis"): 1})
+LATER_DAYS = Statements({("read", "rejected"): 1})
+
+
+def statements(client: Client, since: datetime) -> Statements:
+    """How often each step was sent since then, with the table that it was about."""
+    found = Statements()
+    for job in client.list_jobs(min_creation_time=since):
+        if job.job_id.startswith("aqb-") and job.created > since:
+            text = job.query if job.job_type == "query" else f".{job.destination.table_id}`"
+            name = re.search(r"\.(\w+?)(_staging_\w+)?`", text)
+            assert name
+            found[job.labels["step"], name[1]] += 1
+    return found
+
+
+@pytest.mark.parametrize("engine", ["local", "bigquery"])
+def test_statements_of_a_new_day_and_of_an_old_one_are_these_and_no_more(
+    client: Client,
+    dataset: str,
+    settings: Settings,
+    engine: Literal["local", "bigquery"],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SLACK_WEBHOOK_URL", "https://hooks.slack.test/nobody")
+    source = f"bigquery://{dataset}.logs"
+    settings = settings.model_copy(
+        update={
+            "warehouse": f"bigquery://{dataset.replace('.', '/')}",
+            "monitoring": MonitoringSettings(source=source, engine=engine),
+            "alerts": AlertsSettings(dry_run=True),
+        }
+    )
+    before, rows = [refused(-A_DAY), plain(-A_DAY)], [refused(0), plain(1)]
+    load(client, source, [*before, *rows])
+    nightly(settings, DAY_BEFORE)
+
+    since = datetime.now(UTC)
+    nightly(settings, DAY)
+    site = EVERY_DAY + BY_ENGINE[engine] + SITE_OF_TWO_DAYS
+    assert statements(client, since) == site + MESSAGES
+
+    load(client, source, [*before, *rows, plain(1 - A_DAY)])
+    since = datetime.now(UTC)
+    backfill(DAY_BEFORE, DAY_BEFORE, settings=settings)
+    assert statements(client, since) == site + PLAN + LATER_DAYS
