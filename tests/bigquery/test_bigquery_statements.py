@@ -10,6 +10,8 @@ from google.cloud.bigquery import Client
 
 from tasks.config.alerts import AlertsSettings
 from tasks.config.settings import MonitoringSettings, Settings
+from tasks.context import Context
+from tasks.reports.site.build import build_pages
 from tests.bigquery.test_pushdown import load
 from tests.builders.chat_rows import DAY, plain, refused
 from tests.builders.flows import backfill, nightly
@@ -29,7 +31,8 @@ EVERY_DAY = Statements(
         ("merge", "monitoring_kpis"): 1,
         ("merge", "monitoring_crosstab"): 1,
         ("merge", "rejected"): 1,
-        ("ask", "monitoring_scores"): 4,  # rows with an alert of all days compared; failures, worst rows and spread
+        # The rows with an alert of all days compared; for the report failures, two lists of rows, how sure the mean is.
+        ("ask", "monitoring_scores"): 5,
         ("load", "alerts"): 1,
         ("merge", "alerts"): 1,
         ("read", "runs"): 1,
@@ -55,17 +58,20 @@ BY_ENGINE = {
         }
     ),
 }
-SITE_OF_TWO_DAYS = Statements(
+SITE = Statements(
     {
         ("days", "monitoring_kpis"): 1,
         ("read", "monitoring_kpis"): 1,
         ("read", "monitoring_crosstab"): 1,
         ("read", "alerts"): 1,
         ("read", "runs"): 1,
-        ("ask", "monitoring_scores"): 9,
-        ("read", "monitoring_excluded"): 2,
+        ("versions", "monitoring_scores"): 1,
+        ("versions", "monitoring_excluded"): 1,
     }
 )
+ROWS_OF_DAY = Statements({("ask", "monitoring_scores"): 2, ("read", "monitoring_excluded"): 1})
+SUMMARY_OF_DAY = Statements({("ask", "monitoring_scores"): 2})
+PAGE_OF_DAY = ROWS_OF_DAY + SUMMARY_OF_DAY
 MESSAGES = Statements(
     {
         ("days", "monitoring_kpis"): 1,
@@ -113,10 +119,15 @@ def test_statements_of_a_new_day_and_of_an_old_one_are_these_and_no_more(
 
     since = datetime.now(UTC)
     nightly(settings, DAY)
-    site = EVERY_DAY + BY_ENGINE[engine] + SITE_OF_TWO_DAYS
-    assert statements(client, since) == site + MESSAGES
+    day_and_site = EVERY_DAY + BY_ENGINE[engine] + SITE + PAGE_OF_DAY + PAGE_OF_DAY  # the day before has a next one now
+    assert statements(client, since) == day_and_site + MESSAGES
+
+    since = datetime.now(UTC)
+    with Context(settings) as context:
+        build_pages(context.warehouse, context.rubric, context.reports.folder, settings.time_zone)
+    assert statements(client, since) == SITE + ROWS_OF_DAY  # of the last day, however many there are
 
     load(client, source, [*before, *rows, plain(1 - A_DAY)])
     since = datetime.now(UTC)
     backfill(DAY_BEFORE, DAY_BEFORE, settings=settings)
-    assert statements(client, since) == site + PLAN + LATER_DAYS
+    assert statements(client, since) == day_and_site + PLAN + LATER_DAYS

@@ -123,6 +123,20 @@ def test_some_days_are_replaced_at_once_and_the_others_stay(warehouse: Warehouse
     assert [points_of(warehouse, day) for day in (DAY_BEFORE, DAY, DAY_AFTER)] == [[], [1, 2], [7]]
 
 
+def test_the_version_of_a_day_is_another_one_when_its_rows_are(warehouse: Warehouse) -> None:
+    days = [DAY_BEFORE, DAY, DAY_AFTER]
+    assert warehouse.day_versions("scores", days) == dict.fromkeys(days, "")
+    for day in (DAY_BEFORE, DAY):
+        warehouse.replace_day("scores", day, SCHEMA, [rows(day, [1, 2])])
+    before = warehouse.day_versions("scores", days)
+    assert before is not None and before[DAY] and not before[DAY_AFTER]
+    warehouse.replace_day("scores", DAY_BEFORE, SCHEMA, [rows(DAY_BEFORE, [2, 1])])
+    assert warehouse.day_versions("scores", days) == before
+    warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1, 2]).with_columns(mean=pl.lit(None, pl.Float64))])
+    after = warehouse.day_versions("scores", days)
+    assert after is not None and {day for day in days if after[day] != before[day]} == {DAY}
+
+
 def test_a_day_can_be_emptied(warehouse: Warehouse) -> None:
     warehouse.replace_day("scores", DAY, SCHEMA, [rows(DAY, [1])])
     warehouse.replace_day("scores", DAY, SCHEMA, [])

@@ -160,8 +160,18 @@ class BigQueryWarehouse:
         rows = register_io_source(frames, schema=present)
         return rows if schema is None else shaped(rows, schema)
 
-    def day_versions(self, table: str, days: Sequence[date]) -> None:
-        """Nothing is known without a query."""
+    def day_versions(self, table: str, days: Sequence[date]) -> dict[date, str]:
+        """How many rows each day has, and a hash over all of them: one statement."""
+        versions, source = dict.fromkeys(days, ""), self.table(table)
+        if days and self._found(source):
+            sql = (
+                f"SELECT {DAY_COLUMN}, COUNT(*) AS row_count,\n"
+                "  BIT_XOR(FARM_FINGERPRINT(TO_JSON_STRING(found))) AS row_hash\n"
+                f"FROM {source.quoted} AS found WHERE {DAY_COLUMN} IN UNNEST(@days) GROUP BY {DAY_COLUMN}"
+            )
+            for row in self._rows(sql, _of_days(days), "versions"):
+                versions[row[DAY_COLUMN]] = f"{row['row_count']} {row['row_hash']}"
+        return versions
 
     def day_queries(self, day: date, rubric: RowRubric) -> BigQueryDayQueries:
         """The queries over the day's partition."""
