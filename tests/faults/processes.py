@@ -61,7 +61,7 @@ def _do(work: Work) -> None:
     from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
     from flows.backfill import score_one
-    from flows.steps import day
+    from flows.steps import day, site
     from tasks.config.settings import Settings
 
     os.chdir(work.folder)
@@ -70,7 +70,7 @@ def _do(work: Work) -> None:
     os.environ.update(work.environment)
     changes = _count_changes(work)
     settings = Settings(**work.settings)
-    for step in (day.extract, day.score, day.write, day.summarise, score_one):
+    for step in (day.extract, day.score, day.write, day.summarise, site.build_site, score_one):
         step.task.retry_delay_seconds = [0, 0]
     reached = {PREFECT_API_URL: work.prefect_url, PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
     with temporary_settings(reached):
