@@ -13,6 +13,7 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from functools import partial
@@ -126,13 +127,20 @@ class FanOut:
         """Begins a call; what gives its result or raises its error. Without a runner it is made only then."""
         if self._runner is None:
             return partial(step, **arguments)
-        return _submitted(self._runner, step, arguments).result
+        return partial(_waited, _submitted(self._runner, step, arguments))
 
 
 def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any]) -> PrefectFuture[R]:
     # Prefect would look through all that they hold for futures, which there are none of.
     future: PrefectFuture[R] = runner.submit(step.task, {name: opaque(value) for name, value in arguments.items()})
     return future
+
+
+def _waited(future: Any) -> Any:
+    """The result; a Ctrl-C that another thread receives wakes nobody who waits without end."""
+    while wait([future.wrapped_future], timeout=0.2).not_done:
+        pass
+    return future.result()
 
 
 def _result(of: Callable[[], R]) -> R | Exception:
