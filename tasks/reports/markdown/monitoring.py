@@ -115,6 +115,6 @@ class MonitoringReport:
             crosstab=self.crosstab,
             framed_count=rubric.framed_rows(self.crosstab),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
-            rejection_titles=UNREADABLE_TITLES | {rule.code: rule.reason for rule in rubric.rejects},
+            rejection_titles={rule.code: rule.reason for rule in rubric.rejects} | UNREADABLE_TITLES,
             exclusion_titles={rule.code: rule.title for rule in rubric.exclusions},
         )
