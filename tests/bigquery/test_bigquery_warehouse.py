@@ -326,7 +326,7 @@ def test_killed_at_any_request_a_day_is_the_old_one_or_the_new_one(
         assert found == new if exit_code == 0 else found in (before, new), f"killed at {deadly} of {proxy.seen}"
         assert days[(DAY_AFTER,)]["points"].to_list() == [1, 2]
         before = found
-    assert deadly > 8
+    assert deadly > 7  # a day takes seven requests
     left = [client.get_table(f"{dataset}.{name}") for name in staging_tables(client, dataset)]
     assert left
     assert all(table.expires is not None for table in left)
