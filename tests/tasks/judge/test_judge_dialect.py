@@ -31,7 +31,7 @@ def test_a_model_that_takes_no_temperature_answers_and_is_never_asked_that_way_a
     assert statuses(first) | statuses(again) == {VerdictStatus.OK}
     assert 2 <= refused <= 20  # two parameters, by the calls that go out before the first answer
     assert server.statuses["400"] == refused
-    assert server.paid_twice == 0
+    assert server.paid_twice <= 2  # the last call of each may be hedged
     assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == [
         f"judge: {server.url} judge-1 takes no seed, temperature: remembered"
     ]
