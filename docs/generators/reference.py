@@ -12,6 +12,7 @@ from flows.cli.app import app
 from scoring.catalog import row_rubric
 from scoring.inputs import REJECTED_SCHEMA
 from tasks.chat import tables as monitoring_tables
+from tasks.config.judge import JudgeSettings, Price
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.testruns import warehouse as run_warehouse
@@ -27,6 +28,7 @@ def settings_page() -> str:
     for name, default, meaning in _settings(Settings, ""):
         variable = "–" if "[]" in name else f"`AQB_{name.upper().replace('.', '__')}`"
         rows.append((f"`{name}`", variable, default, _one_line(meaning)))
+    prices = [_price_row(price) for price in JudgeSettings().prices]
     return f"""# Settings
 
 {_GENERATED}
@@ -35,7 +37,20 @@ From `aqb.toml` in the folder where `aqb` runs, then the environment, then optio
 `[[judge.prices]]`.
 
 {_table(("setting", "variable", "default", "what it does"), rows)}
+
+## Prices
+
+The default of `[[judge.prices]]`, in USD per million tokens. Check them against your endpoint's price page, and add
+your model if it is not there.
+
+{_table(("model", "input", "cached", "put into the cache", "output", "read on", "read at"), prices)}
 """
+
+
+def _price_row(price: Price) -> tuple[str, ...]:
+    written = price.input_usd if price.cache_write_usd is None else price.cache_write_usd
+    usd = (price.input_usd, price.cached_usd, written, price.output_usd)
+    return (f"`{price.model}`", *(f"{one:g}" for one in usd), str(price.as_of or "–"), price.source or "–")
 
 
 def tables_page() -> str:
