@@ -22,6 +22,7 @@ from flows.steps.alerts import call_off_finished, notify_days, notify_kept, noti
 from flows.steps.announce import STILL_NEWS
 from flows.steps.day import DayOutcome, DayResult, failure_text, try_day
 from flows.steps.failure_hooks import notify_flow_end
+from flows.steps.judge_anchors import watch_judge
 from flows.steps.site import SiteOutcome, site_after
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
@@ -38,7 +39,8 @@ class NightlyOutcome:
     """What one nightly run did: its day, the inbox (None where there is none), the site, and the days before its own.
 
     `unfilled` are the first and the last of missed days that are too long ago for it; `unread` is why it could not look
-    for late rows; `unreported` is why people could not be notified of something.
+    for late rows; `unreported` is why people could not be notified of something, `anchors` why
+    the judge could not be watched.
     """
 
     own: DayResult
@@ -48,6 +50,7 @@ class NightlyOutcome:
     unfilled: tuple[date, date] | None = None
     unreported: tuple[str, ...] = ()
     unread: AqbError | None = None
+    anchors: tuple[str, ...] = ()
 
     @property
     def scored(self) -> DayOutcome:
@@ -70,7 +73,7 @@ class NightlyOutcome:
         """What a person should look at."""
         of_testruns = self.test_runs.problems if self.test_runs else ()
         own = (self.own.outcome or self.own).problems
-        return (*self.problems_before, *own, *of_testruns, *self.unreported, *self.site.problems)
+        return (*self.problems_before, *own, *of_testruns, *self.anchors, *self.unreported, *self.site.problems)
 
 
 class IncompleteRunError(AqbError):
@@ -155,15 +158,24 @@ def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> N
     )
     # What stops it stops neither the site nor messages nor the inbox.
     own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
+    anchors = watch_judge(context)  # before the site, which shows what came of it
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
     unreported += call_off_finished(context)
-    outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread)
+    outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread, anchors)
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings))
 
 
 def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
-    warn((*outcome.problems_before, *outcome.own.problems, *outcome.unreported, *outcome.site.problems))
+    warn(
+        (
+            *outcome.problems_before,
+            *outcome.own.problems,
+            *outcome.anchors,
+            *outcome.unreported,
+            *outcome.site.problems,
+        )
+    )
     return outcome
 
 

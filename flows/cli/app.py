@@ -18,6 +18,7 @@ from flows.cli import (
     backfill,
     compare,
     doctor,
+    judge,
     nightly,
     report,
     retention,
@@ -57,6 +58,7 @@ app.command()(compare.compare)
 app.command()(thresholds.thresholds)
 app.command()(agreement.agreement)
 app.add_typer(agreement.review_app, name="review")
+app.add_typer(judge.judge_app, name="judge")
 app.command()(rows.rows)
 app.command()(rows.golden)
 app.command()(rules.sql)

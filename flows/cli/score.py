@@ -66,7 +66,7 @@ def score(
     settings = load_settings(**given)
     if dry_run:
         estimates = estimate_inputs(inputs, choices, out, settings)
-        lines = [_estimate_line(name, found) for name, found in estimates.items()]
+        lines = [estimate_line(name, found) for name, found in estimates.items()]
         show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
         return
     scored = score_inputs(inputs, choices, out, settings, also or [])
@@ -140,8 +140,8 @@ def estimate_inputs(
     return estimate_testruns(files, choices, settings)
 
 
-def _estimate_line(name: str, found: Estimate) -> str:
-    """The estimate of one test run on one line."""
+def estimate_line(name: str, found: Estimate) -> str:
+    """What judging something would take, on one line."""
     cached = f"{found.from_store / found.questions:.0%}" if found.questions else "-"
     price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
     duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"

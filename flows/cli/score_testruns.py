@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from flows.cli.score_files import ScoredFile
-from flows.cli.terminal import progress
+from flows.cli.terminal import judge_progress
 from flows.runtime.telemetry import tell_judgements
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
@@ -15,7 +15,7 @@ from tasks.context import Context
 from tasks.files.atomic import sole_writer
 from tasks.files.report_paths import safe_name
 from tasks.judge.budget import Budget
-from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress
+from tasks.judge.client import Estimate, Judge, Judged
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
@@ -77,12 +77,8 @@ def _plan(path: Path, choices: TestRunChoices, settings: Settings) -> TestRunPla
 def _judged(plan: TestRunPlan, context: Context, budget: Budget) -> Judged:
     """The verdicts on a test run, with a progress bar. Questions that were paid for before are not asked again."""
     settings = context.settings.judge
-    with progress(f"judge {plan.run.name}", "questions") as show:
-
-        def show_judged(now: JudgeProgress) -> None:
-            show(now.done, now.total, "" if now.usd is None else f"{now.usd:.4f} USD")
-
-        judged = Judge(settings, VerdictStore(context.state), budget).ask(questions_of(plan, settings), show_judged)
+    with judge_progress(f"judge {plan.run.name}") as shown:
+        judged = Judge(settings, VerdictStore(context.state), budget).ask(questions_of(plan, settings), shown)
     tell_judgements(judged.judgements)
     return judged
 

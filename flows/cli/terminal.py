@@ -16,6 +16,7 @@ from scoring.errors import AqbError, UsageError
 
 if TYPE_CHECKING:
     from tasks.context import Context
+    from tasks.judge.client import Progress
 
 _FIRST_DAY, _LAST_DAY = datetime(1970, 1, 1), datetime(9998, 12, 31)  # noqa: DTZ001  (calendar days have no zone)
 _SECONDS_BETWEEN_LINES = 10.0
@@ -105,6 +106,13 @@ def progress(title: str, unit: str) -> Iterator[Show]:
         yield lambda done, total, note: bar.update(
             task, completed=done, total=total, said=_said(done, total, unit, note)
         )
+
+
+@contextmanager
+def judge_progress(title: str) -> Iterator[Progress]:
+    """Shows how many questions the judge has answered and what they cost."""
+    with progress(title, "questions") as show:
+        yield lambda now: show(now.done, now.total, "" if now.usd is None else f"{now.usd:.4f} USD")
 
 
 def _lines(title: str, unit: str) -> Show:

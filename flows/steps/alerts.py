@@ -21,6 +21,7 @@ from flows.steps.subscriptions import subscriptions
 from flows.steps.watch import all_clears
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import DECISION_DAYS
+from scoring.alerting.judge_messages import JudgeNews, judge_message
 from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.run_messages import (
@@ -84,6 +85,12 @@ def notify_refused(context: Context, files: Sequence[RefusedFile]) -> tuple[str,
     """Notifies of files of the inbox that cannot be read, once for each content, as a step of a flow."""
     messages = to_pipeline(lambda known: refused_message([one for one in files if one.key not in known]))
     return _notified(context, "of refused files", lambda: announce(context, [("", messages)])) if files else ()
+
+
+def notify_judge(context: Context, news: JudgeNews) -> tuple[str, ...]:
+    """Notifies of a judge that is no longer the same, once for each change, as a step of a flow."""
+    messages = to_pipeline(lambda known: judge_message(news, known))
+    return _notified(context, "of the judge", lambda: announce(context, [("", messages)])) if news.keys else ()
 
 
 def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ What cannot be found out is left to the run: it meets the same trouble, records 
 from datetime import date, datetime
 from importlib.metadata import version
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from flows.steps.announce import STILL_NEWS
 from flows.steps.subscriptions import subscriptions
@@ -13,6 +14,7 @@ from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import finished
 from tasks.chat.day_plan import finished_backfill, finished_night
 from tasks.context import Context
+from tasks.judge_quality.anchors import are_due
 from tasks.state.run_ledger import NIGHTLY, TEST_RUN, Run, RunLedger
 from tasks.testruns.inbox import look_into
 
@@ -24,6 +26,7 @@ def done_by(context: Context, day: date, at: datetime) -> Run | None:
         if run is None or run.code_version != version("aqb"):
             return None
         is_done = _is_published(context) and not _has_news(context, day) and not _has_files(context, at)
+        is_done = is_done and not are_due(context, at.astimezone(ZoneInfo(context.settings.time_zone)).date())
     except Exception:  # noqa: BLE001 - the run meets it again
         return None
     return run if is_done else None

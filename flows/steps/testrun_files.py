@@ -20,11 +20,9 @@ from flows.runtime.flow_run import ProgressArtifact, step
 from flows.runtime.run_recorder import reason_of, recorded_run
 from flows.runtime.telemetry import tell_judgements
 from scoring.alerting.run_messages import RefusedFile
-from scoring.catalog import TestRunChoices, plan_of
-from scoring.errors import AqbError, InputError, UnexpectedError
+from scoring.errors import AqbError, UnexpectedError
 from scoring.inputs import FileIdentity
 from scoring.testruns.scoring import TestRunPlan, score_testrun
-from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
@@ -33,8 +31,8 @@ from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.run_ledger import TEST_RUN, RunLedger
-from tasks.testruns.files import read_testrun_file
 from tasks.testruns.history import place_of
+from tasks.testruns.plans import plan_of_input
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 
@@ -111,7 +109,7 @@ class _FileWork:
     def begin(self, file: FileIdentity) -> Callable[[], FileOutcome]:
         """Reads a file and begins to ask its questions; what scores it then."""
         try:
-            plan = _plan(file, self.context.settings)
+            plan = plan_of_input(file, self.context.settings)
         except Exception as error:  # noqa: BLE001 - another file must not stop with it
             refused = _refuse(self.context, file, self.day, _as_aqb_error(error, file))
             return lambda: refused
@@ -150,15 +148,6 @@ class _FileWork:
                 raise judged.failure
             run.ends("completed", **found, **{part: scored.summary[part] for part in ("rubric", "rubric_version")})
         return scored
-
-
-def _plan(file: FileIdentity, settings: Settings) -> TestRunPlan:
-    path = Path(file.name)
-    run = read_testrun_file(path, settings.test_runs.names)
-    if run.identity != file:
-        raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
-    chosen = settings.test_runs.of_file(path.name)
-    return plan_of(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings.rubric_options)
 
 
 def _as_aqb_error(error: Exception, file: FileIdentity) -> AqbError:

@@ -102,6 +102,15 @@ class JudgeSettings(Section):
     max_tokens: Annotated[int | None, _none] = Field(default=None, ge=0)
     """The tokens that one run may use; "none" is no limit."""
 
+    anchors: bool = False
+    """Whether the nightly flow asks a hundred judged questions once more, to notice a judge that was replaced."""
+
+    anchors_max_usd: float = Field(default=0.10, ge=0)
+    """What the anchors of one night may cost."""
+
+    anchors_max_tokens: int = Field(default=600_000, ge=0)
+    """The tokens that they may use where the price of the model is unknown."""
+
     prices: tuple[Price, ...] = (
         Price(
             model="gpt-6-luna",
@@ -190,3 +199,14 @@ def endpoint_of(settings: JudgeSettings) -> Endpoint | None:
             fix="for example https://api.openai.com/v1",
         )
     return endpoint
+
+
+def require_endpoint(settings: JudgeSettings) -> Endpoint:
+    """The endpoint to ask.
+
+    Raises:
+        UsageError: there is none, or one that cannot be used.
+    """
+    if endpoint := endpoint_of(settings):
+        return endpoint
+    raise UsageError("there is nobody to ask", where="judge", fix="set OPENAI_API_KEY, or judge.base_url")

@@ -14,8 +14,8 @@ from typing import Any
 import httpx2
 import openai
 
-from scoring.errors import AqbError, UsageError
-from tasks.config.judge import Endpoint, JudgeSettings, endpoint_of
+from scoring.errors import AqbError
+from tasks.config.judge import Endpoint, JudgeSettings, require_endpoint
 from tasks.judge.dialect import Dialect
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.replies import text_of
@@ -41,9 +41,7 @@ def check_endpoint(settings: JudgeSettings, today: date, dialect: Dialect | None
         AqbError: no connection, no list of models, or a model that is shut down within 60 days; neither the key nor
             the endpoint's own message is repeated.
     """
-    endpoint = endpoint_of(settings)
-    if endpoint is None:
-        raise UsageError("there is nobody to ask", where="judge", fix="set OPENAI_API_KEY, or judge.base_url")
+    endpoint = require_endpoint(settings)
     models = asyncio.run(_models(endpoint, settings))
     if (last := models.get(settings.model)) and last - today <= SHUTDOWN_NOTICE:
         raise AqbError(

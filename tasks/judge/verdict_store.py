@@ -247,3 +247,14 @@ class VerdictStore:
             return
         rows = [{name: value for name, value in asdict(one).items() if name != "from_store"} for one in judgements]
         connection.execute(self._upsert, rows)
+
+
+class PastTheStore(VerdictStore):
+    """The store for questions that are asked anew: it knows no verdict and keeps none, but shares limits."""
+
+    def found(self, keys: Collection[str]) -> dict[str, Judgement]:
+        """No judgement."""
+        return {}
+
+    def save(self, judgements: Sequence[Judgement]) -> None:
+        """Stores nothing: what is asked anew never replaces a verdict."""

@@ -184,6 +184,13 @@ class RunLedger:
         with self._database.transaction() as connection:
             return {file["sha256"] for files in connection.execute(query).scalars() for file in files}
 
+    def completed(self, kind: str, count: int) -> list[Run]:
+        """The completed runs of this kind that started last, the newest first."""
+        query = sa.select(_runs).where(_runs.c.kind == kind, _runs.c.outcome == "completed")
+        with self._database.transaction() as connection:
+            newest = query.order_by(_runs.c.started_at.desc(), _runs.c.run_id).limit(count)
+            return [Run(**row) for row in connection.execute(newest).mappings()]
+
     def failed_inputs(self, kind: str) -> dict[str, str | None]:
         """The SHA-256 of every file that a failed run of this kind has read, with the message of the latest."""
         query = sa.select(_runs.c.inputs, _runs.c.message).where(_runs.c.kind == kind, _runs.c.outcome == "failed")

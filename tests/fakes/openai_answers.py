@@ -67,11 +67,11 @@ def messages_of(request: Mapping[str, Any]) -> str:
     return "".join([request.get("instructions", ""), *(message["content"] for message in messages)])
 
 
-def text_for(request: Mapping[str, Any]) -> str:
-    """The model's answer: the same for the same model, schema and data, whatever the mark around the data."""
+def text_for(request: Mapping[str, Any], mood: str = "") -> str:
+    """The model's answer: the same for the same model, schema, data and mood, whatever the mark around the data."""
     messages = request["messages"] if "messages" in request else request["input"]
     line = max(messages[-1]["content"].splitlines(), key=len)
-    draw = random.Random(f"{request['model']} {line}")
+    draw = random.Random(f"{request['model']} {line}{mood}")
     material = json.loads(line) if line.startswith("{") else {}
     listed = next((len(value) for value in material.values() if isinstance(value, list)), 0)
     return json.dumps(instance(schema_of(request), draw, listed), ensure_ascii=False)
@@ -104,7 +104,6 @@ def chat_reply(request: Mapping[str, Any], text: str, fault: str, usage: tuple[i
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
-        "model": f"{request['model']}-2026-01-01",
         "choices": [{"index": 0, "message": message, "finish_reason": "length" if fault == "cut" else "stop"}],
         "usage": {
             "prompt_tokens": prompt,
@@ -125,7 +124,6 @@ def responses_reply(request: Mapping[str, Any], text: str, fault: str, usage: tu
         "id": "resp_1",
         "object": "response",
         "created_at": 1,
-        "model": f"{request['model']}-2026-01-01",
         "status": "incomplete" if fault == "cut" else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if fault == "cut" else None,
         "output": [{"type": "message", "id": "msg_1", "role": "assistant", "content": [content]}],

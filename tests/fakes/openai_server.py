@@ -71,6 +71,10 @@ class Behaviour:
     """Whether the response format is without effect: what fits the prompt's schema comes in a code block."""
     reasoning_tokens: int = 0
     """Tokens that an answer takes beside its text."""
+    fickle: float = 0.0
+    """The share of answers that are drawn anew whenever they are asked for."""
+    release: str = "2026-01-01"
+    """What the answers name beside the model."""
     shutdown_date: str = ""
     """When the model is shut down, as the list of models says it."""
     quiet_headers: bool = False
@@ -304,7 +308,7 @@ class FakeOpenAI:
 
     def reply(self, route: str, request: dict[str, Any], fault: str) -> Any:
         """The body of a 200."""
-        text = text_for(request)
+        text = text_for(request, self._mood(request))
         if fault == "cut":
             text = text[: len(text) // 2]
         if fault == "garbage" or (self.behaviour.ignores_format and not schema_in_words(request)):
@@ -312,7 +316,13 @@ class FakeOpenAI:
         elif self.behaviour.ignores_format:
             text = f"```json\n{text}\n```"
         usage = usage_of(request, text, self.behaviour.reasoning_tokens)
-        return (chat_reply if route == "/chat/completions" else responses_reply)(request, text, fault, usage)
+        body = (chat_reply if route == "/chat/completions" else responses_reply)(request, text, fault, usage)
+        return body | {"model": f"{request['model']}-{self.behaviour.release}"}
+
+    def _mood(self, request: dict[str, Any]) -> str:
+        """Another one where the answer is drawn anew, else ''."""
+        now = f"{self.behaviour.seed} {question_key(request)} {self.asked[question_key(request)]} mood"
+        return now if random.Random(now).random() < self.behaviour.fickle else ""
 
     def _admission(self, tokens: int) -> tuple[Any, dict[str, str]]:
         """The 429 if a limit is reached (else None), and the limit headers after this request."""

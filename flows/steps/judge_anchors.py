@@ -1,0 +1,45 @@
+"""The anchors of a night: asked once, where settings want it, and people told of a judge that has changed."""
+
+from datetime import date
+
+from flows.runtime.clock import today
+from flows.runtime.flow_run import step
+from flows.runtime.prefect_env import is_prefect_gone
+from flows.steps.alerts import notify_judge
+from scoring.errors import AqbError, InputError
+from tasks.context import Context
+from tasks.judge_quality.anchor_table import ANCHORS, news_of_night
+from tasks.judge_quality.anchors import anchor_questions, ask_anchors
+
+
+@step("anchors", run_name="anchors {night}", timeout_s=1800)
+def ask_of_night(context: Context, night: date) -> tuple[str, ...]:
+    """Asks the anchors, unless it was done in this night; why not all of them were answered.
+
+    Raises:
+        AqbError: the judge has answered nothing.
+    """
+    if night in context.warehouse.days(ANCHORS):
+        return ()
+    try:
+        asked = anchor_questions(context)
+    except InputError:  # nothing has been judged yet
+        return ()
+    failure = ask_anchors(context, asked, night)
+    return (f"anchors: {failure}",) if failure else ()
+
+
+def watch_judge(context: Context) -> tuple[str, ...]:
+    """Asks the anchors and notifies of what they show. What a person should look at; it fails no run."""
+    settings, night = context.settings, today(context.settings.time_zone)
+    if not (settings.judge.enabled and settings.judge.anchors):
+        return ()
+    try:
+        problems = ask_of_night(context, night)
+        news = news_of_night(context.warehouse, night)
+    except Exception as error:
+        if is_prefect_gone(error):
+            raise
+        said = str(error) if isinstance(error, AqbError) else type(error).__name__
+        return (f"anchors: {said}",)
+    return (*problems, *(notify_judge(context, news) if news else ()))

@@ -1,0 +1,123 @@
+"""The Warning about a judge that is no longer the same: another model answers, or the same questions get other answers.
+
+Source: SPEC 11.
+"""
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scoring.alerting.blocks import Line, bold, bullets, code, inert, masked_text, paragraph, plain
+from scoring.alerting.messages import Message, level_mark, messages
+from scoring.markdown import percent, score_text
+from scoring.stats.intervals import wilson_interval
+from scoring.stats.self_agreement import WatchedNight
+
+RENEW = "aqb judge anchors --renew"
+_SHOWN, _QUERY_CHARACTERS, _NAME_CHARACTERS = 5, 120, 80
+_NEVER = 0.0001
+
+
+@dataclass(frozen=True)
+class ModelChange:
+    """Answers of another epoch than those stored, and the models that gave these; the same model where only the
+    parameters that it takes have changed."""
+
+    epoch: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class JudgeNews:
+    """What a night's anchors have shown: `different` are the queries with another answer, of `questions` asked.
+
+    `usd` is what they cost, None where the price is unknown.
+    """
+
+    anchor_set: str
+    model: str
+    watched: WatchedNight
+    changes: tuple[ModelChange, ...]
+    different: tuple[str, ...]
+    questions: int
+    usd: float | None
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of what has changed: one for each other epoch, and one for the night in which answers changed."""
+        keys = [f"judge|{self.anchor_set}|epoch|{change.epoch}" for change in self.changes]
+        return keys + ([f"judge|{self.anchor_set}|answers|{self.watched.night.day}"] if self.watched.is_change else [])
+
+    def summary(self) -> dict[str, Any]:
+        """The same for programs. `changed` says whether anything has; `usual` is None in a first night."""
+        night, before = self.watched.night, self.watched
+        return {
+            "night": str(night.day),
+            "anchor_set": self.anchor_set,
+            "model": self.model,
+            "questions": self.questions,
+            "asked": night.asked,
+            "agreed": night.agreed,
+            "usual": before.agreed_before / before.asked_before if before.asked_before else None,
+            "chance": before.chance,
+            "changed": bool(self.keys),
+            "models": [asdict(change) for change in self.changes],
+            "different": list(self.different),
+            "usd": self.usd,
+        }
+
+    @property
+    def lines(self) -> list[str]:
+        """What the night has shown, in Korean sentences."""
+        night, before = self.watched.night, self.watched
+        if not night.asked:
+            return [f"앵커 질문 {self.questions:,}개에 판정 모델이 하나도 답하지 않았습니다."]
+        lines = [
+            f"앵커 질문 {night.asked:,}개 가운데 {night.agreed:,}개({percent(night.agreed / night.asked)})에 "
+            "저장된 판정과 같은 답을 했습니다."
+        ]
+        if interval := wilson_interval(before.agreed_before, before.asked_before):
+            usual = percent(before.agreed_before / before.asked_before)
+            lines.append(
+                f"그 전의 밤에는 {usual}({before.agreed_before:,}/{before.asked_before:,}, 95% 구간 "
+                f"{percent(interval.low)}~{percent(interval.high)})였습니다."
+            )
+        if before.is_change:
+            chance = "0.01% 미만" if before.chance < _NEVER else percent(before.chance, 2)
+            lines.append(f"판정 모델이 그대로라면 이렇게 적게 같을 확률은 {chance}입니다.")
+        cost = "가격을 몰라 계산하지 못함" if self.usd is None else f"{score_text(self.usd, 4)} USD"
+        return [*lines, *(change_text(change) for change in self.changes), f"든 비용: {cost}."]
+
+
+def change_text(change: ModelChange) -> str:
+    """What has changed about the model that answers, in Korean."""
+    before, after = (inert(name, _NAME_CHARACTERS) for name in (change.before, change.after))
+    if before == after:
+        return f"같은 모델({after})이지만 묻는 조건이나 답의 형식이 저장된 판정과 다릅니다."
+    return f"답하는 모델이 {before}에서 {after}(으)로 바뀌었습니다."
+
+
+def judge_message(news: JudgeNews, known: Collection[str] = ()) -> list[Message]:
+    """The Warning about a judge that has changed; none where it has not, or where its change is known."""
+    new = [key for key in news.keys if key not in known]
+    if not new:
+        return []
+    what = f"판정 모델 {inert(news.model, _NAME_CHARACTERS)}이(가) 바뀐 것으로 보임"
+    to_do: list[Line] = [
+        [
+            bold("할 일  "),
+            plain(
+                "이 밤 앞뒤의 판정 점수는 서로 견주지 마세요. 사람의 라벨로 다시 맞춰 보고(aqb agreement), "
+                "이 모델로 계속하려면 아래 명령으로 앵커의 기준 답을 새로 잡으세요."
+            ),
+        ],
+        [code(RENEW)],
+    ]
+    shown = [[plain(masked_text(query, _QUERY_CHARACTERS))] for query in news.different[:_SHOWN]]
+    blocks = [
+        *paragraph(*([plain(line)] for line in news.lines), *to_do),
+        *(paragraph([bold("답이 달라진 질의")]) if shown else []),
+        *bullets(shown),
+    ]
+    return messages("failure", "warning", new, (level_mark("warning"), what), blocks, [news.model])

@@ -1,0 +1,89 @@
+"""The anchors in the state database: what is asked again each night, and the answers that are to come back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from scoring.catalog import rubric_of
+from scoring.judging.anchors import decision
+from scoring.judging.requests import JudgeRequest, QuestionKind, digest
+from scoring.testruns.rubric import TestRunRubric
+from tasks.config.judge import JudgeSettings
+from tasks.judge.questions import Question
+from tasks.state.database import StateDatabase
+
+_SET_DIGITS = 16
+
+_metadata = sa.MetaData()
+_anchors = sa.Table(
+    "judge_anchors",
+    _metadata,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("place", sa.Integer, nullable=False),
+    sa.Column("rubric", sa.String, nullable=False),
+    sa.Column("rubric_version", sa.String, nullable=False),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("material", sa.JSON, nullable=False),
+    sa.Column("answer", sa.JSON, nullable=False),
+    sa.Column("model", sa.String, nullable=False),
+    sa.Column("epoch", sa.String(16), nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A question with the answer that is to come back. `material` is masked: as it was sent.
+
+    `model` and `epoch` are those that gave the answer.
+    """
+
+    key: str
+    rubric: str
+    rubric_version: str
+    kind: str
+    material: Mapping[str, Any]
+    answer: Mapping[str, Any]
+    model: str
+    epoch: str
+
+    @property
+    def query(self) -> str:
+        """What the agent was asked, '' where the material does not tell."""
+        return str(self.material.get("query", ""))
+
+    def question(self, settings: JudgeSettings) -> Question | None:
+        """The question as it would be asked now; None where it is no longer the same: model, parameters, prompt."""
+        rubric = rubric_of(self.rubric)
+        prompts = {prompt.kind: prompt for prompt in rubric.prompts} if isinstance(rubric, TestRunRubric) else {}
+        if (prompt := prompts.get(QuestionKind(self.kind))) is None:
+            return None
+        request = JudgeRequest(self.rubric, prompt.kind, self.material)
+        question = Question(request, prompt, self.rubric_version, settings)
+        return question if question.key == self.key else None
+
+
+def set_id(anchors: Sequence[Anchor]) -> str:
+    """The name of these questions with these answers of these epochs: nights of one set can be compared."""
+    return digest([[one.key, one.epoch, decision(one.answer)] for one in anchors])[:_SET_DIGITS]
+
+
+class AnchorStore:
+    """The anchors of today. Every method is one transaction and may raise StorageError."""
+
+    def __init__(self, database: StateDatabase) -> None:
+        database.create_tables(_metadata)
+        self._database = database
+
+    def read(self) -> list[Anchor]:
+        """The anchors in the order in which they are asked."""
+        query = sa.select(*(_anchors.c[part.name] for part in fields(Anchor))).order_by(_anchors.c.place)
+        with self._database.transaction() as connection:
+            return [Anchor(**row) for row in connection.execute(query).mappings()]
+
+    def replace(self, anchors: Sequence[Anchor]) -> None:
+        """Stores these anchors in place of all others."""
+        with self._database.transaction() as connection:
+            connection.execute(sa.delete(_anchors))
+            connection.execute(sa.insert(_anchors), [asdict(one) | {"place": n} for n, one in enumerate(anchors)])

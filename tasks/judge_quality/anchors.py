@@ -1,0 +1,160 @@
+"""Asks the anchors: questions of earlier test runs, once more, past the store of verdicts.
+
+They are chosen once and stay the same until the judge is asked otherwise: another model, parameters or prompts.
+Source: SPEC 11.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date
+
+from scoring.errors import AqbError, InputError
+from scoring.judging.anchors import ANCHORS, AnsweredQuestion, chosen_anchors
+from scoring.testruns.scoring import TestRunPlan
+from tasks.config.judge import JudgeSettings
+from tasks.context import Context
+from tasks.judge.client import Estimate, Judge, Judged, Progress
+from tasks.judge.questions import Question, questions_of
+from tasks.judge.timing import Timing
+from tasks.judge.verdict_store import Judgement, PastTheStore, VerdictStore
+from tasks.judge_quality.anchor_store import Anchor, AnchorStore
+from tasks.judge_quality.anchor_table import ANCHORS as ANCHORS_TABLE
+from tasks.judge_quality.anchor_table import write_anchors
+from tasks.testruns.plans import last_plans
+
+_RUNS_READ = 20
+
+
+@dataclass(frozen=True)
+class AnchorQuestions:
+    """The anchors with their questions; `chosen_now` where there were none that are still asked in this way."""
+
+    anchors: tuple[Anchor, ...]
+    questions: tuple[Question, ...]
+    chosen_now: bool
+
+
+def anchor_settings(settings: JudgeSettings) -> JudgeSettings:
+    """The settings with which anchors are asked: one call a question, within the budget of anchors."""
+    if settings.price:
+        limits = {"max_usd": settings.anchors_max_usd, "max_tokens": None}
+    else:
+        limits = {"max_usd": None, "max_tokens": settings.anchors_max_tokens}
+    return settings.model_copy(update={"mode": "live", **limits})
+
+
+def are_due(context: Context, night: date) -> bool:
+    """Whether settings want anchors asked, there are some, and nobody has asked them in this night."""
+    settings = context.settings.judge
+    is_wanted = settings.enabled and settings.anchors and AnchorStore(context.state).read()
+    return bool(is_wanted) and night not in context.warehouse.days(ANCHORS_TABLE)
+
+
+def anchor_questions(context: Context) -> AnchorQuestions:
+    """The anchors of the judge as it is set; new ones where there are none. Nothing is stored or asked.
+
+    Raises:
+        InputError: no test run of the inbox has a verdict of this judge.
+    """
+    settings = anchor_settings(context.settings.judge)
+    known = AnchorStore(context.state).read()
+    questions = [question for anchor in known if (question := anchor.question(settings))]
+    if known and len(questions) == len(known):
+        return AnchorQuestions(tuple(known), tuple(questions), chosen_now=False)
+    chosen = _chosen(last_plans(context, _RUNS_READ), settings, VerdictStore(context.state))
+    if not chosen:
+        raise InputError(
+            f"there is no question yet that {settings.model} has judged with these settings",
+            where="the test runs of the inbox",
+            fix="score a test run in the inbox with judge.enabled",
+        )
+    asked = [question for anchor in chosen if (question := anchor.question(settings))]
+    return AnchorQuestions(tuple(chosen), tuple(asked), chosen_now=True)
+
+
+def _chosen(plans: Iterable[TestRunPlan], settings: JudgeSettings, store: VerdictStore) -> list[Anchor]:
+    """Anchors from the verdicts on these runs, the newest first, of the epoch that is the newest of its kind."""
+    anchors: dict[str, Anchor] = {}
+    newest: dict[tuple[str, str], str] = {}
+    for plan in plans:
+        questions = {question.key: question for question in questions_of(plan, settings)}
+        found = [one for one in store.found(questions).values() if one.verdict.given and one.epoch]
+        for (rubric, kind, epoch), _ in Counter((one.rubric, one.kind, one.epoch) for one in found).most_common():
+            newest.setdefault((rubric, kind), str(epoch))
+        for one in found:
+            question = questions[one.key]
+            anchor = _anchor(question, one)
+            # Material that is too long is sent as a piece of text, and some would be masked once more.
+            is_whole = anchor.material.keys() == question.request.material.keys() and anchor.question(settings)
+            if is_whole and one.epoch == newest[one.rubric, one.kind]:
+                anchors[anchor.key] = anchor
+    answered = [AnsweredQuestion(one.key, one.rubric, one.kind, one.query, one.answer) for one in anchors.values()]
+    return [anchors[one.key] for one in chosen_anchors(answered, ANCHORS)]
+
+
+def _anchor(question: Question, judged: Judgement) -> Anchor:
+    return Anchor(
+        key=judged.key,
+        rubric=judged.rubric,
+        rubric_version=judged.rubric_version,
+        kind=judged.kind,
+        material=question.sent_material,
+        answer=judged.answer,
+        model=judged.model_answered,
+        epoch=str(judged.epoch),
+    )
+
+
+def estimate_anchors(context: Context, asked: AnchorQuestions) -> Estimate:
+    """What asking them would take. Asks and spends nothing."""
+    return Judge(anchor_settings(context.settings.judge), PastTheStore(context.state)).estimate(asked.questions)
+
+
+def ask_anchors(
+    context: Context,
+    asked: AnchorQuestions,
+    day: date,
+    *,
+    renew: bool = False,
+    progress: Progress | None = None,
+    timing: Timing | None = None,
+) -> AqbError | None:
+    """Asks the anchors past the store and writes what was answered; why the judge broke down half-way, if it did.
+
+    Verdicts of test runs stay as they are. With `renew` later nights are compared with the answers of this one.
+
+    Raises:
+        AqbError: the judge has answered nothing; no night is written.
+        UsageError: there is no endpoint to ask.
+    """
+    judge = Judge(anchor_settings(context.settings.judge), PastTheStore(context.state), timing=timing)
+    judged = judge.ask(asked.questions, progress)
+    if not any(one.model_answered for one in judged.judgements):
+        raise judged.failure or _unanswered(judged)
+    if asked.chosen_now:
+        AnchorStore(context.state).replace(asked.anchors)
+    write_anchors(context.warehouse, day, asked.anchors, judged.judgements)
+    if renew:
+        AnchorStore(context.state).replace(_renewed(asked.anchors, judged))
+    return judged.failure
+
+
+def _unanswered(judged: Judged) -> AqbError:
+    statuses = sorted({one.status.value for one in judged.judgements})
+    return AqbError(
+        f"the judge has answered no anchor: {', '.join(statuses)}",
+        where="judge",
+        fix="check the endpoint with `aqb doctor`, and judge.anchors_max_usd and judge.anchors_max_tokens",
+    )
+
+
+def _renewed(anchors: Iterable[Anchor], judged: Judged) -> list[Anchor]:
+    """The anchors with the answers that were given now; those without one keep what they had."""
+    given = {one.key: one for one in judged.judgements if one.verdict.given and one.epoch}
+    return [
+        replace(anchor, answer=now.answer, model=now.model_answered, epoch=str(now.epoch))
+        if (now := given.get(anchor.key))
+        else anchor
+        for anchor in anchors
+    ]

@@ -1,0 +1,37 @@
+"""Files of the inbox as they are scored: their plans, also those of files that were scored before."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.errors import AqbError, InputError
+from scoring.inputs import FileIdentity
+from scoring.testruns.scoring import TestRunPlan
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.state.run_ledger import TEST_RUN, RunLedger
+from tasks.testruns.files import read_testrun_file
+
+
+def plan_of_input(file: FileIdentity, settings: Settings) -> TestRunPlan:
+    """How a file of the inbox is scored.
+
+    Raises:
+        InputError: it cannot be read, or is not what it was.
+    """
+    path = Path(file.name)
+    run = read_testrun_file(path, settings.test_runs.names)
+    if run.identity != file:
+        raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
+    chosen = settings.test_runs.of_file(path.name)
+    return plan_of(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings.rubric_options)
+
+
+def last_plans(context: Context, count: int) -> Iterator[TestRunPlan]:
+    """The plans of the `count` files that were scored last, the newest first, but of files that are gone or changed."""
+    for run in RunLedger(context.state).completed(TEST_RUN, count):
+        for file in run.inputs:
+            try:
+                yield plan_of_input(FileIdentity(**file), context.settings)
+            except AqbError:
+                continue

@@ -1,0 +1,214 @@
+"""Anchors: judged questions, asked again night by night; a judge that was replaced is told once, with what to do."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.steps.judge_anchors import watch_judge
+from scoring.alerting.judge_messages import JudgeNews, judge_message
+from scoring.errors import AqbError, InputError
+from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS
+from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.judge import JudgeSettings
+from tasks.config.settings import Settings
+from tasks.config.testruns import InboxSettings
+from tasks.context import Context
+from tasks.judge.verdict_store import VerdictStore
+from tasks.judge_quality.anchor_table import ANCHORS as TABLE
+from tasks.judge_quality.anchor_table import anchor_nights, news_of_night
+from tasks.judge_quality.anchors import anchor_questions, ask_anchors
+from tests.builders.flows import score_inbox
+from tests.builders.settings import settings_in
+from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
+from tests.fakes.judge_questions import settings_for
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
+from tests.fakes.slack_server import FakeSlack
+from tests.flows.conftest import QA, Command
+
+DAY = date(2026, 3, 12)
+QUERIES = 60
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def judged(server: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a judged run of sixty queries, with two answers each to ask about."""
+    folder = tmp_path_factory.mktemp("judged")
+    (folder / "inbox").mkdir()
+    rows = [
+        wide_row(f"A{number}", **{"질의": f"{number}번 점수는?", "1차 답변": "12점", "2차 답변": f"{number}점입니다."})
+        for number in range(QUERIES)
+    ]
+    write_csv(folder / "inbox" / "resume_agent_made.csv", [WIDE_HEADER, *rows])
+    score_inbox(settings_of(folder, folder, server), DAY)
+    return folder
+
+
+def settings_of(folder: Path, inbox: Path, server: FakeOpenAI, **sections: Any) -> Settings:
+    judge = settings_for(server.url, enabled=True, anchors=True)
+    return settings_in(folder, test_runs=InboxSettings(inbox=str(inbox / "inbox"), quiet_s=0), judge=judge, **sections)
+
+
+@pytest.fixture
+def judge(server: FakeOpenAI) -> FakeOpenAI:
+    server.behaviour = Behaviour()
+    return server
+
+
+@pytest.fixture
+def settings(tmp_path: Path, judged: Path, judge: FakeOpenAI, slack: FakeSlack) -> Settings:
+    """What that run has left, and a route that hears everything."""
+    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
+    alerts = AlertsSettings(route=(Route(name="qa", webhook_env=QA),), api_url=slack.api_url)
+    return settings_of(tmp_path, judged, judge, alerts=alerts)
+
+
+@pytest.fixture
+def context(settings: Settings) -> Iterator[Context]:
+    with Context(settings) as context:
+        yield context
+
+
+def night(context: Context, number: int, *, renew: bool = False) -> JudgeNews:
+    """What the anchors show in a night."""
+    day = DAY + timedelta(days=number)
+    assert ask_anchors(context, anchor_questions(context), day, renew=renew) is None
+    news = news_of_night(context.warehouse, day)
+    assert news is not None
+    return news
+
+
+def with_judge(context: Context, **changes: object) -> Context:
+    judge = JudgeSettings(**{**dict(context.settings.judge), **changes})
+    return Context(context.settings.model_copy(update={"judge": judge}))
+
+
+def test_anchors_are_asked_past_the_store_and_leave_it_as_it_is(context: Context, judge: FakeOpenAI) -> None:
+    asked = anchor_questions(context)
+    assert len(asked.anchors) == ANCHORS
+    assert len({one.query for one in asked.anchors}) >= ANCHOR_QUERIES
+    assert {(one.kind, one.answer.get("score")) for one in asked.anchors} >= {("semantic", n) for n in range(6)}
+    store, keys = VerdictStore(context.state), [one.key for one in asked.anchors]
+    before, requests = store.found(keys), judge.stats()["asked"]
+    judge.behaviour = Behaviour(fickle=1.0)
+    news = night(context, 1)
+    assert judge.stats()["asked"] == requests + ANCHORS
+    assert store.found(keys) == before
+    assert (news.watched.night.asked, news.questions) == (ANCHORS, ANCHORS)
+    assert news.watched.night.agreed < 60
+    assert news.usd is not None and 0 < news.usd <= 0.10
+
+
+def test_anchors_are_the_same_every_night(context: Context) -> None:
+    first = night(context, 1)
+    assert anchor_questions(context).chosen_now is False
+    assert night(context, 2).anchor_set == first.anchor_set
+    ((name, nights),) = anchor_nights(context.warehouse)
+    assert name == first.anchor_set
+    assert [(one.night.agreed, one.night.asked) for one in nights] == [(100, 100), (100, 100)]
+
+
+def test_anchors_tell_a_replaced_judge_in_the_same_night_and_once(context: Context, judge: FakeOpenAI) -> None:
+    assert not any(night(context, number).keys for number in range(1, 4))
+    judge.behaviour = Behaviour(fickle=0.3)
+    news = night(context, 4)
+    assert news.watched.is_change
+    (message,) = judge_message(news)
+    assert message.text.startswith("🟡 Warning · 판정 모델 judge-1이(가) 바뀐 것으로 보임")
+    assert "aqb judge anchors --renew" in json.dumps(message.blocks)
+    assert judge_message(news, message.keys) == []
+    assert night(context, 5).keys == []
+
+
+def test_anchors_of_the_nightly_run_tell_another_model_behind_the_same_name(
+    context: Context, judge: FakeOpenAI, slack: FakeSlack
+) -> None:
+    judge.behaviour = Behaviour(release="2026-06-01")
+    assert watch_judge(context) == ()
+    requests = judge.stats()["asked"]
+    assert watch_judge(context) == ()
+    assert judge.stats()["asked"] == requests
+    (told,) = slack.posted
+    assert "답하는 모델이 judge-1-2026-01-01에서 judge-1-2026-06-01(으)로 바뀌었습니다." in told.shown
+
+
+def test_anchors_that_are_renewed_compare_with_the_new_answers(context: Context, judge: FakeOpenAI) -> None:
+    first = night(context, 1)
+    judge.behaviour = Behaviour(release="2026-06-01")
+    assert night(context, 2, renew=True).keys != []
+    after = night(context, 3)
+    assert after.keys == []
+    assert after.watched.asked_before == 0
+    assert {name for name, _ in anchor_nights(context.warehouse)} == {first.anchor_set, after.anchor_set}
+
+
+def test_anchors_stay_within_their_budget(context: Context) -> None:
+    with with_judge(context, anchors_max_usd=0.02) as poor:
+        news = night(poor, 1)
+    assert news.usd is not None and 0 < news.usd <= 0.02
+    assert 0 < news.watched.night.asked < ANCHORS
+
+
+def test_anchors_of_unknown_price_say_so_and_keep_to_tokens(context: Context) -> None:
+    with with_judge(context, prices=(), anchors_max_tokens=60_000) as unpriced:
+        news = night(unpriced, 1)
+        rows = unpriced.warehouse.read(TABLE)
+    assert news.usd is None
+    assert "가격을 몰라" in news.lines[-1]
+    assert 0 < news.watched.night.asked < ANCHORS
+    assert rows is not None
+    used = rows.select("tokens_in", "tokens_out").sum().collect()
+    assert sum(used.row(0)) <= 60_000
+
+
+def test_anchors_of_another_model_need_its_own_verdicts(context: Context) -> None:
+    night(context, 1)
+    with with_judge(context, model="judge-2") as other, pytest.raises(InputError, match="judge-2 has judged"):
+        anchor_questions(other)
+
+
+def test_anchors_that_nobody_answers_write_no_night(context: Context, judge: FakeOpenAI) -> None:
+    asked = anchor_questions(context)
+    judge.behaviour = replace(judge.behaviour, api_key="another")
+    with pytest.raises(AqbError, match="refuses every question"):
+        ask_anchors(context, asked, DAY)
+    assert context.warehouse.days(TABLE) == []
+    (problem,) = watch_judge(context)
+    assert problem.startswith("anchors: ")
+    assert "the judge refuses every question" in problem
+
+
+def test_anchors_command_prices_asks_and_says_what_has_changed(
+    aqb: Command, settings: Settings, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("warehouse", "state_url"):
+        monkeypatch.setenv(f"AQB_{name.upper()}", getattr(settings, name))
+    monkeypatch.setenv("AQB_TEST_RUNS__INBOX", settings.test_runs.inbox)
+    names = ("base_url", "model", "rpm", "tpm", "max_reasoning_tokens")
+    for name in names:
+        monkeypatch.setenv(f"AQB_JUDGE__{name.upper()}", str(getattr(settings.judge, name)))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    asked = judge.stats()["asked"]
+    priced = aqb("judge", "anchors", "--dry-run")
+    assert (priced.exit_code, judge.stats()["asked"]) == (0, asked)
+    assert priced.out.startswith("anchors: 100 questions (0% already answered)")
+    assert "price unknown" in priced.out
+    same = aqb("judge", "anchors", "--json")
+    assert same.exit_code == 0
+    assert json.loads(same.out)["agreed"] == 100
+    judge.behaviour = Behaviour(release="2026-06-01")
+    changed = aqb("judge", "anchors")
+    assert changed.exit_code == 1
+    assert "답하는 모델이 judge-1-2026-01-01에서" in changed.out
+    assert "aqb judge anchors --renew" in changed.err
