@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli.score import estimate_line
 from flows.cli.terminal import Json, finish, judge_progress, open_context, show
+
+if TYPE_CHECKING:
+    from tasks.judge.client import Estimate
 
 judge_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -55,3 +61,56 @@ def anchors(
     finish(
         ["the judge has changed; `aqb judge anchors --renew` begins anew"] if news.keys and not renew else [], failure
     )
+
+
+@judge_app.command()
+def switch(
+    model: Annotated[str, typer.Argument(help="The model that might judge instead.", metavar="MODEL")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Test runs. Default: the last ones of the inbox.", metavar="[FILE]...")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="How many of the last test runs.", min=1)] = 3,
+    dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask both models without asking you first.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Let another model answer what the judge was asked, and compare: agreement, scores that move. Changes no setting.
+
+    Stored verdicts are used; those given now are stored.
+
+    Example: aqb judge switch gpt-6.1-terra --dry-run
+    """
+    from flows.runtime.clock import today
+    from tasks.config.judge import require_endpoint
+    from tasks.files.discovery import identity_of
+    from tasks.judge.verdict_store import VerdictStore
+    from tasks.judge_quality.switch import Succession, write_switch
+    from tasks.reports.markdown.judge_quality import switch_dict, switch_markdown
+    from tasks.testruns.plans import last_plans, plan_of_input
+
+    with open_context() as context:
+        settings = context.settings
+        if files:
+            plans = [plan_of_input(identity_of(path), settings) for path in files]
+        else:
+            plans = list(last_plans(context, runs))
+        succession = Succession(plans, settings.judge, model, VerdictStore(context.state))
+        if not _agreed(succession.estimates(), dry_run=dry_run, yes=yes, as_json=as_json):
+            return
+        require_endpoint(settings.judge)
+        with ExitStack() as stack:
+            found = succession.ask(lambda name: stack.enter_context(judge_progress(name)))
+        write_switch(context.warehouse, today(settings.time_zone), found)
+    show(switch_dict(found), switch_markdown(found), as_json=as_json)
+
+
+def _agreed(estimates: Mapping[str, Estimate], *, dry_run: bool, yes: bool, as_json: bool) -> bool:
+    """Says what it would cost; whether to go on."""
+    lines = [estimate_line(name, found) for name, found in estimates.items()]
+    if dry_run:
+        show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
+        return False
+    if not yes:
+        typer.echo("\n".join(lines), err=True)
+        typer.confirm("Ask these questions?", abort=True, err=True)
+    return True

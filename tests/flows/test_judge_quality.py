@@ -1,4 +1,4 @@
-"""Anchors: judged questions, asked again night by night; a judge that was replaced is told once, with what to do."""
+"""Anchors, asked again night by night, tell a judge that was replaced once; a switch compares two before it is made."""
 
 import json
 import shutil
@@ -23,6 +23,8 @@ from tasks.judge.verdict_store import VerdictStore
 from tasks.judge_quality.anchor_table import ANCHORS as TABLE
 from tasks.judge_quality.anchor_table import anchor_nights, news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
+from tasks.samples import SAMPLE_INBOX
+from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
 from tests.builders.settings import settings_in
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
@@ -189,26 +191,77 @@ def test_anchors_that_nobody_answers_write_no_night(context: Context, judge: Fak
     assert "the judge refuses every question" in problem
 
 
-def test_anchors_command_prices_asks_and_says_what_has_changed(
-    aqb: Command, settings: Settings, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def of_inbox(aqb: Command, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command with these settings as variables, and no price that it knows."""
     for name in ("warehouse", "state_url"):
         monkeypatch.setenv(f"AQB_{name.upper()}", getattr(settings, name))
     monkeypatch.setenv("AQB_TEST_RUNS__INBOX", settings.test_runs.inbox)
-    names = ("base_url", "model", "rpm", "tpm", "max_reasoning_tokens")
-    for name in names:
+    for name in ("base_url", "model", "rpm", "tpm", "max_reasoning_tokens"):
         monkeypatch.setenv(f"AQB_JUDGE__{name.upper()}", str(getattr(settings.judge, name)))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    return aqb
+
+
+def test_anchors_command_prices_asks_and_says_what_has_changed(of_inbox: Command, judge: FakeOpenAI) -> None:
     asked = judge.stats()["asked"]
-    priced = aqb("judge", "anchors", "--dry-run")
+    priced = of_inbox("judge", "anchors", "--dry-run")
     assert (priced.exit_code, judge.stats()["asked"]) == (0, asked)
     assert priced.out.startswith("anchors: 100 questions (0% already answered)")
     assert "price unknown" in priced.out
-    same = aqb("judge", "anchors", "--json")
+    same = of_inbox("judge", "anchors", "--json")
     assert same.exit_code == 0
     assert json.loads(same.out)["agreed"] == 100
     judge.behaviour = Behaviour(release="2026-06-01")
-    changed = aqb("judge", "anchors")
+    changed = of_inbox("judge", "anchors")
     assert changed.exit_code == 1
     assert "답하는 모델이 judge-1-2026-01-01에서" in changed.out
     assert "aqb judge anchors --renew" in changed.err
+
+
+def test_switch_prices_both_models_and_asks_nothing_without_a_yes(of_inbox: Command, judge: FakeOpenAI) -> None:
+    asked = judge.stats()["asked"]
+    priced = json.loads(of_inbox("judge", "switch", "judge-2", "--dry-run", "--json").out)
+    old, new = priced["judge-1"], priced["judge-2"]
+    assert old["questions"] == old["from_store"] == new["questions"] > 0 == new["from_store"]
+    assert (new["usd"], new["tokens_in"] > 0) == (None, True)
+    unsaid = of_inbox("judge", "switch", "judge-2")
+    assert unsaid.exit_code == 1
+    assert "judge-2: " in unsaid.err
+    assert judge.stats()["asked"] == asked
+
+
+def test_switch_compares_the_scores_of_the_last_runs_and_changes_no_setting(
+    of_inbox: Command, settings: Settings, judge: FakeOpenAI
+) -> None:
+    asked = judge.stats()["asked"]
+    found = json.loads(of_inbox("judge", "switch", "judge-2", "--yes", "--json").out)
+    assert judge.stats()["asked"] == asked + found["questions"]
+    semantic = next(one for one in found["metrics"] if one["metric"] == "semantic")
+    assert semantic["clusters"] == QUERIES
+    assert semantic["shift_low"] <= semantic["shift"] <= semantic["shift_high"]
+    assert semantic["shift"] == pytest.approx(semantic["mean_after"] - semantic["mean_before"])
+    assert semantic["linear_low"] < 0 < semantic["linear_high"], "two judges that draw their scores agree by chance"
+    assert found["moved"][0]["before"] != found["moved"][0]["after"]
+    again = of_inbox("judge", "switch", "judge-2", "--yes")
+    assert judge.stats()["asked"] == asked + found["questions"]
+    assert 'model = "judge-2"' in again.out
+    assert "점수가 달라진 질의" in again.out
+    rows = open_warehouse(settings.warehouse).read("judge_switches")
+    assert rows is not None
+    assert set(rows.collect()["metric"]) == {one["metric"] for one in found["metrics"]}
+
+
+def test_switch_takes_files_that_were_never_in_the_inbox(of_inbox: Command, tmp_path: Path, judge: FakeOpenAI) -> None:
+    file = write_csv(tmp_path / "resume_agent_other.csv", [WIDE_HEADER, wide_row("B1", 질의="지원자 몇 명?")])
+    found = json.loads(of_inbox("judge", "switch", "judge-2", file, "--yes", "--json").out)
+    assert found["questions"] == 1
+    assert [one["n"] for one in found["metrics"] if one["metric"] == "semantic"] == [2]
+
+
+def test_switch_to_the_same_model_and_without_questions_is_refused(of_inbox: Command) -> None:
+    same = of_inbox("judge", "switch", "judge-1")
+    assert (same.exit_code, "judge-1 is the judge already" in same.err) == (2, True)
+    plan = SAMPLE_INBOX / "plan_agent_sample.csv"
+    nothing = of_inbox("judge", "switch", "judge-2", plan)
+    assert (nothing.exit_code, "no test run has a question for a judge" in nothing.err) == (2, True)

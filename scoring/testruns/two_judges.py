@@ -1,0 +1,102 @@
+"""One test run, scored with the verdicts of two judges: how far they agree, and which scores move. Source: SPEC 11."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from scoring.stats.agreement import ALL_AGENTS, Agreement, Pair, agreements
+from scoring.stats.comparison import TOTAL
+from scoring.testruns.rubric import Score, ScoredQuery
+from scoring.testruns.scoring import ScoredTestRun
+from scoring.testruns.summaries import as_float
+
+_NO_CHANGE = 1e-9
+
+BothScored = tuple[ScoredTestRun, ScoredTestRun]
+"""A test run with the verdicts of the one judge, and with those of the other."""
+
+
+@dataclass(frozen=True)
+class MetricShift:
+    """A metric with the verdicts of two judges: their means (0..5), and how far they agree (`bias`: the shift)."""
+
+    rubric: str
+    metric: str
+    title: str
+    before: float
+    after: float
+    agreement: Agreement
+
+
+@dataclass(frozen=True)
+class MovedQuery:
+    """A query of a run whose judged score is another one; means over its executions."""
+
+    run: str
+    query_id: str
+    text: str
+    title: str
+    before: float
+    after: float
+
+
+def metric_shifts(runs: Sequence[BothScored]) -> list[MetricShift]:
+    """Every judged metric and the total, over all runs of a rubric; those that no pair of scores knows are left out."""
+    found = []
+    for rubric in dict.fromkeys(before.plan.rubric.id for before, _ in runs):
+        of_rubric = [pair for pair in runs if pair[0].plan.rubric.id == rubric]
+        titles = _titles(of_rubric[0][0])
+        pairs = [pair for before, after in of_rubric for pair in _pairs(before, after)]
+        for one in agreements(pairs):
+            if one.agent_type == ALL_AGENTS:
+                own = [pair for pair in pairs if pair.metric == one.metric]
+                means = fmean(pair.label for pair in own), fmean(pair.score for pair in own)
+                found.append(MetricShift(rubric, one.metric, titles[one.metric], *means, one))
+    return found
+
+
+def moved_queries(runs: Sequence[BothScored]) -> list[MovedQuery]:
+    """The queries with another judged score, the largest change first."""
+    found = []
+    for before, after in runs:
+        titles, texts = _titles(before), {query.query_id: query.query_text for query in before.queries}
+        scores: dict[tuple[str, str], list[Pair]] = {}
+        for pair in _pairs(before, after):
+            if pair.metric != TOTAL:
+                scores.setdefault((str(pair.cluster), pair.metric), []).append(pair)
+        for (cluster, metric), pairs in scores.items():
+            query_id = cluster.partition(" ")[2]
+            means = fmean(pair.label for pair in pairs), fmean(pair.score for pair in pairs)
+            moved = MovedQuery(before.plan.run.name, query_id, texts[query_id], titles[metric], *means)
+            found += [moved] if abs(moved.after - moved.before) > _NO_CHANGE else []
+    return sorted(found, key=lambda one: (-abs(one.after - one.before), one.run, one.query_id, one.title))
+
+
+def _titles(scored: ScoredTestRun) -> dict[str, str]:
+    judged = (metric for metric in scored.plan.rubric.metrics if metric.judged_by)
+    return {metric.name: metric.title for metric in judged} | {TOTAL: "종합 점수"}
+
+
+def _pairs(before: ScoredTestRun, after: ScoredTestRun) -> Iterator[Pair]:
+    """The scores that both know; those of one query are no independent witnesses."""
+    rubric = before.plan.rubric
+    for old, new in zip(before.queries, after.queries, strict=True):
+        cluster = f"{before.plan.run.identity.sha256} {old.query_id}"
+        for metric in rubric.metrics:
+            if metric.judged_by:
+                both = zip(_scores(old, metric.name), _scores(new, metric.name), strict=True)
+                yield from _known(metric.name, cluster, ((as_float(a.points), as_float(b.points)) for a, b in both))
+        totals = (rubric.query_row(query).get(TOTAL) for query in (old, new))
+        yield from _known(TOTAL, cluster, [tuple(totals)])
+
+
+def _scores(query: ScoredQuery, metric: str) -> list[Score]:
+    """The scores of a metric: those of the executions, else that of the query."""
+    of_executions = [one.scores[metric] for one in query.executions if metric in one.scores]
+    return of_executions or [query.scores[metric]]
+
+
+def _known(metric: str, cluster: str, both: Iterable[tuple[float | None, ...]]) -> Iterator[Pair]:
+    for label, score in both:
+        if label is not None and score is not None:
+            yield Pair(metric, None, cluster, score=float(score), label=float(label))
