@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
-from importlib.metadata import version
 from typing import Any
 
 from flows.runtime.clock import now
+from flows.runtime.code_version import code_version
 from flows.runtime.logs import lines_of_run
 from flows.runtime.telemetry import measure_run, run_attributes, span
 from scoring.errors import AqbError
@@ -95,7 +95,7 @@ def recorded_run(
         score_date=day,
         rubric=rubric,
         rubric_version=rubric_version,
-        code_version=version("aqb"),
+        code_version=code_version(),
         started_at=ledger.start_of_next(day, now()),
         inputs=inputs or [],
         parameters=parameters,

@@ -4,10 +4,10 @@ What cannot be found out is left to the run: it meets the same trouble, records 
 """
 
 from datetime import date, datetime
-from importlib.metadata import version
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from flows.runtime.code_version import code_version
 from flows.steps.announce import STILL_NEWS
 from flows.steps.subscriptions import subscriptions
 from tasks.alerts.outbox import Outbox
@@ -23,7 +23,7 @@ def done_by(context: Context, day: date, at: datetime) -> Run | None:
     """The run that scored `day`, if a nightly run of it would score, publish and send nothing now; else None."""
     try:
         run = finished_night(context, day)
-        if run is None or run.code_version != version("aqb"):
+        if run is None or run.code_version != code_version():
             return None
         is_done = _is_published(context) and not _has_news(context, day) and not _has_files(context, at)
         is_done = is_done and not are_due(context, at.astimezone(ZoneInfo(context.settings.time_zone)).date())

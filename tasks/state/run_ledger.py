@@ -35,7 +35,7 @@ class Run:
     score_date: Annotated[date, "채점한 날"]
     rubric: Annotated[str, "루브릭 id. 정해지기 전에 끝났으면 빈칸"]
     rubric_version: Annotated[str, "루브릭 버전"]
-    code_version: Annotated[str, "aqb 버전"]
+    code_version: Annotated[str, "aqb 버전과 커밋"]
     started_at: Annotated[datetime, "시작 시각(UTC)"]
     finished_at: Annotated[datetime | None, "끝난 시각(UTC). 끝나지 않았으면 NULL"] = None
     outcome: Annotated[
@@ -162,6 +162,10 @@ class RunLedger:
     def whole_days_since(self, since: datetime) -> list[Run]:
         """The runs that were to score all of a day and began at `since` or later, earliest first."""
         return self._runs(sa.select(_runs).where(_WHOLE_DAY, _runs.c.started_at >= since))
+
+    def unended_since(self, since: datetime) -> list[Run]:
+        """The runs that began at `since` or later and have not ended: they work, or have died. Earliest first."""
+        return self._runs(sa.select(_runs).where(_runs.c.started_at >= since, _runs.c.outcome == "running"))
 
     def last(self, count: int) -> list[Run]:
         """The runs that started last, earliest first."""
