@@ -11,13 +11,21 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateColumn
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
+from tenacity import (
+    Retrying,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_after_delay,
+    wait_random,
+    wait_random_exponential,
+)
 
 from scoring.errors import StorageError, UsageError
 from tasks.config.secrets import shown_url
 from tasks.files.atomic import make_private
 
 _LOCK_WAIT_S = 30
+_LONGEST_OUTAGE_S = 60.0
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
 
 
@@ -37,8 +45,9 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 class StateDatabase:
     """The database at a SQLAlchemy URL: opened once by a process, shared by its stores and threads.
 
-    It connects when a store first creates its tables. A transaction on SQLite holds the write lock from its start, so
-    that two processes never meet half-way.
+    It connects when a store first creates its tables. A transaction that begins while a server that was there is away
+    waits for it for a minute; one that goes on then fails. On SQLite it holds the write lock from its start, so that
+    two processes never meet half-way.
 
     Raises:
         UsageError: no such kind of database.
@@ -49,6 +58,7 @@ class StateDatabase:
         self._shown_url = shown_url(url)
         self._created: set[sa.MetaData] = set()
         self._creating = threading.Lock()
+        self._has_answered = False
         try:
             parsed = sa.make_url(url)
             # Any number of threads may write at once, and a server may have closed what was idle for an hour.
@@ -101,12 +111,25 @@ class StateDatabase:
     def transaction(self) -> Iterator[sa.Connection]:
         """A connection whose changes are committed at the end of the block, and taken back if it fails."""
         try:
-            with self._engine.begin() as connection:
+            with self._connection() as connection, connection.begin():
                 yield connection
                 if self._opened and not self._is_there(self._opened):  # SQLite would go on in the removed file
                     raise self._refused("its file was removed or replaced while it was in use")
         except sa.exc.DBAPIError as error:
             raise self._refused(error.orig) from error
+
+    def _connection(self) -> sa.Connection:
+        """A connection. A server that has answered before is waited for: it may be about to start again."""
+        patience_s = _LONGEST_OUTAGE_S if self._has_answered and not self.is_sqlite else 0.0
+        retrying = Retrying(
+            retry=retry_if_exception_type(sa.exc.OperationalError),
+            stop=stop_after_delay(patience_s),
+            wait=wait_random_exponential(multiplier=0.1, max=5.0),
+            reraise=True,
+        )
+        connection = retrying(self._engine.connect)
+        self._has_answered = True
+        return connection
 
     def close(self) -> None:
         """Closes the connections; the database connects again when it is used again."""

@@ -14,6 +14,7 @@ class CuttableProxy:
     def __init__(self, address: str) -> None:
         self._target = urlsplit(address)
         self._open: list[socket.socket] = []
+        self._refused = 0
         self._listening = socket.create_server(("127.0.0.1", 0))
         port = self._listening.getsockname()[1]
         self.url = self._target._replace(netloc=f"127.0.0.1:{port}").geturl()
@@ -24,6 +25,13 @@ class CuttableProxy:
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
+
+    def interrupt(self, refused: int) -> None:
+        """Ends every connection, and so many of the next ones at once, as a server does that starts again."""
+        self._refused = refused
+        for one in self._open:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> CuttableProxy:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -36,6 +44,10 @@ class CuttableProxy:
         with suppress(OSError):  # the listening socket was closed
             while True:
                 client, _ = self._listening.accept()
+                if self._refused:
+                    self._refused -= 1
+                    client.close()
+                    continue
                 server = socket.create_connection((self._target.hostname or "", self._target.port or 80))
                 self._open += [client, server]
                 for one, other in ((client, server), (server, client)):
