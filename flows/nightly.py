@@ -4,24 +4,23 @@ The day of a scheduled run follows from its schedule, not from the clock: a run 
 or waited for a worker, still scores the day that it was meant for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
-from typing import Literal
-from zoneinfo import ZoneInfo
+from typing import Any, Literal
 
 from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.runtime import flow_run
 
-from flows.runtime.clock import require_started, today
+from flows.runtime.clock import day_of_night, require_started, today
 from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_days, notify_kept, notify_unreported
 from flows.steps.announce import STILL_NEWS
 from flows.steps.day import DayOutcome, DayResult, failure_text, try_day
-from flows.steps.failure_hooks import notify_flow_end
+from flows.steps.failure_hooks import notify_flow_end, settings_of_run
 from flows.steps.judge_anchors import watch_judge
 from flows.steps.site import SiteOutcome, site_after
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
@@ -91,9 +90,13 @@ class IncompleteRunError(AqbError):
 
 
 def _name() -> str:
-    """What Prefect calls the run."""
+    """What Prefect calls the run: its kind and its day."""
     given = flow_run.parameters
-    return f"{given.get('kind', NIGHTLY)} {given.get('day') or ''}".strip()
+    return f"{given.get('kind', NIGHTLY)} {_day_of(given, settings_of_run(given).time_zone)}"
+
+
+def _day_of(given: Mapping[str, Any], time_zone: str) -> date:
+    return day_of_night(given, flow_run.scheduled_start_time, time_zone)
 
 
 @flow(
@@ -128,9 +131,8 @@ def nightly(
         require_started(day, settings.time_zone)
     with Context(settings) as context:
         if kind == INTRADAY:
-            return _complete(
-                _score_so_far(context, day or _scheduled_day(settings.time_zone), allow_shrink=allow_shrink)
-            )
+            day = _day_of({"day": day, "kind": kind}, settings.time_zone)
+            return _complete(_score_so_far(context, day, allow_shrink=allow_shrink))
         with Heartbeat(settings.alerts.heartbeat.url.get_secret_value()).of("야간 실행"):
             return _complete(_score_night(context, day, allow_shrink=allow_shrink))
 
@@ -150,7 +152,7 @@ def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> N
     """Scores the day alone where one is given, else the day before the scheduled start after those that need it."""
     before = EarlierDays()
     if day is None:
-        day = _scheduled_day(context.settings.time_zone) - timedelta(days=1)
+        day = _day_of({}, context.settings.time_zone)
         before = earlier_days(context, day)
     earlier = tuple(
         try_day(context, one, NIGHTLY, why="missing" if one in before.missing else "late rows")
@@ -177,12 +179,6 @@ def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
         )
     )
     return outcome
-
-
-def _scheduled_day(time_zone: str) -> date:
-    """The local day on which the run was to start."""
-    local: date = flow_run.scheduled_start_time.astimezone(ZoneInfo(time_zone)).date()
-    return local
 
 
 def _notify_kept(context: Context, days: Sequence[DayResult]) -> tuple[str, ...]:

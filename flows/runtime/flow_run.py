@@ -17,7 +17,7 @@ from prefect.utilities.annotations import opaque
 from pydantic.json_schema import SkipJsonSchema
 
 from flows.runtime.logs import configure_logs
-from scoring.errors import AqbError, StorageError
+from scoring.errors import AqbError, StorageError, UsageError
 from tasks.config.settings import Settings, load_settings, refuse_masked
 
 P = ParamSpec("P")
@@ -31,8 +31,16 @@ def settings_of_flow(given: Settings | None) -> Settings:
     """The settings of a flow that starts; its log lines go where these say.
 
     Raises:
-        UsageError: settings are wrong, or were kept by Prefect and this folder lacks their passwords and keys.
+        UsageError: settings are wrong, or were kept by Prefect and this folder lacks their passwords and keys, or came
+            as a parameter of a deployment.
     """
+    run = FlowRunContext.get()
+    if given and run and run.flow_run and run.flow_run.deployment_id:
+        raise UsageError(
+            "a deployed flow takes no settings as a parameter",
+            where="parameter settings",
+            fix="leave it out: they stand in aqb.toml and the environment of the worker",
+        )
     settings = given or load_settings()
     refuse_masked(settings)
     configure_logs(settings.log_format)

@@ -5,7 +5,7 @@ time-outs, states and artifacts. A day must not stop the others: a `DayResult` s
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
@@ -13,11 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
-
-from flows.runtime.flow_run import show, step
+from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
+from flows.steps.day_artifacts import show_day
 from flows.steps.parts import score_parts
 from scoring.alerting.facts import AlertFact
 from scoring.chat.reading import naive_text
@@ -35,7 +34,6 @@ from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
-from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import Warehouse
 
 _log = logging.getLogger(__name__)
@@ -146,25 +144,19 @@ def write(
 
 @step("summarise", run_name="summarise {day}", timeout_s=600)
 def summarise(
-    warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path, kind: str
+    warehouse: Warehouse,
+    day: date,
+    outcome: ScoringOutcome,
+    tables: KpiTables,
+    alerts: Sequence[AlertFact],
+    reports: Path,
+    kind: str,
 ) -> DayReport:
-    """Writes the day's report and shows its KPIs and worst rows as Prefect artifacts, without texts of people.
-
-    A backfill shows none: of a year they would be 700, and its site has them all.
-    """
+    """Writes the day's report and shows the day as Prefect artifacts."""
     title = _title(day, kind)
-    written = write_day_report(warehouse, day, outcome, tables, reports, title)
-    if kind == BACKFILL:
-        return written
-    report = written.content
-    show(create_markdown_artifact, key=f"monitoring-{day}", markdown=report.headline(), description=title)
-    show(
-        create_table_artifact,
-        key=f"monitoring-worst-{day}",
-        table=report.worst_without_texts(),
-        description=f"{title}: 점수가 가장 낮은 행",
-    )
-    return written
+    report = write_day_report(warehouse, day, outcome, tables, reports, title)
+    show_day(report.content, alerts, title, kind)
+    return report
 
 
 def score_day(
@@ -214,7 +206,7 @@ def score_day(
         with run.step("write"):
             tables, alerts = write(context, warehouse, day, scored, most)
         with run.step("summarise"):
-            report = summarise(warehouse, day, outcome, tables, Path(settings.reports), kind)
+            report = summarise(warehouse, day, outcome, tables, alerts, Path(settings.reports), kind)
         problems = _problems(outcome)
         ending = run.ends(
             outcome="failed" if outcome.failures else "completed",

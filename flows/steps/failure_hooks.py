@@ -7,9 +7,8 @@ without it.
 
 import os
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import httpx
 from prefect import Flow
@@ -25,7 +24,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import TaskRunSort
 from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
 
-from flows.runtime.clock import now
+from flows.runtime.clock import day_of_night, now
 from flows.steps.announce import announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from scoring.alerting.all_clear import Unfinished
@@ -39,11 +38,11 @@ from tasks.state.run_ledger import INTRADAY
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Notifies that a flow run did not complete; once for each run and state."""
-    error, reason = _error(state)
+    error, reason = _unknown_parameters(flow, flow_run) or _error(state)
     if error == "KeyboardInterrupt":
         return  # the person who pressed Ctrl-C knows
     given = flow_run.parameters
-    settings = _settings_of(given.get("settings"))
+    settings = settings_of_run(given)
     stopped = not (state.is_failed() or state.is_crashed())
     _notify(
         FlowFailure(
@@ -87,6 +86,14 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
                 one.channel.send(OutboxMessage.unsaved(one.name, called, now()))
 
 
+def _unknown_parameters(flow: Flow[..., Any], flow_run: FlowRun) -> tuple[str, str] | None:
+    """Names parameters that the flow does not have: its process ends before it begins, and says only that."""
+    known = flow.parameters.properties
+    if unknown := [name for name in flow_run.parameters if name not in known and name != "settings"]:
+        return UsageError.__name__, f"no parameter {', '.join(unknown)}; the flow has {', '.join(known)}"
+    return None
+
+
 def _error(state: State[Any]) -> tuple[str, str]:
     """The class of what ended a run, and what it says: all of an error for people, of others the first line.
 
@@ -103,8 +110,9 @@ def _error(state: State[Any]) -> tuple[str, str]:
     return state.name or str(state.type), ((state.message or "").splitlines() or [""])[0]
 
 
-def _settings_of(given: Any) -> Settings:
+def settings_of_run(parameters: Mapping[str, Any]) -> Settings:
     """The settings of a run: those it was given, as far as Prefect keeps them, else those of its folder."""
+    given = parameters.get("settings")
     if isinstance(given, Settings):
         return given
     options = {name: given[name] for name in ("alerts", "reports", "state_url", "time_zone")} if given else {}
@@ -137,24 +145,20 @@ def _failed_step(flow_run: FlowRun) -> str | None:
 
 
 def _unfinished(flow: str, flow_run: FlowRun, time_zone: str) -> Unfinished:
-    """What has to be done for the failure of a run to be over; without days where nobody knows which they were."""
+    """What has to be done for the failure of a run to be over; without days where it has none."""
     given, run_id = flow_run.parameters, str(flow_run.id)
     if flow == "backfill":
         return Unfinished(flow, _day(given["first"]), _day(given["last"]), run_id)
     if flow != "nightly":
         return Unfinished(flow, None, None, run_id)
     so_far = given.get("kind") == INTRADAY
-    day = _day(given["day"]) if given.get("day") else None
-    if day is None and flow_run.expected_start_time:
-        scheduled = flow_run.expected_start_time.astimezone(ZoneInfo(time_zone)).date()
-        day = scheduled if so_far else scheduled - timedelta(days=1)
+    day = day_of_night(given, flow_run.expected_start_time or now(), time_zone)
     # What stops one intraday run stops the next: an hourly message would be no news.
     return Unfinished(INTRADAY, day, day, f"intraday {day}") if so_far else Unfinished(flow, day, day, run_id)
 
 
 def _day(given: Any) -> date:
-    """A parameter that is a day: in another process than the flow, Prefect has only its text."""
-    return given if isinstance(given, date) else date.fromisoformat(given)
+    return date.fromisoformat(str(given))
 
 
 def _rerun(flow: str, given: Mapping[str, Any]) -> str:

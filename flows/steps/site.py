@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefect.artifacts import create_link_artifact
+from prefect.artifacts import create_link_artifact, create_markdown_artifact
 
 from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
@@ -57,5 +57,8 @@ def site_after(context: Context) -> SiteOutcome:
 
 
 def _link(context: Context, page: Path, key: str, text: str) -> None:
-    """Where people find a page: at the served address, else on this machine."""
-    show(create_link_artifact, key=key, link=context.reports.address(page) or page.resolve().as_uri(), link_text=text)
+    """Shows where people find a page: a link where reports are served; no browser opens a file from http."""
+    if address := context.reports.address(page):
+        show(create_link_artifact, key=key, link=address, link_text=text)
+    else:
+        show(create_markdown_artifact, key=key, markdown=f"`{page.resolve()}`", description=text)

@@ -1,3 +1,4 @@
+import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -109,9 +110,12 @@ def test_a_day_run_twice_completes_twice_with_the_same_tables(settings: Settings
 def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings: Settings) -> None:
     run = run_nightly(settings)
     outcome: NightlyOutcome = run.state.result()
-    assert set(run.artifacts) == {f"monitoring-{DAY}", f"monitoring-worst-{DAY}", "report-last-day", "report-site"}
-    assert "| 실패율 | 33.3% |" in run.artifacts[f"monitoring-{DAY}"]
-    worst = run.artifacts[f"monitoring-worst-{DAY}"]
+    kept = {"monitoring", "monitoring-alerts", "monitoring-worst", "report-last-day", "report-site"}
+    assert set(run.artifacts) == kept  # of every night the same, so that each has a history
+    assert "| 실패율 | 33.3% |" in run.artifacts["monitoring"]
+    alerts = json.loads(run.artifacts["monitoring-alerts"])
+    assert {"등급": "critical", "알림": "답변 실패", "값": "1건", "대상 행": 3, "평소": ""} in alerts
+    worst = run.artifacts["monitoring-worst"]
     assert "refused_advice" in worst
     assert "STAR" not in worst
     for text in (REFUSAL, BEST_QUESTION, "살까", "s1"):

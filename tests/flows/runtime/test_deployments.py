@@ -108,6 +108,19 @@ def test_a_run_that_was_deployed_completes_in_the_folder_of_the_settings(service
     assert run.parameters == {"day": str(DAY)}
 
 
+def test_a_deployed_run_takes_no_settings_as_a_parameter(service: Service) -> None:
+    run = service.finished_run("nightly", day=str(DAY), settings={"warehouse": "elsewhere"})
+    assert run.state is not None
+    assert "a deployed flow takes no settings as a parameter" in str(run.state.message)
+    assert not (service.folder / "elsewhere").exists()
+
+
+def test_a_deployed_run_with_a_mistyped_parameter_is_told_with_its_name(service: Service) -> None:
+    run = service.finished_run("nightly", day=str(DAY), forse=True)
+    (message,) = [message for message in service.slack.posted if str(run.id) in message.shown]
+    assert "no parameter forse; the flow has day, kind, allow_shrink" in message.shown
+
+
 def test_a_run_whose_source_is_gone_fails_and_says_so(service: Service) -> None:
     source = service.folder / "data" / "chat_rows"
     shutil.move(source, service.folder / "gone")
