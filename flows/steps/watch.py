@@ -11,35 +11,72 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
 from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipeline
-from scoring.alerting.all_clear import LateNight, all_clear_message, late_message
+from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message, uncalled
 from scoring.alerting.messages import Message, RouteFilter
+from scoring.alerting.run_messages import FlowFailure, failure_message
 from tasks.alerts.delivery import Clock
-from tasks.alerts.unfinished import finished, late_night
+from tasks.alerts.unfinished import dead_runs, finished, late_night
 from tasks.context import Context
+from tasks.state.run_ledger import Run, RunLedger
 
 
 @dataclass(frozen=True)
 class WatchReport:
-    """The night that is late, None where all is well, and what was sent."""
+    """The night that is late, None where all is well, what dead runs have left to do, and what was sent."""
 
     late: LateNight | None
+    dead: tuple[Unfinished, ...]
     delivery: DeliveryReport
 
 
 def watch(context: Context, clock: Clock | None = None) -> WatchReport:
-    """Tells the routes of a late night and of what is over, and sends what waits.
+    """Tells the routes of a late night, of runs that died, and of what is over, and sends what waits.
 
     Raises:
         StorageError: the state database cannot be used; never because of a channel.
     """
     clock = clock or Clock(now)
     zone = ZoneInfo(context.settings.time_zone)
-    late = late_night(context, clock.now())
-    news: list[tuple[str, MessagesFor]] = [("", all_clears(context))]
+    late, dead = late_night(context, clock.now()), dead_runs(context, clock.now())
+    news: list[tuple[str, MessagesFor]] = [("", all_clears(context)), ("", _of_dead(context, dead))]
     if late:
         message = late_message(late, zone)
         news.append(("", to_pipeline(lambda _: message)))
-    return WatchReport(late, announce(context, news, clock, with_prefect=False))
+    return WatchReport(late, tuple(dead), announce(context, news, clock, with_prefect=False))
+
+
+def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:
+    """A message for each run that died, unless the hook of its flow has told the route of it."""
+
+    def of_route(route: RouteFilter, known: Mapping[str, datetime]) -> list[Message]:
+        told = uncalled(known)
+        untold = {
+            one: run
+            for one, run in dead.items()
+            if not any(one.is_covered_by(other) and at >= run.started_at for other, at in told.items())
+        }
+        if not route.matches_pipeline("critical"):
+            return []
+        return [message for one, run in untold.items() for message in failure_message(_death_of(context, run, one))]
+
+    return of_route
+
+
+def _death_of(context: Context, run: Run, left: Unfinished) -> FlowFailure:
+    steps = RunLedger(context.state).steps(run.run_id)
+    return FlowFailure(
+        flow=run.kind,
+        run_name=f"{run.kind} {run.score_date}",
+        run_id=run.run_id,
+        state="crashed",
+        error="ProcessGone",
+        reason="실행하던 프로세스가 소식 없이 사라졌습니다. 메모리 부족이나 재시작 기록을 확인하세요.",
+        step=steps[-1].step if steps else None,
+        tries=1,
+        max_tries=1,
+        rerun=left.command,
+        unfinished=left,
+    )
 
 
 def all_clears(context: Context, *, inbox_is_done: bool = False) -> MessagesFor:

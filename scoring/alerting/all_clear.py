@@ -59,6 +59,21 @@ class Unfinished:
         return f"{days} {what}"
 
     @property
+    def command(self) -> str:
+        """The command that does it."""
+        if self.work == "backfill":
+            return f"aqb backfill --from {self.first} --to {self.last}"
+        if self.work == "nightly":
+            return f"aqb nightly --date {self.first}"
+        return {"intraday": "aqb nightly --intraday", "test-runs": "aqb test-runs"}.get(self.work, "aqb nightly")
+
+    def is_covered_by(self, other: "Unfinished") -> bool:
+        """Whether somebody who was told of the other work knows of this one."""
+        if not (self.first and self.last and other.first and other.last):
+            return self.work == other.work
+        return self.work == other.work and other.first <= self.first and self.last <= other.last
+
+    @property
     def _fact(self) -> str:
         return "|".join([self.work, *(str(day or "") for day in (self.first, self.last)), self.name])
 

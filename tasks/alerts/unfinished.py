@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
 from tasks.context import Context
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import INTRADAY, Run, RunLedger
+from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run, RunLedger
 
+_NEWS = timedelta(days=1)
 _ENDED = ("completed", "kept")
 """How a run of a whole day ends when nothing is left to do: a day that was kept is told for itself."""
 
@@ -34,6 +35,27 @@ def _state(context: Context, run: Run) -> NightState:
     if run.outcome == "running":
         return "running" if Leases(context.state).alive([run.run_id]) else "died"
     return "failed"
+
+
+def dead_runs(context: Context, now: datetime) -> dict[Unfinished, Run]:
+    """The runs of the last day whose process is gone and that no later run has made good, by what is left to do."""
+    ledger = RunLedger(context.state)
+    unended = ledger.unended_since(now - _NEWS)
+    alive = Leases(context.state).alive([run.run_id for run in unended])
+    scored = ledger.completed_inputs(TEST_RUN)
+    found = {
+        _left_by(run): run
+        for run in unended
+        if run.run_id not in alive and (run.kind != TEST_RUN or {file["sha256"] for file in run.inputs} - scored)
+    }
+    return {one: run for one, run in found.items() if not _is_over(context, one, run.started_at)}
+
+
+def _left_by(run: Run) -> Unfinished:
+    if run.kind == TEST_RUN:
+        return Unfinished("test-runs", None, None, run.run_id)
+    name = f"{INTRADAY} {run.score_date}" if run.kind == INTRADAY else run.run_id
+    return Unfinished(run.kind, run.score_date, run.score_date, name)
 
 
 def finished(

@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 from flows.steps.watch import WatchReport, watch
+from scoring.alerting.all_clear import Unfinished
+from scoring.alerting.messages import Message
 from tasks.alerts.delivery import Clock
+from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tasks.state.leases import Leases
 from tasks.state.run_ledger import RunLedger
 from tests.builders.nights import at, night
 from tests.fakes.slack_server import CHANNEL, FakeSlack
@@ -79,6 +83,33 @@ def test_watch_tells_without_prefect_and_leaves_its_secrets_to_runs(context: Con
         "alerts: route block: Prefect Secret block slack-webhook-qa is read by runs alone; "
         "1 messages wait for the next run",
     )
+
+
+def test_run_whose_process_is_gone_is_told_once_and_called_off_when_its_day_is_done(
+    context: Context, slack: FakeSlack
+) -> None:
+    ledger = RunLedger(context.state)
+    ledger.save(night(DAY, "running"))
+    with Leases(context.state).held(night(DAY).run_id):
+        assert look(context, at(MORNING, "01:02")).dead == ()
+    for minute in ("01:04", "01:06"):
+        (left,) = look(context, at(MORNING, minute)).dead
+        assert (left.work, left.first) == ("nightly", DAY)
+    assert slack.texts() == [f"🔴 Critical · nightly {DAY} 비정상 종료 · ProcessGone"] * 2  # to each of the two routes
+    assert f"aqb nightly --date {DAY}" in slack.posted[0].shown
+    ledger.save(night(DAY, start="01:30"))
+    assert look(context, at(MORNING, "01:40")).dead == ()
+    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
+
+
+def test_run_whose_death_its_flow_has_told_is_not_told_again(context: Context, slack: FakeSlack) -> None:
+    RunLedger(context.state).save(night(DAY, "running"))
+    told = Unfinished("nightly", DAY, DAY, "flow-run")
+    for route in ROUTES:
+        message = Message("failure", "critical", (told.key,), "told", [])
+        Outbox(context.state).put(route.name, "", [message], at(MORNING, "01:01"))
+    look(context, at(MORNING, "01:04"))
+    assert "비정상 종료" not in " ".join(slack.texts())
 
 
 def test_watch_and_a_finished_night_never_import_prefect() -> None:
