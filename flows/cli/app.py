@@ -9,12 +9,14 @@ import gc
 import io
 import os
 import sys
+from typing import Annotated
 
 import typer
 
 from flows.cli import (
     agreement,
     alerts,
+    automations,
     backfill,
     compare,
     doctor,
@@ -32,22 +34,40 @@ from flows.cli import (
     watch,
 )
 from flows.cli.terminal import complain
+from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import PrefectGoneError, leave_at_once
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 
 app = typer.Typer(
     name="aqb",
-    help="Scores AI agents: chatbot production rows and agent test runs, by rule and by judge.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"aqb {code_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def aqb(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and its commit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Scores AI agents: chatbot production rows and agent test runs, by rule and by judge."""
+
+
 app.command()(score.score)
 app.command()(nightly.nightly)
 app.command()(backfill.backfill)
 app.command()(nightly.test_runs)
 app.command()(serve.serve)
+app.command()(automations.automations)
 app.command()(nightly.demo)
 app.add_typer(alerts.alerts_app, name="alerts")
 for command in (snoozes.snooze, snoozes.snoozed, snoozes.unsnooze, snoozes.accept):

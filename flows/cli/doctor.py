@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from flows.cli.terminal import Json, show
+from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
 from scoring.errors import AqbError
 
@@ -35,7 +36,7 @@ def doctor(as_json: Json = False) -> None:
     loaded = load_settings()
     settings = [(name, str(value), origin) for name, value, origin in setting_origins(loaded)]
     checks = list(_checks(loaded))
-    versions = {"aqb": version("aqb"), "python": platform.python_version()}
+    versions = {"aqb": code_version(), "python": platform.python_version()}
     versions |= {name: version(name) for name in _LIBRARIES}
     width = max(len(name) for name, _, _ in settings)
     lines = [

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -71,15 +71,21 @@ def prefect_database() -> Path:
 @pytest.fixture(scope="session")
 def prefect_server(prefect_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with a database of its own, started as docs/operate.md says; flows here use it."""
+    with started_server(prefect_database, tmp_path_factory.mktemp("prefect"), _UNUSED_SERVICES) as url:
+        yield url
+
+
+@contextmanager
+def started_server(database: Path, home: Path, unused: Sequence[str] = ()) -> Iterator[str]:
+    """The address of a server with a copy of this database, without its unused services; flows in the block use it."""
     from prefect.client.orchestration import get_client  # seconds of imports that most tests do without
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    home = tmp_path_factory.mktemp("prefect")
-    shutil.copy(prefect_database, home / "prefect.db")
+    shutil.copy(database, home / "prefect.db")
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
-    unused = {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _UNUSED_SERVICES}
-    environment = os.environ | unused | {"PREFECT_HOME": str(home)}
+    disabled = {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in unused}
+    environment = os.environ | disabled | {"PREFECT_HOME": str(home)}
     command = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
     with running(command, home / "server.log", env=environment), temporary_settings({PREFECT_API_URL: url}):
         with get_client(sync_client=True) as client:
