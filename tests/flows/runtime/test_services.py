@@ -1,0 +1,58 @@
+"""The scripts that services come through: one reader of `aqb.env`, and a worker that ends after its runs."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+DEPLOYMENTS = Path("deployments").resolve()
+
+
+@pytest.fixture
+def as_aqb(tmp_path: Path) -> Path:
+    """The script with its folders in the working folder, for whoever runs the tests."""
+    user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+    text = (DEPLOYMENTS / "as-aqb").read_text(encoding="utf-8")
+    for folder in ("/etc/aqb", "/srv/aqb", "/opt/aqb"):
+        (tmp_path / folder[1:]).mkdir(parents=True)
+        text = text.replace(folder, str(tmp_path / folder[1:]))
+    script = tmp_path / "as-aqb"
+    script.write_text(text.replace("= aqb ]", f"= {user} ]"))
+    script.chmod(0o755)
+    return script
+
+
+def test_as_aqb_hands_every_value_on_as_it_stands_and_runs_in_the_folder(as_aqb: Path, tmp_path: Path) -> None:
+    url = "postgresql+psycopg://u:pa$$word@h/db?sslmode=require&connect_timeout=5#x"
+    (tmp_path / "etc/aqb/aqb.env").write_text(
+        f'# secrets\n\nAQB_STATE_URL={url}\nB="quoted" `id` \\\nC=', encoding="utf-8"
+    )
+    shown = subprocess.run([as_aqb, "sh", "-c", 'pwd; printf "%s\\n" "$AQB_STATE_URL" "$B" "$C"'], capture_output=True)
+    assert shown.stdout.decode().splitlines() == [str(tmp_path / "srv/aqb"), url, '"quoted" `id` \\', ""]
+
+
+def test_as_aqb_refuses_a_line_that_is_no_variable_without_its_value(as_aqb: Path, tmp_path: Path) -> None:
+    (tmp_path / "etc/aqb/aqb.env").write_text("export KEY=5ecret\n")
+    done = subprocess.run([as_aqb, "true"], capture_output=True, text=True)
+    assert (done.returncode, "5ecret" in done.stderr) == (2, False)
+    assert "no NAME=value: export KEY" in done.stderr
+
+
+@pytest.mark.slow
+def test_worker_waits_for_its_runs_when_it_is_stopped(tmp_path: Path) -> None:
+    """A stand-in for Prefect's worker starts a run, which ends by itself when the test lets it."""
+    gate, program = tmp_path / "gate", tmp_path / "prefect"
+    os.mkfifo(gate)
+    program.write_text(f"#!/bin/sh\nsh -c 'echo began; read _ <{gate}; echo done' &\nwait\n")
+    program.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    command = [str(DEPLOYMENTS / "worker"), "--pool", "aqb"]
+    with subprocess.Popen(command, env=os.environ | {"PATH": path}, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout
+        assert worker.stdout.readline() == "began\n"
+        worker.send_signal(signal.SIGTERM)
+        gate.write_text("go on\n")  # a run that the stop had killed would read nothing, and block this
+        assert worker.stdout.readline() == "done\n"
+        assert worker.wait() == 0
