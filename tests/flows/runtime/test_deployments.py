@@ -25,7 +25,7 @@ from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.state import opened
-from tests.fakes.slack_server import FakeSlack
+from tests.fakes.slack_server import FakeSlack, Posted
 from tests.flows.prefect_server import PREFECT, eventually, running
 
 pytestmark = pytest.mark.slow
@@ -117,7 +117,11 @@ def test_a_deployed_run_takes_no_settings_as_a_parameter(service: Service) -> No
 
 def test_a_deployed_run_with_a_mistyped_parameter_is_told_with_its_name(service: Service) -> None:
     run = service.finished_run("nightly", day=str(DAY), forse=True)
-    (message,) = [message for message in service.slack.posted if str(run.id) in message.shown]
+
+    def told() -> list[Posted] | None:
+        return [message for message in service.slack.posted if str(run.id) in message.shown] or None
+
+    (message,) = eventually(told, "the worker runs the hook of the flow")
     assert "no parameter forse; the flow has day, kind, allow_shrink" in message.shown
 
 
