@@ -23,6 +23,7 @@ from flows.steps.day import DayOutcome, DayResult, failure_text, try_day
 from flows.steps.failure_hooks import notify_flow_end, settings_of_run
 from flows.steps.judge_anchors import watch_judge
 from flows.steps.site import SiteOutcome, site_after
+from flows.steps.trust import judge_trust_anew
 from flows.test_runs import InboxOutcome, IncompleteInboxError, score_inbox
 from scoring.errors import AqbError
 from tasks.alerts.heartbeat import Heartbeat
@@ -38,8 +39,8 @@ class NightlyOutcome:
     """What one nightly run did: its day, the inbox (None where there is none), the site, and the days before its own.
 
     `unfilled` are the first and the last of missed days that are too long ago for it; `unread` is why it could not look
-    for late rows; `unreported` is why people could not be notified of something, `anchors` why
-    the judge could not be watched.
+    for late rows; `unreported` is why people could not be notified of something, `unmeasured` why
+    the judge could not be watched or labels not be compared.
     """
 
     own: DayResult
@@ -49,7 +50,7 @@ class NightlyOutcome:
     unfilled: tuple[date, date] | None = None
     unreported: tuple[str, ...] = ()
     unread: AqbError | None = None
-    anchors: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
 
     @property
     def scored(self) -> DayOutcome:
@@ -72,7 +73,7 @@ class NightlyOutcome:
         """What a person should look at."""
         of_testruns = self.test_runs.problems if self.test_runs else ()
         own = (self.own.outcome or self.own).problems
-        return (*self.problems_before, *own, *of_testruns, *self.anchors, *self.unreported, *self.site.problems)
+        return (*self.problems_before, *own, *of_testruns, *self.unmeasured, *self.unreported, *self.site.problems)
 
 
 class IncompleteRunError(AqbError):
@@ -160,11 +161,11 @@ def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> N
     )
     # What stops it stops neither the site nor messages nor the inbox.
     own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
-    anchors = watch_judge(context)  # before the site, which shows what came of it
+    unmeasured = watch_judge(context) + judge_trust_anew(context)  # before the site, which shows what came of it
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
     unreported += call_off_finished(context)
-    outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread, anchors)
+    outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread, unmeasured)
     return replace(_warned(outcome), test_runs=_score_inbox(context.settings))
 
 
@@ -173,7 +174,7 @@ def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
         (
             *outcome.problems_before,
             *outcome.own.problems,
-            *outcome.anchors,
+            *outcome.unmeasured,
             *outcome.unreported,
             *outcome.site.problems,
         )

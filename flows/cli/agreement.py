@@ -1,12 +1,21 @@
 """`aqb agreement`, `aqb review`: people's labels, and how far scores agree with them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli.terminal import Json, open_context, show
 from scoring.errors import UsageError
+
+if TYPE_CHECKING:
+    from tasks.context import Context
+    from tasks.review.labels import Label
+    from tasks.review.pairing import Labelled
 
 review_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -31,28 +40,39 @@ def agreement(
 
     Example: aqb agreement labels.csv --run out/plan
     """
-    from flows.runtime.clock import today
+    from flows.runtime.clock import now, today
     from scoring.stats.agreement import agreements
     from tasks.reports.markdown.agreement import agreement_dict, agreement_markdown
     from tasks.review.labels import read_labels
-    from tasks.review.pairing import labelled_rows, labelled_testruns
-    from tasks.testruns.read_folder import read_scored_folder
-    from tasks.testruns.trusted_metrics import write_agreements
+    from tasks.testruns.trusted_metrics import Measured, write_agreements
 
     context = open_context()
     given = read_labels(labels)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
-    if run:
-        labelled = labelled_testruns(given, [read_scored_folder(folder) for folder in run], labels)
-    else:
-        labelled = labelled_rows(context.rubric, given, context.warehouse, labels)
+    labelled, _ = _kept(context, given, run, labels, now())
     found = agreements(labelled.pairs)
     least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
-    write_agreements(context.warehouse, day, labelled.rubric, labelled.rubric_version, found, least, labelled.epochs)
+    measured = Measured(labelled.rubric_version, found, labelled.epochs)
+    write_agreements(context.warehouse, day, labelled.rubric, [measured], least)
     unpaired = len(given) - len(labelled.pairs)
     text = agreement_markdown(labels.name, found, labelled.titles, least, unpaired)
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)
+
+
+def _kept(
+    context: Context, given: Sequence[Label], runs: Sequence[Path] | None, path: Path, at: datetime
+) -> tuple[Labelled, int]:
+    """Labels beside the scores of these runs or of the chat rows, and how many of them were not known before."""
+    from tasks.review.label_store import LabelStore, kept_labels
+    from tasks.review.pairing import labelled_rows, labelled_testruns
+    from tasks.testruns.read_folder import read_scored_folder
+
+    if runs:
+        labelled = labelled_testruns(given, [read_scored_folder(folder) for folder in runs], path)
+    else:
+        labelled = labelled_rows(context.rubric, given, context.warehouse, path)
+    return labelled, LabelStore(context.state).add(kept_labels(given, labelled, at))
 
 
 @review_app.command("export")
@@ -83,19 +103,48 @@ def export(
 
 @review_app.command("import")
 def import_(
-    workbook: Annotated[Path, typer.Argument(help="A filled workbook.", metavar="REVIEW.xlsx")],
-    out: Annotated[Path, typer.Option(help="The file of labels to write (.csv).")],
-    reviewer: Annotated[str, typer.Option(help="Who filled it; tells two people's labels apart.")] = "",
+    verdicts: Annotated[Path, typer.Argument(help="A filled workbook, or a CSV file of labels.", metavar="FILE")],
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(help="The folder whose review it is: keeps the labels. Labels of chat rows need none."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A file of labels to write (.csv).")] = None,
+    reviewer: Annotated[str, typer.Option(help="Who filled the workbook; tells two people's labels apart.")] = "",
 ) -> None:
-    """Read the verdicts of a filled workbook into a file of labels.
+    """Keep people's verdicts: every nightly run compares them with the scores.
 
-    Example: aqb review import review.xlsx --out labels.csv --reviewer kim
+    Example: aqb review import review.xlsx --run out/resume --reviewer kim
     """
-    from tasks.review.labels import write_labels
+    from flows.runtime.clock import now
+    from tasks.review.labels import read_labels, write_labels
     from tasks.review.review_workbook import read_review_workbook
+
+    if out and out.suffix != ".csv":
+        raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")
+    is_file_of_labels = verdicts.suffix.lower() in (".csv", ".tsv")
+    labels = read_labels(verdicts) if is_file_of_labels else read_review_workbook(verdicts, reviewer)
+    if not run and not out and any(not label.row_id for label in labels):
+        raise UsageError(
+            "these are labels of a test run", where=str(verdicts), fix="name its folder: --run out/resume keeps them"
+        )
+    if run or not out:
+        _, new = _kept(open_context(), labels, run, verdicts, now())
+        typer.echo(f"{len(labels)} labels, {new} of them new: kept")
+    if out:
+        write_labels(out, labels)
+        typer.echo(f"{len(labels)} labels: {out}")
+
+
+@review_app.command("labels")
+def labels(out: Annotated[Path, typer.Option(help="The file to write (.csv).")]) -> None:
+    """Write the labels that are kept, the last one of each reviewer and item, with what it was given on.
+
+    Example: aqb review labels --out labels.csv
+    """
+    from tasks.review.label_store import LabelStore, newest, write_kept_labels
 
     if out.suffix != ".csv":
         raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")
-    labels = read_review_workbook(workbook, reviewer)
-    write_labels(out, labels)
-    typer.echo(f"{len(labels)} labels: {out}")
+    kept = newest(LabelStore(open_context().state).every_label())
+    write_kept_labels(out, kept)
+    typer.echo(f"{len(kept)} labels: {out}")

@@ -15,6 +15,7 @@ from tasks.alerts.unfinished import finished
 from tasks.chat.day_plan import finished_backfill, finished_night
 from tasks.context import Context
 from tasks.judge_quality.anchors import are_due
+from tasks.review.label_store import LabelStore
 from tasks.state.run_ledger import NIGHTLY, TEST_RUN, Run, RunLedger
 from tasks.testruns.inbox import look_into
 
@@ -25,7 +26,8 @@ def done_by(context: Context, day: date, at: datetime) -> Run | None:
         run = finished_night(context, day)
         if run is None or run.code_version != code_version():
             return None
-        is_done = _is_published(context) and not _has_news(context, day) and not _has_files(context, at)
+        newest_label = LabelStore(context.state).newest_at()
+        is_done = _is_published(context, newest_label) and not _has_news(context, day) and not _has_files(context, at)
         is_done = is_done and not are_due(context, at.astimezone(ZoneInfo(context.settings.time_zone)).date())
     except Exception:  # noqa: BLE001 - the run meets it again
         return None
@@ -41,11 +43,14 @@ def is_backfilled(context: Context, first: date, last: date, today: date) -> boo
         return False
 
 
-def _is_published(context: Context) -> bool:
-    """Whether the site was built after the last run ended."""
+def _is_published(context: Context, newest_label: datetime | None = None) -> bool:
+    """Whether the site was built after the last run ended, and after the last label was given."""
     (last,) = RunLedger(context.state).last(1)
+    if not last.finished_at:
+        return False
+    shown_at = max(last.finished_at, newest_label or last.finished_at)
     page = context.reports.first_page
-    return bool(last.finished_at and page.is_file() and page.stat().st_mtime >= last.finished_at.timestamp())
+    return page.is_file() and page.stat().st_mtime >= shown_at.timestamp()
 
 
 def _has_news(context: Context, day: date) -> bool:

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.inputs import BrokenRow
-from scoring.testruns.review_items import ReviewItem, review_items
+from scoring.testruns.review_items import review_items
 from scoring.testruns.rubric import AnyTestRunRubric
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.tables import (
@@ -28,7 +28,7 @@ from scoring.testruns.team_names import COMMON_NAMES
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.files.xlsx.workbook import write_workbook
 from tasks.reports.testrun_summary_tab import summary_tab
-from tasks.review.queue import flagged_queries, reviewed_metrics
+from tasks.review.queue import Drawn, flagged_queries, reviewed_metrics
 from tasks.review.review_tab import criteria_tab, review_tab
 from tasks.testruns.files import text_table
 
@@ -144,13 +144,13 @@ def _kind(column: pa.Field) -> str:
     return "long" if _is_long(column) else "text"
 
 
-def _reviewed(scored: ScoredTestRun, flagged: Mapping[str, str]) -> Iterator[tuple[ReviewItem, str]]:
+def _reviewed(scored: ScoredTestRun, flagged: Mapping[str, str]) -> Iterator[Drawn]:
     """The answers of the flagged queries, the worst query first."""
     run, metrics = scored.plan.run, reviewed_metrics(scored.plan.rubric)
     for query_id, why in islice(flagged.items(), _MOST_REVIEWED):
         executions = sorted(run.queries[query_id], key=lambda execution: execution.round)
         for item in review_items(executions, metrics):
-            yield item, why
+            yield Drawn(item, why)
 
 
 def _input_tab(source: Path) -> Tab:

@@ -15,14 +15,17 @@ from tasks.files.atomic import write_text
 from tasks.files.excel import excel_csv, unguarded
 from tasks.testruns.files import text_table
 
-COLUMNS = ("file", "query_id", "round", "row_id", "metric", "label", "reviewer", "note")
+COLUMNS = ("file", "query_id", "round", "row_id", "metric", "label", "reviewer", "note", "probability")
 _REQUIRED = ("metric", "label")
 _SHOWN_PROBLEMS = 5
 
 
 @dataclass(frozen=True)
 class Label:
-    """What one person said of one item; `label` as written. Either `row_id` is given or `query_id`, '' elsewhere."""
+    """What one person said of one item; `label` as written. Either `row_id` is given or `query_id`, '' elsewhere.
+
+    `probability` is that of the item to be drawn for review, '' where nobody drew it.
+    """
 
     metric: str
     label: str
@@ -32,6 +35,7 @@ class Label:
     row_id: str = ""
     reviewer: str = ""
     note: str = ""
+    probability: str = ""
     line: int = 0
 
 
@@ -68,12 +72,21 @@ def read_labels(path: Path) -> list[Label]:
         item = (label.file, label.query_id, label.round, label.row_id, label.metric, label.reviewer)
         if bool(label.query_id) == bool(label.row_id):
             problems.append((row.line, "either query_id or row_id must be given"))
+        elif not _is_probability(label.probability):
+            problems.append((row.line, f"'{label.probability}' is no probability above 0 and up to 1"))
         elif item in labels:
             problems.append((row.line, f"the same item as in line {labels[item].line}, by the same reviewer"))
         else:
             labels[item] = label
     refuse(problems, path)
     return list(labels.values())
+
+
+def _is_probability(text: str) -> bool:
+    try:
+        return not text or 0 < float(text) <= 1
+    except ValueError:
+        return False
 
 
 def refuse(problems: Sequence[tuple[int, str]], path: Path) -> None:
@@ -90,4 +103,4 @@ def write_labels(path: Path, labels: Iterable[Label]) -> None:
     Raises:
         StorageError: the file cannot be written.
     """
-    write_text(path, excel_csv([COLUMNS, *(attrgetter(*COLUMNS)(label) for label in labels)]))
+    write_text(path, excel_csv([COLUMNS, *map(attrgetter(*COLUMNS), labels)]))

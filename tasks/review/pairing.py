@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from scoring.stats.agreement import Pair
+from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.review.labels import Label, refuse
 from tasks.testruns.read_folder import ScoredFolder
 from tasks.warehouse import Warehouse
@@ -17,13 +18,31 @@ from tasks.warehouse.tables import SCORES
 
 _MAX_POINTS = 5
 _RowKey = tuple[str, str]
+Problem = tuple[int, str]
+"""The line of a label, and what is wrong with it."""
+
+
+class ScoredRun(Protocol):
+    """The scores of one test run, from a folder or from the warehouse.
+
+    `scores` has a row per execution, `queries` one per query, with a column `<metric>_score` each.
+    """
+
+    @property
+    def rubric(self) -> AnyTestRunRubric: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def scores(self) -> pl.DataFrame: ...
+    @property
+    def queries(self) -> pl.DataFrame: ...
 
 
 @dataclass(frozen=True)
 class Labelled:
     """Labels beside scores, of which rubric, and what people call its metrics. Items without a score are left out.
 
-    `epochs` is what judged the metrics that are judged.
+    `epochs` is what judged the metrics that are judged, `contents` the SHA-256 of each file of a test run.
     """
 
     pairs: list[Pair]
@@ -31,6 +50,7 @@ class Labelled:
     rubric_version: str
     titles: Mapping[str, str]
     epochs: Mapping[str, str] = field(default_factory=dict)
+    contents: Mapping[str, str] = field(default_factory=dict)
 
 
 def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], path: Path) -> Labelled:
@@ -46,9 +66,18 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
         raise UsageError(
             "these runs were scored by different rubrics or versions", fix="give runs of one rubric and version"
         )
-    by_file = {run.file: _Items(run) for run in runs}
-    if len(by_file) < len(runs):
+    if len({run.file for run in runs}) < len(runs):
         raise UsageError("two of these runs are of the same file", fix="give each run once")
+    pairs, problems = testrun_pairs(labels, runs)
+    refuse(problems, path)
+    epochs = _epochs(runs, {pair.metric for pair in pairs})
+    contents = {run.file: run.summary["inputs"][0]["sha256"] for run in runs}
+    return Labelled(pairs, runs[0].rubric.id, runs[0].version, runs[0].titles, epochs, contents)
+
+
+def testrun_pairs(labels: Sequence[Label], runs: Iterable[ScoredRun]) -> tuple[list[Pair], list[Problem]]:
+    """The labels of these runs beside their scores, and what is wrong with a line of the others."""
+    by_file = {run.file: _Items(run) for run in runs}
     pairs, problems = [], []
     for label in labels:
         try:
@@ -57,9 +86,7 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
             problems.append((label.line, str(problem)))
         else:
             pairs += [pair] if pair else []
-    refuse(problems, path)
-    epochs = _epochs(runs, {pair.metric for pair in pairs})
-    return Labelled(pairs, runs[0].rubric.id, runs[0].version, runs[0].titles, epochs)
+    return pairs, problems
 
 
 def _epochs(runs: Sequence[ScoredFolder], metrics: Collection[str]) -> dict[str, str]:
@@ -85,9 +112,20 @@ def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehou
     Raises:
         InputError: a label names no scored row or no grade.
     """
+    pairs, problems, version = row_pairs(rubric, labels, warehouse)
+    refuse(problems, path)
+    return Labelled(pairs, rubric.id, version, rubric.titles)
+
+
+def row_pairs(
+    rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse
+) -> tuple[list[Pair], list[Problem], str]:
+    """The labels of scored rows beside their grades, what is wrong with a line of the others, and which versions of the
+    rubric have scored them."""
     scales = {scale.column: scale.codes[::-1] for scale in (*rubric.crosstab_scales, rubric.final_scale)}
     rows = _rows(rubric, {label.row_id for label in labels}, warehouse)
-    pairs, problems = [], []
+    pairs: list[Pair] = []
+    problems: list[Problem] = []
     for label in labels:
         scale = scales.get(label.metric)
         row = rows.get(label.row_id)
@@ -101,9 +139,7 @@ def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehou
             session = row["session_id"] or label.row_id
             score, given = scale.index(row[label.metric]), scale.index(label.label)
             pairs.append(Pair(label.metric, row["tenant_id"], session, score, given))
-    refuse(problems, path)
-    versions = {row["rubric_version"] for row in rows.values()}
-    return Labelled(pairs, rubric.id, ", ".join(sorted(versions)), rubric.titles)
+    return pairs, problems, ", ".join(sorted({row["rubric_version"] for row in rows.values()}))
 
 
 class _LabelError(Exception):
@@ -113,7 +149,7 @@ class _LabelError(Exception):
 class _Items:
     """The scores of one run by (query, round), those of whole queries at round ''."""
 
-    def __init__(self, run: ScoredFolder) -> None:
+    def __init__(self, run: ScoredRun) -> None:
         self._metrics = {metric.name: metric for metric in run.rubric.metrics}
         rows = run.scores.iter_rows(named=True)
         self._rows: dict[_RowKey, Mapping[str, Any]] = {(row["query_id"], row["round"]): row for row in rows}

@@ -30,10 +30,19 @@ _BY_LOT = "무작위로 뽑음"
 
 
 @dataclass(frozen=True)
-class Review:
-    """The items, query by query, each with why its query is on the list; `flagged` and `audited` count queries."""
+class Drawn:
+    """An item with why its query is on the list (Korean), and the probability with which it got there."""
 
-    items: list[tuple[ReviewItem, str]]
+    item: ReviewItem
+    why: str
+    probability: float = 1.0
+
+
+@dataclass(frozen=True)
+class Review:
+    """The items, query by query; `flagged` and `audited` count queries."""
+
+    items: list[Drawn]
     flagged: int
     audited: int
 
@@ -92,7 +101,7 @@ def review_queue(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_N
     chosen = sorted((flagged.keys() | audited) & answers.keys(), key=lambda query_id: (lots[query_id], query_id))
     metrics = reviewed_metrics(run.rubric)
     items = [
-        (item, flagged.get(query_id, _BY_LOT))
+        Drawn(item, flagged[query_id]) if query_id in flagged else Drawn(item, _BY_LOT, float(audit))
         for query_id in chosen
         for item in review_items(sorted(answers[query_id], key=attrgetter("round")), metrics)
     ]

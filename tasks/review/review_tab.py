@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from scoring.testruns.review_items import ReviewItem
 from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
-from tasks.review.queue import reviewed_metrics
+from tasks.review.queue import Drawn, reviewed_metrics
 
 SHEET, CRITERIA = "검토", "점수 기준"
 FILE, QUERY, ROUND, NOTE = "파일", "질의 ID", "회차", "메모"
 METRIC, STORED_NAME = "지표", "저장된 이름"
+PROBABILITY = "뽑힐 확률"
 CANNOT_TELL = "판단 불가"
 POINTS = ("5", "4", "3", "2", "1", "0")
 _GIVEN = (
@@ -28,8 +28,10 @@ _SEEN = (
 _IDS = (SheetColumn(QUERY, width=16), SheetColumn(FILE, width=24))
 
 
-def review_tab(file: str, rubric: AnyTestRunRubric, items: Sequence[tuple[ReviewItem, str]], *, blind: bool) -> Tab:
+def review_tab(file: str, rubric: AnyTestRunRubric, items: Sequence[Drawn], *, blind: bool) -> Tab:
     """The answers with why they are to be judged, which in a `blind` tab is folded away. `file` is their test run.
+
+    The probability of an answer to be drawn is folded away in any tab: it is there for what reads the verdicts.
 
     Yellow cells are to be filled, grey ones are not asked of this row.
     """
@@ -41,6 +43,7 @@ def review_tab(file: str, rubric: AnyTestRunRubric, items: Sequence[tuple[Review
         *_SEEN,
         SheetColumn("검토하는 까닭", "long", 30, folded=blind),
         *_IDS,
+        SheetColumn(PROBABILITY, width=10, folded=True),
     ]
     rows = _rows(file, [metric.name for metric in metrics], items)
     return Tab(SHEET, columns, rows, frozen=2, printed=(len(_GIVEN) + len(metrics) + 1, len(items)))
@@ -62,11 +65,13 @@ def criteria_tab(rubric: AnyTestRunRubric) -> Tab:
     return Tab(CRITERIA, columns, rows)
 
 
-def _rows(file: str, metrics: list[str], items: Iterable[tuple[ReviewItem, str]]) -> Iterator[list[Any]]:
-    for item, why in items:
+def _rows(file: str, metrics: list[str], items: Iterable[Drawn]) -> Iterator[list[Any]]:
+    for drawn in items:
+        item = drawn.item
         yield [
             *(item.question, item.round, item.expected, item.answer),
             *("" if metric in item.metrics else None for metric in metrics),
             None,
-            *(item.tools, item.screen, item.urls, item.other_answers, why, item.query_id, file),
+            *(item.tools, item.screen, item.urls, item.other_answers),
+            *(drawn.why, item.query_id, file, drawn.probability),
         ]

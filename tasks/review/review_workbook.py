@@ -18,6 +18,7 @@ from tasks.review.review_tab import (
     METRIC,
     NOTE,
     POINTS,
+    PROBABILITY,
     QUERY,
     ROUND,
     SHEET,
@@ -37,7 +38,7 @@ _HELP = (
     "회차 2/1은 둘째 방의 첫 실행이라는 뜻입니다.",
     "판단에 영향을 주지 않도록 자동 점수는 싣지 않았고, 검토하는 까닭은 접어 두었습니다. "
     "오른쪽 끝의 열 위에 있는 [+]를 누르면 보이니 점수를 고른 뒤에 여세요. 무작위로 뽑은 질의도 섞여 있습니다.",
-    "다 채운 뒤: aqb review import 이파일.xlsx --out labels.csv --reviewer 이름",
+    "다 채운 뒤: aqb review import 이파일.xlsx --run 채점한_폴더 --out labels.csv --reviewer 이름",
     "그다음: aqb agreement labels.csv --run 채점한_폴더",
 )
 
@@ -80,7 +81,8 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
         raise InputError(
             "columns are missing", where=f"{path}: {SHEET}", fix="keep the header as `aqb review export` wrote it"
         )
-    labels = list(_labels(rows, metrics, places, reviewer, path))
+    drawn_with = titles.index(PROBABILITY) if PROBABILITY in titles else None
+    labels = list(_labels(rows, metrics, places, drawn_with, reviewer, path))
     if not labels:
         raise UsageError(
             "no yellow cell is filled with points yet",
@@ -91,9 +93,15 @@ def read_review_workbook(path: Path, reviewer: str) -> list[Label]:
 
 
 def _labels(
-    rows: Sequence[TextRow], metrics: dict[int, str], places: dict[str, int], reviewer: str, path: Path
+    rows: Sequence[TextRow],
+    metrics: dict[int, str],
+    places: dict[str, int],
+    drawn_with: int | None,
+    reviewer: str,
+    path: Path,
 ) -> Iterator[Label]:
     for line, cells in rows:
+        probability = "" if drawn_with is None else cells[drawn_with].strip()
         file, query_id, round_, note = (cells[place] for place in places.values())
         for place, metric in metrics.items():
             verdict = cells[place].strip()
@@ -105,7 +113,7 @@ def _labels(
                     where=f"{path}: {SHEET}, row {line}",
                     fix=f"choose one of {', '.join((*POINTS, CANNOT_TELL))}",
                 )
-            yield Label(metric, verdict, file, query_id, round_, reviewer=reviewer, note=note)
+            yield Label(metric, verdict, file, query_id, round_, reviewer=reviewer, note=note, probability=probability)
 
 
 def _stored_names(criteria: Sheet | None) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The `agreements` table of the warehouse: what people's labels said of each metric, the newest day counting."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -37,24 +38,31 @@ AGREEMENTS_SCHEMA = pa.schema(
 )
 
 
+@dataclass(frozen=True)
+class Measured:
+    """How far labels agree with scores of one version, judged by `epochs`: those of the metrics that are judged."""
+
+    rubric_version: str
+    found: Sequence[Agreement]
+    epochs: Mapping[str, str]
+
+
 def write_agreements(
-    warehouse: Warehouse,
-    day: date,
-    rubric: str,
-    rubric_version: str,
-    found: Sequence[Agreement],
-    trusted_from: float,
-    epochs: Mapping[str, str],
+    warehouse: Warehouse, day: date, rubric: str, measured: Iterable[Measured], trusted_from: float
 ) -> None:
     """Replaces what that day knows of a rubric; `trusted_from` is what a metric has to reach.
-
-    `epochs` is what judged a metric; those that rules score are not among them.
 
     Raises:
         StorageError: the warehouse cannot be written.
     """
-    identity = {"score_date": day, "rubric": rubric, "rubric_version": rubric_version}
-    rows = [_row(one, trusted_from) | identity | {"epoch": epochs.get(one.metric)} for one in found]
+    identity = {"score_date": day, "rubric": rubric}
+    rows = [
+        _row(one, trusted_from)
+        | identity
+        | {"rubric_version": group.rubric_version, "epoch": group.epochs.get(one.metric)}
+        for group in measured
+        for one in group.found
+    ]
     frame = pl.DataFrame(rows, schema=empty_frame(AGREEMENTS_SCHEMA).schema)
     warehouse.replace_day(AGREEMENTS, day, AGREEMENTS_SCHEMA, [frame], only={"rubric": rubric})
 

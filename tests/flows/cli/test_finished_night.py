@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from flows.runtime.clock import today
+from tasks.warehouse import open_warehouse
 from tests.builders.chat_rows import DAY, best, plain, write_rows
 from tests.flows.conftest import Command
 
@@ -25,6 +26,24 @@ def test_nightly_leaves_a_finished_night_as_it_is(aqb: Command, folder: Path) ->
         done = json.loads(aqb("nightly", *asked, "--json").out)
         assert not done["up_to_date"]
         assert done["run_id"] != first["run_id"]
+
+
+def test_nightly_compares_a_label_that_was_given_since(aqb: Command, folder: Path) -> None:
+    yesterday = today("Asia/Seoul") - timedelta(days=1)
+    write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best(timestamp=f"{yesterday}T12:00:00+09:00")])
+    assert aqb("nightly").exit_code == 0
+    warehouse = open_warehouse(str(folder / "data" / "warehouse"))
+    scores = warehouse.read("monitoring_scores")
+    assert scores is not None
+    (row_id,) = scores.collect()["row_id"]
+    (folder / "labels.csv").write_text(f"row_id,metric,label,reviewer\n{row_id},a_grade,B,kim\n", encoding="utf-8")
+    assert aqb("review", "import", "labels.csv").out == "1 labels, 1 of them new: kept\n"
+    assert aqb("review", "import", "labels.csv").out == "1 labels, 0 of them new: kept\n"
+    up_to_date = [json.loads(aqb("nightly", "--json").out)["up_to_date"] for _ in range(2)]
+    assert up_to_date == [False, True]
+    compared = warehouse.read("agreements")
+    assert compared is not None
+    assert compared.select("metric", "n", "exact", "adjacent").collect().rows() == [("a_grade", 1, 0, 1)]
 
 
 def test_nightly_says_again_what_is_wrong_with_a_finished_night(aqb: Command, folder: Path) -> None:

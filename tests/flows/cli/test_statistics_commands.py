@@ -203,6 +203,11 @@ def test_a_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], 
     assert (accuracy["n"], accuracy["exact"], accuracy["trusted"]) == (39, 29, False)
     assert accuracy["confusion"] == [{"label": 5, "score": 0, "n": 10}, {"label": 5, "score": 5, "n": 29}]
     assert open_warehouse("data/warehouse").read("agreements") is not None
+    kept = aqb("review", "import", "review.xlsx", "--run", "candidate", "--reviewer", "kim")
+    assert kept.out == "78 labels, 0 of them new: kept\n"  # those of `aqb agreement` are kept
+    assert aqb("review", "labels", "--out", "every.csv").exit_code == 0
+    again = aqb("agreement", "every.csv", "--run", "candidate", "--json")
+    assert json.loads(again.out) == document
 
 
 @pytest.mark.parametrize(
@@ -210,8 +215,9 @@ def test_a_review_becomes_labels_and_agreement(reviewed: Callable[[int], Path], 
     [
         (["review", "export", "candidate", "--out", "review.xls"], 2, "end its name in .xlsx"),
         (["review", "export", "candidate", "--out", "r.xlsx", "--audit", "many"], 2, "for example --audit 5%"),
-        (["review", "import", "base/plan_agent_made.csv", "--out", "labels.csv"], 1, "no review workbook"),
+        (["review", "import", "base/plan_agent_made.csv", "--out", "labels.csv"], 1, "missing: metric, label"),
         (["review", "import", "missing.xlsx", "--out", "labels.csv"], 1, "missing.xlsx: cannot be read: No such file"),
+        (["review", "labels", "--out", "labels.txt"], 2, "end its name in .csv"),
         (["agreement", "nowhere.csv"], 1, "nowhere.csv"),
     ],
 )

@@ -16,7 +16,7 @@ from tasks.chat.local_engine import write_scored_day
 from tasks.review.labels import Label
 from tasks.review.pairing import labelled_rows, labelled_testruns
 from tasks.testruns.read_folder import ScoredFolder
-from tasks.testruns.trusted_metrics import AGREEMENTS, read_agreements, untrusted_metrics, write_agreements
+from tasks.testruns.trusted_metrics import AGREEMENTS, Measured, read_agreements, untrusted_metrics, write_agreements
 from tasks.warehouse import Warehouse, open_warehouse
 from tests.builders import chat_rows
 from tests.builders.scored_testruns import plan_row, scored_folder
@@ -124,7 +124,8 @@ def of_metric(metric: str, *, agrees: bool) -> list[Agreement]:
 
 def judged(run: ScoredFolder, epoch: str) -> ScoredFolder:
     """The run as one of `recruit-agent`, whose intent is judged."""
-    return replace(run, rubric=RECRUIT, file=f"{epoch}.csv", summary={"judge": {"epochs": {"intent": [epoch]}}})
+    judge = {"judge": {"epochs": {"intent": [epoch]}}}
+    return replace(run, rubric=RECRUIT, file=f"{epoch}.csv", summary=run.summary | judge)
 
 
 def test_labels_of_runs_that_different_judges_judged_are_not_put_together(run: ScoredFolder) -> None:
@@ -137,6 +138,10 @@ def test_labels_of_runs_that_different_judges_judged_are_not_put_together(run: S
     assert len(labelled_testruns(by_rule, [old, new], Path("labels.csv")).pairs) == 2
 
 
+def measured(found: list[Agreement], epochs: Mapping[str, str] | None = None) -> Measured:
+    return Measured("1", found, epochs or {})
+
+
 def untrusted(warehouse: Warehouse, rubric: str, epochs: Mapping[str, Sequence[str]] | None = None) -> tuple[str, ...]:
     known = rubric_of(rubric)
     assert isinstance(known, TestRunRubric)
@@ -147,10 +152,14 @@ def test_the_newest_labels_of_a_metric_decide(tmp_path: Path) -> None:
     warehouse = open_warehouse(str(tmp_path))
     assert untrusted(warehouse, "plan-agent") == ()
     for day, agrees in ((date(2026, 3, 2), True), (date(2026, 3, 1), False)):
-        write_agreements(warehouse, day, "plan-agent", "1", of_metric("accuracy", agrees=agrees), 0.6, {})
+        write_agreements(warehouse, day, "plan-agent", [measured(of_metric("accuracy", agrees=agrees))], 0.6)
     assert untrusted(warehouse, "plan-agent") == ()
-    write_agreements(warehouse, date(2026, 3, 3), "plan-agent", "1", of_metric("accuracy", agrees=False), 0.6, {})
-    write_agreements(warehouse, date(2026, 3, 3), "recruit-agent", "1", of_metric("intent", agrees=False), 0.6, {})
+    write_agreements(
+        warehouse, date(2026, 3, 3), "plan-agent", [Measured("1", of_metric("accuracy", agrees=False), {})], 0.6
+    )
+    write_agreements(
+        warehouse, date(2026, 3, 3), "recruit-agent", [Measured("1", of_metric("intent", agrees=False), {})], 0.6
+    )
     assert untrusted(warehouse, "plan-agent") == ("accuracy",)
     assert untrusted(warehouse, "recruit-agent") == ("intent",)
 
@@ -159,24 +168,28 @@ def test_trust_in_a_judged_metric_ends_with_its_epoch_until_it_is_measured_again
     warehouse = open_warehouse(str(tmp_path))
     old, new = {"intent": "0ld"}, {"intent": "new"}
     intent, accuracy = (of_metric(metric, agrees=False) for metric in ("intent", "accuracy"))
-    write_agreements(warehouse, date(2026, 3, 3), "recruit-agent", "1", intent + accuracy, 0.6, old)
+    write_agreements(warehouse, date(2026, 3, 3), "recruit-agent", [measured(intent + accuracy, old)], 0.6)
     assert untrusted(warehouse, "recruit-agent", {"intent": ["0ld"]}) == ("intent", "accuracy")
     assert untrusted(warehouse, "recruit-agent", {"intent": ["new"]}) == ("accuracy",)  # rules have no epoch
     assert untrusted(warehouse, "recruit-agent", {"intent": ["0ld", "new"]}) == ("accuracy",)
-    write_agreements(warehouse, date(2026, 3, 4), "recruit-agent", "1", intent, 0.6, new)
+    write_agreements(warehouse, date(2026, 3, 4), "recruit-agent", [measured(intent, new)], 0.6)
     assert untrusted(warehouse, "recruit-agent", {"intent": ["new"]}) == ("intent", "accuracy")
 
 
 def test_the_setting_decides_what_is_enough(tmp_path: Path) -> None:
     warehouse = open_warehouse(str(tmp_path))
-    write_agreements(warehouse, date(2026, 3, 1), "plan-agent", "1", of_metric("accuracy", agrees=False), -1, {})
+    write_agreements(
+        warehouse, date(2026, 3, 1), "plan-agent", [Measured("1", of_metric("accuracy", agrees=False), {})], -1
+    )
     assert untrusted(warehouse, "plan-agent") == ()
 
 
 def test_comparing_again_replaces_the_day(tmp_path: Path) -> None:
     warehouse = open_warehouse(str(tmp_path))
     for _ in range(2):
-        write_agreements(warehouse, date(2026, 3, 1), "plan-agent", "1", of_metric("accuracy", agrees=True), 0.6, {})
+        write_agreements(
+            warehouse, date(2026, 3, 1), "plan-agent", [Measured("1", of_metric("accuracy", agrees=True), {})], 0.6
+        )
     rows = warehouse.read(AGREEMENTS)
     assert rows is not None
     assert rows.collect().height == 1

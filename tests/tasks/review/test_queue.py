@@ -25,23 +25,25 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ScoredFolder:
 
 
 def queries(review: Review) -> list[str]:
-    return list(dict.fromkeys(item.query_id for item, _ in review.items))
+    return list(dict.fromkeys(drawn.item.query_id for drawn in review.items))
 
 
 def test_without_an_audit_only_flagged_queries_are_reviewed(run: ScoredFolder) -> None:
     review = review_queue(run, Fraction(0))
     assert (queries(review), review.flagged, review.audited) == (["Q0"], 1, 0)
-    assert [(item.round, item.metrics) for item, _ in review.items] == [
+    assert [(drawn.item.round, drawn.item.metrics) for drawn in review.items] == [
         ("1/1", ("intent", "accuracy")),
         ("2/1", ("intent", "accuracy")),
         ("", ("consistency",)),
     ]
-    assert {why for _, why in review.items} == {"정확성 2점 이하인 회차 있음"}
+    assert {drawn.why for drawn in review.items} == {"정확성 2점 이하인 회차 있음"}
 
 
 def test_an_audit_takes_about_its_share_of_the_others_and_always_the_same(run: ScoredFolder) -> None:
     review = review_queue(run, Fraction(20, 100))
     assert 10 <= review.audited <= 30
+    assert {drawn.probability for drawn in review.items if drawn.item.query_id != "Q0"} == {0.2}
+    assert {drawn.probability for drawn in review.items if drawn.item.query_id == "Q0"} == {1.0}
     assert queries(review) == queries(review_queue(run, Fraction(20, 100)))
     assert set(queries(review)) < set(queries(review_queue(run, Fraction(40, 100))))
     assert review_queue(run, Fraction(1)).audited == 99
@@ -63,11 +65,12 @@ def test_the_reviewer_sees_question_and_answer_and_no_score(run: ScoredFolder, t
     assert header == [
         *("질의", "회차", "기대 결과", "답변", "의도 충족", "정확성", "일관성", "메모"),
         *("사용한 조건", "화면 요소", "링크", "다른 회차의 답변", "검토하는 까닭", "질의 ID", "파일"),
+        "뽑힐 확률",
     ]
     first = dict(zip(header, (cell.value for cell in sheet[2]), strict=True))
     assert first["답변"] == "평가기간을 바꿀 수 있어요."
     assert (first["기대 결과"], first["정확성"]) == (CHECK, None)
-    *shown, why, _, _ = sheet.iter_cols()
+    *shown, why, _, _, _ = sheet.iter_cols()
     assert not any("점" in str(cell.value) or "통과" in str(cell.value) for column in shown for cell in column)
     assert {cell.value for cell in why[1:]} == {"무작위로 뽑음", "정확성 2점 이하인 회차 있음"}
     assert sheet.column_dimensions[why[0].column_letter].hidden

@@ -1,0 +1,33 @@
+"""People's labels beside the scores, every night: whether a metric is still to be trusted."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from flows.runtime.clock import today
+from flows.runtime.flow_run import step
+from flows.runtime.prefect_env import is_prefect_gone
+from tasks.context import Context
+from tasks.review.label_store import KeptLabel, LabelStore, newest
+from tasks.review.trust import judge_trust
+
+
+@step("trust", run_name="trust in the scores", timeout_s=600)
+def compare_labels(context: Context, labels: Sequence[KeptLabel], day: date) -> None:
+    """Writes how far labels agree with the scores of now, as of `day`.
+
+    Raises:
+        StorageError: the warehouse cannot be read or written.
+    """
+    judge_trust(labels, context.rubric, context.warehouse, day, context.settings.agreement.trusted_from)
+
+
+def judge_trust_anew(context: Context) -> tuple[str, ...]:
+    """Compares every label that counts with the scores; returns why it could not, which must not fail the run."""
+    try:
+        if labels := newest(LabelStore(context.state).every_label()):
+            compare_labels(context, labels, today(context.settings.time_zone))
+    except Exception as error:
+        if is_prefect_gone(error):
+            raise
+        return (f"labels could not be compared with the scores: {type(error).__name__}: {error}",)
+    return ()

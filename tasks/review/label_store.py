@@ -1,0 +1,143 @@
+"""Every verdict that people have given, in the state database: a row each, and none is ever changed.
+
+Who changes their mind gives a later verdict of the same item: the newest of each reviewer counts.
+
+Source: SPEC 12.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from tasks.files.atomic import write_text
+from tasks.files.excel import excel_csv
+from tasks.review.labels import Label
+from tasks.review.pairing import Labelled
+from tasks.state.database import StateDatabase, UtcDateTime
+
+_metadata = sa.MetaData()
+_labels = sa.Table(
+    "labels",
+    _metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("labelled_at", UtcDateTime, nullable=False, index=True),
+    *(
+        sa.Column(name, sa.Text, nullable=False)
+        for name in ("rubric", "rubric_version", "input_sha256", "file", "query_id", "round", "row_id", "metric")
+    ),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("reviewer", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Text),
+    sa.Column("probability", sa.Float),
+)
+
+
+@dataclass(frozen=True)
+class KeptLabel:
+    """What one person said of one item, and what they had before them.
+
+    An item is a `row_id`, or a query of the test run with this content, '' in the others' columns. `round` is '' for
+    the query as a whole. `epoch` is what judged the metric, None where rules score it. `probability` is that of the
+    item to be drawn for review, None where nobody drew it.
+    """
+
+    labelled_at: datetime
+    rubric: str
+    rubric_version: str
+    input_sha256: str
+    file: str
+    query_id: str
+    round: str
+    row_id: str
+    metric: str
+    label: str
+    reviewer: str
+    note: str
+    epoch: str | None
+    probability: float | None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Who has given a verdict of what."""
+        return (self.rubric, self.input_sha256, self.query_id, self.round, self.row_id, self.metric, self.reviewer)
+
+
+def kept_labels(labels: Iterable[Label], labelled: Labelled, at: datetime) -> list[KeptLabel]:
+    """Labels of a file that meet these scores, as they are kept from `at` on."""
+    only = next(iter(labelled.contents)) if len(labelled.contents) == 1 else ""
+    return [
+        KeptLabel(
+            labelled_at=at,
+            rubric=labelled.rubric,
+            rubric_version=labelled.rubric_version,
+            input_sha256=labelled.contents.get(one.file or only, ""),
+            file=one.file or only,
+            query_id=one.query_id,
+            round=one.round,
+            row_id=one.row_id,
+            metric=one.metric,
+            label=one.label,
+            reviewer=one.reviewer,
+            note=one.note,
+            epoch=labelled.epochs.get(one.metric),
+            probability=float(one.probability) if one.probability else None,
+        )
+        for one in labels
+    ]
+
+
+class LabelStore:
+    """The labels of a state database. Every method is one transaction.
+
+    Raises:
+        StorageError: the state database cannot be used; every method may find that out.
+    """
+
+    def __init__(self, database: StateDatabase) -> None:
+        database.create_tables(_metadata)
+        self._database = database
+
+    def add(self, labels: Sequence[KeptLabel]) -> int:
+        """Adds what is not known yet, and returns how many that are: the same file twice adds nothing."""
+        with self._database.transaction() as connection:
+            said = {one.given: (one.label, one.note) for one in _read(connection)}
+            new = [one for one in labels if said.get(one.given) != (one.label, one.note)]
+            if new:
+                connection.execute(sa.insert(_labels), [vars(one) for one in new])
+        return len(new)
+
+    def every_label(self) -> list[KeptLabel]:
+        """Every label in the order in which they were given."""
+        with self._database.transaction() as connection:
+            return _read(connection)
+
+    def newest_at(self) -> datetime | None:
+        """When the last label was given; None where there is none."""
+        with self._database.transaction() as connection:
+            found: datetime | None = connection.execute(sa.select(sa.func.max(_labels.c.labelled_at))).scalar()
+            return found
+
+
+def newest(labels: Iterable[KeptLabel]) -> list[KeptLabel]:
+    """The verdict of each reviewer on each item that counts, from labels in the order in which they were given."""
+    return list({one.given: one for one in labels}.values())
+
+
+def _read(connection: sa.Connection) -> list[KeptLabel]:
+    columns = [_labels.c[field.name] for field in fields(KeptLabel)]
+    return [KeptLabel(*row) for row in connection.execute(sa.select(*columns).order_by(_labels.c.id))]
+
+
+def write_kept_labels(path: Path, labels: Iterable[KeptLabel]) -> None:
+    """Writes labels with all that is known of them; `read_labels` reads the file.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    names = [field.name for field in fields(KeptLabel)]
+    rows = ([str(value) if (value := getattr(one, name)) is not None else "" for name in names] for one in labels)
+    write_text(path, excel_csv([names, *rows]))

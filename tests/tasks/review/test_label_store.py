@@ -1,0 +1,87 @@
+"""Labels that are kept, and what they say of the scores that the warehouse holds."""
+
+import csv
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from tasks.review.label_store import KeptLabel, LabelStore, newest, write_kept_labels
+from tasks.review.labels import read_labels
+from tasks.review.trust import judge_trust
+from tasks.testruns.trusted_metrics import read_agreements
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import RUBRIC
+from tests.builders.scored_testruns import plan_row
+from tests.builders.site import write_run
+from tests.builders.state import opened
+from tests.builders.testruns import LONG_HEADER, write_csv
+
+AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
+GIVEN = KeptLabel(AT, "plan-agent", "1", "ab" * 32, "a.csv", "Q1", "1/1", "", "accuracy", "4", "kim", "", None, 0.05)
+
+
+def test_a_label_that_is_known_is_kept_once(tmp_path: Path) -> None:
+    with opened(LabelStore, f"sqlite:///{tmp_path}/state.db") as store:
+        assert store.add([GIVEN]) == 1
+        assert store.add([replace(GIVEN, labelled_at=AT + timedelta(days=1))]) == 0
+        assert store.every_label() == [GIVEN]
+        assert store.newest_at() == AT
+
+
+def test_who_changes_their_mind_gives_the_label_that_counts_and_the_first_one_stays(tmp_path: Path) -> None:
+    later = replace(GIVEN, label="2", labelled_at=AT + timedelta(hours=1))
+    other = replace(GIVEN, reviewer="lee")
+    with opened(LabelStore, f"sqlite:///{tmp_path}/state.db") as store:
+        assert [store.add([one]) for one in (GIVEN, later, other, GIVEN)] == [1, 1, 1, 1]
+        assert store.every_label() == [GIVEN, later, other, GIVEN]
+        assert newest(store.every_label()) == [GIVEN, other]
+
+
+def test_an_exported_label_is_read_again_with_its_probability(tmp_path: Path) -> None:
+    write_kept_labels(tmp_path / "labels.csv", [replace(GIVEN, note="=1+1")])
+    (read,) = read_labels(tmp_path / "labels.csv")
+    assert (read.file, read.query_id, read.label, read.reviewer) == ("a.csv", "Q1", "4", "kim")
+    assert (read.note, read.probability) == ("=1+1", "0.05")
+    with (tmp_path / "labels.csv").open(encoding="utf-8-sig") as lines:
+        (row,) = csv.DictReader(lines)
+    assert (row["input_sha256"], row["rubric_version"], row["epoch"]) == ("ab" * 32, "1", "")
+
+
+DAY = date(2026, 3, 2)
+PEOPLE_AGREE = [replace(GIVEN, query_id=f"Q{place}", label="5" if place % 2 else "0") for place in range(60)]
+
+
+def scored_run(folder: Path, day: date = DAY, name: str = "a.csv", note: str = "") -> FolderWarehouse:
+    """A warehouse with a run of 60 queries, of which every other one passes."""
+    rows = [plan_row(f"Q{place}", passes=bool(place % 2), question=f"평가기간 바꿔줘{note}") for place in range(60)]
+    source = write_csv(folder / name, [LONG_HEADER, *rows])
+    warehouse = FolderWarehouse(folder / "warehouse")
+    write_run(warehouse, source, day, "plan-agent")
+    return warehouse
+
+
+def of_the_run(folder: Path, name: str = "a.csv") -> str:
+    """The content by which the run is known."""
+    return sha256((folder / name).read_bytes()).hexdigest()
+
+
+def test_trust_is_what_labels_say_of_the_scores_of_now(tmp_path: Path) -> None:
+    warehouse = scored_run(tmp_path)
+    labels = [replace(one, input_sha256=of_the_run(tmp_path)) for one in PEOPLE_AGREE]
+    assert judge_trust(labels, RUBRIC, warehouse, DAY, 0.6) == {"plan-agent": 60}
+    (row,) = read_agreements(warehouse).to_dicts()
+    assert (row["metric"], row["n"], row["exact"], row["trusted"]) == ("accuracy", 60, 60, True)
+    assert (row["score_date"], row["epoch"]) == (DAY, None)
+    disagree = [replace(one, label="5" if one.label == "0" else "0") for one in labels]
+    judge_trust(disagree, RUBRIC, warehouse, DAY, 0.6)
+    (row,) = read_agreements(warehouse).to_dicts()
+    assert (row["exact"], row["trusted"]) == (0, False)
+
+
+def test_a_label_of_a_run_that_the_warehouse_does_not_hold_is_left_out(tmp_path: Path) -> None:
+    warehouse = scored_run(tmp_path)
+    mine = replace(GIVEN, input_sha256=of_the_run(tmp_path))
+    unknown = [GIVEN, replace(mine, query_id="Q99"), replace(mine, query_id="", row_id="none", rubric=RUBRIC.id)]
+    assert judge_trust(unknown, RUBRIC, warehouse, DAY, 0.6) == {}
+    assert judge_trust([mine, *unknown], RUBRIC, warehouse, DAY, 0.6) == {"plan-agent": 1}
