@@ -109,7 +109,11 @@ class Succession:
         for settings, judge in zip(self._settings, self._judges, strict=True):
             answers.append(judge.ask(self._questions(settings), progress(settings.model)))
             if not any(one.verdict.given for one in answers[-1].judgements):
-                raise answers[-1].failure or AqbError(f"{settings.model} has answered no question", where="judge")
+                raise answers[-1].failure or AqbError(
+                    f"{settings.model} has answered no question",
+                    where="judge",
+                    fix="`aqb doctor` with this judge.model says what the endpoint answers",
+                )
         old, new = answers
         runs = [(score_testrun(plan, old.verdicts), score_testrun(plan, new.verdicts)) for plan in self._plans]
         before, after = (settings.model for settings in self._settings)
