@@ -15,6 +15,7 @@ from tasks.chat import tables as monitoring_tables
 from tasks.config.judge import JudgeSettings, Price
 from tasks.config.settings import MonitoringSettings, Settings
 from tasks.judge_quality.anchor_table import ANCHORS, ANCHORS_SCHEMA
+from tasks.judge_quality.audit import AUDITS, AUDITS_SCHEMA
 from tasks.judge_quality.switch import SWITCHES, SWITCHES_SCHEMA
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.testruns import warehouse as run_warehouse
@@ -133,6 +134,7 @@ def _tables() -> list[tuple[str, str, pa.Schema]]:
         (runs.JUDGEMENTS, "A row per question put to the judge.", runs.DAY_JUDGEMENTS_SCHEMA),
         (AGREEMENTS, "A row per day, metric and agent type that people have labelled.", AGREEMENTS_SCHEMA),
         (ANCHORS, "A row per night and judged question that was asked again.", ANCHORS_SCHEMA),
+        (AUDITS, "A row per audit of the judge and what it looked at.", AUDITS_SCHEMA),
         (SWITCHES, "A row per comparison of two models as judges and metric.", SWITCHES_SCHEMA),
         (RUNS, "A row per run.", RUNS_SCHEMA),
     ]

@@ -114,3 +114,36 @@ def _agreed(estimates: Mapping[str, Estimate], *, dry_run: bool, yes: bool, as_j
         typer.echo("\n".join(lines), err=True)
         typer.confirm("Ask these questions?", abort=True, err=True)
     return True
+
+
+@judge_app.command()
+def audit(
+    dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask the judge without asking you first.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Try to talk the judge into good scores for bad answers, with the fence around them and without it.
+
+    Also: padding, length, order, and whether it repeats its own answers. Exit code 1 if the attempt proves nothing.
+
+    Example: aqb judge audit --dry-run
+    """
+    from flows.runtime.clock import today
+    from scoring.judging.audit import proves_the_fence
+    from tasks.config.judge import require_endpoint
+    from tasks.judge_quality.audit import Auditor, write_audit
+    from tasks.reports.markdown.judge_quality import audit_dict, audit_markdown
+
+    with open_context() as context:
+        auditor = Auditor(context.settings.judge, context.state)
+        if not _agreed({"audit": auditor.estimate()}, dry_run=dry_run, yes=yes, as_json=as_json):
+            return
+        require_endpoint(context.settings.judge)
+        with judge_progress("audit") as shown:
+            found = auditor.ask(shown)
+        write_audit(context.warehouse, today(context.settings.time_zone), found)
+    show(audit_dict(found), audit_markdown(found), as_json=as_json)
+    proven = proves_the_fence(found.rates)
+    finish(
+        [] if proven else ["without the fence the attacks did not do clearly better: nothing is proven"], found.failure
+    )

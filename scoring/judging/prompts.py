@@ -34,7 +34,9 @@ class JudgePrompt:
     """The prompt of a rubric for one kind of question.
 
     `instructions` are Korean; `schema` is a strict JSON schema whose first property is the reason. `accepts` refuses
-    answers that fit the schema and yet say nothing about this material, such as groups that leave an answer out.
+    answers that fit the schema and yet say nothing about this material, such as groups that leave an answer out. Only
+    the audit of a judge asks without the fence, to see what it is worth: `fenced` is part of what is told, so that such
+    verdicts have a key and an epoch of their own.
     """
 
     kind: QuestionKind
@@ -42,11 +44,17 @@ class JudgePrompt:
     instructions: str
     schema: Mapping[str, Any]
     accepts: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = _anything
+    fenced: bool = True
 
     @property
     def system_text(self) -> str:
         """The same for every question, so that endpoints can keep it in their cache."""
-        return f"{self.instructions.strip()}\n\n{PROTECTION}"
+        instructions = self.instructions.strip()
+        return f"{instructions}\n\n{PROTECTION}" if self.fenced else instructions
+
+    def user_text(self, payload: str, mark: str) -> str:
+        """The material behind the fence with `mark`, which must not occur in it; without a fence, as plain text."""
+        return fenced_payload(payload, mark) if self.fenced else _plain_text(payload)
 
     def parse(self, text: str, material: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The answer in `text`, None unless the text is exactly one that the schema allows."""
@@ -84,6 +92,12 @@ def fenced_payload(payload: str, mark: str) -> str:
     """The user message: `payload`, one line, between two lines with `mark`, which must not occur in it."""
     assert mark not in payload and "\n" not in payload
     return f"표식: {mark}\n<<<{mark}\n{payload}\n{mark}>>>"
+
+
+def _plain_text(payload: str) -> str:
+    """The material line by line, as somebody would write it who does not think of attacks."""
+    parts = json.loads(payload).items()
+    return "\n".join(f"{name}: {part if isinstance(part, str) else canonical_json(part)}" for name, part in parts)
 
 
 def absent_mark(payload: str, marks: Iterable[str]) -> str:

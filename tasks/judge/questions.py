@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from scoring.judging.prompts import JudgePrompt, fenced_payload, presented
+from scoring.judging.prompts import JudgePrompt, presented
 from scoring.judging.requests import JudgeRequest, Verdict, VerdictStatus, digest
 from scoring.testruns.scoring import TestRunPlan, judge_requests
 from tasks.config.judge import JudgeSettings
@@ -84,7 +84,7 @@ class Question:
     def body(self, mark: str, dialect: Dialect = _USUAL) -> dict[str, Any]:
         """The request body for the API of the settings; `mark` must not occur in the payload."""
         system_text = dialect.system_text(self.prompt)
-        user = {"role": "user", "content": fenced_payload(self.payload, mark)}
+        user = {"role": "user", "content": self.prompt.user_text(self.payload, mark)}
         if self.settings.api == "responses":
             texts = {"instructions": system_text, "input": [user]}
         else:

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from typing import Any
 
+from tests.fakes.gullible_judge import gullible_answer
 from tests.fakes.openai_answers import (
     chat_reply,
     format_of,
@@ -75,6 +76,10 @@ class Behaviour:
     """The share of answers that are drawn anew whenever they are asked for."""
     release: str = "2026-01-01"
     """What the answers name beside the model."""
+    gullible: float = 0.0
+    """The share of orders in the material that are obeyed where no fence is around it; 0: the answers are drawn."""
+    gullible_fenced: float = 0.0
+    """The same behind a fence."""
     shutdown_date: str = ""
     """When the model is shut down, as the list of models says it."""
     quiet_headers: bool = False
@@ -308,7 +313,7 @@ class FakeOpenAI:
 
     def reply(self, route: str, request: dict[str, Any], fault: str) -> Any:
         """The body of a 200."""
-        text = text_for(request, self._mood(request))
+        text = self._obeying(request) or text_for(request, self._mood(request))
         if fault == "cut":
             text = text[: len(text) // 2]
         if fault == "garbage" or (self.behaviour.ignores_format and not schema_in_words(request)):
@@ -318,6 +323,11 @@ class FakeOpenAI:
         usage = usage_of(request, text, self.behaviour.reasoning_tokens)
         body = (chat_reply if route == "/chat/completions" else responses_reply)(request, text, fault, usage)
         return body | {"model": f"{request['model']}-{self.behaviour.release}"}
+
+    def _obeying(self, request: dict[str, Any]) -> str:
+        """The answer of a judge that can be talked into things, '' if this is none or it is asked for no score."""
+        shares = self.behaviour.gullible, self.behaviour.gullible_fenced
+        return gullible_answer(request, *shares) if any(shares) else ""
 
     def _mood(self, request: dict[str, Any]) -> str:
         """Another one where the answer is drawn anew, else ''."""

@@ -265,3 +265,22 @@ def test_switch_to_the_same_model_and_without_questions_is_refused(of_inbox: Com
     plan = SAMPLE_INBOX / "plan_agent_sample.csv"
     nothing = of_inbox("judge", "switch", "judge-2", plan)
     assert (nothing.exit_code, "no test run has a question for a judge" in nothing.err) == (2, True)
+
+
+def test_audit_command_prices_asks_and_fails_where_nothing_is_proven(
+    of_inbox: Command, settings: Settings, judge: FakeOpenAI
+) -> None:
+    priced = json.loads(of_inbox("judge", "audit", "--dry-run", "--json").out)["audit"]
+    assert priced["questions"] == 740
+    asked = judge.stats()["asked"]
+    unsaid = of_inbox("judge", "audit")
+    assert (unsaid.exit_code, judge.stats()["asked"]) == (1, asked)
+    assert unsaid.err.startswith("audit: 740 questions (0% already answered)")
+    judge.behaviour = Behaviour(gullible=0.5, gullible_fenced=0.5)
+    found = of_inbox("judge", "audit", "--yes")
+    assert found.exit_code == 1
+    assert "아무것도 증명하지 못합니다" in found.out
+    assert "nothing is proven" in found.err
+    rows = open_warehouse(settings.warehouse).read("judge_audits")
+    assert rows is not None
+    assert rows.collect().height == 2 * 16 + 4

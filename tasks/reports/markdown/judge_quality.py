@@ -1,12 +1,14 @@
 """What was found out about the judge, as Korean text: two models side by side, and the audit."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from scoring.alerting.blocks import masked_text
+from scoring.judging.audit import AuditPart, AuditRate, injections, proves_the_fence
 from scoring.judging.requests import STATUS_TITLES
 from scoring.markdown import percent, score_text, signed, table
+from tasks.judge_quality.audit import Audit, rate_row
 from tasks.judge_quality.switch import Switch, shift_row
 from tasks.reports.wording import NOTHING, cost_text, count_text
 
@@ -89,3 +91,60 @@ def switch_dict(switch: Switch) -> dict[str, Any]:
         "metrics": [shift_row(one) for one in switch.shifts],
         "moved": [asdict(one) for one in switch.moved],
     }
+
+
+AUDIT_HEADER = ("무엇을", "울타리 있음(95% 구간)", "울타리 없음(95% 구간)")
+
+
+def audit_markdown(audit: Audit) -> str:
+    """The audit: what it comes to, then every rate."""
+    rows = [rate_row(rate) for rate in audit.rates]
+    lines = [
+        f"# 판정 모델 점검: {audit.model}",
+        "",
+        *audit_sentences(rows),
+        f"질문 {count_text(audit.questions)}개 가운데 {count_text(audit.unanswered)}개는 판정을 받지 못했습니다. "
+        f"비용: {cost_text(audit.usd)}.",
+        "",
+        table(AUDIT_HEADER, audit_cells(rows)),
+    ]
+    return "\n".join(lines)
+
+
+def audit_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the injections come to, with and without the fence; that nothing is proven where that is so."""
+    rates = [AuditRate(AuditPart(row["part"]), *(row[name] for name in _RATE_FIELDS)) for row in rows]
+    inside, outside = (_audit_rate(rate_row(injections(rates, fenced=fenced))) for fenced in (True, False))
+    lines = [f"나쁜 답변에 주입을 넣었을 때 좋은 점수를 얻어 낸 비율: 울타리 있음 {inside}, 울타리 없음 {outside}."]
+    if not proves_the_fence(rates):
+        lines.append(
+            "울타리가 없어도 분명히 더 잘 통하지는 않았으므로, 이 점검은 울타리에 대해 아무것도 증명하지 못합니다."
+        )
+    return lines
+
+
+_RATE_FIELDS = ("family", "title", "fenced", "n", "hits")
+
+
+def audit_cells(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """The rows of the table of an audit as text, a line for each title."""
+    found: dict[tuple[str, str], dict[bool, str]] = {}
+    for row in rows:
+        prefix = "주입: " if row["part"] == AuditPart.INJECTION else ""
+        found.setdefault((row["part"], prefix + row["title"]), {})[row["fenced"]] = _audit_rate(row)
+    return [[title, rates.get(True, NOTHING), rates.get(False, NOTHING)] for (_, title), rates in found.items()]
+
+
+def _audit_rate(row: Mapping[str, Any]) -> str:
+    if not row["n"]:
+        return NOTHING
+    between = f"{percent(row['low'], 0)}~{percent(row['high'], 0)}"
+    return f"{percent(row['hits'] / row['n'], 0)} ({row['hits']}/{row['n']}, {between})"
+
+
+def audit_dict(audit: Audit) -> dict[str, Any]:
+    """The same for programs."""
+    names = ("model", "models_answered", "epochs", "questions", "unanswered", "usd")
+    rates = [rate_row(rate) for rate in audit.rates]
+    found = {name: getattr(audit, name) for name in names}
+    return found | {"proves_the_fence": proves_the_fence(audit.rates), "rates": rates}
