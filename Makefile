@@ -1,8 +1,8 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
 .PHONY: setup demo test test-fast test-bigquery test-dask fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
-# tests/conftest.py says what starts first and what stays on one worker. Three workers fill two cores: tests also wait.
-PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --ignore=tests/flows/steps/test_dask.py --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
+# tests/conftest.py says what starts first and what stays on one worker. Four workers fill two cores: tests also wait.
+PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --ignore=tests/flows/steps/test_dask.py --numprocesses=4 --dist=loadgroup --no-loadscope-reorder
 # Wherever the surroundings forbid it: each worker and each of a hundred processes would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 

@@ -44,7 +44,7 @@ def pytest_unconfigure() -> None:
 
 _SLOW = {"prefect_server", "installed_aqb"}
 _FLOWS = Path(__file__).parent / "flows"
-_ONE_WORKER = {"prefect_server", "hostile_rows"}
+_ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 """What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
 

@@ -19,15 +19,13 @@ from tests.builders.disks import small_disk
 from tests.builders.state import opened
 from tests.fakes.cuttable_proxy import CuttableProxy
 from tests.faults.processes import SAID
-from tests.faults.worlds import BACKFILL, NIGHTLY, SETTINGS, World, leftovers, results, world_in
+from tests.faults.worlds import BACKFILL, NIGHTLY, SETTINGS, Undisturbed, World, leftovers, results, world_in
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+@pytest.fixture
+def undisturbed(undisturbed_backfill: Undisturbed) -> dict[str, bytes]:
     """What a backfill of the three days leaves; nightly runs of them leave the same."""
-    with world_in(tmp_path_factory.mktemp("undisturbed") / "world") as world:
-        world.run(BACKFILL)
-        return results(world)
+    return undisturbed_backfill.results
 
 
 @pytest.fixture

@@ -9,33 +9,27 @@ import random
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.builders.chat_rows import DAY
-from tests.faults.processes import CHANGES
-from tests.faults.worlds import BACKFILL, NIGHTLY, World, leftovers, outcomes, results, world_in
+from tests.faults.worlds import (
+    BACKFILL,
+    NIGHTLY,
+    Undisturbed,
+    World,
+    leftovers,
+    outcomes,
+    results,
+    undisturbed_run,
+    world_in,
+)
 
 KILLS = int(os.environ.get("FAULT_KILLS", "2"))
 SEED = int(os.environ.get("FAULT_SEED", "7"))
 BY_CLOCK = 0.25  # the share of kills at a random second; the others are at a random change of a file
 KINDS = {NIGHTLY: -(-KILLS // 2), BACKFILL: KILLS // 2}
-
-
-@dataclass(frozen=True)
-class Undisturbed:
-    """What a run leaves when nobody kills it, how long it takes, how often it changes a file.
-
-    `template` is the world before it.
-    """
-
-    template: Path
-    results: dict[str, bytes]
-    messages: Counter[str]
-    seconds: float
-    changes: int
 
 
 @pytest.fixture(scope="module", params=[kind for kind, kills in KINDS.items() if kills])
@@ -45,20 +39,15 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+def undisturbed(kind: str, undisturbed_backfill: Undisturbed, tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     """A night with a day to catch up and a test run to judge; or a backfill of three days."""
+    if kind == BACKFILL:
+        return undisturbed_backfill
     template = tmp_path_factory.mktemp(kind) / "template"
     with world_in(template) as world:
-        if kind == NIGHTLY:
-            assert world.run(NIGHTLY, DAY) == 0
-            world.receive_test_run()
-    with world_in(template.with_name("undisturbed"), template) as world:
-        began = time.monotonic()
-        world.run(kind)
-        seconds = time.monotonic() - began
-        assert set(outcomes(world)) == {"completed"}
-        changes = int((world.folder / CHANGES).read_text())
-        return Undisturbed(template, results(world), Counter(world.slack.texts()), seconds, changes)
+        assert world.run(NIGHTLY, DAY) == 0
+        world.receive_test_run()
+    return undisturbed_run(kind, template)
 
 
 def test_whatever_moment_a_run_is_killed_the_next_one_makes_it_whole(

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.state import opened
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.fakes.slack_server import FakeSlack
-from tests.faults.processes import Work, started
+from tests.faults.processes import CHANGES, Work, started
 
 BACKFILL, NIGHTLY = "backfill", "nightly"
 SAMPLE = Path("tasks/samples/inbox/resume_agent_sample.xlsx").resolve()
@@ -102,6 +103,31 @@ def world_in(folder: Path, template: Path | None = None) -> Iterator[World]:
         _fill(folder)
     with FakeOpenAI(Behaviour(latency_s=0.02)) as judge, FakeSlack() as slack:
         yield World(folder, judge, slack)
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What a run leaves when nobody disturbs it, how long it takes, how often it changes a file.
+
+    `template` is the world before it.
+    """
+
+    template: Path
+    results: dict[str, bytes]
+    messages: Counter[str]
+    seconds: float
+    changes: int
+
+
+def undisturbed_run(kind: str, template: Path) -> Undisturbed:
+    """Does it once in a copy of a world."""
+    with world_in(template.with_name("undisturbed"), template) as world:
+        began = time.monotonic()
+        world.run(kind)
+        seconds = time.monotonic() - began
+        assert set(outcomes(world)) == {"completed"}
+        changes = int((world.folder / CHANGES).read_text())
+        return Undisturbed(template, results(world), Counter(world.slack.texts()), seconds, changes)
 
 
 def _fill(folder: Path) -> None:

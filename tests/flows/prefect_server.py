@@ -1,4 +1,4 @@
-"""One Prefect server for every test of a run that needs one, whichever folder it stands in."""
+"""One Prefect server for every test that needs one, whichever folder it stands in and whichever worker runs it."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,8 +54,7 @@ def prefect_database() -> Path:
     """An empty database of Prefect to be copied. Its migrations take seconds, so it is kept between runs."""
     kept = CACHE / f"{version('prefect')}.db"
     CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _locked(CACHE / "lock", fcntl.LOCK_EX):
         if not kept.exists():
             with TemporaryDirectory(dir=CACHE) as home:
                 subprocess.run(
@@ -70,15 +69,43 @@ def prefect_database() -> Path:
 
 @pytest.fixture(scope="session")
 def prefect_server(prefect_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server with a database of its own, started as docs/operate.md says; flows here use it."""
-    with started_server(prefect_database, tmp_path_factory.mktemp("prefect"), _UNUSED_SERVICES) as url:
-        yield url
+    """The address of a server with a database of its own, started as docs/operate.md says; flows here use it.
+
+    The first worker that asks for it starts it, and stops it when the others have ended.
+    """
+    from prefect.settings import PREFECT_API_URL, temporary_settings  # seconds of imports that most tests do without
+
+    of_worker = tmp_path_factory.getbasetemp()
+    shared = of_worker.parent if "PYTEST_XDIST_WORKER" in os.environ else of_worker
+    address, starting, using = (shared / f"prefect-{name}" for name in ("address", "starting", "using"))
+    with ExitStack() as server, ExitStack() as user:
+        with _locked(starting, fcntl.LOCK_EX):
+            ours = not address.exists()
+            if ours:
+                started = started_server(prefect_database, tmp_path_factory.mktemp("prefect"), _UNUSED_SERVICES)
+                address.write_text(server.enter_context(started))
+            user.enter_context(_locked(using, fcntl.LOCK_SH))
+        url = address.read_text()
+        with temporary_settings({PREFECT_API_URL: url}):
+            yield url
+        user.close()
+        if ours:
+            with _locked(starting, fcntl.LOCK_EX), _locked(using, fcntl.LOCK_EX):
+                address.unlink()
+                server.close()
+
+
+@contextmanager
+def _locked(path: Path, how: int) -> Iterator[None]:
+    with path.open("a") as file:
+        fcntl.flock(file, how)
+        yield
 
 
 @contextmanager
 def started_server(database: Path, home: Path, unused: Sequence[str] = ()) -> Iterator[str]:
     """The address of a server with a copy of this database, without its unused services; flows in the block use it."""
-    from prefect.client.orchestration import get_client  # seconds of imports that most tests do without
+    from prefect.client.orchestration import get_client
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     shutil.copy(database, home / "prefect.db")
