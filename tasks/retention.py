@@ -20,6 +20,7 @@ from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.verdict_store import VerdictStore
+from tasks.review.label_store import LabelStore
 from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
@@ -80,8 +81,8 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
     if not dry_run:
         remember_erased(context.state, session_id, now)
     mine = pl.col("session_id") == session_id
-    found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", "reports", "alert messages"), 0)
-    outbox = Outbox(context.state)
+    found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", "reports", "alert messages", "notes of labels"), 0)
+    outbox, labels = Outbox(context.state), LabelStore(context.state)
     for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
         # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
         with nullcontext() if dry_run else warehouse.staging(f"monitoring-{day}"):
@@ -91,6 +92,7 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
             found[f"{EXCLUDED}: rows"] += (excluded := _count(warehouse, day, EXCLUDED, mine))
             if row_ids:
                 found["alert messages"] += outbox.forget_rows(row_ids, dry_run=dry_run)
+                found["notes of labels"] += labels.forget_notes(row_ids, dry_run=dry_run)
                 found["reports"] += _forget_in_reports(reports, day, row_ids, dry_run=dry_run)
             if excluded and not dry_run:
                 _clear(warehouse, day, EXCLUDED, rubric.excluded_schema, mine, PERSONAL_COLUMNS)

@@ -1,4 +1,5 @@
-"""Every verdict that people have given, in the state database: a row each, and none is ever changed.
+"""Every verdict that people have given, in the state database: a row each, and none is ever changed. Only the note of
+a label goes where the session that it is about is erased.
 
 Who changes their mind gives a later verdict of the same item: the newest of each reviewer counts.
 
@@ -114,6 +115,14 @@ class LabelStore:
         """Every label in the order in which they were given."""
         with self._database.transaction() as connection:
             return _read(connection)
+
+    def forget_notes(self, row_ids: Sequence[str], *, dry_run: bool) -> int:
+        """Takes the notes from the labels of these rows, which may quote them; returns how many labels had one."""
+        quoting = (_labels.c.row_id.in_(row_ids), _labels.c.note != "")
+        with self._database.transaction() as connection:
+            if dry_run:
+                return int(connection.execute(sa.select(sa.func.count()).where(*quoting)).scalar_one())
+            return connection.execute(sa.update(_labels).where(*quoting).values(note="")).rowcount
 
     def newest_at(self) -> datetime | None:
         """When the last label was given; None where there is none."""

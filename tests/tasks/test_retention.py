@@ -27,6 +27,9 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.judge.verdict_store import Judgement, VerdictStore
 from tasks.reports.chat_folder import write_day_report
 from tasks.retention import ERASED_CELL, erase, prune
+from tasks.review.label_store import LabelStore, kept_labels
+from tasks.review.labels import Label
+from tasks.review.pairing import Labelled
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
@@ -124,12 +127,16 @@ def test_of_an_erased_session_nothing_readable_is_left(settings: Settings) -> No
     mine = table(settings, "monitoring_scores").filter(session_id=SESSION)["row_id"][0]
     with opened(Outbox, settings.state_url) as outbox:
         outbox.put("default", "", [message("a", mine), message("b", "another-row")], NOW)
+    noted = Label("a_grade", "D", row_id=mine, note=f"{SESSION}: {SECRET_ANSWER}")
+    with opened(LabelStore, settings.state_url) as labels:
+        labels.add(kept_labels([noted], Labelled([], RUBRIC.id, RUBRIC.version, {}), NOW))
     before = everything_readable(settings)
     assert all(text in before for text in (SESSION, "홍길동", SECRET_ANSWER))
 
     found = in_context(erase, settings, SESSION, NOW, dry_run=False)
 
-    assert found == {"monitoring_scores: rows": 2, "monitoring_excluded: rows": 2, "reports": 2, "alert messages": 1}
+    tables = {"monitoring_scores: rows": 2, "monitoring_excluded: rows": 2}
+    assert found == {**tables, "reports": 2, "alert messages": 1, "notes of labels": 1}
     with opened(Outbox, settings.state_url) as outbox:
         touched, other = outbox.waiting()
     assert [len(touched.blocks), len(other.blocks)] == [1, 2]
