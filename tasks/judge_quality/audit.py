@@ -136,7 +136,9 @@ class Auditor:
         """
         first = self._judge.ask(list(self._questions.values()), progress)
         if not any(one.verdict.given for one in first.judgements):
-            raise first.failure or AqbError("the judge has answered no question of the audit", where="judge")
+            raise first.failure or AqbError(
+                "the judge has answered no question of the audit", where="judge", fix="see what `aqb doctor` says of it"
+            )
         again = self._judge.ask(list(self._repeated.values()))
         rates = audit_rates(self._texts, _answers(self._questions, first), _answers(self._repeated, again))
         asked = [*first.judgements, *again.judgements]
