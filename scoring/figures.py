@@ -44,11 +44,10 @@ class Figure:
 
     @property
     def verdict(self) -> Verdict:
-        """Undecided where n is below 30 or the interval holds values on both sides of the target."""
-        if self.value is None or self.n < MIN_N_FOR_VERDICT:
+        """Undecided where n is below 30, or the interval is not known or holds values on both sides of the target."""
+        if self.value is None or self.interval is None or self.n < MIN_N_FOR_VERDICT:
             return "undecided"
-        ends = (self.interval.low, self.interval.high) if self.interval else ()
-        met = {self.target.met_by(value) for value in (self.value, *ends)}
+        met = {self.target.met_by(value) for value in (self.value, self.interval.low, self.interval.high)}
         return "undecided" if len(met) > 1 else "met" if met.pop() else "missed"
 
     @property

@@ -16,6 +16,7 @@ from pyarrow import types
 
 from scoring.catalog import TestRunChoices, plan_of, row_rubric
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
+from scoring.chat.kpi_figures import mean_intervals, with_figures
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.reading import READ_COLUMNS, column_places
 from scoring.chat.row_ids import TIE_BREAK, with_row_ids
@@ -81,10 +82,14 @@ def score(
     rejected = pl.concat([all_rejects(batch, outcome) for batch, outcome in zip(batches, outcomes, strict=True)])
     totals: list[Measure | Quotient] = [*chosen.measures, *chosen.quotients]
     sums = [kpi_sums(scored, totals, "rows"), kpi_sums(excluded, chosen.excluded_measures, "excluded")]
-    kpis = kpi_table(sums, chosen.measures, chosen.quotients)
     crosstab = crosstab_table([crosstab_sums(scored, chosen.crosstab)], chosen.crosstab)
     scored = with_row_ids(scored, lambda repeated: repeated.sort("row_key", *TIE_BREAK))
     scored = with_kept_texts(chosen, scored, keep_text)
+    kpis = with_figures(
+        kpi_table(sums, chosen.measures, chosen.quotients),
+        chosen.quotients,
+        mean_intervals(scored.lazy(), chosen.quotients),
+    )
 
     made = _maker_like(frame)
     named = {"rubric": pl.lit(chosen.id), "rubric_version": pl.lit(chosen.version)}

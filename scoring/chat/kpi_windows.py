@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
+from scoring.chat.kpi_figures import in_points, kpi_figure
 from scoring.chat.kpis import Quotient
 from scoring.figures import Figure, Verdict
 from scoring.markdown import score_text
@@ -21,8 +22,6 @@ WEEK, FOUR_WEEKS = 7, 28
 
 WINDOWS = (1, WEEK, FOUR_WEEKS)
 """What people see a KPI over, the shortest first."""
-
-_MOST_POINTS = 100.0
 
 KpiRow = Mapping[str, Any]
 
@@ -78,18 +77,13 @@ def of_all_rows(figure: Figure) -> ComparedKpi:
     return ComparedKpi("전체 기간", figure, replace(figure, value=None, n=0, interval=None), None)
 
 
-def kpi_windows(kpi: Quotient, of_day: Figure, days: Mapping[date, KpiRow], day: date) -> list[ComparedKpi]:
-    """A KPI over the day, whose figure is given, and over the windows that end with it, the shortest first.
-
-    A window that holds no other day has the figure of the day: its sessions tell how sure a mean is.
-    """
+def kpi_windows(kpi: Quotient, days: Mapping[date, KpiRow], day: date) -> list[ComparedKpi]:
+    """A KPI over the day and over the windows that end with it, the shortest first."""
     found = []
     for length in WINDOWS:
         both = rows_of_window(days, day, 2 * length)
         this = rows_of_window(days, day, length)
-        name = window_name(length)
-        compared = compared_kpi(kpi, name, this, both[len(this) :])
-        found.append(compared if len(this) > 1 else replace(compared, figure=of_day))
+        found.append(compared_kpi(kpi, window_name(length), this, both[len(this) :]))
     return found
 
 
@@ -121,15 +115,18 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
     """A KPI with a target over KPI rows of one tenant, a row a day, weighted by the turns.
 
     Days are the witnesses, so that sessions and what varies from day to day are in the interval; that of a rate is
-    never narrower than Wilson's. A single day has Wilson's alone.
+    never narrower than Wilson's. A single day has its own figure.
     """
     assert kpi.target is not None, f"{kpi.name} has no target"
-    sums, sizes = window_sums(kpi, rows)
-    size, total = sum(sizes), sum(sums)
-    if not size:
+    known = _known(kpi, rows)
+    if not known:
         return Figure(kpi.title, None, 0, kpi.target, None, kpi.scale)
+    if len(known) == 1:
+        return kpi_figure(kpi, known[0])
+    sums, sizes = window_sums(kpi, known)
+    size, total = sum(sizes), sum(sums)
     of_days = mean_of_days(sums, sizes)
-    interval = of_days and Interval(max(of_days.low / kpi.scale, 0.0), min(of_days.high / kpi.scale, _MOST_POINTS))
+    interval = of_days and in_points(kpi, of_days)
     if kpi.scale == 1:
         interval = _rate_interval(total, size, interval)
     return Figure(kpi.title, total / (size * kpi.scale), size, kpi.target, interval, kpi.scale)
@@ -137,8 +134,12 @@ def window_figure(kpi: Quotient, rows: Iterable[KpiRow]) -> Figure:
 
 def window_sums(kpi: Quotient, rows: Iterable[KpiRow]) -> tuple[list[int], list[int]]:
     """The sum behind a KPI (in parts of a point for a mean) and the turns of each day that had any."""
-    known = [row for row in rows if row["rows"] and row.get(kpi.name) is not None]
+    known = _known(kpi, rows)
     return [round(row[kpi.name] * row["rows"] * kpi.scale) for row in known], [int(row["rows"]) for row in known]
+
+
+def _known(kpi: Quotient, rows: Iterable[KpiRow]) -> list[KpiRow]:
+    return [row for row in rows if row["rows"] and row.get(kpi.name) is not None]
 
 
 def _rate_interval(count: int, rows: int, of_days: Interval | None) -> Interval | None:
@@ -165,7 +166,7 @@ def standings(kpi: Quotient, days: Mapping[date, KpiRow]) -> dict[date, Standing
 
 def _standing(day: date, figure: Figure, before: Standing | None) -> Standing:
     last = before.verdict if before else None
-    if figure.interval is None or figure.verdict in ("undecided", last):  # a mean of one day has no interval
+    if figure.verdict in ("undecided", last):
         return Standing(figure, last, before.since if before else None, changed=False)
     return Standing(figure, figure.verdict, day, changed=last is not None or figure.verdict == "missed")
 
@@ -177,14 +178,14 @@ def rows_of_window(days: Mapping[date, KpiRow], last: date, length: int) -> list
     return [days[day] for day in window if day in days and _version(days[day]) == version]
 
 
-def wider_figure(kpi: Quotient, of_day: Figure, days: Mapping[date, KpiRow], day: date) -> Figure | None:
+def wider_figure(kpi: Quotient, days: Mapping[date, KpiRow], day: date) -> Figure | None:
     """What more days say where a day decides nothing: a week, or four weeks; None where they do not decide either.
 
     The title names the window.
     """
-    if of_day.verdict != "undecided":
+    if kpi_figure(kpi, days[day]).verdict != "undecided":
         return None
-    found = next((one for one in kpi_windows(kpi, of_day, days, day)[1:] if one.is_decided), None)
+    found = next((one for one in kpi_windows(kpi, days, day)[1:] if one.is_decided), None)
     return replace(found.figure, title=found.window) if found else None
 
 

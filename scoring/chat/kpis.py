@@ -4,20 +4,18 @@ Sums are whole numbers, added chunk by chunk, and each quotient is divided once 
 of rows gives the same bytes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
-from scoring.figures import Figure, Target
+from scoring.figures import Target
 from scoring.rules.arrow_types import field
 from scoring.rules.expressions import Column, Expression
 from scoring.rules.polars_backend import to_polars
-from scoring.stats.intervals import Interval, wilson_interval
 
 ALL_TENANTS = "*"
 _KPI_KEYS = ["score_date", "tenant_id"]
@@ -189,26 +187,6 @@ def _rounded(numerator: pl.Expr, denominator: pl.Expr, digits: int) -> pl.Expr:
     scale = 10**digits
     shifted: pl.Expr = (numerator * (2 * scale) + denominator) // (denominator * 2)
     return (shifted / pl.lit(scale)).round(digits)
-
-
-def kpi_figure(kpi: Quotient, value: float | None, rows: int, mean_interval: Interval | None = None) -> Figure:
-    """A KPI with a target, of `rows` scored rows; a rate gets Wilson's interval, a mean the one given."""
-    assert kpi.target is not None, f"{kpi.name} has no target"
-    interval = mean_interval
-    if kpi.scale == 1:
-        interval = None if value is None else wilson_interval(round(value * rows), rows)
-    return Figure(kpi.title, value, rows, kpi.target, interval, kpi.scale)
-
-
-def kpi_figures(
-    kpis: Sequence[Quotient], row: Mapping[str, Any], mean_intervals: Mapping[str, Interval | None]
-) -> dict[str, Figure]:
-    """The KPIs with a target of one KPI row, by name; `mean_intervals` are those of means by name, where known."""
-    return {
-        kpi.name: kpi_figure(kpi, row[kpi.name], row["rows"], mean_intervals.get(kpi.name))
-        for kpi in kpis
-        if kpi.target
-    }
 
 
 def quotient_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:

@@ -6,6 +6,7 @@ day; everything else reads that, or the score table, whose rows are a tenth of t
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from scoring.chat.kpi_figures import figure_fields
 from scoring.chat.kpis import ALL_TENANTS, Measure, Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_scores import NAIVE, UNSCORED_BY, step_queries, with_tables
@@ -71,7 +72,10 @@ def rejected_query(rubric: RowRubric, staged: str, file: str) -> str:
 
 
 def kpis_query(rubric: RowRubric, scores: str, excluded: str) -> str:
-    """The rows of the KPI table: a row per tenant and one for all (`*`), also when the day has no rows."""
+    """The KPIs: a row per tenant and one for all (`*`), also when the day has no rows.
+
+    How sure they are and their verdicts are not worked out in SQL: `with_figures` adds these columns.
+    """
     totals: list[Measure | Quotient] = [*rubric.measures, *rubric.quotients]
     counted = ["rows", "excluded", *(total.name for total in totals)]
     # Every row counts for its tenant and for all; the row of zeros stands for a day without rows.
@@ -94,7 +98,9 @@ def kpis_query(rubric: RowRubric, scores: str, excluded: str) -> str:
     }
     for quotient in rubric.quotients:
         computed |= _quotient_columns(quotient)
-    return with_tables([("sums", sums), ("added", added)], _selected(rubric.kpis_schema.names, computed, "added"))
+    added_later = {field.name for field in figure_fields(rubric.quotients)}
+    names = [name for name in rubric.kpis_schema.names if name not in added_later]
+    return with_tables([("sums", sums), ("added", added)], _selected(names, computed, "added"))
 
 
 def crosstab_query(rubric: RowRubric, scores: str) -> str:
@@ -133,21 +139,22 @@ def worst_rows_query(
     return f"SELECT {_named(columns)}\nFROM {scores}\n{_OF_DAY}{condition}\nORDER BY {order}\nLIMIT {rows}"
 
 
-def clusters_query(scores: str, mean: Quotient, most: int) -> str:
-    """What `mean_of_moments` needs of the sessions of the day, in one row; a turn without a session stands alone.
+def moments_query(scores: str, mean: Quotient) -> str:
+    """What `mean_of_moments` needs of the sessions of the day, by tenant and for all (`*`).
 
-    Where they are at most so many also their `sizes` and the `totals` of the sum behind a mean, ordered by name.
+    A turn without a session stands alone.
     """
     by_session = (
-        "SELECT IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
-        f"  SUM({to_sql(mean.expression)}) AS total\nFROM {scores}\n{_OF_DAY}\nGROUP BY cluster"
+        "SELECT tenant, IFNULL(session_id, row_id) AS cluster, COUNT(*) AS size,\n"
+        f"  SUM({to_sql(mean.expression)}) AS total\n"
+        f"FROM {scores} CROSS JOIN UNNEST([tenant_id, {literal(ALL_TENANTS)}]) AS tenant\n{_OF_DAY}\n"
+        "GROUP BY tenant, cluster"
     )
     return with_tables(
         [("by_session", by_session)],
-        "SELECT COUNT(*) AS clusters, SUM(size) AS size, SUM(total) AS total, SUM(total * total) AS of_sums,\n"
-        "  SUM(total * size) AS mixed, SUM(size * size) AS of_sizes,\n"
-        f"  IF(COUNT(*) <= {most}, ARRAY_AGG(by_session.size ORDER BY cluster), NULL) AS sizes,\n"
-        f"  IF(COUNT(*) <= {most}, ARRAY_AGG(by_session.total ORDER BY cluster), NULL) AS totals\nFROM by_session",
+        "SELECT @day AS score_date, tenant AS tenant_id, COUNT(*) AS clusters, SUM(size) AS size,\n"
+        "  SUM(total) AS total, SUM(total * total) AS of_sums, SUM(total * size) AS mixed,\n"
+        "  SUM(size * size) AS of_sizes\nFROM by_session\nGROUP BY tenant",
     )
 
 

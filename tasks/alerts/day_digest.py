@@ -9,8 +9,9 @@ from scoring.alerting.incidents import incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
 from scoring.alerting.weekly import Week
+from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import WEEK, wider_figure
-from scoring.chat.kpis import ALL_TENANTS, kpi_figures
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
 from tasks.chat.tables import read_alerts, read_examples, read_growth, read_kpis, scored_until
@@ -38,9 +39,9 @@ def day_digest(
     if day not in of_all:
         raise InputError(f"{day} has not been scored", where=warehouse.url, fix=f"aqb nightly --date {day}")
     kpis = of_all[day]
-    figures = kpi_figures(rubric.quotients, kpis, warehouse.day_queries(day, rubric).mean_intervals())
+    figures = kpi_figures(rubric.quotients, kpis)
     targets = {kpi.name: kpi for kpi in rubric.quotients if kpi.target}
-    wider = {name: wider_figure(kpi, figures[name], of_all, day) for name, kpi in targets.items()}
+    wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
     facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), decide(rubric, history, policy)
     found = [*incidents(day, facts, decided[day], rubric), *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)

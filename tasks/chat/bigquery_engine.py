@@ -17,6 +17,7 @@ from google.cloud.bigquery import ArrayQueryParameter
 
 from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import PERSONAL_COLUMNS
+from scoring.chat.kpi_figures import with_figures
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText
@@ -34,6 +35,7 @@ from scoring.chat.sql_tables import (
 from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.inputs import REJECTED_SCHEMA
+from scoring.rules.arrow_types import empty_frame
 from tasks.chat.engine import Counts, KpiTables, ScoringOutcome
 from tasks.chat.sources.bigquery import BigQueryChatRows, bounds
 from tasks.chat.tables import CROSSTAB, EXCLUDED, KPIS, SCORES
@@ -69,13 +71,12 @@ class PushdownDay:
         self._replace(counts.scored, SCORES, rubric.scores_schema, query, without, most=most)
         query = excluded_query(rubric, staged, PERSONAL_COLUMNS)
         self._replace(counts.excluded, EXCLUDED, rubric.excluded_schema, query, without)
-        self._replace(None, KPIS, rubric.kpis_schema, kpis_query(rubric, scores, excluded))
+        kpis = self._kpis(kpis_query(rubric, scores, excluded))
+        self._warehouse.replace_day(KPIS, self._day, rubric.kpis_schema, [kpis])
         self._replace(None, CROSSTAB, rubric.crosstab_schema, crosstab_query(rubric, scores))
         query = rejected_query(rubric, staged, self._view)
         self._replace(counts.rejected, REJECTED, REJECTED_SCHEMA, query, only={"rubric": rubric.id})
-        kpis = self._written(KPIS).sort("tenant_id", nulls_last=True)
-        of_all = kpis.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True)
-        return KpiTables(kpis, self._written(CROSSTAB).sort(rubric.crosstab.keys), of_all)
+        return KpiTables.of_day(kpis, self._written(CROSSTAB).sort(rubric.crosstab.keys))
 
     def discard(self) -> None:
         """Drops the staged rows."""
@@ -99,6 +100,14 @@ class PushdownDay:
                 where=f"{self._warehouse.table(table)}, {self._day}",
                 fix="run the day again",
             )
+
+    def _kpis(self, query: str) -> pl.DataFrame:
+        """The KPIs of the written rows with their figures, which are worked out here as by the local engine."""
+        rubric, rows = self.outcome.rubric, self._warehouse.ask(query, self._day)
+        types = empty_frame(rubric.kpis_schema).schema
+        kpis = pl.DataFrame(rows, schema={name: types[name] for name in rows[0]}).sort("tenant_id", nulls_last=True)
+        intervals = self._warehouse.day_queries(self._day, rubric).mean_intervals()
+        return with_figures(kpis, rubric.quotients, intervals).select(rubric.kpis_schema.names)
 
     def _written(self, table: str) -> pl.DataFrame:
         rows = self._warehouse.read(table, [self._day])

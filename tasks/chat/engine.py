@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from scoring.chat.day_content import DayContent
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.reading import UTC_ZONE
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
@@ -75,6 +76,11 @@ class KpiTables:
     kpis: pl.DataFrame
     crosstab: pl.DataFrame
     period: Mapping[str, Any]
+
+    @classmethod
+    def of_day(cls, kpis: pl.DataFrame, crosstab: pl.DataFrame) -> "KpiTables":
+        """The tables of a single day, which is the whole period."""
+        return cls(kpis, crosstab, kpis.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True))
 
 
 class ScoredDay(Protocol):

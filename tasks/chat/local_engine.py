@@ -14,11 +14,13 @@ from datetime import date
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 
 from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import without_sessions
+from scoring.chat.kpi_figures import MeanIntervals, with_figures
 from scoring.chat.kpis import ALL_TENANTS, crosstab_table, kpi_table
 from scoring.chat.row_ids import TEXTS, TIE_BREAK, row_keys, with_row_ids
 from scoring.chat.rows import FileFailure
@@ -36,6 +38,8 @@ from tasks.chat.worker_processes import in_workers
 from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
+
+_UNKNOWN: MeanIntervals = MappingProxyType({})
 
 PART_BYTES = 96_000_000
 """Of a part, before compression: a second of work, and what a worker holds of Parquet texts at a time."""
@@ -73,17 +77,20 @@ class ScoredRows(ScoringOutcome):
         self._kpi_sums += part.kpi_sums
         self._crosstab_sums += part.crosstab_sums
 
-    def kpi_tables(self, days: Sequence[date] = ()) -> KpiTables:
-        """KPIs and cross table, also for `days` without rows."""
-        rubric, parts = self.rubric, self._kpi_sums
-        kpis = kpi_table(parts, rubric.measures, rubric.quotients, days)
-        pooled = [part.with_columns(score_date=pl.lit(None, pl.Date), tenant_id=pl.lit("")) for part in parts]
-        period = kpi_table(pooled, rubric.measures, rubric.quotients, days=[None])
-        return KpiTables(
-            self._identified(kpis).select(rubric.kpis_schema.names),
-            self._identified(crosstab_table(self._crosstab_sums, rubric.crosstab)),
-            period.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True),
-        )
+    def kpis(self, mean_intervals: MeanIntervals = _UNKNOWN, days: Sequence[date | None] = ()) -> pl.DataFrame:
+        """The KPI table, also for `days` without rows; how sure the means are is known from the written scores."""
+        return self._kpis(self._kpi_sums, mean_intervals, days)
+
+    def crosstab(self) -> pl.DataFrame:
+        """The cross table."""
+        return self._identified(crosstab_table(self._crosstab_sums, self.rubric.crosstab))
+
+    def kpi_tables(self, mean_intervals: MeanIntervals = _UNKNOWN) -> KpiTables:
+        """KPIs and cross table of all days, and the KPIs of all rows together."""
+        no_day = {"score_date": pl.lit(None, pl.Date), "tenant_id": pl.lit("")}
+        pooled = self._kpis([part.with_columns(**no_day) for part in self._kpi_sums], mean_intervals, [None])
+        period = pooled.row(by_predicate=pl.col("tenant_id") == ALL_TENANTS, named=True)
+        return KpiTables(self.kpis(mean_intervals), self.crosstab(), period)
 
     def score_frames(self) -> Iterator[pl.DataFrame]:
         """The columns of the score table in the order of (`timestamp`, `row_id`)."""
@@ -141,6 +148,13 @@ class ScoredRows(ScoringOutcome):
             )
             del batch, rows  # before the next ones are read
         return pl.concat(found)
+
+    def _kpis(
+        self, sums: Sequence[pl.DataFrame], mean_intervals: MeanIntervals, days: Sequence[date | None]
+    ) -> pl.DataFrame:
+        kpis = kpi_table(sums, self.rubric.measures, self.rubric.quotients, days)
+        judged = with_figures(kpis, self.rubric.quotients, mean_intervals)
+        return self._identified(judged).select(self.rubric.kpis_schema.names)
 
     def _identified(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.with_columns(rubric=pl.lit(self.rubric.id), rubric_version=pl.lit(self.rubric.version))
@@ -261,11 +275,12 @@ def write_scored_day(
     most: Mapping[str | None, int] | None = None,
 ) -> KpiTables:
     """Replaces the day in every table of scored rows; see `ScoredDay.write`."""
-    rubric, tables = rows.rubric, rows.kpi_tables([day])
+    rubric = rows.rubric
     scores = (without_sessions(frame, erased) for frame in rows.score_frames())
     excluded = (without_sessions(frame, erased) for frame in rows.excluded_frames())
     warehouse.replace_day(SCORES, day, rubric.scores_schema, scores, most=most)
     warehouse.replace_day(EXCLUDED, day, rubric.excluded_schema, excluded)
+    tables = KpiTables.of_day(rows.kpis(warehouse.day_queries(day, rubric).mean_intervals(), [day]), rows.crosstab())
     warehouse.replace_day(KPIS, day, rubric.kpis_schema, [tables.kpis])
     warehouse.replace_day(CROSSTAB, day, rubric.crosstab_schema, [tables.crosstab])
     rejected = (
@@ -321,9 +336,8 @@ class LocalEngine:
                 workers=self.workers,
                 score_parts=self.score_parts,
             )
-        return LocalDay(
-            rows, rows_by_tenant(rows.kpi_tables().kpis.iter_rows(named=True)), day, self.warehouse, self.staging
-        )
+        by_tenant = rows_by_tenant(rows.kpis().iter_rows(named=True))
+        return LocalDay(rows, by_tenant, day, self.warehouse, self.staging)
 
 
 def _cores() -> int:

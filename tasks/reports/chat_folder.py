@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from scoring.chat.kpi_figures import mean_intervals
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.reading import UTC_ZONE
@@ -42,7 +43,11 @@ def write_score_folder(
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
     write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
-    tables = outcome.kpi_tables()
+    scores = pl.scan_parquet(folder / "scores.parquet")
+    no_days = scores.with_columns(score_date=pl.lit(None, pl.Date))
+    tables = outcome.kpi_tables(
+        {**mean_intervals(scores, rubric.quotients), **mean_intervals(no_days, rubric.quotients)}
+    )
     write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
     write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
     rejected = (
@@ -54,7 +59,6 @@ def write_score_folder(
         write_csv_tables(folder, time_zone)
     if "xlsx" in also:
         write_table_workbook(folder, time_zone)
-    scores = pl.scan_parquet(folder / "scores.parquet")
     findings = findings_of(rubric, FrameQueries(rubric, scores))
     report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings)
     write_text(folder / "report.md", report.markdown())

@@ -5,13 +5,12 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from scoring.chat.kpis import Quotient
+from scoring.chat.kpi_figures import MeanIntervals, mean_intervals
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns
 from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Expression
 from scoring.rules.polars_backend import to_polars
-from scoring.stats.intervals import Interval, mean_of_clusters
 
 
 class DayQueries(Protocol):
@@ -38,8 +37,8 @@ class DayQueries(Protocol):
         """
         ...
 
-    def mean_intervals(self) -> dict[str, Interval | None]:
-        """The interval of each mean with a target, by the KPI's name. Turns of a session depend on each other."""
+    def mean_intervals(self) -> MeanIntervals:
+        """The interval of each mean with a target, by tenant and for all. Turns of a session depend on each other."""
         ...
 
 
@@ -71,15 +70,9 @@ class FrameQueries:
             return []
         return self._scores.filter(pl.col("row_id").is_in(list(row_ids))).select(columns).collect().to_dicts()
 
-    def mean_intervals(self) -> dict[str, Interval | None]:
+    def mean_intervals(self) -> MeanIntervals:
         """Sums the rows of each session."""
-        by_cluster = self._scores.group_by(cluster=pl.coalesce("session_id", "row_id"))
-        size = pl.len().cast(pl.Int64)
-        totals = {mean: to_polars(mean.expression).sum().cast(pl.Int64) for mean in means_with_target(self._rubric)}
-        return {
-            mean.name: _interval(mean, by_cluster.agg(size=size, total=total).sort("cluster").collect())
-            for mean, total in totals.items()
-        }
+        return mean_intervals(self._scores, self._rubric.quotients)
 
 
 def fired_rows(rubric: RowRubric, scores: pl.LazyFrame | None) -> list[dict[str, Any]]:
@@ -87,17 +80,3 @@ def fired_rows(rubric: RowRubric, scores: pl.LazyFrame | None) -> list[dict[str,
     if scores is None:
         return []
     return scores.drop_nulls("alert_level").select(fired_columns(rubric)).collect().to_dicts()
-
-
-def means_with_target(rubric: RowRubric) -> list[Quotient]:
-    """The KPIs that are means of scores and have a target."""
-    return [kpi for kpi in rubric.quotients if kpi.target and kpi.scale != 1]
-
-
-def interval_in_points(mean: Quotient, of_sums: Interval | None) -> Interval | None:
-    """An interval of summed parts of a point as one in points."""
-    return of_sums and Interval(of_sums.low / mean.scale, of_sums.high / mean.scale)
-
-
-def _interval(mean: Quotient, clusters: pl.DataFrame) -> Interval | None:
-    return interval_in_points(mean, mean_of_clusters(clusters["total"].to_numpy(), clusters["size"].to_numpy()))

@@ -31,7 +31,7 @@ EVERY_DAY = Statements(
         ("merge", "monitoring_kpis"): 1,
         ("merge", "monitoring_crosstab"): 1,
         ("merge", "rejected"): 1,
-        # The rows with an alert of all days compared; for the report failures, two lists of rows, how sure the mean is.
+        # How sure the mean is; the rows with an alert of all days compared; for the report failures, two lists of rows.
         ("ask", "monitoring_scores"): 5,
         ("load", "alerts"): 1,
         ("merge", "alerts"): 1,
@@ -52,8 +52,8 @@ BY_ENGINE = {
     "bigquery": Statements(
         {
             ("stage", "monitoring_scores"): 1,
-            ("ask", "monitoring_scores"): 1,  # how many rows there are of each kind
-            ("read", "monitoring_kpis"): 1,
+            ("ask", "monitoring_scores"): 2,  # how many rows there are of each kind, and the KPIs
+            ("load", "monitoring_kpis"): 1,
             ("read", "monitoring_crosstab"): 1,
         }
     ),
@@ -70,14 +70,14 @@ SITE = Statements(
     }
 )
 ROWS_OF_DAY = Statements({("ask", "monitoring_scores"): 2, ("read", "monitoring_excluded"): 1})
-SUMMARY_OF_DAY = Statements({("ask", "monitoring_scores"): 2})
+SUMMARY_OF_DAY = Statements({("ask", "monitoring_scores"): 1})
 PAGE_OF_DAY = ROWS_OF_DAY + SUMMARY_OF_DAY
 MESSAGES = Statements(
     {
         ("days", "monitoring_kpis"): 1,
         ("read", "monitoring_kpis"): 1,
         ("read", "alerts"): 1,
-        ("ask", "monitoring_scores"): 2,  # how sure the mean is, and the examples
+        ("ask", "monitoring_scores"): 1,  # the examples
     }
 )
 PLAN = Statements({("contents", "logs"): 1, ("days", "monitoring_kpis"): 1, ("read", "monitoring_kpis"): 1})

@@ -13,6 +13,7 @@ from scoring import catalog
 TOY = """
 from __future__ import annotations
 import pyarrow as pa
+from scoring.chat.kpi_figures import figure_fields
 from scoring.chat.kpis import Crosstab, Measure, Quotient, Target, measure_fields, quotient_fields
 from scoring.chat.rubric import (
     AlertRule, CodedColumn, ExclusionRule, Grade, GradeScale, PartScore, RejectRule, RowRubric,
@@ -104,7 +105,7 @@ RUBRIC = RowRubric(
                                *definition_fields(alerts(RULES[1:]))]),
     kpis_schema=pa.schema([DAY, TENANT, field("rows", pa.int64(), "행"), field("excluded", pa.int64(), "제외"),
                            field("excluded_rate", pa.float64(), "제외율"), *quotient_fields(QUOTIENTS),
-                           *measure_fields(MEASURES), *RUBRIC_COLUMNS]),
+                           *measure_fields(MEASURES), *RUBRIC_COLUMNS, *figure_fields(QUOTIENTS)]),
     crosstab_schema=pa.schema([DAY, field("manner", pa.string(), "말투"), field("detail", pa.string(), "내용"),
                                field("cnt", pa.int64(), "행"), field("pct", pa.float64(), "%"),
                                field("avg_politeness", pa.float64(), "말투"), field("avg_depth", pa.float64(), "내용"),

@@ -5,6 +5,7 @@ A column that came later stands last, behind `rubric_version`. Source: SPEC 1.3 
 
 import pyarrow as pa
 
+from scoring.chat.kpi_figures import figure_fields
 from scoring.chat.kpis import measure_fields, quotient_fields
 from scoring.rubrics.ola_monitoring import kpis, outcome
 from scoring.rules.arrow_types import TIMESTAMP, definition_fields, field
@@ -58,6 +59,7 @@ KPIS = pa.schema(
         *_RUBRIC,
         *quotient_fields([kpis.NO_DATA_RATE]),
         *measure_fields(kpis.SHARED_ROWS),
+        *figure_fields(kpis.QUOTIENTS),
     ]
 )
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from scoring.chat.conclusion import conclusion
+from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows
-from scoring.chat.kpis import ALL_TENANTS, kpi_figures
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Not
-from scoring.stats.intervals import Interval
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.templates import markdown
 from tasks.reports.wording import UNREADABLE_TITLES
@@ -25,12 +25,11 @@ _WORST_ROWS, _FRAMED_ROWS = 20, 10
 @dataclass(frozen=True)
 class Findings:
     """Failure types with their `row_count`, most first; the worst rows in the frame of the cross table and the worst of
-    the others that people are told about; how sure the means are."""
+    the others that people are told about."""
 
     failures: Sequence[Mapping[str, Any]]
     framed: Sequence[Mapping[str, Any]]
     worst: Sequence[Mapping[str, Any]]
-    mean_intervals: Mapping[str, Interval | None]
 
 
 def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
@@ -43,7 +42,6 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
         scores.failure_types(),
         scores.worst_rows(columns, _FRAMED_ROWS, framed).to_dicts() if framed else [],
         scores.worst_rows(columns, _WORST_ROWS, others).to_dicts(),
-        scores.mean_intervals(),
     )
 
 
@@ -66,10 +64,7 @@ class MonitoringReport:
         """The windows of each KPI: a day's, or all rows together."""
         quotients = {kpi.name: kpi for kpi in self.outcome.rubric.quotients}
         if self.day is not None and self.day in self.history:
-            return {
-                name: kpi_windows(quotients[name], figure, self.history, self.day)
-                for name, figure in self.figures.items()
-            }
+            return {name: kpi_windows(quotients[name], self.history, self.day) for name in self.figures}
         return {name: [of_all_rows(figure)] for name, figure in self.figures.items()}
 
     @property
@@ -87,7 +82,7 @@ class MonitoringReport:
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
         """The KPIs of all rows together."""
-        return kpi_figures(self.outcome.rubric.quotients, self.tables.period, self.findings.mean_intervals)
+        return kpi_figures(self.outcome.rubric.quotients, self.tables.period)
 
     def headline(self) -> str:
         """Counts and KPIs alone."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from scoring.chat.kpis import Quotient, kpi_figures
+from scoring.chat.kpi_figures import kpi_figures
+from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import GradeScale, RowRubric
 from scoring.figures import VERDICT_SIGNS, Figure
 from scoring.markdown import percent
-from scoring.stats.intervals import Interval
 from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
@@ -37,11 +37,9 @@ def verdict_mark(figure: Figure, text: str, words: str = "") -> Mark:
     return Mark(text, figure.verdict, VERDICT_SIGNS[figure.verdict], words)
 
 
-def kpis_of(
-    quotients: Sequence[Quotient], row: Mapping[str, Any], mean_intervals: Mapping[str, Interval | None]
-) -> list[Kpi]:
+def kpis_of(quotients: Sequence[Quotient], row: Mapping[str, Any]) -> list[Kpi]:
     """The KPIs with a target of one KPI row."""
-    return [Kpi(name, figure) for name, figure in kpi_figures(quotients, row, mean_intervals).items()]
+    return [Kpi(name, figure) for name, figure in kpi_figures(quotients, row).items()]
 
 
 def interval_chart(name: str, figure: Figure) -> Chart:

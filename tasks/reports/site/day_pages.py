@@ -11,7 +11,8 @@ from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page
 from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.wording import STATE_NAMES, usual_rate_text
 from scoring.chat.conclusion import conclusion, verdicts_text
-from scoring.chat.kpis import ALL_TENANTS, kpi_figure
+from scoring.chat.kpi_figures import kpi_figure
+from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 from scoring.markdown import kpi_text, score_text
@@ -37,7 +38,7 @@ from tasks.reports.site.kpi_cards import KpiCard, counted_of, day_windows, kpi_c
 from tasks.reports.site.listed_rows import tenant_value
 from tasks.reports.site.pages import Cell, Link, page
 from tasks.reports.site.row_pages import RowLinks, row_links
-from tasks.reports.site.scored_days import ScoredSpan, SiteDay, monday_of
+from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, monday_of
 from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
@@ -81,9 +82,7 @@ def overview(
     if not days:
         return page("no_days.html", **shown)
     links = [row_links(day.day, summary, "") for day, summary in zip(days, summaries, strict=True)]
-    by_day = [
-        kpis_of(rubric.quotients, day.total, one.mean_intervals) for day, one in zip(days, summaries, strict=True)
-    ]
+    by_day = [kpis_of(rubric.quotients, day.total) for day in days]
     shown |= _parts_of_day(rubric, span, days[-1], summaries[-1], last_rows, links[-1])
     counted = {
         kpi.name: [
@@ -146,7 +145,7 @@ def _parts_of_day(
     page_of_day: str | None = None,
 ) -> dict[str, Any]:
     """What both pages show of a day."""
-    windows = day_windows(rubric, span, day, summary.mean_intervals)
+    windows = day_windows(rubric, span, day)
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
     alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
@@ -190,10 +189,10 @@ def _shown_alerts(
     Examples lead to those of the `row_ids` that the day's page shows.
     """
     facts = sorted(day.alerts, key=lambda fact: (fact["tenant_id"] != ALL_TENANTS, fact["level"] != "critical"))
-    of_all = {card.windows[0].figure.title: card.windows[0].figure for card in cards}
+    totals = {row["tenant_id"]: row for row in (day.total, *day.tenants)}
     found = []
     for fact in facts:
-        figure = _kpi_figure(rubric, fact, of_all)
+        figure = _kpi_figure(rubric, fact, totals)
         decision = day.decided.get((fact["rule"], fact["tenant_id"]))
         found.append(
             ShownAlert(
@@ -214,16 +213,11 @@ def _shown_alerts(
     return found
 
 
-def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], of_all: Mapping[str, Figure]) -> Figure | None:
-    """The figure behind the fact of a KPI; None for other facts, and for a KPI that the rubric no longer has.
-
-    The mean of one tenant has no interval.
-    """
+def _kpi_figure(rubric: RowRubric, fact: Mapping[str, Any], totals: Mapping[str | None, Row]) -> Figure | None:
+    """The figure behind the fact of a KPI; None for other facts, and for a KPI that the rubric no longer has."""
     kpi = next((kpi for kpi in rubric.quotients if kpi.target and KPI_RULE + kpi.name == fact["rule"]), None)
-    if kpi is None:
-        return None
-    known = of_all.get(kpi.title) if fact["tenant_id"] == ALL_TENANTS else None
-    return known or kpi_figure(kpi, fact["value"], fact["rows"])
+    row = totals.get(fact["tenant_id"])
+    return kpi_figure(kpi, row) if kpi and row else None
 
 
 def _usual(fact: Mapping[str, Any], figure: Figure | None) -> str:

@@ -10,7 +10,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from scoring.stats.intervals import Interval
 from tasks.files.atomic import write_text
 from tasks.reports.site.listed_rows import ListedRows
 from tasks.reports.site.patterns import Questions, category_counts, repeated_questions
@@ -20,14 +19,13 @@ from tasks.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class DaySummary:
-    """Of a day: how sure its means are, its failures and kinds of questions, and questions that came often.
+    """Of a day: its failures and kinds of questions, and questions that came often.
 
     `listed` rows stand on its page of rows, which are all where it is `complete`.
     """
 
     listed: int
     complete: bool
-    mean_intervals: Mapping[str, Interval | None]
     failures: Sequence[tuple[str, int]]
     categories: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     questions: Sequence[Questions] = ()
@@ -38,7 +36,7 @@ def summarised(warehouse: Warehouse, day: SiteDay, listed: ListedRows) -> DaySum
     column, queries = listed.rubric.failure.column, warehouse.day_queries(day.day, listed.rubric)
     failures = [(failure[column], failure["row_count"]) for failure in queries.failure_types()]
     categories, questions = category_counts(listed), repeated_questions(listed)
-    return DaySummary(listed.frame.height, listed.complete, queries.mean_intervals(), failures, categories, questions)
+    return DaySummary(listed.frame.height, listed.complete, failures, categories, questions)
 
 
 @dataclass
@@ -80,7 +78,6 @@ class KeptSummaries:
 
 
 def _summary(kept: Mapping[str, Any]) -> DaySummary:
-    intervals = {name: one and Interval(**one) for name, one in kept["mean_intervals"].items()}
     failures = [(code, count) for code, count in kept["failures"]]
     questions = [Questions(**one) for one in kept["questions"]]
-    return DaySummary(kept["listed"], kept["complete"], intervals, failures, kept["categories"], questions)
+    return DaySummary(kept["listed"], kept["complete"], failures, kept["categories"], questions)

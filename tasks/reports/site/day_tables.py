@@ -96,7 +96,7 @@ def tenant_table(rubric: RowRubric, day: SiteDay, links: RowLinks) -> Table:
             tenant_text(row["tenant_id"]),
             count_text(row["rows"]),
             count_text(row["excluded"]),
-            *(kpi.mark for kpi in kpis_of(rubric.quotients, row, {})),
+            *(kpi.mark for kpi in kpis_of(rubric.quotients, row)),
             *(links.count(counted_of(kpi, row), tenant=tenant, kpi=kpi.name) for kpi in kpis),
             *(links.count(row[f"{level}_rows"], tenant=tenant, alert_level=level) for level in rubric.alert_levels),
         ]

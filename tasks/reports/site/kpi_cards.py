@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scoring.chat.kpi_windows import ComparedKpi, deciding, kpi_windows
-from scoring.chat.kpis import Quotient, kpi_figure
+from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_SIGNS
-from scoring.stats.intervals import Interval
 from tasks.reports.site.day_charts import interval_chart
 from tasks.reports.site.listed_rows import counted_title
 from tasks.reports.site.pages import Cell, Chart
@@ -35,18 +34,10 @@ class KpiCard:
         return VERDICT_SIGNS[self.decided.figure.verdict]
 
 
-def day_windows(
-    rubric: RowRubric, span: ScoredSpan, day: SiteDay, mean_intervals: Mapping[str, Interval | None]
-) -> dict[str, list[ComparedKpi]]:
+def day_windows(rubric: RowRubric, span: ScoredSpan, day: SiteDay) -> dict[str, list[ComparedKpi]]:
     """Each KPI with a target, by name, over the day and over the windows that end with it."""
     days = span.rows_of()
-    return {
-        kpi.name: kpi_windows(
-            kpi, kpi_figure(kpi, day.total[kpi.name], day.total["rows"], mean_intervals.get(kpi.name)), days, day.day
-        )
-        for kpi in rubric.quotients
-        if kpi.target
-    }
+    return {kpi.name: kpi_windows(kpi, days, day.day) for kpi in rubric.quotients if kpi.target}
 
 
 def kpi_cards(

@@ -45,7 +45,7 @@ def week_page(rubric: RowRubric, span: ScoredSpan, monday: date, summaries: Mapp
     before = rows_until(span.rows_of(), monday - timedelta(1), WEEK, version)
     windows = {kpi.name: [compared_kpi(kpi, "이 주", rows, before)] for kpi in rubric.quotients if kpi.target}
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
-    by_day = [kpis_of(rubric.quotients, day.site.total, day.summary.mean_intervals) for day in days]
+    by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
     scored = sum(row["rows"] for row in rows)
     return page(
         "week.html",

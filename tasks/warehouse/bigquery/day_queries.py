@@ -4,21 +4,18 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from scoring.chat.kpis import Quotient
+from scoring.chat.kpi_figures import MeanIntervals, intervals_of_moments, means_with_target
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import (
-    clusters_query,
     failure_types_query,
+    moments_query,
     rows_query,
     worst_rows_query,
 )
 from scoring.rules.arrow_types import empty_frame
 from scoring.rules.expressions import Expression
-from scoring.stats.intervals import MAX_RESAMPLED_CLUSTERS, Interval, mean_of_clusters, mean_of_moments
-from tasks.warehouse.day_queries import interval_in_points, means_with_target
 
 
 @dataclass(frozen=True)
@@ -52,13 +49,7 @@ class BigQueryDayQueries:
         found = self.ask(rows_query(self.scores, [name for name in columns if name in known], row_ids))
         return [dict.fromkeys(columns) | row for row in found]
 
-    def mean_intervals(self) -> dict[str, Interval | None]:
-        """Asks for the moments of the sessions, with their sizes and totals where they are few."""
-        return {mean.name: self._mean_interval(mean) for mean in means_with_target(self.rubric)}
-
-    def _mean_interval(self, mean: Quotient) -> Interval | None:
-        (moments,) = self.ask(clusters_query(self.scores, mean, MAX_RESAMPLED_CLUSTERS))
-        sizes, totals = moments.pop("sizes"), moments.pop("totals")
-        if moments["clusters"] > MAX_RESAMPLED_CLUSTERS:
-            return interval_in_points(mean, mean_of_moments(**moments))
-        return interval_in_points(mean, mean_of_clusters(np.array(totals, np.int64), np.array(sizes, np.int64)))
+    def mean_intervals(self) -> MeanIntervals:
+        """Asks for the moments of the sessions."""
+        means = means_with_target(self.rubric.quotients)
+        return intervals_of_moments((mean, self.ask(moments_query(self.scores, mean))) for mean in means)

@@ -61,7 +61,7 @@ def job_in(folder: Path, staging: str) -> ScoringJob:
 
 
 def tables_of(rows: ScoredRows) -> list[object]:
-    return [rows.counts, [frame.rows() for frame in rows.score_frames()], rows.kpi_tables().kpis.rows()]
+    return [rows.counts, [frame.rows() for frame in rows.score_frames()], rows.kpis().rows()]
 
 
 def test_dask_workers_score_what_one_process_scores_also_where_one_is_killed_and_one_sees_no_file(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from scoring.chat.kpi_windows import FOUR_WEEKS, rows_of_window, standings, wider_figure, window_figure
-from scoring.chat.kpis import kpi_figure
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 FIRST = date(2026, 3, 2)
@@ -105,7 +104,7 @@ def test_standings_of_a_rate_near_its_target_change_seldom() -> None:
     assert len(changes(rows)) <= 4
 
 
-def test_standings_do_not_judge_a_mean_by_one_day() -> None:
+def test_standings_do_not_judge_a_mean_by_one_day_that_does_not_say_how_sure_it_is() -> None:
     found = standings(MEAN, days([row(0, mean=40)] * 3))
     assert [one.verdict for one in found.values()] == [None, "missed", "missed"]
 
@@ -126,6 +125,6 @@ def test_wider_figure_is_that_of_the_shortest_window_that_decides() -> None:
     for failures, count, title in [(200, 1, None), (32, 9, "최근 7일"), (26, 30, "최근 28일"), (24, 2, None)]:
         known = days([row(failures)] * count)
         last = max(known)
-        figure = wider_figure(FAILURES, kpi_figure(FAILURES, known[last]["failure_rate"], 776), known, last)
+        figure = wider_figure(FAILURES, known, last)
         assert (figure.title if figure else None) == title
         assert figure is None or figure.verdict == "missed"

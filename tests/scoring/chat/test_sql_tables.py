@@ -11,19 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scoring.chat.kpi_figures import figure_fields, intervals_of_moments, mean_intervals
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.sql_tables import (
-    clusters_query,
     contents_query,
     crosstab_query,
     failure_types_query,
     fired_columns,
     fired_rows_query,
     kpis_query,
+    moments_query,
     rows_query,
     worst_rows_query,
 )
 from scoring.rubrics.ola_monitoring import RUBRIC
+from scoring.rules.arrow_types import empty_frame
 from tasks.chat.local_engine import ScoredRows
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import answers_of_days, in_any_order
@@ -32,6 +34,7 @@ pytestmark = pytest.mark.slow
 
 DAY, EMPTY_DAY = date(2026, 2, 4), date(2020, 1, 1)
 (MEAN,) = (kpi for kpi in RUBRIC.quotients if kpi.name == "mean_final_score")
+FIGURES = [field.name for field in figure_fields(RUBRIC.quotients)]
 IDENTITY = {"rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
 SCORED = st.fixed_dictionaries(
     {
@@ -93,17 +96,17 @@ def days(local_scores: list[Row]) -> list[date]:
 def test_kpis_of_a_day_are_the_same_to_the_last_digit(
     days: list[date], local_outcome: ScoredRows, local_scores: list[Row], local_excluded: list[Row]
 ) -> None:
-    here = local_outcome.kpi_tables([EMPTY_DAY]).kpis
+    here = local_outcome.kpis(days=[EMPTY_DAY]).drop(FIGURES)
     tables = {"scores": (RUBRIC.scores_schema, local_scores), "excluded": (RUBRIC.excluded_schema, local_excluded)}
     for day, there in asked_of_each([*days, EMPTY_DAY], kpis_query(RUBRIC, "scores", "excluded"), **tables):
-        assert list(there[0]) == RUBRIC.kpis_schema.names
+        assert list(there[0]) == [name for name in RUBRIC.kpis_schema.names if name not in FIGURES]
         assert in_any_order(there) == in_any_order(here.filter(pl.col("score_date") == day).to_dicts())
 
 
 def test_the_cross_table_of_a_day_is_the_same_to_the_last_digit(
     days: list[date], local_outcome: ScoredRows, local_scores: list[Row]
 ) -> None:
-    here = local_outcome.kpi_tables().crosstab
+    here = local_outcome.crosstab()
     scores = (RUBRIC.scores_schema, local_scores)
     for day, there in asked_of_each([*days, EMPTY_DAY], crosstab_query(RUBRIC, "scores"), scores=scores):
         assert in_any_order(there) == in_any_order(here.filter(pl.col("score_date") == day).to_dicts())
@@ -120,7 +123,7 @@ def test_any_sums_are_the_same(drawn: list[tuple[list[dict[str, Any]], list[dict
     parts += [kpi_sums(frame(excluded), RUBRIC.excluded_measures, "excluded")] if excluded else []
     named = {name: pl.lit(value) for name, value in IDENTITY.items()}
     kpis = kpi_table(parts, RUBRIC.measures, RUBRIC.quotients, days).with_columns(**named)
-    here = kpis.select(RUBRIC.kpis_schema.names)
+    here = kpis.select(name for name in RUBRIC.kpis_schema.names if name not in FIGURES)
     tables = {"scores": (RUBRIC.scores_schema, scored), "excluded": (RUBRIC.excluded_schema, excluded)}
     for day, there in asked_of_each(days, kpis_query(RUBRIC, "scores", "excluded"), **tables):
         assert in_any_order(there) == in_any_order(here.filter(score_date=day).to_dicts())
@@ -175,19 +178,11 @@ def test_a_day_is_known_by_its_rows_in_any_order(local_scores: list[Row]) -> Non
         assert contents([changed, *others]) != contents(rows)
 
 
-def test_sessions_are_summed_and_a_turn_without_one_stands_alone(local_scores: list[Row]) -> None:
-    scores = (RUBRIC.scores_schema, local_scores)
-    tenths: dict[str, list[int]] = {}
-    for row in local_scores:
-        if row["score_date"] == DAY:
-            name = row["row_id"] if row["session_id"] is None else row["session_id"]
-            tenths.setdefault(name, []).append(round(row["final_score"] * 10))
-    clusters = {name: (len(found), sum(found)) for name, found in tenths.items()}
-    (moments,) = asked(clusters_query("scores", MEAN, len(clusters)), scores=scores)
-    by_name = sorted(clusters, key=str.encode)
-    assert [*zip(moments.pop("sizes"), moments.pop("totals"), strict=True)] == [clusters[name] for name in by_name]
-    (many,) = asked(clusters_query("scores", MEAN, len(clusters) - 1), scores=scores)
-    assert many == moments | {"sizes": None, "totals": None}
-    added = [(size, total, total**2, total * size, size**2) for size, total in clusters.values()]
-    names = ("size", "total", "of_sums", "mixed", "of_sizes")
-    assert moments == {"clusters": len(clusters)} | dict(zip(names, map(sum, zip(*added, strict=True)), strict=True))
+def test_intervals_of_means_are_the_same_to_the_last_digit(days: list[date], local_scores: list[Row]) -> None:
+    scores = pl.DataFrame(local_scores, schema=empty_frame(RUBRIC.scores_schema).schema).lazy()
+    here = mean_intervals(scores, RUBRIC.quotients)
+    assert {tenant for day, tenant in here if day == days[0]} > {"*"}
+    of_day = {"scores": (RUBRIC.scores_schema, local_scores)}
+    for day, there in asked_of_each([*days, EMPTY_DAY], moments_query("scores", MEAN), **of_day):
+        expected = {(when, tenant): found for (when, tenant), found in here.items() if when == day}
+        assert intervals_of_moments([(MEAN, there)]) == expected

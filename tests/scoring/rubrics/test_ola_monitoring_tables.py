@@ -56,7 +56,12 @@ def test_kpi_columns_that_came_later_stand_behind_the_version() -> None:
     names = RUBRIC.kpis_schema.names
     pairs = [f"alerts_{one}_and_{other}" for one, other in RUBRIC.alert_pairs]
     assert len(pairs) == 6
-    assert names[names.index("rubric_version") + 1 :] == ["answer_says_no_data_rate", *pairs]
+    figures = [
+        f"{kpi}_{column}"
+        for kpi in ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_final_score")
+        for column in ("low", "high", "verdict")
+    ]
+    assert names[names.index("rubric_version") + 1 :] == ["answer_says_no_data_rate", *pairs, *figures]
 
 
 def test_targets_are_those_of_the_requirement() -> None:

@@ -14,6 +14,7 @@ from scoring.stats.intervals import (
     Interval,
     cluster_bootstrap_mean,
     mean_of_clusters,
+    mean_of_days,
     mean_of_moments,
     mode_ratio,
     paired_difference,
@@ -230,3 +231,13 @@ def test_many_clusters_need_not_be_listed(seed: int, clusters: int) -> None:
     assert listed is not None
     assert added is not None
     assert (added.low, added.high) == pytest.approx((listed.low, listed.high))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3000), st.integers(1, 40)), min_size=2, max_size=40))
+def test_few_clusters_are_as_sure_as_so_many_days_however_they_are_added(clusters: list[tuple[int, int]]) -> None:
+    sums, sizes = zip(*clusters, strict=True)
+    parts = (sizes, sums, [one**2 for one in sums], [one * of for one, of in clusters], [of**2 for of in sizes])
+    added, listed = mean_of_moments(len(clusters), *map(sum, parts)), mean_of_days(sums, sizes)
+    assert added is not None
+    assert listed is not None
+    assert (added.low, added.high) == pytest.approx((listed.low, listed.high), abs=1e-9)

@@ -109,7 +109,7 @@ def what_came_of(outcome: ScoredRows) -> list[object]:
     ]
     tables = [[row for frame in some for row in frame.iter_rows()] for some in frames]
     facts = (outcome.counts, outcome.naive_timestamps, outcome.content, [one.file for one in outcome.failures])
-    return [*tables, *facts, outcome.kpi_tables(DAYS).kpis.rows(), outcome.kpi_tables().crosstab.rows()]
+    return [*tables, *facts, outcome.kpis(days=DAYS).rows(), outcome.crosstab().rows()]
 
 
 NAIVE = {"timestamp": "2026-02-13 12:00:00"}

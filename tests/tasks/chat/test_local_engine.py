@@ -106,7 +106,7 @@ def test_only_rows_of_the_day_are_counted(tmp_path: Path) -> None:
         keep_text="none",
     )
     assert outcome.counts.rows_in == outcome.counts.scored == 2
-    assert outcome.kpi_tables().kpis["score_date"].to_list() == [DAY, DAY]
+    assert outcome.kpis()["score_date"].to_list() == [DAY, DAY]
 
 
 def test_no_rows_at_all_have_kpis_of_nothing(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_kpis_stand_per_day_and_tenant_and_for_all(tmp_path: Path) -> None:
     ]
     outcome = scored(write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "staging")
     next_day = DAY + timedelta(days=1)
-    kpis = outcome.kpi_tables().kpis
+    kpis = outcome.kpis()
     assert kpis.select("score_date", "tenant_id", "rows", "excluded", "failure_rate").rows() == [
         (DAY, "*", 4, 1, 0.5),
         (DAY, "t1", 2, 0, 0.5),
@@ -281,9 +281,7 @@ def test_the_mean_final_score_is_exact(tmp_path: Path) -> None:
 def test_the_cross_table_counts_each_pair_of_grades_per_day(tmp_path: Path) -> None:
     rows = [best(0), best(1), refused(2), best(24 * 60)]
     outcome = scored(write_rows(tmp_path / "rows.jsonl", rows), tmp_path / "staging")
-    crosstab = (
-        outcome.kpi_tables().crosstab.select("score_date", "q_tier", "a_grade", "cnt", "pct", "avg_q", "avg_a").rows()
-    )
+    crosstab = outcome.crosstab().select("score_date", "q_tier", "a_grade", "cnt", "pct", "avg_q", "avg_a").rows()
     assert crosstab == [
         (DAY, "D", "F", 1, 33.33, 17.0, 0.0),
         (DAY, "S", "A", 2, 66.67, 100.0, 100.0),
@@ -299,8 +297,8 @@ def test_sums_do_not_depend_on_the_number_of_batches(tmp_path: Path, monkeypatch
     at_once = scored(source, tmp_path / "staging1")
     monkeypatch.setattr("scoring.chat.rows.BATCH_ROWS", 1)
     one_by_one = scored(source, tmp_path / "staging2")
-    assert one_by_one.kpi_tables().kpis.equals(at_once.kpi_tables().kpis)
-    assert one_by_one.kpi_tables().crosstab.equals(at_once.kpi_tables().crosstab)
+    assert one_by_one.kpis().equals(at_once.kpis())
+    assert one_by_one.crosstab().equals(at_once.crosstab())
     assert one_by_one.kpi_tables().period == at_once.kpi_tables().period
     assert one_by_one.counts == at_once.counts
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.chat.kpis import kpi_figures
+from scoring.chat.kpi_figures import kpi_figures
 from scoring.markdown import cell
 from tasks.chat.sources import ChatRowFiles
 from tasks.reports.chat_folder import write_score_folder
@@ -76,7 +76,7 @@ def test_a_report_holds_no_character_that_a_terminal_obeys(tmp_path: Path) -> No
 
 def test_a_mean_is_rounded_half_away_from_zero() -> None:
     kpis = {kpi.name: 0.0625 for kpi in RUBRIC.quotients} | {"mean_final_score": 62.25, "rows": 16}
-    figures = kpi_figures(RUBRIC.quotients, kpis, {})
+    figures = kpi_figures(RUBRIC.quotients, kpis)
     assert figures["mean_final_score"].value_text == "62.3점"
     assert figures["failure_rate"].value_text == "6.3%"
 

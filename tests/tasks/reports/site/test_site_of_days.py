@@ -9,14 +9,17 @@ import polars as pl
 import pytest
 
 from scoring.chat.rubric import RowRubric
+from scoring.figures import VERDICT_SIGNS, VERDICT_TITLES
+from scoring.markdown import kpi_text
 from scoring.rules.arrow_types import empty_frame
 from scoring.stats.intervals import wilson_interval
+from tasks.chat.tables import KPIS
 from tasks.reports.site import listed_rows
 from tasks.state.run_ledger import RUNS_SCHEMA
 from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import RUNS
-from tests.builders.chat_rows import BEST_QUESTION, DAY, best, plain, refused
+from tests.builders.chat_rows import BEST_QUESTION, DAY, RUBRIC, best, plain, refused
 from tests.builders.site import Page, build, of_version, page, pages, write_day
 
 DAY_PAGE, ROWS_PAGE = f"monitoring/{DAY}.html", f"monitoring/{DAY}-rows.html"
@@ -59,6 +62,29 @@ def test_the_mean_is_as_sure_as_its_sessions_are_many(warehouse: FolderWarehouse
     many, few = page(site).charts["trend-mean_final_score"]["points"]
     assert many["value"] == few["value"]
     assert few["high"] - few["low"] > many["high"] - many["low"]
+
+
+def test_kpi_columns_hold_the_interval_and_the_verdict_that_pages_show(warehouse: FolderWarehouse, site: Path) -> None:
+    sure, unsure, few = [best(tenant_id="t_1")] * 400, [best(tenant_id="t_2"), refused(tenant_id="t_2")] * 20, [plain()]
+    rows = [row | {"session_id": f"s{number % 50}"} for number, row in enumerate(sure + unsure + few)]
+    write_day(warehouse, DAY, rows)
+    build(warehouse, site)
+    table = warehouse.read(KPIS)
+    assert table is not None
+    kpis = {row["tenant_id"]: row for row in table.collect().to_dicts()}
+    targets = [kpi for kpi in RUBRIC.quotients if kpi.target]
+    for kpi in targets:
+        (point,) = page(site).charts[f"trend-{kpi.name}"]["points"]
+        assert (point["low"], point["high"]) == (kpis["*"][f"{kpi.name}_low"], kpis["*"][f"{kpi.name}_high"])
+        assert point["low"] < point["high"]
+        assert point["label"].split("\n")[2].endswith(VERDICT_TITLES[kpis["*"][f"{kpi.name}_verdict"]])
+    shown, verdicts = page(site, DAY_PAGE).text, set()
+    for tenant, row in kpis.items():
+        of_tenant = [(kpi_text(row[kpi.name], kpi.scale), row[f"{kpi.name}_verdict"]) for kpi in targets]
+        marks = " ".join(f"{value} {VERDICT_SIGNS[verdict]} {VERDICT_TITLES[verdict]}" for value, verdict in of_tenant)
+        assert tenant == "*" or f" {row['rows']} 0 {marks} " in shown
+        verdicts |= {verdict for _, verdict in of_tenant}
+    assert verdicts == {"met", "missed", "undecided"}
 
 
 def test_every_chart_has_its_table_and_its_words(warehouse: FolderWarehouse, site: Path) -> None:

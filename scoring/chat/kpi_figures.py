@@ -1,0 +1,127 @@
+"""The figure of each KPI of a day and tenant, and the columns of the KPI table that keep it.
+
+Every output makes its figures from KPI rows, so that the table holds what people see.
+
+Source: SPEC 10.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.figures import Figure
+from scoring.rules.arrow_types import empty_frame, field
+from scoring.rules.polars_backend import to_polars
+from scoring.stats.intervals import Interval, mean_of_moments, wilson_interval
+
+MeanIntervals = Mapping[tuple[date | None, str | None], Mapping[str, Interval | None]]
+"""How sure means are, by day (None: all days together) and tenant (`*`: all), then by the KPI's name."""
+
+_KEYS = ["score_date", "tenant_id"]
+_MOST_POINTS = 100.0
+
+
+def kpi_figure(kpi: Quotient, row: Mapping[str, Any]) -> Figure:
+    """A KPI with a target of one KPI row: a rate gets Wilson's interval, a mean the one that its row keeps, if any."""
+    assert kpi.target is not None, f"{kpi.name} has no target"
+    value, rows = row[kpi.name], row["rows"]
+    if kpi.scale == 1:
+        interval = None if value is None else wilson_interval(round(value * rows), rows)
+    else:
+        low, high = row.get(f"{kpi.name}_low"), row.get(f"{kpi.name}_high")
+        interval = None if low is None or high is None else Interval(low, high)
+    return Figure(kpi.title, value, rows, kpi.target, interval, kpi.scale)
+
+
+def kpi_figures(kpis: Iterable[Quotient], row: Mapping[str, Any]) -> dict[str, Figure]:
+    """The KPIs with a target of one KPI row, by name."""
+    return {kpi.name: kpi_figure(kpi, row) for kpi in kpis if kpi.target}
+
+
+def with_figures(kpis: pl.DataFrame, quotients: Sequence[Quotient], mean_intervals: MeanIntervals) -> pl.DataFrame:
+    """A table of KPIs with three more columns a KPI with a target: the ends of its interval, and its verdict."""
+    types = empty_frame(pa.schema(figure_fields(quotients))).schema
+    rows = [
+        _figure_columns(quotients, row, mean_intervals.get((row["score_date"], row["tenant_id"]), {}))
+        for row in kpis.iter_rows(named=True)
+    ]
+    return kpis.hstack(pl.DataFrame(rows, schema=types))
+
+
+def _figure_columns(
+    quotients: Sequence[Quotient], row: Mapping[str, Any], mean_intervals: Mapping[str, Interval | None]
+) -> dict[str, Any]:
+    known = dict(row)
+    for name, interval in mean_intervals.items():
+        known |= {f"{name}_low": interval and interval.low, f"{name}_high": interval and interval.high}
+    columns: dict[str, Any] = {}
+    for name, figure in kpi_figures(quotients, known).items():
+        columns[f"{name}_low"] = figure.interval and figure.interval.low
+        columns[f"{name}_high"] = figure.interval and figure.interval.high
+        columns[f"{name}_verdict"] = figure.verdict
+    return columns
+
+
+def figure_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
+    """Three columns per quotient with a target: the ends of its interval, and its verdict."""
+    fields = []
+    for quotient in quotients:
+        if quotient.target:
+            fields.append(field(f"{quotient.name}_low", pa.float64(), f"{quotient.title} 95% 구간의 아래 끝"))
+            fields.append(field(f"{quotient.name}_high", pa.float64(), f"{quotient.title} 95% 구간의 위 끝"))
+            fields.append(field(f"{quotient.name}_verdict", pa.string(), "met | missed | undecided"))
+    return fields
+
+
+def means_with_target(quotients: Iterable[Quotient]) -> list[Quotient]:
+    """The KPIs that are means of scores and have a target."""
+    return [kpi for kpi in quotients if kpi.target and kpi.scale != 1]
+
+
+def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient]) -> MeanIntervals:
+    """How sure each mean with a target is, by day and tenant and by day for all tenants, from scored rows.
+
+    Turns of a session depend on each other; one without a session stands alone.
+    """
+    means = means_with_target(quotients)
+    totals = {mean.name: to_polars(mean.expression).sum() for mean in means}
+    sessions = scores.group_by(*_KEYS, cluster=pl.coalesce("session_id", "row_id")).agg(size=pl.len(), **totals)
+    of_tenants = sessions.collect()
+    of_days = of_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))
+    counted = ["size", *totals]
+    clusters = pl.concat([of_tenants, of_days]).group_by(*_KEYS, "cluster").agg(pl.col(counted).sum())
+    exact = clusters.with_columns(pl.col(counted).cast(pl.Int128))  # squares of large sessions
+    return intervals_of_moments((mean, exact.group_by(_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means)
+
+
+def _moments(mean: Quotient) -> dict[str, pl.Expr]:
+    size, total = pl.col("size"), pl.col(mean.name)
+    return {
+        "clusters": pl.len(),
+        "size": size.sum(),
+        "total": total.sum(),
+        "of_sums": (total * total).sum(),
+        "mixed": (total * size).sum(),
+        "of_sizes": (size * size).sum(),
+    }
+
+
+def intervals_of_moments(moments: Iterable[tuple[Quotient, Iterable[Mapping[str, Any]]]]) -> MeanIntervals:
+    """The intervals of means from rows with a key and the arguments of `mean_of_moments`, in parts of a point."""
+    found: dict[tuple[date | None, str | None], dict[str, Interval | None]] = defaultdict(dict)
+    for mean, rows in moments:
+        for row in rows:
+            sums = {name: value for name, value in row.items() if name not in _KEYS}
+            of_sums = mean_of_moments(**sums)
+            found[row["score_date"], row["tenant_id"]][mean.name] = of_sums and in_points(mean, of_sums)
+    return dict(found)
+
+
+def in_points(kpi: Quotient, of_sums: Interval) -> Interval:
+    """An interval of summed parts of a point as one of points, 0 to 100."""
+    return Interval(max(of_sums.low / kpi.scale, 0.0), min(of_sums.high / kpi.scale, _MOST_POINTS))
