@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.terminal import Json, day_option, open_context, show
+from flows.cli.terminal import Json, day_option, day_range, open_context, show
+from scoring.chat.periods import Period, week_of
+from scoring.errors import UsageError
+from tasks.files.report_paths import ReportPaths, period_page_name
 
 if TYPE_CHECKING:
     from tasks.context import Context
@@ -18,14 +21,17 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The folder of the site. Default: the setting `reports`.")] = None,
     days: Annotated[int, typer.Option(min=1, help="Calendar days up to the last scored one.")] = 60,
     week: Annotated[
-        datetime | None,
-        day_option("--week", "Write the report of the week that holds this day for the weekly meeting, no pages."),
+        datetime | None, day_option("--week", "Write the report of the week that holds this day too.")
     ] = None,
+    first: Annotated[
+        datetime | None, day_option("--from", "Write report and page of the days from this one to --to too.")
+    ] = None,
+    last: Annotated[datetime | None, day_option("--to", "The last of these days.")] = None,
     as_json: Json = False,
 ) -> None:
     """Build the report site: pages that open from disk, one a day and one a test run, and a first page over all.
 
-    Example: aqb report --out site --days 60
+    Example: aqb report --from 2026-02-01 --to 2026-02-28
     """
     from tasks.reports.site.build import build_pages
     from tasks.state.alert_choices import AlertChoices
@@ -33,21 +39,35 @@ def report(
     context = open_context()
     settings = context.settings
     choices, folder = AlertChoices(context.state), out or Path(settings.reports)
-    if week is not None:
-        _write_week(context, folder, week.date(), as_json=as_json)
-        return
+    period = _period(week, first, last)
+    path = _write_report(context, folder, period) if period else None
     policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
-    built = build_pages(context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes)
+    built = build_pages(context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period)
     text = f"{built.pages} pages, {built.written} of them changed\nsite: {built.path}"
-    show({"path": built.path, "pages": built.pages, "written": built.written}, text, as_json=as_json)
+    found = {"path": built.path, "pages": built.pages, "written": built.written}
+    if path and period:
+        page = folder / period_page_name(period)
+        found, text = found | {"report": path, "page": page}, f"{text}\nreport: {path}\npage: {page}"
+    show(found, text, as_json=as_json)
 
 
-def _write_week(context: Context, folder: Path, day: date, *, as_json: bool) -> None:
+def _period(week: datetime | None, first: datetime | None, last: datetime | None) -> Period | None:
+    """The days that are asked for; None where none are."""
+    if week is not None and (first or last):
+        raise UsageError("--week says the days already", fix="leave out --from and --to")
+    if week is not None:
+        return week_of(week.date())
+    if first is None or last is None:
+        if first or last:
+            raise UsageError("--from and --to go together", fix="give both")
+        return None
+    return Period(*day_range(first, last))
+
+
+def _write_report(context: Context, folder: Path, period: Period) -> Path:
     from tasks.files.atomic import write_text
-    from tasks.files.report_paths import ReportPaths
-    from tasks.reports.markdown.weekly import weekly_report
+    from tasks.reports.markdown.period import period_report
 
-    monday, text = weekly_report(context.warehouse, context.rubric, day, context.settings.time_zone)
-    path = ReportPaths(folder).week_report(monday)
-    write_text(path, text)
-    show({"path": path}, f"report: {path}", as_json=as_json)
+    path = ReportPaths(folder).period_report(period)
+    write_text(path, period_report(context.warehouse, context.rubric, period, context.settings.time_zone))
+    return path

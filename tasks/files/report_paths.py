@@ -2,13 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path, PurePath
 from urllib.parse import quote
+
+from scoring.chat.periods import Period, period_of_key
 
 FIRST_PAGE = "index.html"
 ALERTS_PAGE = "alerts.html"
 TESTRUNS = "test-runs"
+_PERIOD_REPORT = "monitoring-"
 _HASH_DIGITS = 8
 _NOT_IN_FOLDER_NAMES = re.compile(r"[^\w.()-]+")
 _NOT_IN_PAGE_NAMES = re.compile(r"[^0-9A-Za-z가-힣_-]+")
@@ -30,9 +33,15 @@ class ReportPaths:
         """The Markdown report of a day."""
         return self.folder / f"monitoring-{day}.md"
 
-    def week_report(self, monday: date) -> Path:
-        """The Markdown report of the week that begins on a Monday."""
-        return self.folder / f"weekly-{monday}.md"
+    def period_report(self, period: Period) -> Path:
+        """The Markdown report of a week, a month or other days."""
+        return self.folder / f"{_PERIOD_REPORT}{period.key}.md"
+
+    def period_pages(self) -> dict[Path, Period]:
+        """The pages and Markdown reports of periods that there are."""
+        pages = [*self.folder.glob("monitoring/*.html"), *self.folder.glob(f"{_PERIOD_REPORT}*.md")]
+        found = ((page, period_of_key(page.stem.removeprefix(_PERIOD_REPORT))) for page in pages)
+        return {page: period for page, period in found if period}
 
     def day_page(self, day: date) -> Path:
         """The page of a day."""
@@ -44,8 +53,7 @@ class ReportPaths:
 
     def pages_of_patterns(self, day: date) -> list[Path]:
         """What quotes questions of a day among those of other days, and can be made anew as a whole."""
-        monday = day - timedelta(days=day.weekday())
-        return [self.folder / week_page_name(monday), self.week_report(monday), self.site_state]
+        return [*(page for page, period in self.period_pages().items() if day in period), self.site_state]
 
     @property
     def site_state(self) -> Path:
@@ -73,9 +81,9 @@ def rows_page_name(day: date) -> str:
     return f"monitoring/{day}-rows.html"
 
 
-def week_page_name(monday: date) -> str:
-    """The page of the week that begins on a Monday, seen from the first page."""
-    return f"monitoring/week-{monday}.html"
+def period_page_name(period: Period) -> str:
+    """The page of a week, a month or other days, seen from the first page."""
+    return f"monitoring/{period.key}.html"
 
 
 def testrun_page_name(input_name: str, sha256: str, rubric: str) -> str:

@@ -85,5 +85,9 @@ def test_nights_site_and_alerts_go_on_in_a_dataset_of_the_version_before(in_data
 
     build_pages(warehouse, rubric, reports, in_dataset.time_zone)
     of_days = {f"{day}{kind}" for day in (*SCORED, NEXT) for kind in ("", "-rows")}
-    assert {path.stem for path in reports.glob("monitoring/*.html")} == {*of_days, f"week-{SCORED[0]}"}
+    assert {path.stem for path in reports.glob("monitoring/*.html")} == {
+        *of_days,
+        f"week-{SCORED[0]}",
+        f"month-{SCORED[0]:%Y-%m}",
+    }
     assert any(one.day == NEXT for one in in_context(preview, in_dataset, 30)[2])

@@ -15,23 +15,24 @@ from zoneinfo import ZoneInfo
 
 from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
 from scoring.alerting.snoozes import Snooze
+from scoring.chat.periods import Period, month_of, week_of
 from scoring.chat.rubric import RowRubric
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.files.atomic import writable, write_text
-from tasks.files.report_paths import ALERTS_PAGE, FIRST_PAGE, TESTRUNS, ReportPaths, rows_page_name, week_page_name
+from tasks.files.report_paths import ALERTS_PAGE, FIRST_PAGE, TESTRUNS, ReportPaths, period_page_name, rows_page_name
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_inputs import day_inputs
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
 from tasks.reports.site.day_summaries import DaySummary, KeptSummaries, summarised
 from tasks.reports.site.listed_rows import list_rows
 from tasks.reports.site.pages import Link
+from tasks.reports.site.period_pages import period_page
 from tasks.reports.site.row_pages import rows_page
-from tasks.reports.site.scored_days import ScoredSpan, monday_of, scored_days
+from tasks.reports.site.scored_days import ScoredSpan, scored_days
 from tasks.reports.site.testrun_charts import metric_intervals
 from tasks.reports.site.testrun_history import page_of_set, runs_by_set
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
 from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns
-from tasks.reports.site.week_pages import week_page
 from tasks.reports.site.worst_rows import ShownRow, shown_rows
 from tasks.warehouse import Warehouse
 
@@ -58,22 +59,27 @@ def build_pages(
     span: int = SPAN_DAYS,
     policy: AlertPolicy = _USUAL_POLICY,
     snoozes: Sequence[Snooze] = (),
+    chosen: Period | None = None,
 ) -> BuiltSite:
     """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
 
     `span` counts the calendar days up to the last scored one, and the days that have test runs. What is decided about
     rates of alerts follows `policy`; `snoozes` are all that there are, those that are over too. The pages of a day that
-    has not changed since the last build are neither made nor read again.
+    has not changed since the last build are neither made nor read again. A `chosen` period gets a page, and the span
+    reaches back to its first day.
 
     Raises:
         StorageError: the folder cannot be written.
     """
-    kpis = read_kpis(warehouse, rubric, warehouse.days(KPIS)[-span - DECISION_DAYS :])
+    days = warehouse.days(KPIS)
+    if chosen and days:
+        span = max(span, (days[-1] - chosen.first).days + 1)
+    kpis = read_kpis(warehouse, rubric, days[-span - DECISION_DAYS :])
     decided = decide(rubric, kpis, policy)
     scored = scored_days(warehouse, rubric, span, kpis, decided, snoozes, ZoneInfo(time_zone))
     pages = 1
     written = int(_write_changed(folder / ALERTS_PAGE, alerts_page(rubric, scored, policy, snoozes, time_zone)))
-    for name, text in _pages(warehouse, rubric, scored, folder, time_zone, span):
+    for name, text in _pages(warehouse, rubric, scored, folder, time_zone, span, chosen):
         pages += 1
         written += text is not None and _write_changed(folder / name, text)
     with writable(folder):
@@ -83,7 +89,13 @@ def build_pages(
 
 
 def _pages(
-    warehouse: Warehouse, rubric: RowRubric, scored: ScoredSpan, folder: Path, time_zone: str, span: int
+    warehouse: Warehouse,
+    rubric: RowRubric,
+    scored: ScoredSpan,
+    folder: Path,
+    time_zone: str,
+    span: int,
+    chosen: Period | None,
 ) -> Iterator[tuple[str, str | None]]:
     """Every page with its name, None for one that is as it should be; only one day's rows are in memory."""
     kept = KeptSummaries.read(ReportPaths(folder).site_state)
@@ -104,13 +116,30 @@ def _pages(
         yield names[1], rows_page(listed, day)
         yield names[0], day_page(rubric, scored, position, summaries[-1], last_rows)
     by_day = {day.day: summary for day, summary in zip(scored.days, summaries, strict=True)}
-    for monday in sorted({monday_of(day) for day in by_day}):
-        yield week_page_name(monday), week_page(rubric, scored, monday, by_day)
+    periods = _periods(scored, folder, chosen)
+    for period in periods:
+        if _is_made(scored, folder, period):
+            yield period_page_name(period), period_page(rubric, scored, period, by_day, periods)
     runs = read_testruns(warehouse, span)
     yield from _testrun_pages(warehouse, runs, folder)
     yield f"{TESTRUNS}/{FIRST_PAGE}", testruns_index(runs)
-    yield FIRST_PAGE, overview(rubric, scored, summaries, last_rows, runs)
+    yield FIRST_PAGE, overview(rubric, scored, summaries, last_rows, runs, periods)
     kept.keep({day: (inputs[day], summary) for day, summary in by_day.items()})
+
+
+def _periods(scored: ScoredSpan, folder: Path, chosen: Period | None) -> list[Period]:
+    """The weeks and months of the span, and the other periods that have a page or get one."""
+    of_days = {of(day.day) for day in scored.days for of in (week_of, month_of)}
+    written = ReportPaths(folder).period_pages().items()
+    kept = {period for path, period in written if path.suffix == ".html" and period.kind != "week"}
+    return sorted({*of_days, *kept, *([chosen] if chosen else [])})
+
+
+def _is_made(scored: ScoredSpan, folder: Path, period: Period) -> bool:
+    """Whether the page of a period is made anew: one of which days have left the span stays as it was."""
+    in_span = {day.day for day in scored.days if day.day in period}
+    whole = in_span == {day for day in scored.kpis if day in period}
+    return bool(in_span) and (whole or not (folder / period_page_name(period)).exists())
 
 
 def _testrun_pages(warehouse: Warehouse, runs: Sequence[PublishedTestRun], folder: Path) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from statistics import median
 from typing import Any
 
@@ -12,11 +12,13 @@ from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.wording import STATE_NAMES, usual_rate_text
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpi_figures import kpi_figure
+from scoring.chat.kpi_windows import WEEK
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.periods import Period, week_of
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 from scoring.markdown import kpi_text, score_text
-from tasks.files.report_paths import TESTRUNS, week_page_name
+from tasks.files.report_paths import TESTRUNS
 from tasks.reports.site.day_charts import (
     alert_rows_chart,
     grade_bars,
@@ -37,8 +39,9 @@ from tasks.reports.site.day_tables import (
 from tasks.reports.site.kpi_cards import KpiCard, counted_of, day_windows, kpi_cards
 from tasks.reports.site.listed_rows import tenant_value
 from tasks.reports.site.pages import Cell, Link, page
+from tasks.reports.site.period_pages import period_link
 from tasks.reports.site.row_pages import RowLinks, row_links
-from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, monday_of
+from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
 from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
@@ -48,6 +51,7 @@ from tasks.reports.wording import NOTHING, count_text, day_text, share_text, ten
 _EXAMPLES = 3
 _WORST_ROWS = 5
 _RUNS = 8
+_PERIOD_TITLES = {"week": "주", "month": "달", "days": "고른 기간"}
 _EVERYBODY = tenant_text(ALL_TENANTS)
 
 
@@ -74,8 +78,12 @@ def overview(
     summaries: Sequence[DaySummary],
     last_rows: Sequence[ShownRow],
     runs: Sequence[PublishedTestRun],
+    periods: Sequence[Period],
 ) -> str:
-    """The first page; `summaries` belong to the days of the span, `last_rows` to the last of them."""
+    """The first page; `summaries` belong to the days of the span, `last_rows` to the last of them.
+
+    `periods` have a page.
+    """
     listed = testrun_list(runs[:_RUNS], f"{TESTRUNS}/")
     shown: dict[str, Any] = {"root": "", "section": "overview", "title": "품질 현황", "runs": listed}
     days = span.days
@@ -105,8 +113,11 @@ def overview(
         shares=shares,
         alert_rows=alert_rows,
         worst=last_rows[:_WORST_ROWS],
-        weeks=[Link(f"{monday}부터", week_page_name(monday)) for monday in _weeks(days)],
-        tenant_trends=tenant_trend_table(rubric, span, days[-1].day, days[-1].version),
+        periods=[
+            (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])
+            for kind, title in _PERIOD_TITLES.items()
+        ],
+        tenant_trends=tenant_trend_table(rubric, span, _last_week(days[-1].day), days[-1].version),
         day_table=day_table(rubric, days, by_day, links),
     )
 
@@ -124,15 +135,14 @@ def day_page(rubric: RowRubric, span: ScoredSpan, position: int, summary: DaySum
         section="monitoring",
         title=f"{day_text(day.day)} 대화 품질",
         rows=rows,
-        week=f"../{week_page_name(monday_of(day.day))}",
+        week=period_link(week_of(day.day), "../").href,
         before=days[position - 1] if position else None,
         after=days[position + 1] if position + 1 < len(days) else None,
     )
 
 
-def _weeks(days: Sequence[SiteDay]) -> list[Any]:
-    """The Mondays of the weeks that have a scored day, latest first."""
-    return sorted({monday_of(day.day) for day in days}, reverse=True)
+def _last_week(day: date) -> Period:
+    return Period(day - timedelta(WEEK - 1), day)
 
 
 def _parts_of_day(

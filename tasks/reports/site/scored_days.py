@@ -13,7 +13,9 @@ from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import HISTORY_DAYS
 from scoring.alerting.snoozes import Snooze
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
+from scoring.days import days_between
 from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB
 from tasks.files.report_paths import day_page_name
 from tasks.warehouse import Warehouse
@@ -140,12 +142,7 @@ def _provisional(warehouse: Warehouse, days: Sequence[date]) -> set[date]:
     return {day for day, kind in last.iter_rows() if kind == "intraday"}
 
 
-def monday_of(day: date) -> date:
-    """The first day of the week of a day."""
-    return day - timedelta(days=day.weekday())
-
-
-def rows_until(rows: Mapping[date, Row], last: date, length: int, version: str) -> list[Row]:
-    """The rows of the `length` calendar days up to `last` that a rubric version has scored."""
-    days = (last - timedelta(back) for back in range(length))
+def rows_of(rows: Mapping[date, Row], period: Period, version: str) -> list[Row]:
+    """The rows of the days of a period that a rubric version has scored, earliest first."""
+    days = days_between(period.first, period.last)
     return [rows[day] for day in days if day in rows and str(rows[day]["rubric_version"]) == version]

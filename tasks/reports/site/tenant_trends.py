@@ -1,14 +1,15 @@
-"""The tenants over a week beside the week before, and how each KPI got there. Source: SPEC 10."""
+"""The tenants over a period beside the one before, and how each KPI got there. Source: SPEC 10."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 from scoring.chat.kpi_windows import WEEK, ComparedKpi, compared_kpi, window_sums
 from scoring.chat.kpis import ALL_TENANTS, Quotient
+from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_SIGNS
 from tasks.reports.site.pages import Cell, Table, Trend
-from tasks.reports.site.scored_days import Row, ScoredSpan, rows_until
+from tasks.reports.site.scored_days import Row, ScoredSpan, rows_of
 from tasks.reports.wording import count_text, tenant_text
 
 _MOST_TENANTS = 40
@@ -16,18 +17,17 @@ _WEEKS = 8
 _WIDTH, _HEIGHT, _EDGE = 560, 160, 20
 
 
-def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, last: date, version: str) -> Table:
-    """The week up to `last` of each tenant, those with the most rows first, under one rubric version."""
+def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, period: Period, version: str) -> Table:
+    """A period of each tenant, those with the most rows first, under one rubric version."""
     kpis = [kpi for kpi in rubric.quotients if kpi.target]
-    by_tenant = {tenant: span.rows_of(tenant) for tenant in _tenants(span, last)}
-    weeks = {tenant: rows_until(rows, last, WEEK, version) for tenant, rows in by_tenant.items()}
-    sizes = {tenant: sum(row["rows"] for row in week) for tenant, week in weeks.items()}
+    by_tenant = {tenant: span.rows_of(tenant) for tenant in _tenants(span, period)}
+    sizes = {tenant: sum(row["rows"] for row in rows_of(rows, period, version)) for tenant, rows in by_tenant.items()}
     largest = sorted((tenant for tenant in sizes if sizes[tenant]), key=lambda one: (-sizes[one], str(one)))
     lines: list[list[Cell]] = [
         [
             tenant_text(tenant),
             count_text(sizes[tenant]),
-            *(_trend(kpi, by_tenant[tenant], last, version) for kpi in kpis),
+            *(_trend(kpi, by_tenant[tenant], period, version) for kpi in kpis),
         ]
         for tenant in largest[:_MOST_TENANTS]
     ]
@@ -38,18 +38,19 @@ def tenant_trend_table(rubric: RowRubric, span: ScoredSpan, last: date, version:
     return Table(["테넌트", "채점", *(kpi.title for kpi in kpis)], lines)
 
 
-def _tenants(span: ScoredSpan, last: date) -> list[str | None]:
-    week = [rows for day, rows in span.kpis.items() if last - timedelta(WEEK) < day <= last]
-    return list(dict.fromkeys(row["tenant_id"] for rows in week for row in rows if row["tenant_id"] != ALL_TENANTS))
+def _tenants(span: ScoredSpan, period: Period) -> list[str | None]:
+    days = [rows for day, rows in span.kpis.items() if day in period]
+    return list(dict.fromkeys(row["tenant_id"] for rows in days for row in rows if row["tenant_id"] != ALL_TENANTS))
 
 
-def _trend(kpi: Quotient, rows: Mapping[date, Row], last: date, version: str) -> Cell:
-    """A KPI of a week with its verdict, whether it went up or down, and its course over eight weeks."""
-    weeks = [rows_until(rows, last - timedelta(WEEK * back), WEEK, version) for back in range(_WEEKS)]
-    compared = compared_kpi(kpi, "", weeks[0], weeks[1])
+def _trend(kpi: Quotient, rows: Mapping[date, Row], period: Period, version: str) -> Cell:
+    """A KPI of a period with its verdict, whether it went up or down, and its course over eight weeks up to its end."""
+    compared = compared_kpi(kpi, "", *(rows_of(rows, one, version) for one in (period, period.before)))
+    ends = (period.last - timedelta(WEEK * back) for back in reversed(range(_WEEKS)))
+    weeks = (rows_of(rows, Period(end - timedelta(WEEK - 1), end), version) for end in ends)
     figure = compared.figure
-    values = [sum(sums) / sum(sizes) for sums, sizes in (window_sums(kpi, week) for week in reversed(weeks)) if sizes]
-    words = f"{figure.verdict_text}, 앞 주 {compared.before.value_text}, {compared.change_text}"
+    values = [sum(sums) / sum(sizes) for sums, sizes in (window_sums(kpi, week) for week in weeks) if sizes]
+    words = f"{figure.verdict_text}, 앞 {period.word} {compared.before.value_text}, {compared.change_text}"
     return Trend(
         figure.value_text, figure.verdict, VERDICT_SIGNS[figure.verdict], words, _arrow(compared), _line(values)
     )

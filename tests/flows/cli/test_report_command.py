@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from flows.steps.site import site_after
 from tasks.config.settings import Settings
 from tasks.warehouse.folder import FolderWarehouse
@@ -24,6 +26,33 @@ def test_the_site_stands_beside_the_reports_unless_told_otherwise(aqb: Command, 
         "pages": len(pages),
         "written": len(pages),
     }
+
+
+def test_chosen_days_get_a_report_and_a_page_beside_the_site(aqb: Command, folder: Path) -> None:
+    write_day(FolderWarehouse(folder / "data" / "warehouse"), DAY, [best(), refused()])
+    found = json.loads(aqb("report", "--from", f"{DAY}", "--to", f"{DAY}", "--json").out)
+    name = f"days-{DAY}-{DAY}"
+    assert found["report"] == str(Path(f"data/reports/monitoring-{name}.md"))
+    assert found["page"] == str(Path(f"data/reports/monitoring/{name}.html"))
+    assert "1일 동안 2행을 채점했습니다." in Path(found["report"]).read_text(encoding="utf-8")
+    assert f"{DAY} ~ {DAY}" in Path(found["page"]).read_text(encoding="utf-8")
+    week = json.loads(aqb("report", "--week", f"{DAY}", "--json").out)
+    assert Path(week["report"]).is_file()
+    assert Path(week["page"]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--from", f"{DAY}"], "--from and --to go together"),
+        (["--week", f"{DAY}", "--to", f"{DAY}"], "--week says the days already"),
+        (["--from", "2026-03-02", "--to", "2026-03-01"], "is after --to"),
+    ],
+)
+def test_days_that_make_no_range_are_a_wrong_usage(aqb: Command, options: list[str], said: str) -> None:
+    refused_command = aqb("report", *options)
+    assert refused_command.exit_code == 2
+    assert said in refused_command.err
 
 
 def test_an_empty_warehouse_gives_a_page_that_says_so(aqb: Command, folder: Path) -> None:

@@ -1,13 +1,17 @@
-"""The page of a week of chat rows: its KPIs beside the week before, and what stood out day by day. Source: SPEC 10."""
+"""The page of a week, a month or any days of chat rows: its KPIs beside those before it, and what stood out day by day.
 
-from collections.abc import Iterable, Mapping, Sequence
+Source: SPEC 10.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from scoring.chat.conclusion import conclusion, verdicts_text
-from scoring.chat.kpi_windows import WEEK, compared_kpi
+from scoring.chat.kpi_windows import compared_kpi
+from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
-from tasks.files.report_paths import week_page_name
+from tasks.files.report_paths import period_page_name
 from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
@@ -16,46 +20,48 @@ from tasks.reports.site.listed_rows import counted_title
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links
-from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, monday_of, rows_until
+from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, rows_of
 from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.wording import count_text, day_text
 
 _MOST_QUESTIONS = 15
 _LEAST_REPEATED = 2
+_MOST_COLUMNS = 62
 
 
 @dataclass(frozen=True)
 class _Day:
-    """A day of the week, what is known of its rows, and the links to them."""
+    """A day of the period, what is known of its rows, and the links to them."""
 
     site: SiteDay
     summary: DaySummary
     links: RowLinks
 
 
-def week_page(rubric: RowRubric, span: ScoredSpan, monday: date, summaries: Mapping[date, DaySummary]) -> str:
-    """The page of the week that begins on `monday`, of which at least one day is in the span.
+def period_page(
+    rubric: RowRubric, span: ScoredSpan, period: Period, summaries: Mapping[date, DaySummary], known: Collection[Period]
+) -> str:
+    """The page of a period of which at least one day is in the span; it leads to its neighbours among the `known`.
 
     Days that another rubric version has scored than the last one are in its tables, not in its KPIs.
     """
-    found = [day for day in span.days if monday_of(day.day) == monday]
+    found = [day for day in span.days if day.day in period]
     days = [_Day(day, summaries[day.day], row_links(day.day, summaries[day.day], "../")) for day in found]
-    last, version = monday + timedelta(WEEK - 1), found[-1].version
-    rows = rows_until(span.rows_of(), last, WEEK, version)
-    before = rows_until(span.rows_of(), monday - timedelta(1), WEEK, version)
-    windows = {kpi.name: [compared_kpi(kpi, "이 주", rows, before)] for kpi in rubric.quotients if kpi.target}
+    version = found[-1].version
+    rows, before = (rows_of(span.rows_of(), one, version) for one in (period, period.before))
+    name = f"이 {period.word}"
+    windows = {kpi.name: [compared_kpi(kpi, name, rows, before)] for kpi in rubric.quotients if kpi.target}
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
     by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
     scored = sum(row["rows"] for row in rows)
     return page(
-        "week.html",
+        "period.html",
         charts=[card.chart for card in cards],
         root="../",
         section="monitoring",
-        title=f"{day_text(monday)}부터 한 주",
+        title=f"{period.title} 대화 품질",
         rubric=rubric,
-        monday=monday,
-        last=last,
+        period=period,
         version=version,
         scored=scored,
         scored_days=len(rows),
@@ -63,11 +69,16 @@ def week_page(rubric: RowRubric, span: ScoredSpan, monday: date, summaries: Mapp
         sentences=conclusion(rubric, windows.values(), scored, _alerted(rubric, rows), _framed(rubric, found, version)),
         cards=cards,
         day_table=day_table(rubric, found, by_day, [day.links for day in days]),
-        tenants=tenant_trend_table(rubric, span, last, version),
+        tenants=tenant_trend_table(rubric, span, period, version),
         tables=_tables(rubric, days),
-        before=_neighbour(span, monday - timedelta(WEEK)),
-        after=_neighbour(span, monday + timedelta(WEEK)),
+        before=period_link(period.before, "../") if period.before in known else None,
+        after=period_link(period.after, "../") if period.after in known else None,
     )
+
+
+def period_link(period: Period, root: str) -> Link:
+    """A link to the page of a period from a page for which `root` leads to the first page."""
+    return Link(period.title, f"{root}{period_page_name(period)}")
 
 
 def _alerted(rubric: RowRubric, rows: Iterable[Row]) -> dict[str, int]:
@@ -79,13 +90,6 @@ def _alerted(rubric: RowRubric, rows: Iterable[Row]) -> dict[str, int]:
 def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: str) -> int:
     counted = (rubric.crosstab_counts(day.crosstab) for day in days if day.version == version)
     return sum(map(rubric.framed_rows, counted))
-
-
-def _neighbour(span: ScoredSpan, monday: date) -> Link | None:
-    """The page of another week, where there is one."""
-    if any(monday_of(day.day) == monday for day in span.days):
-        return Link(f"{monday}부터", f"../{week_page_name(monday)}")
-    return None
 
 
 def _tables(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
@@ -158,11 +162,14 @@ def _question_table(days: Sequence[_Day]) -> list[tuple[str, Table]]:
 def _by_day(
     title: str, days: Sequence[_Day], lines: Iterable[tuple[str, Sequence[int | None], Mapping[str, str]]]
 ) -> Table:
-    """A line for each thing that is counted, the most frequent first: the sum, then each day with its rows."""
+    """A line for each thing that is counted, the most frequent first: the sum, then each day with its rows.
+
+    Of more than two months there are only the sums: nobody reads so many columns.
+    """
+    shown = days if len(days) <= _MOST_COLUMNS else []
     counted = [(name, sum(count or 0 for count in counts), counts, wanted) for name, counts, wanted in lines]
-    ordered = sorted((one for one in counted if one[1]), key=lambda one: (-one[1], one[0]))
-    rows: list[list[Cell]] = [
-        [name, count_text(total), *(day.links.count(count, **wanted) for day, count in zip(days, counts, strict=True))]
-        for name, total, counts, wanted in ordered
-    ]
-    return Table([title, "합계", *(day_text(day.site.day) for day in days)], rows)
+    rows: list[list[Cell]] = []
+    for name, total, counts, wanted in sorted((one for one in counted if one[1]), key=lambda one: (-one[1], one[0])):
+        cells = (day.links.count(count, **wanted) for day, count in zip(shown, counts, strict=False))
+        rows.append([name, count_text(total), *cells])
+    return Table([title, "합계", *(day_text(day.site.day) for day in shown)], rows)

@@ -1,12 +1,13 @@
-"""The report for the weekly meeting: a week beside the week before."""
+"""The report for a meeting: a week, a month or other days beside those before them."""
 
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from scoring.chat.periods import Period, month_of, week_of
 from scoring.errors import InputError
-from tasks.reports.markdown.weekly import weekly_report
+from tasks.reports.markdown.period import period_report
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import REFUSAL, RUBRIC, best, plain, refused
 from tests.builders.site import of_version, write_day
@@ -26,12 +27,10 @@ def warehouse(tmp_path: Path) -> FolderWarehouse:
 
 
 def report(warehouse: FolderWarehouse, day: date = MONDAY + timedelta(days=2)) -> str:
-    monday, text = weekly_report(warehouse, RUBRIC, day, "Asia/Seoul")
-    assert monday == MONDAY
-    return text
+    return period_report(warehouse, RUBRIC, week_of(day), "Asia/Seoul")
 
 
-def test_weekly_report_compares_the_week_with_the_one_before(warehouse: FolderWarehouse) -> None:
+def test_period_report_compares_a_week_with_the_one_before(warehouse: FolderWarehouse) -> None:
     text = report(warehouse)
     assert text.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-09 ~ 2026-02-15 주간\n\n목표 미달은 2개입니다: ")
     (line,) = (line for line in text.splitlines() if line.startswith("| 실패율 | "))
@@ -41,7 +40,7 @@ def test_weekly_report_compares_the_week_with_the_one_before(warehouse: FolderWa
     assert "| t2 | 14 | 0.0% 판단 보류 (앞 주 –) |" in text
 
 
-def test_weekly_report_lists_gold_mine_rows_and_repeated_questions(warehouse: FolderWarehouse) -> None:
+def test_period_report_lists_gold_mine_rows_and_repeated_questions(warehouse: FolderWarehouse) -> None:
     text = report(warehouse)
     gold = text[text.index("## GOLD MINE(좋은 질문") : text.index("## 반복된 질문")]
     assert gold.count("하늘전자 005930") == 1
@@ -49,12 +48,28 @@ def test_weekly_report_lists_gold_mine_rows_and_repeated_questions(warehouse: Fo
     assert "| {낱말} (예: 살까, 14번) | 14 | 14 (100.0%) | 0 (0.0%) |" in text
 
 
-def test_weekly_report_leaves_out_days_of_another_rubric_version(warehouse: FolderWarehouse) -> None:
+def test_period_report_leaves_out_days_of_another_rubric_version(warehouse: FolderWarehouse) -> None:
     for offset in range(3):
         write_day(warehouse, MONDAY + timedelta(days=offset), [plain()] * 9, of_version("0"))
     assert "4일 동안 29행을 채점했습니다." in report(warehouse)
 
 
-def test_weekly_report_of_a_week_without_a_scored_day_is_refused(warehouse: FolderWarehouse) -> None:
+def test_period_report_of_a_week_without_a_scored_day_is_refused(warehouse: FolderWarehouse) -> None:
     with pytest.raises(InputError, match="no day from 2026-03-02 to 2026-03-08"):
-        weekly_report(warehouse, RUBRIC, date(2026, 3, 4), "Asia/Seoul")
+        report(warehouse, date(2026, 3, 4))
+
+
+def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_as_many(
+    warehouse: FolderWarehouse,
+) -> None:
+    for offset in range(-12, -7):
+        write_day(warehouse, MONDAY + timedelta(days=offset), [refused(), best()])
+    month = period_report(warehouse, RUBRIC, month_of(MONDAY), "Asia/Seoul")
+    assert month.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-01 ~ 2026-02-28 월간\n")
+    assert "15일 동안 87행을 채점했습니다." in month  # February 1 has two rows
+    assert "| 답변 실패 | 16 | 4 |" in month
+    assert "이 달 | 95% 구간" in month
+    days = period_report(warehouse, RUBRIC, Period(MONDAY, MONDAY + timedelta(days=2)), "Asia/Seoul")
+    assert days.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-09 ~ 2026-02-11 3일\n")
+    assert "| 답변 실패 | 6 | 0 |" in days
+    assert "| 이 기간 | 95% 구간 | 목표 | 판정 | n | 앞 기간 | 앞 기간 대비 |" in days

@@ -1,0 +1,151 @@
+"""The report of a week, a month or other days of chat rows for a meeting, from the warehouse. Source: SPEC 10."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import polars as pl
+
+from scoring.chat.conclusion import conclusion
+from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.periods import Period
+from scoring.chat.rubric import RowRubric
+from scoring.errors import InputError
+from scoring.rules.polars_backend import to_polars
+from tasks.chat.tables import CROSSTAB, KPIS, read_kpis
+from tasks.reports.site.day_tables import question_text
+from tasks.reports.site.listed_rows import ListedRows, list_rows
+from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
+from tasks.reports.site.scored_days import Row, rows_of
+from tasks.reports.templates import markdown
+from tasks.reports.wording import tenant_text
+from tasks.warehouse import Warehouse
+
+_FRAMED_ROWS, _QUESTIONS, _LEAST_REPEATED = 10, 10, 2
+
+Counted = tuple[str, int, int]
+"""What is counted, in the period and in the one before it."""
+
+
+def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_zone: str) -> str:
+    """The report of a period beside the one before it.
+
+    Days that another rubric version has scored than the last one are left out.
+
+    Raises:
+        InputError: no day of the period is scored.
+    """
+    by_tenant = _kpis_by_tenant(warehouse, rubric, period)
+    this, before = by_tenant[ALL_TENANTS]
+    windows = _windows(rubric, period, this, before)
+    framed, questions = _of_rows(
+        rubric, (list_rows(warehouse, rubric, row["score_date"], row["rows"], time_zone) for row in this)
+    )
+    alerts = {f"alert_{rule.id}": sum(row[f"alert_{rule.id}"] or 0 for row in this) for rule in rubric.alert_rules}
+    rows, framed_count = sum(row["rows"] for row in this), _framed_count(warehouse, rubric, this)
+    return markdown(
+        "period.md",
+        rubric=rubric,
+        period=period,
+        version=this[0]["rubric_version"],
+        days=len(this),
+        rows=rows,
+        sentences=conclusion(rubric, windows.values(), rows, alerts, framed_count),
+        windows=[of_kpi[0] for of_kpi in windows.values()],
+        tenants=_tenant_lines(rubric, period, by_tenant),
+        framed_count=framed_count,
+        framed=framed,
+        alerts=_alert_counts(rubric, this, before),
+        failures=_failure_counts(warehouse, rubric, this, before),
+        questions=[(question_text(one), one) for one in questions if one.rows >= _LEAST_REPEATED][:_QUESTIONS],
+        failing=failing_kpis(rubric),
+        part_titles=[rubric.titles[part.column] for part in rubric.parts],
+    )
+
+
+def _kpis_by_tenant(
+    warehouse: Warehouse, rubric: RowRubric, period: Period
+) -> dict[str | None, tuple[list[Row], list[Row]]]:
+    """The KPI rows of each tenant in the period and before it, under the version of the last scored day."""
+    both = Period(period.before.first, period.last)
+    kpis = read_kpis(warehouse, rubric, [day for day in warehouse.days(KPIS) if day in both])
+    by_tenant: dict[str | None, dict[date, Row]] = {}
+    for when, rows in kpis.items():
+        for row in rows:
+            by_tenant.setdefault(row["tenant_id"], {})[when] = row
+    scored = [when for when in kpis if when in period]
+    if not scored:
+        fix = f"aqb backfill --from {period.first} --to {period.last}"
+        message = f"no day from {period.first} to {period.last} has been scored"
+        raise InputError(message, where=warehouse.url, fix=fix)
+    version = str(by_tenant[ALL_TENANTS][max(scored)]["rubric_version"])
+    return {
+        tenant: (rows_of(days, period, version), rows_of(days, period.before, version))
+        for tenant, days in by_tenant.items()
+    }
+
+
+def _of_rows(rubric: RowRubric, days: Iterable[ListedRows]) -> tuple[list[dict[str, Any]], list[Questions]]:
+    """The lowest rows in the frame of the cross table and the questions of all days; one day's rows are in memory."""
+    framed: list[pl.DataFrame] = []
+    questions: list[Questions] = []
+    for of_day in days:
+        if rubric.framed is not None:
+            framed = [_worst(rubric, [*framed, of_day.frame.filter(to_polars(rubric.framed))])]
+        questions = summed_questions([questions, repeated_questions(of_day)])
+    return [row for frame in framed for row in frame.to_dicts()], questions
+
+
+def _worst(rubric: RowRubric, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(frames, how="diagonal_relaxed").sort(rubric.total, "timestamp", "row_id").head(_FRAMED_ROWS)
+
+
+def _windows(
+    rubric: RowRubric, period: Period, this: Sequence[Row], before: Sequence[Row]
+) -> dict[str, list[ComparedKpi]]:
+    name = f"이 {period.word}"
+    return {kpi.name: [compared_kpi(kpi, name, this, before)] for kpi in rubric.quotients if kpi.target}
+
+
+def _tenant_lines(
+    rubric: RowRubric, period: Period, by_tenant: Mapping[str | None, tuple[Sequence[Row], Sequence[Row]]]
+) -> list[tuple[str, int, list[ComparedKpi]]]:
+    """Name, rows and KPIs of each tenant, those with the most rows first."""
+    lines = [
+        (
+            tenant_text(tenant),
+            sum(row["rows"] for row in this),
+            [one for (one,) in _windows(rubric, period, this, before).values()],
+        )
+        for tenant, (this, before) in by_tenant.items()
+        if tenant != ALL_TENANTS
+    ]
+    return sorted((line for line in lines if line[1]), key=lambda line: (-line[1], line[0]))
+
+
+def _framed_count(warehouse: Warehouse, rubric: RowRubric, rows: Sequence[Row]) -> int:
+    pairs = warehouse.read(CROSSTAB, [row["score_date"] for row in rows], rubric.crosstab_schema)
+    return rubric.framed_rows(rubric.crosstab_counts(pairs.collect().to_dicts())) if pairs is not None else 0
+
+
+def _alert_counts(rubric: RowRubric, this: Sequence[Row], before: Sequence[Row]) -> list[Counted]:
+    def total(rows: Sequence[Row], rule: str) -> int:
+        return sum(row[f"alert_{rule}"] or 0 for row in rows)
+
+    found = [(rule.title, total(this, rule.id), total(before, rule.id)) for rule in rubric.alert_rules]
+    return sorted(found, key=lambda one: -one[1])
+
+
+def _failure_counts(
+    warehouse: Warehouse, rubric: RowRubric, this: Sequence[Row], before: Sequence[Row]
+) -> list[Counted]:
+    column, counts = rubric.failure.column, (Counter[str](), Counter[str]())
+    for counted, rows in zip(counts, (this, before), strict=True):
+        for row in rows:
+            for failure in warehouse.day_queries(row["score_date"], rubric).failure_types():
+                counted[failure[column]] += failure["row_count"]
+    titles = rubric.failure.titles
+    found = [(titles.get(code, code), counts[0][code], counts[1][code]) for code in counts[0] | counts[1]]
+    return sorted(found, key=lambda one: (-one[1], one[0]))

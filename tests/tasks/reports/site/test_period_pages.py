@@ -1,0 +1,63 @@
+"""The pages of weeks, months and chosen days: beside those before them, day by day."""
+
+import re
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from scoring.chat.periods import Period
+from tasks.reports.site.build import build_pages
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import RUBRIC, best, refused
+from tests.builders.site import build, page, write_day
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> FolderWarehouse:
+    """An empty one."""
+    return FolderWarehouse(tmp_path / "warehouse")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Where the site goes."""
+    return tmp_path / "site"
+
+
+def test_a_week_is_compared_with_the_one_before_and_counts_repeated_questions(
+    warehouse: FolderWarehouse, site: Path
+) -> None:
+    monday = date(2026, 2, 9)
+    for offset in range(-7, 7):
+        write_day(warehouse, monday + timedelta(days=offset), [best()] * 3 + [refused(tenant_id="t2")] * (offset >= 0))
+    build(warehouse, site)
+    text = page(site, f"monitoring/week-{monday}.html").text
+    assert "이 주 25.0%" in text[text.index("실패율 목표 3% 이하") :]
+    assert "이 주을" not in text
+    assert "올라감" in text
+    assert "{낱말} (예: 살까, 7번) 7 1 1 1 1 1 1 1" in text
+    assert "t2 7" in text
+    assert f"monitoring/week-{monday}.html" in (page(site).source)
+
+
+def test_a_month_and_chosen_days_have_pages_beside_those_before_them(warehouse: FolderWarehouse, site: Path) -> None:
+    first = date(2026, 1, 30)
+    for offset in range(16):
+        day = first + timedelta(days=offset)
+        write_day(warehouse, day, [best()] * 3 + [refused(tenant_id="t2")] * (day.month == 2))
+    build(warehouse, site)
+    month = page(site, "monitoring/month-2026-02.html")
+    assert "이 달 25.0%" in month.text[month.text.index("실패율 목표 3% 이하") :]
+    assert re.search(r"n 앞 기간 이 달 25\.0% ■ 미달 \S+% 56 0\.0%", month.text)
+    assert ("← 2026년 1월", "month-2026-01.html") in [(text, href.rpartition("/")[2]) for text, href in month.links]
+    chosen = Period(date(2026, 2, 3), date(2026, 2, 5))
+    build_pages(warehouse, RUBRIC, site, "Asia/Seoul", span=2, chosen=chosen)
+    text = page(site, f"monitoring/{chosen.key}.html").text
+    assert re.search(r"이 기간 25\.0% ▲ 판단 보류 \S+% 12 18\.2%", text)  # before: January 31 to February 2
+    assert "실패율에 든 행 3 1 1 1" in text
+    build(warehouse, site, span=3)  # weeks later, when the days of the month have left the span
+    assert page(site, "monitoring/month-2026-02.html").source == month.source
+    assert {f"monitoring/{name}.html" for name in ("month-2026-02", "month-2026-01", chosen.key)} <= {
+        href for _, href in page(site).links
+    }
