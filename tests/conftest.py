@@ -3,6 +3,7 @@
 Prefect reads its settings when it is imported, so they are made before any test is.
 """
 
+import gc
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,6 +66,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 # The scheduler knows a group by this ending. xdist 3.8 writes it where pytest 9.2 no longer looks.
                 item._id = coerce_node_id(f"{item.nodeid}@{shared}")
     items.sort(key=_rank)
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector modules and tests, which stay to the end: it goes through them again and again."""
+    gc.freeze()
 
 
 def _rank(item: pytest.Item) -> int:

@@ -287,8 +287,11 @@ def test_the_default_webhook_is_a_route_where_it_is_set(
     assert checks(aqb)["route default"] == "NOT environment variable SLACK_WEBHOOK_URL holds no address of a webhook"
 
 
-def test_a_prefect_server_that_is_set_answers(installed_aqb: Command, source: Path, prefect_server: str) -> None:
-    shown = installed_aqb("doctor", PREFECT_API_URL=prefect_server)
+def test_a_prefect_server_that_is_set_answers(
+    aqb: Command, source: Path, prefect_server: str, prefect_at: PrefectAt
+) -> None:
+    prefect_at(prefect_server)
+    shown = aqb("doctor")
     assert (shown.exit_code, shown.err) == (0, "")
     assert f"ok   Prefect: {prefect_server} answers" in shown.out
 

@@ -94,7 +94,8 @@ def test_a_connection_that_is_refused_waits_for_the_next_run(
     outbox: Outbox, slack: FakeSlack, channels: dict[str, Channel], send: Send
 ) -> None:
     there = channels["qa"]
-    channels["qa"] = SlackWebhook("http://127.0.0.1:9/services/T/B/secret")
+    assert isinstance(there, SlackWebhook)
+    channels["qa"] = replace(there, address="http://127.0.0.1:9/services/T/B/secret")
     put(outbox, "a")
     assert send().stopped == {"qa": "Slack cannot be reached"}
     channels["qa"] = there
