@@ -1,11 +1,12 @@
 """Days of which the source has lost its rows: they stay as they were scored, and people are told. Source: SPEC 6."""
 
 import json
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Literal
 
 import pytest
+from prefect.runtime import flow_run
 
 from flows.backfill import BackfillOutcome, IncompleteBackfillError
 from flows.nightly import IncompleteRunError, NightlyOutcome
@@ -148,7 +149,8 @@ def test_late_rows_that_are_gone_keep_their_day_and_are_no_news_the_next_night(
 
 
 def _night(settings: Settings, day: date, monkeypatch: pytest.MonkeyPatch) -> NightlyOutcome:
-    monkeypatch.setattr("flows.nightly._scheduled_day", lambda _: day + timedelta(days=1))
+    start = datetime.combine(day, time(16), UTC)  # one o'clock of the next day (Asia/Seoul)
+    monkeypatch.setitem(flow_run.FIELDS, "scheduled_start_time", lambda: start)
     return nightly(settings)
 
 
@@ -182,9 +184,8 @@ def test_an_unexpected_error_of_an_earlier_day_does_not_stop_the_night(
 ) -> None:
     nightly(settings, DAY)
     _break_second_day(monkeypatch)
-    monkeypatch.setattr("flows.nightly._scheduled_day", lambda _: LAST + timedelta(days=1))
     with pytest.raises(IncompleteRunError, match=rf"{DAYS[1]} \(KeyError in step summarise\) could not be") as ended:
-        nightly(settings)
+        _night(settings, LAST, monkeypatch)
     assert ended.value.outcome.scored.counts.scored == 8
 
 
