@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -69,28 +69,38 @@ def make_private(path: Path) -> None:
 def sole_writer(folder: Path) -> Iterator[Path]:
     """An empty, hidden folder in `folder`, for the only process that may write there until the block ends.
 
-    What killed processes left is removed; a link is removed, never followed.
+    What killed processes left is removed; a link is removed, never followed. A folder that was not there before, and
+    into which nothing was written, is removed with those that were made for it.
 
     Raises:
         StorageError: another process is writing there, or it cannot be written.
     """
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     with writable(folder, "choose another --out folder"):
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with its owner, and leaves no file
+        with ExitStack() as stack:
+            descriptor = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with its owner, and leaves no file
+            except BlockingIOError:
+                raise StorageError(
+                    "another process is writing into this folder",
+                    where=str(folder),
+                    fix="wait for it to end, or choose another folder",
+                ) from None
+            stack.callback(_remove_empty, made)
             for left in folder.glob(f"{_STAGING}*"):
                 left.unlink() if left.is_symlink() else shutil.rmtree(left)
-            with TemporaryDirectory(prefix=f"{_STAGING}-", dir=folder, ignore_cleanup_errors=True) as staging:
-                yield Path(staging)
-        except BlockingIOError:
-            raise StorageError(
-                "another process is writing into this folder",
-                where=str(folder),
-                fix="wait for it to end, or choose another folder",
-            ) from None
-        finally:
-            os.close(descriptor)
+            staging = TemporaryDirectory(prefix=f"{_STAGING}-", dir=folder, ignore_cleanup_errors=True)
+            yield Path(stack.enter_context(staging))
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    """Removes folders, each within the next, up to the first that holds something."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 @contextmanager

@@ -178,6 +178,11 @@ def test_score_of_files_that_cannot_be_read_writes_nothing_and_says_only_why(aqb
     assert "\n  -> chat rows have the columns user_input, " in ended.err
     assert "\nrows/b.parquet: cannot be read: " in ended.err
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == before
+    assert aqb("score", "rows", "--rubric", "ola-monitoring", "--out", "new/folder").exit_code == 1
+    assert aqb("score", "rows", "--rubric", "aqb-1.2", "--out", "new/folder").exit_code == 1
+    Path("empty").mkdir()
+    assert aqb("score", "rows", "--rubric", "ola-monitoring", "--out", "empty").exit_code == 1
+    assert {path.name for path in folder.iterdir()} == {"rows", "out", "empty"}
 
 
 @pytest.mark.parametrize(
