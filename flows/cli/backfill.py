@@ -78,7 +78,7 @@ def _shown_up_to_date(settings: Settings, first: date, last: date, *, as_json: b
 
 
 def _run(settings: Settings, first: date, last: date, options: dict[str, bool], *, as_json: bool) -> None:
-    from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
+    from flows.runtime.prefect_env import prepare_prefect, running_flows
 
     prepare_prefect(settings.reports)
     from flows.backfill import IncompleteBackfillError, watcher
@@ -93,7 +93,7 @@ def _run(settings: Settings, first: date, last: date, options: dict[str, bool], 
 
         token = watcher.set(watch)
         try:
-            with reaching_prefect():
+            with running_flows():
                 outcome = backfill_flow(first, last, settings=settings, **options)
         except IncompleteBackfillError as error:
             outcome, incomplete = error.outcome, error

@@ -108,7 +108,7 @@ def test_runs(as_json: Json = False) -> None:
     Example: aqb test-runs
     """
     from flows.runtime.clock import today
-    from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
+    from flows.runtime.prefect_env import prepare_prefect, running_flows
     from tasks.config.settings import load_settings
 
     settings = load_settings()
@@ -120,7 +120,7 @@ def test_runs(as_json: Json = False) -> None:
     from flows.test_runs import IncompleteInboxError, score_inbox
 
     try:
-        with reaching_prefect():
+        with running_flows():
             inbox = score_inbox(settings, today(settings.time_zone))
     except IncompleteInboxError as error:
         inbox = error.outcome
@@ -172,7 +172,7 @@ def _run_nightly(
     as_json: bool = False,
 ) -> None:
     """Runs the nightly flow for each day and prints what the last one found."""
-    from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect
+    from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, running_flows
 
     prepare_prefect(settings.reports)
     from flows.nightly import IncompleteRunError
@@ -182,7 +182,7 @@ def _run_nightly(
     incomplete = outcome = None
     for day in days:
         try:
-            with reaching_prefect():
+            with running_flows():
                 outcome = nightly_flow(settings, day, kind, allow_shrink)
         except IncompleteRunError as error:
             outcome, incomplete = error.outcome, error

@@ -13,7 +13,6 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from functools import partial
@@ -21,7 +20,7 @@ from multiprocessing import active_children, parent_process
 from typing import Any, Literal, Self, TypeVar
 
 from prefect.context import FlowRunContext
-from prefect.futures import PrefectFuture, as_completed
+from prefect.futures import PrefectFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 from prefect.utilities.annotations import opaque
@@ -30,6 +29,7 @@ from flows.runtime.flow_run import Step
 from flows.runtime.logs import configure_logs
 from flows.runtime.prefect_env import keep_terminal_quiet
 from scoring.errors import StorageError, UsageError
+from tasks.waiting import completed, result_of
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -111,7 +111,7 @@ class FanOut:
         left = dict(calls)
         for _ in range(_MOST_POOLS):
             futures = {_submitted(self._runner, step, arguments): key for key, arguments in left.items()}
-            for future in as_completed(list(futures)):
+            for future in completed(futures):
                 found: R | Exception = _result(future.result)
                 if not isinstance(found, BrokenProcessPool):
                     del left[futures[future]]
@@ -127,20 +127,13 @@ class FanOut:
         """Begins a call; what gives its result or raises its error. Without a runner it is made only then."""
         if self._runner is None:
             return partial(step, **arguments)
-        return partial(_waited, _submitted(self._runner, step, arguments))
+        return partial(result_of, _submitted(self._runner, step, arguments))
 
 
 def _submitted(runner: Runner, step: Step[..., R], arguments: Mapping[str, Any]) -> PrefectFuture[R]:
     # Prefect would look through all that they hold for futures, which there are none of.
     future: PrefectFuture[R] = runner.submit(step.task, {name: opaque(value) for name, value in arguments.items()})
     return future
-
-
-def _waited(future: Any) -> Any:
-    """The result; a Ctrl-C that another thread receives wakes nobody who waits without end."""
-    while wait([future.wrapped_future], timeout=0.2).not_done:
-        pass
-    return future.result()
 
 
 def _result(of: Callable[[], R]) -> R | Exception:

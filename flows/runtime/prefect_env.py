@@ -5,8 +5,11 @@ Import this before anything imports Prefect, which reads its settings at import.
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
@@ -14,6 +17,7 @@ from typing import NoReturn
 
 from scoring.errors import StorageError
 from tasks.config.secrets import shown_url
+from tasks.waiting import result_of
 
 _DATABASE_BYTES = 8 * 1024 * 1024
 """What a new database of Prefect takes with its journal, and half as much again."""
@@ -106,6 +110,44 @@ def reaching_prefect() -> Iterator[None]:
             fix="start it, correct PREFECT_API_URL (http://127.0.0.1:4200/api) or unset it; then run again: "
             "what is done stays done",
         ) from None
+
+
+@contextmanager
+def running_flows() -> Iterator[None]:
+    """`reaching_prefect`, with a temporary server where there is no other; Ctrl-C ends the flows, then the server.
+
+    Raises:
+        PrefectGoneError: there is no server, or it is gone in the middle of a run.
+    """
+    from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_EPHEMERAL_ENABLED
+
+    with reaching_prefect():
+        if PREFECT_SERVER_EPHEMERAL_ENABLED.value() and not PREFECT_API_URL.value():
+            result_of(_started_server())
+        yield
+
+
+def _started_server() -> Future[None]:
+    """The temporary server of this process, which Prefect's client would start, without its ears for Ctrl-C.
+
+    A terminal sends the signal to every process, and the flow would try for minutes to tell a server that has ended
+    what became of it. A child has the signals blocked that are blocked in the thread that starts it.
+    """
+    from prefect.server.api.server import SubprocessASGIServer
+
+    started = Future[None]()
+
+    def start() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            SubprocessASGIServer().start()
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            started.set_exception(error)
+        else:
+            started.set_result(None)
+
+    threading.Thread(target=start, daemon=True).start()
+    return started
 
 
 def is_prefect_gone(error: Exception) -> bool:

@@ -110,6 +110,11 @@ class Judge:
         self._asked: dict[str, asyncio.Event] = {}
         self._dispatcher: Dispatcher | None = None
 
+    @property
+    def in_flight(self) -> int:
+        """Calls whose answers are being waited for."""
+        return self._dispatcher.in_flight if self._dispatcher else 0
+
     def ask(self, questions: Sequence[Question], progress: Progress | None = None) -> Judged:
         """`answer` without an event loop. Ctrl-C lets the calls in flight finish and stores their verdicts."""
         return asyncio.run(self.answer(questions, progress))

@@ -47,6 +47,11 @@ class Dispatcher:
         """Whether it answers nobody any more."""
         return self._live.failure is not None
 
+    @property
+    def in_flight(self) -> int:
+        """Calls whose answers are being waited for."""
+        return self._live.in_flight
+
     async def ask(self, questions: Sequence[Question], record: Callable[[Judgement], None]) -> None:
         """Passes the judgement of each question to `record`; nobody else may be asking one of them.
 

@@ -6,6 +6,7 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
+from typing import Any, NamedTuple
 
 from tenacity import AsyncRetrying, retry_if_exception_type, wait_random_exponential
 
@@ -48,6 +49,13 @@ class _OverBudgetError(Exception):
     pass
 
 
+class _Call(NamedTuple):
+    """A call in flight: what ends it at its deadline, and when it began."""
+
+    timer: asyncio.Timeout
+    started: float
+
+
 class _PendingQuestion:
     """A question in flight: its tasks (two when hedged), its judgement with the cost so far, its failures so far."""
 
@@ -55,7 +63,7 @@ class _PendingQuestion:
         self.question = question
         self.tasks: set[asyncio.Task[None]] = set()
         self.judgement = question.judgement(NO_JUDGE)
-        self.failures = self.invalid = self.in_call = 0
+        self.failures = self.invalid = 0
         self.called_at: float | None = None
         self.concluded = False
 
@@ -84,7 +92,7 @@ class LiveRun:
         self._timing = endpoint.timing
         self._queue: deque[Question] = deque()
         self._pending: dict[str, _PendingQuestion] = {}
-        self._calls: dict[asyncio.Timeout, float] = {}
+        self._calls: dict[asyncio.Task[Any] | None, _Call] = {}
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
         self._latencies, self._estimator = Latencies(self._timing), _TokenEstimator()
@@ -99,6 +107,11 @@ class LiveRun:
     def failure(self) -> BaseException | None:
         """Why no further question is answered; None while they are."""
         return self._failure
+
+    @property
+    def in_flight(self) -> int:
+        """Calls whose answers are being waited for."""
+        return len(self._calls)
 
     def add(self, questions: Collection[Question]) -> None:
         """Asks these questions too, after those that are waiting."""
@@ -154,9 +167,9 @@ class LiveRun:
     def _watch(self) -> None:
         """Ends calls that are past their deadline; hedges slow ones when no question is waiting."""
         now, deadline_s, slow_s = self._now(), self._latencies.deadline_s, self._latencies.slow_s
-        for timer, started in self._calls.items():
-            if now - started > deadline_s and not timer.expired():
-                timer.reschedule(now)
+        for call in self._calls.values():
+            if now - call.started > deadline_s and not call.timer.expired():
+                call.timer.reschedule(now)
         if self._queue or slow_s is None:
             return
         for pending in self._pending.values():  # the oldest first
@@ -266,14 +279,13 @@ class LiveRun:
         mark = absent_mark(question.payload, itertools.chain([self._mark], iter(lambda: secrets.token_hex(16), "")))
         try:
             async with asyncio.timeout(None) as timer:
-                self._calls[timer] = pending.called_at = started
-                pending.in_call += 1
+                self._calls[task := asyncio.current_task()] = _Call(timer, started)
+                pending.called_at = started
                 try:
                     reply = await self._endpoint.ask(question, mark)
                 finally:
-                    del self._calls[timer]
+                    del self._calls[task]
                     pending.called_at = None
-                    pending.in_call -= 1
         except TimeoutError:
             pending.judgement = pending.judgement.with_call(None, None, None, "")
             raise UnreachableError(f"no answer within {self._now() - started:.0f} s", maybe_paid=True) from None
@@ -312,13 +324,19 @@ class LiveRun:
         """Waits some time for the calls in flight, starts no other, and records the questions that they leave."""
         self._stopping = True
         left = list(self._pending.values())
-        ending = [task for pending in left for task in pending.tasks if pending.in_call or pending.concluded]
+        ending, others = set[asyncio.Task[None]](), set[asyncio.Task[None]]()
+        for pending in left:
+            for task in pending.tasks:
+                (ending if pending.concluded or task in self._calls else others).add(task)
+        await self._cancel(others)  # before they get a ticket, and are paid for
         if ending:
             await asyncio.wait(ending, timeout=self._timing.grace_s)
-        tasks = [task for pending in left for task in pending.tasks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._cancel(ending)
         for pending in left:
             if not pending.concluded:
                 await self._save(pending.judgement.with_verdict(STOPPED))
+
+    async def _cancel(self, tasks: Collection[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

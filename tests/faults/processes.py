@@ -26,7 +26,7 @@ CHANGES = "changes.txt"
 """How many changes of files an undisturbed process has made, in the folder where it worked."""
 _CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
 PRELOADED = [
-    *("flows.nightly", "flows.backfill", "tests.faults.processes"),
+    *("flows.nightly", "flows.backfill", "flows.cli.app", "flows.cli.score_testruns", "tests.faults.processes"),
     *("openai", "openpyxl", "scipy.special", "slack_sdk"),  # what a night imports when it needs it
     *("prefect.flow_engine", "prefect.task_engine", "fastapi"),  # and what Prefect does
 ]
@@ -55,6 +55,27 @@ def started(work: Work) -> ForkServerProcess:
     process = context.Process(target=_do, args=(work,))  # no daemon: those may not have workers
     process.start()
     return process
+
+
+def started_command(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> ForkServerProcess:
+    """`aqb` with these arguments in a folder, in a process group of its own, as a terminal starts it."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    process = context.Process(target=_command, args=(arguments, folder, {**environment}))
+    process.start()
+    return process
+
+
+def _command(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    os.setsid()
+    os.chdir(folder)
+    os.environ.update(environment)
+    with Path(SAID).open("ab") as said:
+        os.dup2(said.fileno(), sys.stderr.fileno())
+    from flows.cli.app import main
+
+    sys.argv = ["aqb", *arguments]
+    main()
 
 
 def _do(work: Work) -> None:

@@ -1,12 +1,16 @@
 """Prefect's home folder, looked at before Prefect starts."""
 
 import os
+import signal
 import ssl
+import subprocess
+import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
-from flows.runtime.prefect_env import prepare_prefect
+from flows.runtime.prefect_env import prepare_prefect, running_flows
 from scoring.errors import StorageError
 from tests.builders.disks import small_disk
 
@@ -48,3 +52,38 @@ def test_clients_of_a_server_without_tls_and_of_no_other_read_one_authority(
     if saves:
         authorities = ssl.create_default_context(cafile=os.environ["PREFECT_API_SSL_CERT_FILE"]).get_ca_certs()
         assert len(authorities) == 1
+
+
+_SERVER = """
+import http.server, sys
+class Healthy(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_):
+        pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Healthy).serve_forever()
+"""
+
+
+def test_temporary_server_of_running_flows_is_not_ended_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    from prefect.server.api.server import SubprocessASGIServer
+    from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_EPHEMERAL_ENABLED, temporary_settings
+
+    def started(server: SubprocessASGIServer) -> subprocess.Popen[bytes]:  # a real one takes five seconds of CPU
+        return subprocess.Popen([sys.executable, "-c", _SERVER, str(server.port)], stderr=subprocess.DEVNULL)
+
+    monkeypatch.setattr(SubprocessASGIServer, "_run_uvicorn_command", started)
+    alone = temporary_settings({PREFECT_SERVER_EPHEMERAL_ENABLED: True}, restore_defaults={PREFECT_API_URL})
+    with alone, running_flows():
+        server = SubprocessASGIServer()
+        try:
+            process = server.server_process
+            assert process
+            process.send_signal(signal.SIGINT)
+            with urlopen(f"{server.api_url}/health") as answer:
+                assert answer.status == 200
+            assert process.poll() is None
+        finally:
+            server.stop()
+    assert process.returncode == -signal.SIGTERM

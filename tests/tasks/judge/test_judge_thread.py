@@ -8,7 +8,7 @@ import pytest
 from scoring.errors import AqbError
 from tasks.config.judge import JudgeSettings
 from tasks.judge.client import Judge, Judged
-from tasks.judge.judge_thread import JudgeThread
+from tasks.judge.judge_thread import JudgeThread, finished_in_turn
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, ask, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
@@ -80,3 +80,17 @@ def test_judge_whose_endpoint_fails_tells_all_who_ask_and_is_tried_again_by_the_
             assert all("check OPENAI_API_KEY" in str(judged.failure) for judged in found)
             server.behaviour = Behaviour()
             assert asking(judge, settings)(range(5)).failure is None
+
+
+def test_files_are_begun_some_ahead_and_finished_in_their_order() -> None:
+    news = []
+
+    def begun(number: int) -> Callable[[], int]:
+        news.append(f"begin {number}")
+        return lambda: number
+
+    def finished(number: int) -> None:
+        news.append(f"finish {number}")
+
+    assert [*map(finished, finished_in_turn(map(begun, range(4)), 2))] == [None] * 4
+    assert " ".join(news) == "begin 0 begin 1 finish 0 begin 2 finish 1 begin 3 finish 2 finish 3"

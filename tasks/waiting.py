@@ -1,0 +1,43 @@
+"""Waiting that Ctrl-C ends.
+
+The main thread alone is told of a Ctrl-C, and only where it does something: another thread that receives the signal
+does not wake it from waiting without end.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+_R_co = TypeVar("_R_co", covariant=True)
+_F = TypeVar("_F", bound="_Future[Any]")
+_R = TypeVar("_R")
+_NAP_S = 0.2
+
+
+class _Future(Protocol[_R_co]):
+    """A future of `concurrent.futures` or of Prefect."""
+
+    def add_done_callback(self, fn: Callable[[Any], None], /) -> None: ...
+
+    def result(self) -> _R_co: ...
+
+
+def completed(futures: Iterable[_F]) -> Iterator[_F]:
+    """The futures, each when it is done."""
+    done, left = SimpleQueue[_F](), 0
+    for future in futures:
+        future.add_done_callback(done.put)
+        left += 1
+    while left:
+        try:
+            future = done.get(timeout=_NAP_S)
+        except Empty:
+            continue
+        left -= 1
+        yield future
+
+
+def result_of(future: _Future[_R]) -> _R:
+    """The result of a future, or its error."""
+    next(completed([future]))
+    return future.result()
