@@ -1,8 +1,12 @@
 """Test runs of files into folders, with the judge where it is asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from flows.cli.score_files import ScoredFile
 from flows.cli.terminal import judge_progress
@@ -10,35 +14,42 @@ from flows.runtime.telemetry import tell_judgements
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 from scoring.testruns.scoring import TestRunPlan, score_testrun
+from tasks.config.judge import JudgeSettings
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.files.atomic import sole_writer
 from tasks.files.report_paths import safe_name
 from tasks.judge.budget import Budget
-from tasks.judge.client import Estimate, Judge, Judged
+from tasks.judge.client import Estimate, Judge, Judged, JudgeProgress, Progress
+from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.database import StateDatabase
 from tasks.testruns.files import read_testrun_file
+from tasks.waiting import result_of
+
+_T = TypeVar("_T")
 
 
 def score_testruns(files: Sequence[Path], choices: TestRunChoices, out: Path, settings: Settings) -> list[ScoredFile]:
     """Scores a single run into `out`, several into sub-folders of it; one that fails does not stop the others.
 
+    Questions of all files are asked as one run; a file is scored while those after it are being judged.
+
     Raises:
         UsageError, InputError: why a single run cannot be scored.
         StorageError: `out` cannot be written, or another process is writing there.
     """
-    budget = Budget(settings.judge) if settings.judge.enabled else None
     single = _plan(files[0], choices, settings) if len(files) == 1 else None  # a wrong choice makes no folder
-    with sole_writer(out), Context(settings) as context:
+    with sole_writer(out), Context(settings) as context, _asking(context) as judge:
         if single:
-            scored = _score_testrun(single, files[0], out, context, budget)
+            scored = _begin(single, files[0], out, judge)()
             if isinstance(scored.error, UsageError):
                 raise scored.error
             return [scored]
-        return [_scored(path, choices, folder, context, budget) for path, folder in _folders(files, out).items()]
+        begun = (_begin_file(path, choices, folder, settings, judge) for path, folder in _folders(files, out).items())
+        return list(finished_in_turn(begun, FILES_AT_ONCE if judge else 1))
 
 
 def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: Settings) -> dict[str, Estimate]:
@@ -49,38 +60,74 @@ def estimate_testruns(files: Sequence[Path], choices: TestRunChoices, settings: 
         return {name: judge.estimate(questions_of(plan, settings.judge)) for name, plan in plans.items()}
 
 
-def _scored(path: Path, choices: TestRunChoices, folder: Path, context: Context, budget: Budget | None) -> ScoredFile:
-    try:
-        return _score_testrun(_plan(path, choices, context.settings), path, folder, context, budget)
-    except StorageError:
-        raise
-    except AqbError as error:
-        return ScoredFile(path.name, folder, error=error)
-    except Exception as error:  # noqa: BLE001 - a defect that one file meets stops no other
-        return ScoredFile(path.name, folder, error=UnexpectedError(error, where=str(path)))
+class _AskingJudge:
+    """The judge of all files, with one progress bar for their questions."""
+
+    def __init__(self, settings: JudgeSettings, thread: JudgeThread, shown: Progress) -> None:
+        self._settings, self._thread, self._shown = settings, thread, shown
+        self._news: dict[Path, JudgeProgress] = {}
+
+    def begin(self, plan: TestRunPlan, path: Path) -> Future[Judged]:
+        """Begins to ask the questions of a test run. Those that were paid for before are not asked again."""
+
+        def show_judged(now: JudgeProgress) -> None:
+            self._news[path] = now
+            of_all = self._news.values()
+            done, total = sum(one.done for one in of_all), sum(one.total for one in of_all)
+            self._shown(JudgeProgress(done, total, sum(one.from_store for one in of_all), now.usd))
+
+        return self._thread.begin(questions_of(plan, self._settings), show_judged)
 
 
-def _score_testrun(plan: TestRunPlan, path: Path, folder: Path, context: Context, budget: Budget | None) -> ScoredFile:
-    """Scores one run into a folder; with a budget, the judge is asked within it.
+@contextmanager
+def _asking(context: Context) -> Iterator[_AskingJudge | None]:
+    settings = context.settings.judge
+    if not settings.enabled:
+        yield None
+        return
+    judge = Judge(settings, VerdictStore(context.state), Budget(settings))
+    with JudgeThread(judge) as thread, judge_progress("judge") as shown:
+        yield _AskingJudge(settings, thread, shown)
+
+
+def _begin_file(
+    path: Path, choices: TestRunChoices, folder: Path, settings: Settings, judge: _AskingJudge | None
+) -> Callable[[], ScoredFile]:
+    """Reads a file and begins to ask its questions; what scores it then. No error of a file is raised."""
+
+    def fate(act: Callable[[], _T]) -> _T | ScoredFile:
+        try:
+            return act()
+        except StorageError:
+            raise
+        except AqbError as error:
+            return ScoredFile(path.name, folder, error=error)
+        except Exception as error:  # noqa: BLE001 - a defect that one file meets stops no other
+            return ScoredFile(path.name, folder, error=UnexpectedError(error, where=str(path)))
+
+    begun = fate(lambda: _begin(_plan(path, choices, settings), path, folder, judge))
+    return (lambda: begun) if isinstance(begun, ScoredFile) else partial(fate, begun)
+
+
+def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | None) -> Callable[[], ScoredFile]:
+    """Begins to ask the questions of a run; what scores it into a folder.
 
     Where the judge's endpoint breaks down, what rules tell and what it has answered is written all the same.
     """
-    judged = _judged(plan, context, budget) if budget else None
-    summary = write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
-    return ScoredFile(path.name, folder, summary, judged.failure if judged else None)
+    asked = judge.begin(plan, path) if judge else None
+
+    def finish() -> ScoredFile:
+        judged = result_of(asked) if asked else None
+        if judged:
+            tell_judgements(judged.judgements)
+        summary = write_testrun_folder(folder, score_testrun(plan, judged.verdicts if judged else {}), path, judged)
+        return ScoredFile(path.name, folder, summary, judged.failure if judged else None)
+
+    return finish
 
 
 def _plan(path: Path, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
     return plan_of(read_testrun_file(path, settings.test_runs.names), choices, settings.rubric_options)
-
-
-def _judged(plan: TestRunPlan, context: Context, budget: Budget) -> Judged:
-    """The verdicts on a test run, with a progress bar. Questions that were paid for before are not asked again."""
-    settings = context.settings.judge
-    with judge_progress(f"judge {plan.run.name}") as shown:
-        judged = Judge(settings, VerdictStore(context.state), budget).ask(questions_of(plan, settings), shown)
-    tell_judgements(judged.judgements)
-    return judged
 
 
 def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:

@@ -6,7 +6,6 @@ Questions of all files go to one judge, which asks them as one run under one lim
 of another before it is judged. They are scored one after the other, because each is compared with the one before it.
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.context import Context
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
-from tasks.judge.judge_thread import JudgeThread
+from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
@@ -36,7 +35,6 @@ from tasks.testruns.plans import plan_of_input
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import write_testrun
 
-_JUDGED_AT_ONCE = 64  # files whose executions are in memory at a time
 _JUDGE_LIMIT_S = 26 * 3600.0  # a batch takes up to a day
 
 
@@ -84,17 +82,12 @@ def score_files(context: Context, files: Sequence[FileIdentity], day: date) -> l
     """Judges and scores files; what became of each, in their order. One that fails stops no other."""
     settings, judge = context.settings, None
     with ExitStack() as stack:
-        asking = stack.enter_context(FanOut(threads(_JUDGED_AT_ONCE)))
+        asking = stack.enter_context(FanOut(threads(FILES_AT_ONCE)))
         if settings.judge.enabled:
             client = Judge(settings.judge, VerdictStore(context.state), Budget(settings.judge))
             judge = stack.enter_context(JudgeThread(client))
         work = _FileWork(context, day, asking, judge)
-        begun, outcomes = deque[Callable[[], FileOutcome]](), list[FileOutcome]()
-        for file in files:
-            begun.append(work.begin(file))
-            if not judge or len(begun) == _JUDGED_AT_ONCE:
-                outcomes.append(begun.popleft()())
-        return outcomes + [finish() for finish in begun]
+        return list(finished_in_turn(map(work.begin, files), FILES_AT_ONCE if judge else 1))
 
 
 @dataclass(frozen=True)

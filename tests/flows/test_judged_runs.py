@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import date
 from pathlib import Path
 
@@ -18,8 +19,11 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import State
 
+from flows.cli.score_testruns import score_testruns
 from flows.test_runs import InboxOutcome, score_inbox
+from scoring.catalog import TestRunChoices
 from tasks.config.judge import JudgeSettings
+from tasks.config.settings import load_settings
 from tasks.config.testruns import InboxSettings
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox as plain_score_inbox
@@ -150,6 +154,28 @@ def test_a_refused_key_is_one_clear_line_without_the_key(
     assert queries["accuracy_score"].null_count() == 0
     assert queries["semantic_score"].null_count() == queries.height
     assert summary_of("out")["judge"]["by_status"].keys() == {"failed"}  # type: ignore[index]
+
+
+def test_score_asks_the_questions_of_all_files_without_waiting_for_the_first(
+    folder: Path, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AQB_JUDGE__MAX_IN_FLIGHT", "2")
+    judge.behaviour = Behaviour(latency_s=0.5, spread=0)
+    for name in ("first", "second"):
+        rows = [wide_row(f"AM-{number}", 질의=f"{name} {number}번 점수는?") for number in range(2)]
+        write_csv(Path(f"resume_agent_{name}.csv"), [WIDE_HEADER, *rows])
+    settings = load_settings(judge={"enabled": True})
+    files, choices = [Path(f"resume_agent_{name}.csv") for name in ("first", "second")], TestRunChoices("", "", {})
+    with ThreadPoolExecutor(1) as thread:
+        run = thread.submit(score_testruns, files, choices, Path("out"), settings)
+        while not Path("out/resume_agent_first/summary.json").exists():
+            assert wait([run], timeout=0.01).not_done, run.result()
+        questions_of_both = len(judge.requests)
+    scored = run.result()
+    assert [one.name for one in scored] == [path.name for path in files]
+    asked = [one.summary["judge"]["by_status"]["ok"] for one in scored if one.summary]
+    assert asked[0] < questions_of_both
+    assert sum(asked) == judge.stats()["asked"] == 4
 
 
 def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_order(
