@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from scoring.figures import Target
 from scoring.rules.arrow_types import field
-from scoring.rules.expressions import Column, Expression
+from scoring.rules.expressions import Column, Compare, Expression, Value
 from scoring.rules.polars_backend import to_polars
 
 ALL_TENANTS = "*"
@@ -48,6 +48,12 @@ class Quotient:
     def is_rate(self) -> bool:
         """Whether it is the share of the rows that meet a condition, and no mean of a score."""
         return self.scale == 1 and not isinstance(self.expression, Column)
+
+    @property
+    def counted(self) -> Expression:
+        """The condition of the rows that people want to see of a rate: those that count against its target."""
+        in_favour = self.target is not None and self.target.operator == ">="
+        return Compare(self.expression, "!=" if in_favour else "=", Value(1))
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,11 @@ def question_template(text: str) -> str:
     return _ENDING.sub("", _NUMBER.sub(NUMBER, shown))
 
 
+def literal_parts(template: str) -> list[str]:
+    """The words of a template, each of which every question of it has (in NFC, in its first `MAX_TEXT` characters)."""
+    return [part for part in re.split(r"\{[^{}]*\}|\s+", template) if part]
+
+
 def _words(text: str) -> list[str]:
     """The words with stock codes as words of their own, without what only ends the text."""
     return _ENDING.sub("", _CODE.sub(f" {CODE} ", text)).split()

@@ -17,6 +17,7 @@ from scoring.errors import UsageError
 from tasks.config.addresses import is_bigquery
 from tasks.warehouse.day_queries import DayQueries
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.row_search import RowSearch
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -79,6 +80,10 @@ class Warehouse(Protocol):
 
     def day_queries(self, day: date, rubric: RowRubric) -> DayQueries:
         """The queries over a day of the score table."""
+        ...
+
+    def row_search(self, rubric: RowRubric) -> RowSearch:
+        """The search over the rows of the score table."""
         ...
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.errors import StorageError
 from tasks.files.atomic import is_at, remove_unfinished, writable, write_parquet
 from tasks.warehouse.day_queries import FrameQueries, fired_rows
+from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, shaped
 
 _STAGING = ".staging"
@@ -109,6 +110,10 @@ class FolderWarehouse:
     def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
         """The queries over the day's file."""
         return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
+
+    def row_search(self, rubric: RowRubric) -> FrameSearch:
+        """The search over the files of the days."""
+        return FrameSearch(rubric, lambda days: self.read(SCORES, days, rubric.scores_schema))
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         """Filters the rows of the days' files by their alert level."""

@@ -32,11 +32,20 @@ def answers(sql: str, chat_rows: Iterable[Mapping[str, Any]]) -> list[dict[str, 
     return answers_over(sql, {TABLE: (CHAT_ROWS, rows)})
 
 
-def answers_over(sql: str, tables: Mapping[str, tuple[pa.Schema, Iterable[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
-    """The rows that `sql` gives, in order, over tables of these names, schemas and rows."""
-    from tests.fakes.googlesql_evaluator import evaluated, prepared
+def answers_over(
+    sql: str,
+    tables: Mapping[str, tuple[pa.Schema, Iterable[Mapping[str, Any]]]],
+    parameters: Mapping[str, tuple[pa.DataType, Any]] | None = None,
+) -> list[dict[str, Any]]:
+    """The rows that `sql` gives, in order, over tables of these names, schemas and rows.
 
-    return evaluated(prepared(sql, tables))
+    `parameters` are the types and values of what the query names with an `@`.
+    """
+    from tests.fakes.googlesql_evaluator import encoded, evaluated, prepared
+
+    bound = parameters or {}
+    query = prepared(sql, tables, **{name: kind for name, (kind, _) in bound.items()})
+    return evaluated(query, **{name: encoded(value, kind) for name, (kind, value) in bound.items()})
 
 
 def answers_of_days(

@@ -17,6 +17,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 from tasks.warehouse import open_warehouse
 from tasks.warehouse.day_queries import FrameQueries, fired_rows
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, shaped
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import nightly
@@ -78,6 +79,9 @@ class DuckDBWarehouse:
 
     def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
         return FrameQueries(rubric, self.read(SCORES, [day], rubric.scores_schema))
+
+    def row_search(self, rubric: RowRubric) -> FrameSearch:
+        return FrameSearch(rubric, lambda days: self.read(SCORES, days, rubric.scores_schema))
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         return fired_rows(rubric, self.read(SCORES, days, rubric.scores_schema))

@@ -119,7 +119,7 @@ class ListedRows:
     def _kpi_facet(self) -> Facet:
         """The rows that count against the target of a rate, or for a rate without target."""
         rates = [kpi for kpi in self.rubric.quotients if kpi.is_rate]
-        conditions = [counted_rows(kpi) & pl.col(self.rubric.total).is_not_null() for kpi in rates]
+        conditions = [to_polars(kpi.counted) & pl.col(self.rubric.total).is_not_null() for kpi in rates]
         return Facet(
             "kpi", "지표", {kpi.name: counted_title(kpi) for kpi in rates}, _bits(conditions, self.frame), True
         )
@@ -151,12 +151,6 @@ def list_rows(warehouse: Warehouse, rubric: RowRubric, day: date, rows: int, tim
 def masked_texts(texts: Iterable[str | None], length: int) -> list[str | None]:
     """Texts of at most so many characters; what reaches over the end is masked as a whole."""
     return [None if text is None else shortened(masked(text, end=length + 1).strip(), length) for text in texts]
-
-
-def counted_rows(kpi: Quotient) -> pl.Expr:
-    """The rows that people want to see of a rate: those that count against its target."""
-    counted: pl.Expr = to_polars(kpi.expression) == 1
-    return ~counted if kpi.target and kpi.target.operator == ">=" else counted
 
 
 def counted_title(kpi: Quotient) -> str:

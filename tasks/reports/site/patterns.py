@@ -12,7 +12,8 @@ import polars as pl
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import RowRubric
 from scoring.markdown import shortened
-from tasks.reports.site.listed_rows import FLAGGED, ListedRows, counted_rows
+from scoring.rules.polars_backend import to_polars
+from tasks.reports.site.listed_rows import FLAGGED, ListedRows
 
 _QUESTION_CHARACTERS = 120
 _MOST_QUESTIONS = 2_000
@@ -53,7 +54,7 @@ def category_counts(listed: ListedRows) -> dict[str, dict[str, int]]:
         .agg(
             rows=pl.len(),
             flagged=pl.col(FLAGGED).sum(),
-            **{kpi.name: counted_rows(kpi).sum() for kpi in failing_kpis(listed.rubric)},
+            **{kpi.name: to_polars(kpi.counted).sum() for kpi in failing_kpis(listed.rubric)},
         )
     )
     return {row.pop(category.column): row for row in counted.to_dicts()}
@@ -62,7 +63,7 @@ def category_counts(listed: ListedRows) -> dict[str, dict[str, int]]:
 def repeated_questions(listed: ListedRows) -> list[Questions]:
     """The templates of the questions whose texts are kept, the most frequent first."""
     kpis = failing_kpis(listed.rubric)
-    hits = {kpi.name: listed.frame.select(counted_rows(kpi).fill_null(value=False)).to_series() for kpi in kpis}
+    hits = {kpi.name: listed.frame.select(to_polars(kpi.counted).fill_null(value=False)).to_series() for kpi in kpis}
     questions: dict[str, Counter[str]] = {}
     counts: dict[str, Counter[str]] = {}
     for place, (template, question) in enumerate(zip(listed.templates, listed.questions, strict=True)):

@@ -35,6 +35,7 @@ from tasks.state.leases import Leases
 from tasks.warehouse.bigquery.client import REQUEST_TIMEOUT_S, JobClient, QueryParameter
 from tasks.warehouse.bigquery.day_queries import BigQueryDayQueries
 from tasks.warehouse.bigquery.errors import as_aqb_errors
+from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
 from tasks.warehouse.bigquery.tables import DAY_COLUMN, extended_schema, new_table, polars_schema, small_enough
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import SCORES, shaped
@@ -177,6 +178,15 @@ class BigQueryWarehouse:
         """The queries over the day's partition."""
         scores = self.table(SCORES).quoted
         return BigQueryDayQueries(rubric, scores, lambda query: self.ask(query, day), lambda: self.columns(SCORES))
+
+    def row_search(self, rubric: RowRubric) -> BigQueryRowSearch:
+        """The search over the table."""
+        return BigQueryRowSearch(
+            rubric,
+            self.table(SCORES).quoted,
+            lambda query, parameters: self._rows(query, parameters, "search"),
+            lambda: self.columns(SCORES),
+        )
 
     def fired_rows(self, days: Sequence[date], rubric: RowRubric) -> list[dict[str, Any]]:
         """Asks for the rows of the days' partitions, and for those of the columns that the table has."""

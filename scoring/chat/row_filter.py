@@ -1,0 +1,221 @@
+"""Which scored rows are asked for: one value that an address carries and that every engine filters by.
+
+What a rubric knows (codes, rates) becomes part of a query as rules do. What people type or a row says (tenants, texts,
+bounds) travels as parameters.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import reduce
+from operator import and_, or_
+from typing import Any
+
+import polars as pl
+
+from scoring.chat.kpis import Quotient
+from scoring.chat.row_ids import TEXTS
+from scoring.chat.rubric import CodedColumn, RowRubric
+from scoring.days import days_between
+from scoring.errors import UsageError
+from scoring.rules.googlesql_backend import literal, to_sql
+from scoring.rules.polars_backend import to_polars
+
+NOTHING = "-"
+"""What stands in an address for NULL: a row without tenant or without code."""
+
+MOST_DAYS = 400
+_LONGEST_VALUE = 300
+_FIRST, _LAST, _TENANT, _RULE, _KPI = "first", "last", "tenant", "alert", "kpi"
+_LOWEST, _HIGHEST, _TEXT, _TEMPLATE, _SESSION = "lowest", "highest", "text", "template", "session"
+
+Codes = Mapping[str, tuple[str | None, ...]]
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """The rows of the days from `first` to `last` that meet every condition; one that is left empty lets all through.
+
+    `codes` are the codes that a column may have, `rules` the alert rules of which one has fired, `kpi` the rate whose
+    rows are meant, `lowest` and `highest` bound the total. `text` occurs in the question or answer, whatever the case,
+    as far as the table keeps them, or is the row's id. `template` is that of the question. `row_ids`, which no address
+    carries, are the rows that were found to meet what no engine can tell by itself.
+    """
+
+    first: date
+    last: date
+    tenants: tuple[str | None, ...] = ()
+    codes: Codes = field(default_factory=dict)
+    rules: tuple[str, ...] = ()
+    kpi: str = ""
+    lowest: float | None = None
+    highest: float | None = None
+    text: str = ""
+    template: str = ""
+    session: str = ""
+    row_ids: tuple[str, ...] | None = None
+
+    @property
+    def days(self) -> list[date]:
+        """Every day that is asked for."""
+        return days_between(self.first, self.last)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names and values as an address has them; `parse_filter` makes the same filter of them."""
+        found = [(_FIRST, str(self.first)), (_LAST, str(self.last))]
+        found += [(_TENANT, NOTHING if one is None else one) for one in self.tenants]
+        found += [(name, code or NOTHING) for name, codes in self.codes.items() for code in codes]
+        found += [(_RULE, rule) for rule in self.rules]
+        bounds = ((_LOWEST, self.lowest), (_HIGHEST, self.highest))
+        found += [(name, f"{bound:g}") for name, bound in bounds if bound is not None]
+        typed = ((_KPI, self.kpi), (_TEXT, self.text), (_TEMPLATE, self.template), (_SESSION, self.session))
+        return found + [(name, value) for name, value in typed if value]
+
+
+def coded_columns(rubric: RowRubric) -> list[CodedColumn]:
+    """The columns of codes that rows are told apart by, the grades first, each with what people call its codes."""
+    grades = [
+        CodedColumn(scale.column, {grade.code: f"{grade.sign} {grade.title}" for grade in scale.grades})
+        for scale in rubric.scales
+    ]
+    return [*grades, *rubric.kinds, CodedColumn("alert_level", rubric.alert_levels)]
+
+
+def rates(rubric: RowRubric) -> dict[str, Quotient]:
+    """The rates whose rows can be asked for."""
+    return {kpi.name: kpi for kpi in rubric.quotients if kpi.is_rate}
+
+
+def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: date, last: date) -> RowFilter:
+    """The filter that an address asks for, between `first` and `last` where it names no days.
+
+    Names that no filter has and empty values are passed over: a form sends them.
+
+    Raises:
+        UsageError: a value that cannot be: no such code or rule, no date, no number, too long (Korean).
+    """
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if stripped := value.strip():
+            given.setdefault(name, []).append(stripped)
+    if any(len(value) > _LONGEST_VALUE for values in given.values() for value in values):
+        raise UsageError(f"조건 하나는 {_LONGEST_VALUE}자까지 쓸 수 있습니다")
+    chosen = RowFilter(
+        *_days(given, first, last),
+        tenants=tuple(None if one == NOTHING else one for one in given.get(_TENANT, ())),
+        codes={
+            one.column: tuple(_code(one, value) for value in given[one.column])
+            for one in coded_columns(rubric)
+            if one.column in given
+        },
+        rules=tuple(given.get(_RULE, ())),
+        kpi=given.get(_KPI, [""])[-1],
+        lowest=_number(given, _LOWEST),
+        highest=_number(given, _HIGHEST),
+        text=given.get(_TEXT, [""])[-1],
+        template=given.get(_TEMPLATE, [""])[-1],
+        session=given.get(_SESSION, [""])[-1],
+    )
+    if unknown := sorted({*chosen.rules} - {rule.id for rule in rubric.alert_rules}):
+        raise UsageError(f"그런 알림 규칙은 없습니다: {', '.join(unknown)}")
+    if chosen.kpi and chosen.kpi not in rates(rubric):
+        raise UsageError(f"그런 지표는 없습니다: {chosen.kpi}")
+    return chosen
+
+
+def _days(given: Mapping[str, Sequence[str]], first: date, last: date) -> tuple[date, date]:
+    try:
+        first, last = (
+            date.fromisoformat(given[name][-1]) if name in given else usual
+            for name, usual in ((_FIRST, first), (_LAST, last))
+        )
+    except ValueError:
+        raise UsageError("날짜는 2026-02-13처럼 씁니다") from None
+    if last < first:
+        raise UsageError("첫날이 마지막 날보다 늦습니다")
+    if (last - first).days >= MOST_DAYS:
+        raise UsageError(f"한 번에 {MOST_DAYS}일까지 볼 수 있습니다")
+    return first, last
+
+
+def _code(column: CodedColumn, value: str) -> str | None:
+    if value == NOTHING:
+        return None
+    if value not in column.titles:
+        raise UsageError(f"그런 값은 없습니다: {value}")
+    return value
+
+
+def _number(given: Mapping[str, Sequence[str]], name: str) -> float | None:
+    if name not in given:
+        return None
+    try:
+        number = float(given[name][-1])
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError("점수는 숫자로 씁니다")
+    return number
+
+
+def polars_condition(wanted: RowFilter, rubric: RowRubric) -> pl.Expr:
+    """The condition on columns of the score table."""
+    conditions: list[pl.Expr] = [pl.col("score_date").is_between(wanted.first, wanted.last)]
+    conditions += [_is_one_of(name, codes) for name, codes in _columns(wanted)]
+    if wanted.rules:
+        fired = [pl.col("alert_rules").list.contains(pl.lit(rule)) for rule in wanted.rules]
+        conditions.append(reduce(or_, fired))
+    if wanted.kpi:
+        conditions.append(to_polars(rates(rubric)[wanted.kpi].counted))
+    if wanted.lowest is not None:
+        conditions.append(pl.col(rubric.total) >= wanted.lowest)
+    if wanted.highest is not None:
+        conditions.append(pl.col(rubric.total) <= wanted.highest)
+    if wanted.text:
+        # As fast as a plain search; to lower the case of every text first takes twenty times as long.
+        pattern = f"(?i){pl.escape_regex(wanted.text)}"
+        found = [pl.col(name).str.contains(pattern) for name in TEXTS]
+        conditions.append(reduce(or_, found, pl.col("row_id") == wanted.text))
+    if wanted.row_ids is not None:
+        conditions.append(pl.col("row_id").is_in(list(wanted.row_ids)))
+    return reduce(and_, conditions)
+
+
+def sql_condition(wanted: RowFilter, rubric: RowRubric) -> tuple[str, dict[str, Any]]:
+    """The same in GoogleSQL, with its parameters: dates, numbers, texts and tuples of texts by their names."""
+    conditions = ["score_date BETWEEN @first AND @last"]
+    bound: dict[str, Any] = {"first": wanted.first, "last": wanted.last}
+    for place, (name, codes) in enumerate(_columns(wanted)):
+        bound[f"codes_{place}"] = tuple(code for code in codes if code is not None)
+        conditions.append(f"(`{name}` IN UNNEST(@codes_{place}){f' OR `{name}` IS NULL' if None in codes else ''})")
+    if wanted.rules:
+        fired = " OR ".join(f"{literal(rule)} IN UNNEST(alert_rules)" for rule in wanted.rules)
+        conditions.append(f"({fired})")
+    if wanted.kpi:
+        conditions.append(f"({to_sql(rates(rubric)[wanted.kpi].counted)})")
+    for operator, name, value in ((">=", "lowest", wanted.lowest), ("<=", "highest", wanted.highest)):
+        if value is not None:
+            conditions.append(f"`{rubric.total}` {operator} @{name}")
+            bound[name] = value
+    if wanted.text:
+        found = " OR ".join(f"STRPOS(LOWER({name}), LOWER(@text)) > 0" for name in TEXTS)
+        conditions.append(f"({found} OR row_id = @text)")
+        bound["text"] = wanted.text
+    if wanted.row_ids is not None:
+        conditions.append("row_id IN UNNEST(@row_ids)")
+        bound["row_ids"] = wanted.row_ids
+    return " AND ".join(conditions), bound
+
+
+def _columns(wanted: RowFilter) -> list[tuple[str, tuple[str | None, ...]]]:
+    """The columns that must have one of some values."""
+    sessions = (wanted.session,) if wanted.session else ()
+    columns = (("tenant_id", wanted.tenants), ("session_id", sessions), *wanted.codes.items())
+    return [(name, values) for name, values in columns if values]
+
+
+def _is_one_of(name: str, values: Sequence[str | None]) -> pl.Expr:
+    column = pl.col(name)
+    named = column.is_in([value for value in values if value is not None])
+    return named | column.is_null() if None in values else named

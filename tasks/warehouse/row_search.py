@@ -1,0 +1,91 @@
+"""Rows of the score table by what people ask for: how many there are, and some of them in an order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import reduce
+from operator import and_
+from typing import Protocol
+
+import polars as pl
+
+from scoring.chat.row_filter import RowFilter, polars_condition
+from scoring.chat.rubric import RowRubric
+from scoring.chat.templates import MAX_TEXT
+from scoring.rules.arrow_types import empty_frame
+from scoring.rules.expressions import Column, Tenths
+from scoring.rules.polars_backend import to_polars
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """The column that rows are ordered by, NULL last; equal ones by time, the latest first."""
+
+    column: str = "timestamp"
+    descending: bool = True
+
+
+class RowSearch(Protocol):
+    """Questions to the rows of the score table, which a warehouse answers without giving away the others."""
+
+    def counts(self, wanted: RowFilter) -> pl.DataFrame:
+        """How many rows meet the filter (`rows`), and the sum of the tenths of their totals (`tenths`).
+
+        A row a day (`score_date`) and pair of the grades of the cross table; their columns have their own names.
+        """
+        ...
+
+    def rows(self, wanted: RowFilter, columns: Sequence[str], order: RowOrder, start: int, count: int) -> pl.DataFrame:
+        """These columns of at most `count` rows that meet the filter, from place `start` (0 is the first) on.
+
+        NULL in columns that the version which wrote the day did not have.
+        """
+        ...
+
+    def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
+        """`row_id`, `user_input`, `llm_response` of the rows that meet the filter, whose question is kept and has
+        each of the words in the NFC form of its first characters (`scoring.chat.templates.MAX_TEXT`)."""
+        ...
+
+
+class FrameSearch:
+    """The search by Polars, for warehouses that are read: `read` gives the rows of days in the rubric's columns."""
+
+    def __init__(self, rubric: RowRubric, read: Callable[[Sequence[date]], pl.LazyFrame | None]) -> None:
+        self._rubric = rubric
+        self._read = read
+
+    def counts(self, wanted: RowFilter) -> pl.DataFrame:
+        """Groups the rows."""
+        tenths = to_polars(Tenths(Column(self._rubric.total))).sum().cast(pl.Int64)
+        found = self._found(wanted).group_by(self._rubric.crosstab.keys)
+        return found.agg(rows=pl.len().cast(pl.Int64), tenths=tenths).collect()
+
+    def rows(self, wanted: RowFilter, columns: Sequence[str], order: RowOrder, start: int, count: int) -> pl.DataFrame:
+        """Finds the rows by their keys: sorting whole rows would hold all texts."""
+        by = list(dict.fromkeys([order.column, "timestamp", "row_id"]))
+        descending = [order.descending, *[True] * (len(by) - 1)]
+        keys = (
+            self._found(wanted)
+            .select("score_date", *by)
+            .sort(by, descending=descending, nulls_last=True)
+            .slice(start, count)
+            .collect()
+        )
+        chosen = self._of_days(keys["score_date"].unique().to_list())
+        chosen = chosen.filter(pl.col("row_id").is_in(keys["row_id"].implode()))
+        return chosen.sort(by, descending=descending, nulls_last=True).select(columns).collect()
+
+    def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
+        """Filters the rows by their questions."""
+        question = pl.col("user_input").str.slice(0, MAX_TEXT).str.normalize("NFC")
+        having = [question.str.contains(pl.lit(word), literal=True) for word in words]
+        kept = self._found(wanted).filter(reduce(and_, having, pl.col("user_input").is_not_null()))
+        return kept.select("row_id", "user_input", "llm_response").collect()
+
+    def _found(self, wanted: RowFilter) -> pl.LazyFrame:
+        return self._of_days(wanted.days).filter(polars_condition(wanted, self._rubric))
+
+    def _of_days(self, days: Sequence[date]) -> pl.LazyFrame:
+        rows = self._read(days) if days else None
+        return empty_frame(self._rubric.scores_schema).lazy() if rows is None else rows
