@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, day_range, open_context, show
-from scoring.days import Window, days_window
 
 if TYPE_CHECKING:
     import polars as pl
 
     from scoring.chat.rows import FileFailure
-    from scoring.rules.explain import Explanation
-    from tasks.chat.local_engine import ScoredRows
     from tasks.context import Context
 
 
@@ -44,10 +38,11 @@ def rows(
 
     Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
     """
+    from tasks.chat.source_rows import explained_rows, window_of
     from tasks.reports.markdown.row_explanation import explanation_dict, explanation_text
 
     context = open_context()
-    found, failures = _explained_rows(row_ids, source, context)
+    found, failures = explained_rows(row_ids, source, window_of(row_ids, context), context)
     if found or as_json:
         zone = context.settings.time_zone
         texts = [explanation_text(context.rubric, row_id, row, zone) for row_id, row in found.items()]
@@ -107,25 +102,6 @@ def golden(
         raise typer.Exit(1)
 
 
-def _explained_rows(
-    row_ids: Sequence[str], source: str | None, context: Context
-) -> tuple[dict[str, Explanation], list[FileFailure]]:
-    """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
-    import polars as pl
-
-    from scoring.rules.explain import explain
-
-    rubric = context.rubric
-    computed = {definition.name for definition in rubric.definitions}
-    inputs = [name for name in rubric.scores_schema.names if name not in computed]
-    found = {}
-    with _scored(source, _window_of(row_ids, context), context) as outcome:
-        for frame in outcome.score_frames():
-            for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
-                found[row["row_id"]] = explain(rubric.definitions, row)
-        return {row_id: found[row_id] for row_id in row_ids if row_id in found}, outcome.failures
-
-
 def _golden_rows(
     first: date, last: date, source: str | None, context: Context
 ) -> tuple[pl.DataFrame, list[FileFailure]]:
@@ -136,6 +112,8 @@ def _golden_rows(
     import polars as pl
 
     from scoring.chat.row_ids import TEXTS
+    from scoring.days import days_window
+    from tasks.chat.source_rows import scored_source
 
     rubric = context.rubric
     best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
@@ -147,47 +125,9 @@ def _golden_rows(
         rubric.total,
         *TEXTS,
     ]
-    with _scored(source, days_window(first, last, context.settings.time_zone), context) as outcome:
+    with scored_source(source, days_window(first, last, context.settings.time_zone), context) as outcome:
         found = [frame.filter(best).select(columns) for frame in outcome.score_frames()]
         if not found:
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), outcome.failures
         best_first = pl.concat(found).sort([rubric.total, "timestamp", "row_id"], descending=[True, False, False])
         return best_first, outcome.failures
-
-
-@contextmanager
-def _scored(source: str | None, window: Window | None, context: Context) -> Iterator[ScoredRows]:
-    """The rows of the window scored with their texts, as long as the block lasts."""
-    from tasks.chat.local_engine import score_chat_rows
-    from tasks.chat.sources import open_source
-
-    settings = context.settings
-    with TemporaryDirectory(prefix="aqb-") as folder:
-        yield score_chat_rows(
-            open_source(source or settings.monitoring.source, settings),
-            context.rubric,
-            time_zone=settings.time_zone,
-            window=window,
-            staging=Path(folder) / "staging",
-            keep_text="all",
-        )
-
-
-def _window_of(row_ids: Sequence[str], context: Context) -> Window | None:
-    """The days on which the warehouse has these rows; None (look everywhere) when it does not have them all."""
-    import polars as pl
-
-    from scoring.chat.row_ids import KEY_HEX_DIGITS
-    from tasks.warehouse.tables import SCORES
-
-    keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
-    scores = context.warehouse.read(SCORES)
-    if scores is None:
-        return None
-    known = (
-        scores.filter(pl.col("row_id").str.head(KEY_HEX_DIGITS).is_in(keys)).select("row_id", "score_date").collect()
-    )
-    if not set(row_ids) <= set(known["row_id"]):
-        return None
-    days = known["score_date"].unique().sort().to_list()
-    return days_window(days[0], days[-1], context.settings.time_zone)

@@ -1,0 +1,62 @@
+"""Rows read again from the source and scored again, with their texts, which score tables keep for some rows only."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from scoring.chat.row_ids import KEY_HEX_DIGITS
+from scoring.chat.rows import FileFailure
+from scoring.days import Window, days_window
+from scoring.rules.explain import Explanation, explain
+from tasks.chat.local_engine import ScoredRows, score_chat_rows
+from tasks.chat.sources import open_source
+from tasks.context import Context
+from tasks.warehouse.tables import SCORES
+
+
+@contextmanager
+def scored_source(source: str | None, window: Window | None, context: Context) -> Iterator[ScoredRows]:
+    """The rows of the window scored with their texts, as long as the block lasts; None is the configured source."""
+    settings = context.settings
+    with TemporaryDirectory(prefix="aqb-") as folder:
+        yield score_chat_rows(
+            open_source(source or settings.monitoring.source, settings),
+            context.rubric,
+            time_zone=settings.time_zone,
+            window=window,
+            staging=Path(folder) / "staging",
+            keep_text="all",
+        )
+
+
+def explained_rows(
+    row_ids: Sequence[str], source: str | None, window: Window | None, context: Context
+) -> tuple[dict[str, Explanation], list[FileFailure]]:
+    """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
+    rubric = context.rubric
+    computed = {definition.name for definition in rubric.definitions}
+    inputs = [name for name in rubric.scores_schema.names if name not in computed]
+    found = {}
+    with scored_source(source, window, context) as outcome:
+        for frame in outcome.score_frames():
+            for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
+                found[row["row_id"]] = explain(rubric.definitions, row)
+        return {row_id: found[row_id] for row_id in row_ids if row_id in found}, outcome.failures
+
+
+def window_of(row_ids: Sequence[str], context: Context) -> Window | None:
+    """The days on which the warehouse has these rows; None (look everywhere) when it does not have them all."""
+    keys = [row_id[:KEY_HEX_DIGITS] for row_id in row_ids]
+    scores = context.warehouse.read(SCORES)
+    if scores is None:
+        return None
+    known = (
+        scores.filter(pl.col("row_id").str.head(KEY_HEX_DIGITS).is_in(keys)).select("row_id", "score_date").collect()
+    )
+    if not set(row_ids) <= set(known["row_id"]):
+        return None
+    days = known["score_date"].unique().sort().to_list()
+    return days_window(days[0], days[-1], context.settings.time_zone)
