@@ -21,6 +21,7 @@ from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.judge.verdict_store import VerdictStore
 from tasks.review.label_store import LabelStore
+from tasks.state.audit_log import AuditLog
 from tasks.state.erased_sessions import remember_erased
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
@@ -40,7 +41,14 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
     warehouse, rubric, reports = context.warehouse, context.rubric, context.reports
-    places = ("reports that quote", f"{SCORES}: texts", f"{JUDGEMENTS}: rows", "verdicts", "alert messages")
+    places = (
+        "reports that quote",
+        f"{SCORES}: texts",
+        f"{JUDGEMENTS}: rows",
+        "verdicts",
+        "alert messages",
+        "web accesses",
+    )
     found = dict.fromkeys(places, 0)
     for day in (day for day in warehouse.days(SCORES) if day < before):
         texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
@@ -63,6 +71,7 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
     oldest = datetime.combine(before, time(), UTC)
     found["verdicts"] += VerdictStore(context.state).forget(oldest, dry_run=dry_run)
     found["alert messages"] += Outbox(context.state).forget_before(oldest, dry_run=dry_run)
+    found["web accesses"] += AuditLog(context.state).forget_before(oldest, dry_run=dry_run)
     died_before = now - _LEFTOVER_AFTER
     unfinished = remove_unfinished(reports.folder, died_before, dry_run=dry_run)
     leftovers = unfinished + warehouse.remove_leftovers(died_before, dry_run=dry_run)

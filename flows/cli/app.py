@@ -32,6 +32,7 @@ from flows.cli import (
     snoozes,
     thresholds,
     watch,
+    web,
 )
 from flows.cli.terminal import complain
 from flows.runtime.code_version import code_version
@@ -73,6 +74,7 @@ app.add_typer(alerts.alerts_app, name="alerts")
 for command in (snoozes.snooze, snoozes.snoozed, snoozes.unsnooze, snoozes.accept):
     alerts.alerts_app.command()(command)
 app.command()(watch.watch)
+app.command()(web.web)
 app.command()(report.report)
 app.command()(compare.compare)
 app.command()(thresholds.thresholds)

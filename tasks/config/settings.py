@@ -28,6 +28,7 @@ from tasks.config.judge import JudgeSettings
 from tasks.config.secrets import Url, is_masked, part_of
 from tasks.config.section import Section
 from tasks.config.testruns import InboxSettings
+from tasks.config.web import WebSettings
 
 SETTINGS_FILE = "aqb.toml"
 _PREFIX = "AQB_"
@@ -157,6 +158,8 @@ class Settings(BaseSettings):
     alerts: AlertsSettings = AlertsSettings()
 
     bigquery: BigQuerySettings = BigQuerySettings()
+
+    web: WebSettings = WebSettings()
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""

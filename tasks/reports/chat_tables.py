@@ -3,7 +3,7 @@
 Every text stays a text, times are those of the configured zone, and a list is one cell.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -54,19 +54,24 @@ def write_table_workbook(folder: Path, time_zone: str) -> None:
         replacing(folder / "scores.xlsx", TABLE_MODE) as unfinished,
         xlsxwriter.Workbook(str(unfinished), {"constant_memory": True}) as book,
     ):
-        book.set_properties({"created": _NO_TIME})
-        head = book.add_format({"bold": True})
-        moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-        day = book.add_format({"num_format": "yyyy-mm-dd"})
         for name, rows in tables.items():
-            sheet = book.add_worksheet(name)
-            sheet.freeze_panes(1, 0)
-            for place, title in enumerate(rows.collect_schema().names()):
-                sheet.write_string(0, place, title, head)
             local = rows.with_columns(cs.datetime().dt.replace_time_zone(None))  # Excel knows no zones
-            for line, row in enumerate(_rows(local), start=1):
-                for place, value in enumerate(row):
-                    _write_cell(sheet, line, place, value, moment if isinstance(value, datetime) else day)
+            write_sheet(book, name, rows.collect_schema().names(), _rows(local))
+
+
+def write_sheet(book: xlsxwriter.Workbook, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Adds a sheet of rows under their heading; texts stay texts, and times have no zone."""
+    book.set_properties({"created": _NO_TIME})
+    head = book.add_format({"bold": True})
+    moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
+    day = book.add_format({"num_format": "yyyy-mm-dd"})
+    sheet = book.add_worksheet(name)
+    sheet.freeze_panes(1, 0)
+    for place, title in enumerate(header):
+        sheet.write_string(0, place, title, head)
+    for line, row in enumerate(rows, start=1):
+        for place, value in enumerate(row):
+            _write_cell(sheet, line, place, value, moment if isinstance(value, datetime) else day)
 
 
 def _local_rows(path: Path, time_zone: str) -> pl.LazyFrame:

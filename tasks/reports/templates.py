@@ -25,6 +25,7 @@ from tasks.reports.wording import (
     weights_text,
 )
 
+_HERE = Path(__file__).parent
 _FILTERS: dict[str, Callable[..., str]] = {
     "cost": cost_text,
     "count": count_text,
@@ -47,7 +48,12 @@ _FILTERS: dict[str, Callable[..., str]] = {
 
 def html(template: str, **values: Any) -> str:
     """The page that a template of `site/templates` makes of `values`."""
-    return _environment("site", None).get_template(template).render(values)
+    return html_environment().get_template(template).render(values)
+
+
+def html_environment(*folders: Path) -> Environment:
+    """What makes pages: their templates stand in `folders`, or are those of `site/templates`, which they build on."""
+    return _environment((*folders, _HERE / "site" / "templates"), None)
 
 
 def markdown(template: str | Traversable, **values: Any) -> str:
@@ -56,7 +62,7 @@ def markdown(template: str | Traversable, **values: Any) -> str:
     There is one empty line between its parts.
     """
     if isinstance(template, str):
-        text = _environment("markdown", _escaped).get_template(template).render(values)
+        text = _markdown().get_template(template).render(values)
     else:
         text = _compiled(template.read_text(encoding="utf-8")).render(values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
@@ -65,13 +71,17 @@ def markdown(template: str | Traversable, **values: Any) -> str:
 @cache
 def _compiled(template: str) -> Template:
     """Compiling takes ten times as long as a report, and many reports are written from one template."""
-    return _environment("markdown", _escaped).from_string(template)
+    return _markdown().from_string(template)
+
+
+def _markdown() -> Environment:
+    return _environment((_HERE / "markdown" / "templates",), _escaped)
 
 
 @cache
-def _environment(folder: str, finalize: Callable[[Any], Any] | None) -> Environment:
+def _environment(folders: tuple[Path, ...], finalize: Callable[[Any], Any] | None) -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / folder / "templates"),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         finalize=finalize,
         undefined=StrictUndefined,

@@ -61,7 +61,7 @@ def shown_rows(
     rows = warehouse.day_queries(day, rubric).rows(ids, rubric.scores_schema.names)
     zone, framed = ZoneInfo(listed.time_zone), rubric.is_framed
     ordered = sorted(rows, key=lambda row: (not framed(row), row[rubric.total], row["timestamp"], row["row_id"]))
-    return [_shown(rubric, row, zone) for row in ordered]
+    return [shown_row(rubric, row, zone) for row in ordered]
 
 
 def _worst_ids(listed: ListedRows) -> list[str]:
@@ -72,7 +72,8 @@ def _worst_ids(listed: ListedRows) -> list[str]:
     return [*told.filter(is_framed)["row_id"].head(_WORST_FRAMED), *told.filter(~is_framed)["row_id"].head(_WORST)]
 
 
-def _shown(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRow:
+def shown_row(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRow:
+    """One row as pages show it; its rules are explained where its texts are there."""
     timestamp: datetime = row["timestamp"]
     titles = {rule.id: rule.title for rule in rubric.alert_rules}
     return ShownRow(

@@ -1,0 +1,63 @@
+"""Who saw and changed what in the pages of `aqb web`: the table `web_audit` of the state database, a row an access."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from tasks.state.database import StateDatabase, UtcDateTime
+
+_metadata = sa.MetaData()
+_audit = sa.Table(
+    "web_audit",
+    _metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", UtcDateTime, nullable=False, index=True),
+    sa.Column("who", sa.String, nullable=False),
+    sa.Column("address", sa.String, nullable=False),
+    sa.Column("action", sa.String, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access: when, who, from which address, what was done (`rows`, `row`, `export` ...), and to what."""
+
+    at: datetime
+    who: str
+    address: str
+    action: str
+    target: str
+
+
+class AuditLog:
+    """The record of accesses. Every method is one transaction.
+
+    Raises:
+        StorageError: the state database cannot be used; every method may find that out.
+    """
+
+    def __init__(self, database: StateDatabase) -> None:
+        database.create_tables(_metadata)
+        self._database = database
+
+    def add(self, access: Access) -> None:
+        """Keeps an access; it is on the disk when this returns."""
+        with self._database.transaction() as connection:
+            connection.execute(sa.insert(_audit).values(**vars(access)))
+
+    def latest(self, count: int) -> list[Access]:
+        """The last accesses, the latest first."""
+        query = sa.select(_audit).order_by(_audit.c.id.desc()).limit(count)
+        with self._database.transaction() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [Access(**{name: row[name] for name in Access.__dataclass_fields__}) for row in rows]
+
+    def forget_before(self, moment: datetime, *, dry_run: bool) -> int:
+        """Removes the accesses before a moment; returns how many. With `dry_run` they are counted only."""
+        old = _audit.c.at < moment
+        with self._database.transaction() as connection:
+            if dry_run:
+                return connection.execute(sa.select(sa.func.count()).where(old)).scalar_one()
+            return connection.execute(sa.delete(_audit).where(old)).rowcount

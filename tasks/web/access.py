@@ -1,0 +1,177 @@
+"""Who asks for a page, what that person may do, and how often; sessions and form tokens of one process.
+
+Sessions live in memory: nothing of them can be forged or stolen from a disk, and they end with the process.
+"""
+
+import hmac
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+
+from scoring.errors import UsageError
+from tasks.config.web import ROLES, Role, WebSettings
+
+SHORTEST_TOKEN = 20
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_MOST_SESSIONS, _MOST_KEYS = 10_000, 10_000
+_LOGINS_PER_MINUTE = 10
+_MINUTE_S = 60.0
+
+Clock = Callable[[], float]
+"""Seconds that never run backwards."""
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """A person who is known: the name in records, the role, and the session (empty without a login)."""
+
+    name: str
+    role: Role
+    session: str = ""
+
+    def may(self, role: Role) -> bool:
+        """Whether the person may do what this role may."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    def sees_personal_data(self, settings: WebSettings) -> bool:
+        """Whether texts are shown to the person as they are."""
+        return settings.personal_data != "nobody" and self.may(settings.personal_data)
+
+
+class Tokens:
+    """The tokens of users, out of the variables that the settings name.
+
+    Raises:
+        UsageError: one of them is not set, too short, or the same as another.
+    """
+
+    def __init__(self, settings: WebSettings, environment: Mapping[str, str]) -> None:
+        self._viewers: dict[bytes, Viewer] = {}
+        for user in settings.users if settings.auth == "token" else ():
+            token = environment.get(user.token_env, "").strip()
+            if len(token) < SHORTEST_TOKEN:
+                raise UsageError(
+                    f"the token of {user.name} is not set or shorter than {SHORTEST_TOKEN} characters",
+                    where=f"environment variable {user.token_env}",
+                    fix="set a random one, for example that of: openssl rand -hex 20",
+                )
+            if _digest(token) in self._viewers:
+                raise UsageError("two users have the same token", where="web.users", fix="give each one of its own")
+            self._viewers[_digest(token)] = Viewer(user.name, user.role)
+
+    def viewer(self, token: str) -> Viewer | None:
+        """Whose token it is. Digests are compared, so that the time taken tells nothing of a token."""
+        return self._viewers.get(_digest(token.strip()))
+
+
+class Sessions:
+    """Who has logged in, by the random id that the cookie holds."""
+
+    def __init__(self, lasting_s: float, clock: Clock) -> None:
+        self._lasting_s, self._clock = lasting_s, clock
+        self._open: OrderedDict[str, tuple[float, Viewer]] = OrderedDict()
+
+    def open(self, viewer: Viewer) -> Viewer:
+        """The person with a new session; an id that a client brought along is never used."""
+        known = Viewer(viewer.name, viewer.role, secrets.token_urlsafe(32))
+        self._open[known.session] = (self._clock() + self._lasting_s, known)
+        while len(self._open) > _MOST_SESSIONS:
+            self._open.popitem(last=False)
+        return known
+
+    def viewer(self, session: str) -> Viewer | None:
+        """Who logged in with this session; None where it is over or was never there."""
+        until, viewer = self._open.get(session, (0.0, None))
+        if viewer and until <= self._clock():
+            self.close(session)
+            return None
+        return viewer
+
+    def close(self, session: str) -> None:
+        """Ends a session."""
+        self._open.pop(session, None)
+
+
+class RateLimit:
+    """At most so many events a minute for each key."""
+
+    def __init__(self, per_minute: int, clock: Clock) -> None:
+        self._per_minute, self._clock = per_minute, clock
+        self._events: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def allows(self, key: str) -> bool:
+        """Counts an event; False where it is one too many."""
+        now = self._clock()
+        events = self._events.setdefault(key, deque(maxlen=self._per_minute))
+        self._events.move_to_end(key)
+        while len(self._events) > _MOST_KEYS:
+            self._events.popitem(last=False)
+        if len(events) == self._per_minute and now - events[0] < _MINUTE_S:
+            return False
+        events.append(now)
+        return True
+
+
+class Access:
+    """Knows people by their session, by the proxy's header, or, on this machine alone, everybody as its operator.
+
+    Raises:
+        UsageError: pages without `auth` would be open to other machines, or a token cannot be used.
+    """
+
+    def __init__(self, settings: WebSettings, host: str, environment: Mapping[str, str], clock: Clock) -> None:
+        if settings.auth == "none" and host not in LOOPBACK:
+            raise UsageError(
+                f"everybody who reaches {host} could read and change everything",
+                where="--host",
+                fix='keep to 127.0.0.1, or set web.auth = "token" or "proxy" (docs/how-to/web.md)',
+            )
+        self.settings = settings
+        self.tokens = Tokens(settings, environment)
+        self.sessions = Sessions(settings.session_hours * 3600, clock)
+        self.requests = RateLimit(settings.requests_per_minute, clock)
+        self.logins = RateLimit(_LOGINS_PER_MINUTE, clock)
+        self._hosts = LOOPBACK | {host.lower(), *(name.lower() for name in settings.hosts)}
+        self._proxies = [ip_network(address) for address in settings.proxy_addresses]
+        self._key = secrets.token_bytes(32)
+
+    def knows_host(self, header: str) -> bool:
+        """Whether the pages are opened under one of their names: a page of another name could read the answer."""
+        name, _, port = header.rpartition(":")
+        if not port.isdigit() or header.endswith("]"):
+            name = header
+        return name.strip("[]").lower() in self._hosts
+
+    def viewer(self, address: str, headers: Mapping[str, str], session: str) -> Viewer | None:
+        """Who asks, from an address, with headers in small letters that came once; None for a stranger."""
+        match self.settings.auth:
+            case "none":
+                return Viewer("local", "operator")
+            case "token":
+                return self.sessions.viewer(session)
+            case "proxy":
+                return self._behind_proxy(address, headers.get(self.settings.proxy_user_header.lower(), ""))
+
+    def _behind_proxy(self, address: str, header: str) -> Viewer | None:
+        # Google's proxy writes `accounts.google.com:kim@example.com`.
+        name = header.rpartition(":")[2].strip()
+        if not name or not any(ip_address(address) in network for network in self._proxies):
+            return None
+        roles: dict[str, Role] = {user.name: user.role for user in self.settings.users}
+        role = roles.get(name, self.settings.other_role)
+        return Viewer(name, role) if role else None
+
+    def form_token(self, viewer: Viewer) -> str:
+        """What every form of this person carries: no other site can know it."""
+        return hmac.new(self._key, f"{viewer.session}\n{viewer.name}".encode(), sha256).hexdigest()
+
+    def is_form_of(self, viewer: Viewer, token: str) -> bool:
+        """Whether a form was made for this person by this process."""
+        return hmac.compare_digest(self.form_token(viewer).encode(), token.encode())
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode(errors="surrogatepass")).digest()

@@ -1,0 +1,18 @@
+"""The page of accesses: who saw and changed what, the latest first."""
+
+from zoneinfo import ZoneInfo
+
+from starlette.responses import Response
+
+from tasks.state.audit_log import AuditLog
+from tasks.web.asked import Asked
+
+_SHOWN = 500
+
+
+def accesses_page(asked: Asked) -> Response:
+    """The last accesses in the time zone of the settings."""
+    zone = ZoneInfo(asked.context.settings.time_zone)
+    latest = AuditLog(asked.context.state).latest(_SHOWN)
+    shown = [{**vars(one), "at": f"{one.at.astimezone(zone):%Y-%m-%d %H:%M:%S}"} for one in latest]
+    return asked.page("accesses.html", section="accesses", title="열람 기록", accesses=shown)

@@ -1,0 +1,75 @@
+"""The server of `aqb web`: which page stands at which address, and what browsers may do with every answer."""
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tasks.context import Context
+from tasks.web.access import Access
+from tasks.web.accesses_page import accesses_page
+from tasks.web.asked import STATIC, page
+from tasks.web.door import Door
+from tasks.web.row_exports import export_csv, export_workbook
+from tasks.web.row_page import row_page
+from tasks.web.rows_page import rows_page
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def web_app(context: Context, access: Access) -> ASGIApp:
+    """The pages over a context for the people whom `access` knows."""
+    door = Door(context, access)
+    routes = [
+        Route("/", _first_page),
+        Route("/static/{name}", _static),
+        Route("/login", door.login_page()),
+        Route("/login", door.login(), methods=["POST"]),
+        Route("/logout", door.logout(), methods=["POST"]),
+        Route("/rows", door.to(rows_page, "reader")),
+        Route("/rows.csv", door.to(export_csv, "reader")),
+        Route("/rows.xlsx", door.to(export_workbook, "reader")),
+        Route("/rows/{day}/{row_id}", door.to(row_page, "reader")),
+        Route("/accesses", door.to(accesses_page, "operator")),
+    ]
+    return _Guarded(Starlette(routes=routes, exception_handlers={404: _not_there, 405: _not_there}))
+
+
+class _Guarded:
+    """Puts the headers that bound what a browser may do with an answer on every one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                bounds = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] = [*message["headers"], *bounds]
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
+
+async def _first_page(_: Request) -> Response:
+    return RedirectResponse("/rows", 303)
+
+
+async def _static(request: Request) -> Response:
+    """One of a few files by its name: no path of a client ever reaches a disk."""
+    path = STATIC.get(request.path_params["name"])
+    if path is None:
+        return await _not_there(request, None)
+    return Response(path.read_bytes(), media_type="text/css", headers={"Cache-Control": "public, max-age=31536000"})
+
+
+async def _not_there(_: Request, __: Exception | None) -> Response:
+    return page("message.html", status=404, title="그런 페이지는 없습니다", kind="없음", fix="")

@@ -1,0 +1,82 @@
+"""A request of somebody who is known, and the pages that answer it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment
+from starlette.responses import HTMLResponse
+
+from scoring.errors import AqbError
+from tasks.context import Context
+from tasks.reports.templates import html_environment
+from tasks.state.audit_log import Access as RecordedAccess
+from tasks.state.audit_log import AuditLog
+from tasks.web.access import Access, Viewer
+
+_HERE = Path(__file__).parent
+_SITE = _HERE.parent / "reports" / "site"
+STATIC = {"site.css": _SITE / "site.css", "web.css": _HERE / "static" / "web.css"}
+"""The files that pages load, by their names in addresses."""
+
+Pairs = Sequence[tuple[str, str]]
+
+
+class NotFoundError(AqbError):
+    """What a page should show is not there."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request: `place` are the parts of its path, `pairs` what stands behind `?`, `form` what was sent."""
+
+    context: Context
+    access: Access
+    viewer: Viewer
+    address: str
+    place: Mapping[str, str]
+    pairs: Pairs
+    form: Mapping[str, str]
+
+    @property
+    def sees_personal_data(self) -> bool:
+        """Whether texts are shown as they are."""
+        return self.viewer.sees_personal_data(self.access.settings)
+
+    def record(self, action: str, target: str) -> None:
+        """Keeps on the disk who did what.
+
+        Raises:
+            StorageError: the state database cannot be used; nothing is shown then.
+        """
+        log = AuditLog(self.context.state)
+        log.add(RecordedAccess(datetime.now(UTC), self.viewer.name, self.address, action, target))
+
+    def page(self, template: str, **values: Any) -> HTMLResponse:
+        """The page that a template makes of `values` for this person."""
+        return page(template, viewer=self.viewer, form_token=self.access.form_token(self.viewer), **values)
+
+
+def page(template: str, viewer: Viewer | None = None, status: int = 200, **values: Any) -> HTMLResponse:
+    """The page that a template makes of `values`, also for a stranger."""
+    text = _environment().get_template(template).render(values, viewer=viewer)
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
+
+
+def href(path: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """An address on this server."""
+    query = urlencode(list(pairs))
+    return f"{path}?{query}" if query else path
+
+
+@cache
+def _environment() -> Environment:
+    environment = html_environment(_HERE / "templates").overlay()
+    versions = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in STATIC.items()}
+    environment.globals = {**environment.globals, "versions": versions}
+    return environment

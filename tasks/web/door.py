@@ -1,0 +1,212 @@
+"""The door that every request passes: it knows people, keeps other sites out, and bounds what is sent and asked.
+
+Behind it pages are plain functions, two of which work at a time: twenty requests need the memory of two.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import RedirectResponse, Response
+
+from scoring.errors import AqbError, UsageError, line_of_ours
+from tasks.config.web import Role
+from tasks.context import Context
+from tasks.web.access import LOOPBACK, Access, Viewer
+from tasks.web.asked import Asked, NotFoundError, page
+
+_COOKIE = "aqb_session"
+_MOST_FORM_BYTES, _MOST_FIELDS, _FORM_WITHIN_S = 64 * 1024, 200, 10.0
+_LONGEST_ADDRESS = 8_000
+_AT_ONCE = 2
+_log = logging.getLogger(__name__)
+
+Page = Callable[[Asked], Response]
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+class RefusedError(Exception):
+    """A request that is turned away: the status of the answer, and the reason for people (Korean)."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+        super().__init__(reason)
+
+
+class Door:
+    """Lets people through to the pages of a context."""
+
+    def __init__(self, context: Context, access: Access) -> None:
+        self._context, self._access = context, access
+        self._at_once = CapacityLimiter(_AT_ONCE)
+
+    def to(self, endpoint: Page, role: Role) -> Answer:
+        """Answers with a page for people who may do what this role may; strangers are led to the login."""
+
+        async def answer(request: Request) -> Response:
+            viewer = self._checked(request)
+            if viewer is None:
+                return self._stranger(request)
+            if not viewer.may(role):
+                raise RefusedError(403, "이 일을 할 권한이 없습니다")
+            asked = await self._asked(request, viewer)
+            return await to_thread.run_sync(endpoint, asked, limiter=self._at_once)
+
+        return _explained(answer)
+
+    def login_page(self) -> Answer:
+        """The form that takes a token."""
+
+        async def answer(request: Request) -> Response:
+            self._checked(request)
+            return _login_page(request.query_params.get("next", ""))
+
+        return _explained(answer)
+
+    def login(self) -> Answer:
+        """Takes a token and begins a session, whatever session the browser had."""
+
+        async def answer(request: Request) -> Response:
+            self._checked(request)
+            address = _address(request)
+            if not self._access.logins.allows(address):
+                raise RefusedError(429, "로그인을 너무 여러 번 시도했습니다. 1분 뒤에 다시 하십시오")
+            form = await _form(request)
+            found = self._access.tokens.viewer(form.get("token", ""))
+            if found is None:
+                await self._record(Viewer("(모름)", "reader"), address, "로그인 실패")
+                return _login_page(form.get("next", ""), "맞는 토큰이 없습니다")
+            self._access.sessions.close(request.cookies.get(_COOKIE, ""))
+            await self._record(found, address, "로그인")
+            answered = RedirectResponse(_own_path(form.get("next", "")), 303)
+            answered.set_cookie(
+                _COOKIE,
+                self._access.sessions.open(found).session,
+                max_age=int(self._access.settings.session_hours * 3600),
+                httponly=True,
+                samesite="strict",
+                # Over plain HTTP from another machine nobody stays logged in: the cookie does not come back.
+                secure=request.url.hostname not in LOOPBACK,
+            )
+            return answered
+
+        return _explained(answer)
+
+    def logout(self) -> Answer:
+        """Ends the session."""
+
+        async def answer(request: Request) -> Response:
+            viewer = self._checked(request)
+            if viewer is not None:
+                await self._asked(request, viewer)
+                self._access.sessions.close(viewer.session)
+            answered = RedirectResponse("/login", 303)
+            answered.delete_cookie(_COOKIE, httponly=True, samesite="strict")
+            return answered
+
+        return _explained(answer)
+
+    def _checked(self, request: Request) -> Viewer | None:
+        """Who asks, of a request that may be answered at all."""
+        if not self._access.knows_host(request.headers.get("host", "")):
+            raise RefusedError(421, "이 이름으로는 열 수 없습니다")
+        if len(request.url.path) + len(request.url.query) > _LONGEST_ADDRESS:
+            raise RefusedError(414, "주소가 너무 깁니다")
+        headers = {name: value for name, value in request.headers.items() if len(request.headers.getlist(name)) == 1}
+        viewer = self._access.viewer(_address(request), headers, request.cookies.get(_COOKIE, ""))
+        if not self._access.requests.allows(viewer.name if viewer else _address(request)):
+            raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
+        if request.method == "POST" and not _is_same_origin(request):
+            raise RefusedError(403, "다른 사이트에서 보낸 요청은 받지 않습니다")
+        return viewer
+
+    def _stranger(self, request: Request) -> Response:
+        if self._access.settings.auth != "token":
+            raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다")
+        if request.method == "POST":
+            raise RefusedError(401, "다시 로그인하십시오")
+        asked = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+        return RedirectResponse(f"/login?next={quote(asked, safe='')}", 303)
+
+    async def _asked(self, request: Request, viewer: Viewer) -> Asked:
+        form = await _form(request) if request.method == "POST" else {}
+        if request.method == "POST" and not self._access.is_form_of(viewer, form.get("form_token", "")):
+            raise RefusedError(403, "양식이 오래되었습니다. 앞 페이지를 다시 열고 하십시오")
+        pairs = _parsed(request.url.query)
+        place = {name: str(value) for name, value in request.path_params.items()}
+        return Asked(self._context, self._access, viewer, _address(request), place, pairs, form)
+
+    async def _record(self, viewer: Viewer, address: str, action: str) -> None:
+        asked = Asked(self._context, self._access, viewer, address, {}, [], {})
+        await to_thread.run_sync(asked.record, action, "")
+
+
+def _explained(answer: Answer) -> Answer:
+    """The same, with what goes wrong as a page that says it and shows nothing of the inside."""
+
+    @wraps(answer)
+    async def explaining(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except RefusedError as refused:
+            return page("message.html", status=refused.status, title=refused.reason, kind="거절", fix="")
+        except NotFoundError as error:
+            return page("message.html", status=404, title=error.what, kind="없음", fix=error.fix)
+        except UsageError as error:
+            return page("message.html", status=400, title=error.what, kind="잘못된 조건", fix=error.fix)
+        except AqbError as error:
+            _log.warning("%s", error)
+            return page("message.html", status=503, title="지금은 보여 줄 수 없습니다", kind="오류", fix=error.what)
+        except (ClientDisconnect, TimeoutError):
+            return page("message.html", status=408, title="요청이 다 오지 않았습니다", kind="거절", fix="")
+        except Exception as error:  # noqa: BLE001  (people get a page, and its text may quote a row)
+            _log.error("%s in %s", type(error).__name__, line_of_ours(error))
+            return page("message.html", status=500, title="서버의 오류입니다", kind="오류", fix="기록을 보십시오.")
+
+    return explaining
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form, of which only so many bytes are read."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        raise RefusedError(415, "양식이 아닙니다")
+    body = bytearray()
+    async with asyncio.timeout(_FORM_WITHIN_S):
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_FORM_BYTES:
+                raise RefusedError(413, "양식이 너무 큽니다")
+    return dict(_parsed(body.decode(errors="replace")))
+
+
+def _parsed(fields: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(fields, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise RefusedError(400, "조건이 너무 많습니다") from None
+
+
+def _is_same_origin(request: Request) -> bool:
+    """Whether a page of ours sent it, as far as the browser says; the form's token decides where it says nothing."""
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    of_ours = origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
+    return of_ours and site in ("same-origin", "none")
+
+
+def _own_path(path: str) -> str:
+    """A path of this server; the first page in place of one that leads elsewhere."""
+    leads_elsewhere = not path.startswith("/") or path[1:2] in ("/", "\\") or any(sign < " " for sign in path)
+    return "/" if leads_elsewhere else path
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _login_page(leading_to: str, wrong: str = "") -> Response:
+    return page("login.html", status=401 if wrong else 200, title="로그인", next=leading_to, wrong=wrong)

@@ -1,0 +1,80 @@
+"""What is shown of a scored row, a column each: for the list of rows and for what people take home."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from scoring.chat.rubric import CodedColumn, RowRubric
+from scoring.judging.masking import masked
+
+Row = Mapping[str, Any]
+Value = str | int | float | datetime | None
+
+
+@dataclass(frozen=True)
+class RowColumn:
+    """A column: its name in addresses, its title (Korean), the columns of the table that it reads, and its value.
+
+    `sort` is the column of the table that it can be ordered by. A `text` is what a person wrote or read.
+    """
+
+    name: str
+    title: str
+    reads: tuple[str, ...]
+    value: Callable[[Row], Value]
+    sort: str = ""
+    is_text: bool = False
+
+
+def row_columns(rubric: RowRubric, time_zone: str) -> list[RowColumn]:
+    """Every column of a rubric's rows, in the order in which people read them."""
+    zone = ZoneInfo(time_zone)
+    rules = {rule.id: rule.title for rule in rubric.alert_rules}
+    return [
+        RowColumn("timestamp", "시각", ("timestamp",), lambda row: row["timestamp"].astimezone(zone), "timestamp"),
+        _plain("tenant_id", "테넌트", sort=True),
+        _plain(rubric.total, rubric.titles[rubric.total], sort=True),
+        *(_plain(part.column, rubric.titles[part.column], sort=True) for part in rubric.parts),
+        *(_plain(scale.column, rubric.titles[scale.column]) for scale in rubric.scales),
+        *(_coded(kind, rubric.titles[kind.column]) for kind in rubric.kinds),
+        _coded(CodedColumn("alert_level", rubric.alert_levels), "알림 수준"),
+        RowColumn("alert_rules", "알림", ("alert_rules",), lambda row: _titles(row["alert_rules"], rules)),
+        *([_coded(CodedColumn(rubric.cause, rubric.titles), rubric.titles[rubric.cause])] if rubric.cause else []),
+        _plain("user_input", "질문", is_text=True),
+        _plain("llm_response", "답변", is_text=True),
+        _plain("input_tokens", "입력 토큰", sort=True),
+        _plain("output_tokens", "출력 토큰", sort=True),
+        _plain("session_id", "세션"),
+        _plain("row_id", "행 ID"),
+    ]
+
+
+def usual_columns(rubric: RowRubric) -> tuple[str, ...]:
+    """The names of those that are shown where nobody chose."""
+    return ("timestamp", "tenant_id", rubric.total, rubric.failure.column, "alert_rules", "user_input")
+
+
+def table_columns(columns: Sequence[RowColumn]) -> list[str]:
+    """The columns of the table that some columns read, each once."""
+    return list(dict.fromkeys(name for column in columns for name in column.reads))
+
+
+def shown_value(column: RowColumn, row: Row, *, personal: bool) -> Value:
+    """What a column says of a row; without `personal` personal data in texts is masked."""
+    value = column.value(row)
+    return masked(value) if column.is_text and isinstance(value, str) and not personal else value
+
+
+def _plain(name: str, title: str, *, sort: bool = False, is_text: bool = False) -> RowColumn:
+    return RowColumn(name, title, (name,), lambda row: row[name], name if sort else "", is_text)
+
+
+def _coded(column: CodedColumn, title: str) -> RowColumn:
+    name = column.column
+    return RowColumn(name, title, (name,), lambda row: row[name] and column.titles.get(row[name], row[name]))
+
+
+def _titles(rules: Sequence[str] | None, titles: Mapping[str, str]) -> str:
+    return ", ".join(titles.get(rule, rule) for rule in rules or ())

@@ -1,0 +1,79 @@
+"""What people take home: every row of a filter as CSV or as a workbook, in which no text becomes a formula."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from itertools import chain
+
+import xlsxwriter
+from starlette.responses import Response, StreamingResponse
+
+from scoring.errors import UsageError
+from tasks.files.excel import excel_csv
+from tasks.reports.chat_tables import write_sheet
+from tasks.web.asked import Asked, href
+from tasks.web.row_columns import Value, shown_value, table_columns
+from tasks.web.row_results import counts_of, export_frames, rows_view, searchable
+
+_MOST_CSV_ROWS, _MOST_SHEET_ROWS = 200_000, 50_000
+
+
+@dataclass(frozen=True)
+class _Export:
+    """The rows of a filter with every column; `name` is that of a file, without its ending."""
+
+    name: str
+    header: list[str]
+    rows: Iterator[list[Value]]
+
+    def headers(self, ending: str) -> dict[str, str]:
+        """A file is saved, never shown; its name holds nothing that a client sent."""
+        return {"Content-Disposition": f'attachment; filename="{self.name}.{ending}"', "Cache-Control": "no-store"}
+
+
+def export_csv(asked: Asked) -> Response:
+    """The rows as CSV, sent a day at a time; times are local."""
+    export = _export(asked, "CSV", _MOST_CSV_ROWS)
+    lines = (line.encode() for line in excel_csv(chain([export.header], export.rows)))
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=export.headers("csv"))
+
+
+def export_workbook(asked: Asked) -> Response:
+    """The same rows as a workbook of one sheet."""
+    export = _export(asked, "Excel", _MOST_SHEET_ROWS)
+    file = BytesIO()
+    with xlsxwriter.Workbook(file, {"constant_memory": True}) as book:
+        write_sheet(book, "rows", export.header, map(_without_zone, export.rows))
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    return Response(file.getvalue(), media_type=kind, headers=export.headers("xlsx"))
+
+
+def _export(asked: Asked, kind: str, most: int) -> _Export:
+    """The rows that the address asks for.
+
+    Raises:
+        UsageError: there are too many for one file.
+    """
+    view, rubric = rows_view(asked), asked.context.rubric
+    search = asked.context.warehouse.row_search(rubric)
+    personal = asked.sees_personal_data
+    wanted = searchable(search, view.wanted, personal=personal)
+    count = counts_of(search, wanted, rubric).rows
+    if count > most:
+        raise UsageError(
+            f"{count:,}행은 파일 하나에 담기에 많습니다({kind}는 {most:,}행까지)", fix="기간이나 조건을 좁히십시오."
+        )
+    asked.record(f"{kind} {count}행", href("/rows", view.wanted.pairs()))
+    columns = view.every_column
+    rows = (
+        [shown_value(column, row, personal=personal) for column in columns]
+        for frame in export_frames(search, wanted, table_columns(columns))
+        for row in frame.iter_rows(named=True)
+    )
+    return _Export(f"rows_{wanted.first}_{wanted.last}", [column.title for column in columns], rows)
+
+
+def _without_zone(row: list[Value]) -> list[Value]:
+    """Excel knows no zones."""
+    return [value.replace(tzinfo=None) if isinstance(value, datetime) else value for value in row]

@@ -1,0 +1,182 @@
+"""The rows that an address asks for: its filter made ready for a search, how they are shown, and their counts."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+import polars as pl
+
+from scoring.chat.row_filter import RowFilter, parse_filter
+from scoring.chat.rubric import RowRubric
+from scoring.chat.templates import literal_parts, question_template
+from scoring.errors import UsageError
+from scoring.judging.masking import masked
+from tasks.chat.tables import KPIS
+from tasks.warehouse.row_search import RowOrder, RowSearch
+from tasks.web.asked import Asked, NotFoundError, Pairs, href
+from tasks.web.row_columns import RowColumn, row_columns, usual_columns
+
+PAGE_ROWS = 50
+_USUAL_DAYS = 7
+_MOST_CHECKED = 5_000
+_MOST_PAGES = 10_000
+_COLUMN, _SORT, _PAGE = "show", "sort", "page"
+_ROW_ID = re.compile(r"[0-9a-f]{32}(?:-[0-9]+)?")
+# Hangul but for the syllables that numbers are spoken with: no part of what is masked.
+_NOTHING_PERSONAL = re.compile(r"(?:[ ]|(?![공영일이삼사오육륙칠팔구])[가-힣])*")
+
+
+@dataclass(frozen=True)
+class RowsView:
+    """What an address asks for: the filter, the columns that are shown, their order, and which page (1 is the first).
+
+    `days` are the scored days of the warehouse.
+    """
+
+    wanted: RowFilter
+    columns: tuple[RowColumn, ...]
+    every_column: tuple[RowColumn, ...]
+    order: RowOrder
+    page: int
+    days: Sequence[date]
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """Names and values that say how rows are shown, without the page."""
+        chosen = [(_COLUMN, column.name) for column in self.columns]
+        return [*chosen, (_SORT, f"{'-' if self.order.descending else ''}{self.order.column}")]
+
+    @property
+    def orders(self) -> list[tuple[str, str, bool]]:
+        """What rows can be ordered by: the value in an address, what people read, whether they are in this order."""
+        ways = ((True, "-", "높은 것부터"), (False, "", "낮은 것부터"))
+        return [
+            (f"{sign}{column.sort}", f"{column.title} {title}", RowOrder(column.sort, down) == self.order)
+            for column in self.every_column
+            if column.sort
+            for down, sign, title in ways
+        ]
+
+    def href(self, pairs: Pairs, page: int = 1, path: str = "/rows") -> str:
+        """The address of these rows, shown in the same way."""
+        return href(path, [*pairs, *self.shown, *([(_PAGE, str(page))] if page > 1 else [])])
+
+    def narrowed(self, **wanted: str) -> str:
+        """The address of those of the rows that have also these values, instead of other ones of the same names."""
+        kept = [pair for pair in self.wanted.pairs() if pair[0] not in wanted]
+        return self.href([*kept, *wanted.items()])
+
+    def without(self, pair: tuple[str, str]) -> str:
+        """The address without one of the conditions."""
+        return self.href([one for one in self.wanted.pairs() if one != pair])
+
+    def ordered(self, column: RowColumn) -> str:
+        """The address in the order of a column: the other way round where it is that already."""
+        is_down = self.order.column == column.sort and self.order.descending
+        return replace(self, order=RowOrder(column.sort, not is_down)).href(self.wanted.pairs())
+
+
+def rows_view(asked: Asked) -> RowsView:
+    """What the address asks for; the last scored days where it names none.
+
+    Raises:
+        NotFoundError: nothing has been scored yet.
+        UsageError: a value that cannot be.
+    """
+    rubric, settings = asked.context.rubric, asked.context.settings
+    days = asked.context.warehouse.days(KPIS)
+    if not days:
+        raise NotFoundError("아직 채점한 날이 없습니다", fix="aqb nightly가 첫날을 채점하면 여기에 보입니다.")
+    first = max(days[0], days[-1] - timedelta(days=_USUAL_DAYS - 1))
+    columns = tuple(row_columns(rubric, settings.time_zone))
+    chosen = {value for name, value in asked.pairs if name == _COLUMN} or {*usual_columns(rubric)}
+    last_of = dict(asked.pairs)
+    return RowsView(
+        parse_filter(asked.pairs, rubric, first, days[-1]),
+        tuple(column for column in columns if column.name in chosen) or columns[:1],
+        columns,
+        _order(last_of.get(_SORT, ""), columns),
+        _page(last_of.get(_PAGE, "1")),
+        days,
+    )
+
+
+def _order(text: str, columns: Iterable[RowColumn]) -> RowOrder:
+    name = text.removeprefix("-")
+    if name not in {column.sort for column in columns if column.sort}:
+        return RowOrder()
+    return RowOrder(name, text.startswith("-"))
+
+
+def _page(text: str) -> int:
+    return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and text.strip("0") else 1
+
+
+def searchable(search: RowSearch, wanted: RowFilter, *, personal: bool) -> RowFilter:
+    """The filter with the rows that no engine tells by itself: those of a template, and those whose text is found.
+
+    Without `personal` a text is looked for in what is shown: who may not read a number must not find it either.
+
+    Raises:
+        UsageError: too many rows would have to be looked at for that.
+    """
+    checks_text = bool(wanted.text) and not personal and not _tells_nothing(wanted.text)
+    if not wanted.template and not checks_text:
+        return wanted
+    found = search.texts(wanted, literal_parts(wanted.template) if wanted.template else ())
+    if wanted.template:
+        is_one = {text: question_template(text) == wanted.template for text in found["user_input"].unique()}
+        found = found.filter(pl.col("user_input").replace_strict(is_one, return_dtype=pl.Boolean))
+    if checks_text:
+        if found.height > _MOST_CHECKED:
+            raise UsageError(
+                f"이 말은 개인정보를 가린 글에서 찾아야 해서 {_MOST_CHECKED:,}행까지만 살핍니다",
+                fix="기간이나 다른 조건으로 좁히십시오.",
+            )
+        found = found.filter([_is_seen(wanted.text.lower(), row[1:]) for row in found.iter_rows()])
+    return replace(wanted, row_ids=tuple(found["row_id"]))
+
+
+def _tells_nothing(text: str) -> bool:
+    return bool(_NOTHING_PERSONAL.fullmatch(text) or _ROW_ID.fullmatch(text))
+
+
+def _is_seen(text: str, texts: Iterable[str | None]) -> bool:
+    return any(one is not None and text in masked(one).lower() for one in texts)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows there are, in all, by day with the mean of their totals, and by pair of grades."""
+
+    rows: int
+    mean: float | None
+    by_day: dict[date, tuple[int, float]]
+    by_grades: Counter[tuple[str, str]]
+
+
+def counts_of(search: RowSearch, wanted: RowFilter, rubric: RowRubric) -> Counts:
+    """The counts of the rows that meet a filter."""
+    counted = search.counts(wanted)
+    rows, tenths = (int(counted[name].sum()) for name in ("rows", "tenths"))
+    by_day = counted.group_by("score_date").agg(pl.col("rows", "tenths").sum()).sort("score_date")
+    grades = Counter[tuple[str, str]]()
+    for _, one, other, count, _ in counted.select(*rubric.crosstab.keys, "rows", "tenths").iter_rows():
+        grades[one, other] += count
+    return Counts(
+        rows,
+        tenths / rows / 10 if rows else None,
+        {day: (count, of_day / count / 10) for day, count, of_day in by_day.iter_rows()},
+        grades,
+    )
+
+
+def export_frames(search: RowSearch, wanted: RowFilter, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """The rows day by day, earliest first: no more than a day's texts are in memory."""
+    for day in wanted.days:
+        of_day = replace(wanted, first=day, last=day)
+        count = int(search.counts(of_day)["rows"].sum())
+        if count:
+            yield search.rows(of_day, columns, RowOrder("timestamp", descending=False), 0, count)

@@ -1,0 +1,207 @@
+"""The page of scored rows: a filter, its trend and cross table, and the rows a page at a time."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from starlette.responses import Response
+
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.row_filter import NOTHING, coded_columns, rates
+from scoring.chat.rubric import RowRubric
+from scoring.judging.masking import masked
+from scoring.markdown import one_line, score_text, shortened
+from tasks.chat.tables import read_kpis
+from tasks.reports.site.pages import Cell, Link, Mark
+from tasks.reports.wording import count_text, day_text, tenant_text
+from tasks.web.asked import Asked, href
+from tasks.web.row_columns import RowColumn, shown_value, table_columns
+from tasks.web.row_results import PAGE_ROWS, RowsView, counts_of, rows_view, searchable
+
+_TEXT_CHARACTERS = 120
+_CHART_WIDTH, _CHART_HEIGHT = 1_000.0, 120.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value that can be chosen: what stands in the address, what people read, whether it is chosen."""
+
+    value: str
+    title: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A group of values of which several can be chosen."""
+
+    name: str
+    title: str
+    choices: Sequence[Choice]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A day of the trend: its place and height in the drawing, that of its mean, and the address of its rows."""
+
+    left: float
+    width: float
+    top: float
+    mean_top: float
+    title: str
+    href: str
+    cells: Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class CellLinks:
+    """The links of the cross table, as its macro asks for them."""
+
+    view: RowsView
+
+    def count(self, count: int, /, **grades: str) -> Cell:
+        """A count that leads to its rows."""
+        return Link(count_text(count), self.view.narrowed(**grades)) if count else count_text(count)
+
+
+def rows_page(asked: Asked) -> Response:
+    """The rows that the address asks for."""
+    rubric, view = asked.context.rubric, rows_view(asked)
+    asked.record("행 목록", href("/rows", view.wanted.pairs()))
+    search = asked.context.warehouse.row_search(rubric)
+    wanted = searchable(search, view.wanted, personal=asked.sees_personal_data)
+    counts = counts_of(search, wanted, rubric)
+    start = (view.page - 1) * PAGE_ROWS
+    read = table_columns([*view.columns, *_always(view)])
+    names = list(dict.fromkeys(["score_date", "row_id", rubric.final_scale.column, *read]))
+    found = search.rows(wanted, names, view.order, start, PAGE_ROWS).to_dicts() if counts.rows > start else []
+    return asked.page(
+        "scored_rows.html",
+        section="rows",
+        title="운영 대화",
+        rubric=rubric,
+        view=view,
+        wanted=view.wanted,
+        counts=counts,
+        mean=score_text(counts.mean, 1),
+        conditions=list(_conditions(view, rubric)),
+        facets=_facets(asked, view),
+        bars=_bars(view, counts.by_day),
+        links=CellLinks(view),
+        rows=[_cells(asked, view, row) for row in found],
+        sees_personal_data=asked.sees_personal_data,
+        is_last=start + len(found) >= counts.rows,
+    )
+
+
+def _always(view: RowsView) -> list[RowColumn]:
+    return [column for column in view.every_column if column.name in ("timestamp", "row_id")]
+
+
+def _cells(asked: Asked, view: RowsView, row: dict[str, Any]) -> list[Cell]:
+    """The cells of a row; the first one leads to its page."""
+    cells = [_cell(asked, column, row) for column in view.columns]
+    first = cells[0]
+    text = first if isinstance(first, str) else first.text if isinstance(first, Mark) else str(first)
+    return [Link(text or "보기", f"/rows/{row['score_date']}/{row['row_id']}"), *cells[1:]]
+
+
+def _cell(asked: Asked, column: RowColumn, row: dict[str, Any]) -> Cell:
+    rubric = asked.context.rubric
+    if column.is_text:
+        text = column.value(row)
+        if not isinstance(text, str):
+            return "–"
+        # Masked before it is cut: half a card number would not be recognised.
+        seen = text if asked.sees_personal_data else masked(text, end=10 * _TEXT_CHARACTERS)
+        return shortened(one_line(seen), _TEXT_CHARACTERS)
+    if column.name == rubric.total:
+        grade = rubric.final_scale.grade(row[rubric.final_scale.column])
+        return Mark(score_text(row[rubric.total], 1), grade.tone, grade.sign, grade.title)
+    if column.name == "tenant_id":
+        return tenant_text(row["tenant_id"])
+    value = shown_value(column, row, personal=True)
+    match value:
+        case None | "":
+            return "–"
+        case datetime():
+            return f"{value:%m-%d %H:%M:%S}"
+        case float():
+            return f"{value:,g}"
+        case _:
+            return str(value)
+
+
+def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:
+    """What the filter asks for besides the days, each with the address without it."""
+    coded = {one.column: one.titles for one in coded_columns(rubric)}
+    titles = {**rubric.titles, "alert_level": "알림 수준"}
+    rules = {rule.id: rule.title for rule in rubric.alert_rules}
+    named: dict[str, tuple[str, Callable[[str], str]]] = {
+        "tenant": ("테넌트", lambda value: tenant_text(None if value == NOTHING else value)),
+        "alert": ("알림", lambda value: rules[value]),
+        "kpi": ("지표", lambda value: rates(rubric)[value].title),
+        "lowest": ("점수", lambda value: f"{value}점부터"),
+        "highest": ("점수", lambda value: f"{value}점까지"),
+        "text": ("찾는 말", str),
+        "template": ("반복된 질문", str),
+        "session": ("세션", str),
+    }
+    for name, value in view.wanted.pairs()[2:]:
+        if name in coded:
+            title, shown = titles[name], coded[name].get(value, "없음")
+        else:
+            title, shown = named[name][0], named[name][1](value)
+        yield Link(f"{title}: {shown}", view.without((name, value)))
+
+
+def _facets(asked: Asked, view: RowsView) -> list[Facet]:
+    rubric, wanted = asked.context.rubric, view.wanted
+    kpis = read_kpis(asked.context.warehouse, rubric, [day for day in wanted.days if day in set(view.days)])
+    tenants = {row["tenant_id"] for rows in kpis.values() for row in rows if row["tenant_id"] != ALL_TENANTS}
+    tenants |= {*wanted.tenants}
+    chosen = set(wanted.pairs())
+
+    def facet(name: str, title: str, titles: Iterable[tuple[str, str]]) -> Facet:
+        return Facet(name, title, [Choice(value, shown, (name, value) in chosen) for value, shown in titles])
+
+    found = [
+        facet(
+            "tenant",
+            "테넌트",
+            [(one or NOTHING, tenant_text(one)) for one in sorted(tenants, key=lambda one: one or "")],
+        )
+    ]
+    for column in coded_columns(rubric):
+        title = "알림 수준" if column.column == "alert_level" else rubric.titles[column.column]
+        graded = any(scale.column == column.column for scale in rubric.scales)
+        found.append(facet(column.column, title, [*column.titles.items(), *([] if graded else [(NOTHING, "없음")])]))
+    found.append(facet("alert", "알림", [(rule.id, rule.title) for rule in rubric.alert_rules]))
+    return found
+
+
+def _bars(view: RowsView, by_day: dict[date, tuple[int, float]]) -> list[Bar]:
+    """The days of the filter that have rows, each as wide as the others; heights are shares of the highest."""
+    days = [day for day in view.wanted.days if view.days[0] <= day <= view.days[-1]]
+    most = max((count for count, _ in by_day.values()), default=1)
+    width = _CHART_WIDTH / max(len(days), 1)
+    bars = []
+    for place, day in enumerate(days):
+        if day not in by_day:
+            continue
+        count, mean = by_day[day]
+        link = view.narrowed(first=str(day), last=str(day))
+        shown = score_text(mean, 1)
+        bars.append(
+            Bar(
+                left=round(place * width, 2),
+                width=round(width, 2),
+                top=round(_CHART_HEIGHT * (1 - count / most), 2),
+                mean_top=round(_CHART_HEIGHT * (1 - min(mean, 100) / 100), 2),
+                title=f"{day_text(day)}: {count:,}행, 평균 {shown}점",
+                href=link,
+                cells=[Link(str(day), link), count_text(count), shown],
+            )
+        )
+    return bars

@@ -1,0 +1,27 @@
+"""Who saw what: kept in order, taken away when it is old."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from tasks.state.audit_log import Access, AuditLog
+from tests.builders.state import opened
+
+NOON = datetime(2026, 2, 13, 12, tzinfo=UTC)
+ACCESSES = [Access(NOON + timedelta(days=n), "kim", "127.0.0.1", "행 목록", f"/rows?page={n}") for n in range(4)]
+
+
+def test_audit_log_gives_back_what_was_added_the_latest_first(tmp_path: Path) -> None:
+    with opened(AuditLog, f"sqlite:///{tmp_path / 'state.db'}") as log:
+        for access in ACCESSES:
+            log.add(access)
+        assert log.latest(3) == ACCESSES[:0:-1]
+
+
+def test_audit_log_forgets_what_is_older_than_a_moment_and_nothing_else(tmp_path: Path) -> None:
+    with opened(AuditLog, f"sqlite:///{tmp_path / 'state.db'}") as log:
+        for access in ACCESSES:
+            log.add(access)
+        assert log.forget_before(ACCESSES[2].at, dry_run=True) == 2
+        assert log.latest(9) == ACCESSES[::-1]
+        assert log.forget_before(ACCESSES[2].at, dry_run=False) == 2
+        assert log.latest(9) == ACCESSES[:1:-1]

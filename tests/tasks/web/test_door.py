@@ -1,0 +1,275 @@
+"""Who gets in, what is turned away, and what browsers may do with every answer."""
+
+import re
+
+import pytest
+from starlette.testclient import TestClient
+
+from scoring.errors import UsageError
+from tasks.config.settings import Settings
+from tasks.config.web import WebSettings
+from tasks.state.audit_log import AuditLog
+from tasks.web.access import Access
+from tests.builders.state import opened
+from tests.builders.web import OF_TOKENS, TOKENS, Watch, browser, log_in, opened_page
+
+BEHIND_PROXY = WebSettings.model_validate(
+    {"auth": "proxy", "users": [{"name": "kim@example.com", "role": "operator"}], "hosts": ["aqb.example.com"]}
+)
+
+
+def form_token(client: TestClient) -> str:
+    found = re.search(r'name="form_token" value="([0-9a-f]{64})"', client.get("/rows").text)
+    assert found
+    return found[1]
+
+
+def use_session(client: TestClient, session: str) -> None:
+    """Sends this session with every request, and no other."""
+    client.cookies.clear()
+    client.cookies.set("aqb_session", session)
+
+
+@pytest.mark.parametrize("address", ["/rows", "/login", "/static/site.css", "/nowhere", "/rows?first=gestern"])
+def test_door_bounds_what_a_browser_may_do_with_every_answer(settings: Settings, address: str) -> None:
+    with browser(settings) as client:
+        headers = client.get(address).headers
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
+    assert (policy["default-src"], policy["frame-ancestors"], policy["base-uri"]) == ("'none'", "'none'", "'none'")
+    assert "script-src" not in policy  # no script runs at all
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example.com", "127.0.0.1.evil.example.com", "", "[::2]:8400", "localhost.:8400"]
+)
+def test_door_answers_to_no_name_that_it_does_not_have(settings: Settings, host: str) -> None:
+    with browser(settings) as client:
+        assert client.get("/rows", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8400", "localhost:1", "localhost", "[::1]:8400", "LOCALHOST:8400"])
+def test_door_answers_to_the_names_of_this_machine(settings: Settings, host: str) -> None:
+    with browser(settings) as client:
+        assert client.get("/rows", headers={"host": host}).status_code == 200
+
+
+def test_door_leads_a_stranger_to_the_login_and_then_to_what_was_asked(settings: Settings) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        sent = client.get("/rows?text=a%26b")
+        assert (sent.status_code, sent.headers["location"]) == (303, "/login?next=%2Frows%3Ftext%3Da%2526b")
+        assert 'value="/rows?text=a%26b"' in client.get(sent.headers["location"]).text
+        log_in(client)
+        assert client.get("/rows").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    ["https://evil.example.com/", "//evil.example.com", "/\\evil.example.com", "javascript:alert(1)", "/a\nb"],
+)
+def test_door_leads_nobody_elsewhere_after_the_login(settings: Settings, elsewhere: str) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        answer = client.post("/login", data={"token": TOKENS["TOKEN_READER"], "next": elsewhere})
+        assert answer.headers["location"] == "/"
+
+
+def test_door_begins_a_new_session_at_each_login_and_ends_it_at_logout(settings: Settings) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        client.cookies.set("aqb_session", "chosen-by-somebody-else")
+        log_in(client)
+        (cookie,) = [one for one in client.cookies.jar if one.value != "chosen-by-somebody-else"]
+        assert cookie.has_nonstandard_attr("HttpOnly")
+        assert cookie.get_nonstandard_attr("SameSite") == "strict"
+        first = str(cookie.value)
+        use_session(client, first)
+        log_in(client)
+        second = next(str(one.value) for one in client.cookies.jar if one.value != first)
+        for gone in ("chosen-by-somebody-else", first):
+            use_session(client, gone)
+            assert client.get("/rows").status_code == 303
+        use_session(client, second)
+        assert client.post("/logout", data={"form_token": form_token(client)}).status_code == 303
+        use_session(client, second)
+        assert client.get("/rows").status_code == 303
+
+
+def test_door_keeps_the_cookie_off_plain_http_from_other_machines(settings: Settings) -> None:
+    web = OF_TOKENS.model_copy(update={"hosts": ("aqb.example.com",)})
+    with browser(settings, web, base_url="http://aqb.example.com") as client:
+        answer = client.post("/login", data={"token": TOKENS["TOKEN_READER"]})
+    assert "Secure" in answer.headers["set-cookie"]
+
+
+def test_door_ends_a_session_after_its_hours(settings: Settings) -> None:
+    clock = Watch()
+    with browser(settings, OF_TOKENS, clock) as client:
+        log_in(client)
+        clock.seconds = 12 * 3600
+        assert client.get("/rows").status_code == 303
+
+
+def test_door_takes_no_more_guesses_of_a_token_than_ten_a_minute(settings: Settings) -> None:
+    clock = Watch()
+    with browser(settings, OF_TOKENS, clock) as client:
+        guesses = [client.post("/login", data={"token": f"guess {n}"}).status_code for n in range(11)]
+        assert guesses == [401] * 10 + [429]
+        assert client.post("/login", data={"token": TOKENS["TOKEN_READER"]}).status_code == 429
+        clock.seconds = 60
+        log_in(client)
+    with opened(AuditLog, settings.state_url) as log:
+        assert [one.action for one in log.latest(20)] == ["로그인", *["로그인 실패"] * 10]
+        assert not any("guess" in one.target for one in log.latest(20))
+
+
+def test_door_answers_a_person_no_more_often_than_the_settings_say(settings: Settings) -> None:
+    clock = Watch()
+    with browser(settings, WebSettings(requests_per_minute=10), clock) as client:
+        assert [client.get("/accesses").status_code for _ in range(11)] == [200] * 10 + [429]
+        clock.seconds = 61
+        assert client.get("/accesses").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"data": {"other": "field"}}, 403),
+        ({"data": {"form_token": "0" * 64}}, 403),
+        ({"headers": {"origin": "https://evil.example.com"}}, 403),
+        ({"headers": {"origin": "null"}}, 403),
+        ({"headers": {"sec-fetch-site": "cross-site"}}, 403),
+        ({"data": {"form_token": "x", "more": "x" * 70_000}}, 413),
+        ({"headers": {"content-type": "text/plain"}}, 415),
+    ],
+)
+def test_door_takes_forms_of_its_own_pages_alone(
+    settings: Settings, change: dict[str, dict[str, str]], status: int
+) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client)
+        usual = {"data": {"form_token": form_token(client)}, "headers": {}}
+        assert client.post("/logout", **usual | change).status_code == status  # type: ignore[arg-type]
+        assert client.get("/rows").status_code == 200  # still logged in
+
+
+def test_door_takes_no_form_of_another_person(settings: Settings) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client, "operator")
+        of_operator = form_token(client)
+        client.cookies.clear()
+        log_in(client, "reader")
+        assert client.post("/logout", data={"form_token": of_operator}).status_code == 403
+
+
+@pytest.mark.parametrize(("role", "status"), [("reader", 403), ("reviewer", 403), ("operator", 200)])
+def test_door_lets_people_do_what_their_role_may(settings: Settings, role: str, status: int) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client, role)
+        assert client.get("/accesses").status_code == status
+        assert client.get("/rows").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([("X-Forwarded-Email", "kim@example.com")], 200),
+        ([("X-Forwarded-Email", "accounts.google.com:kim@example.com")], 200),
+        ([("X-Forwarded-Email", "lee@example.com")], 403),
+        ([("X-Forwarded-Email", "")], 403),
+        ([], 403),
+        ([("X-Forwarded-Email", "kim@example.com"), ("X-Forwarded-Email", "lee@example.com")], 403),
+    ],
+)
+def test_door_knows_people_by_the_header_of_the_proxy(
+    settings: Settings, headers: list[tuple[str, str]], status: int
+) -> None:
+    with browser(settings, BEHIND_PROXY, base_url="http://aqb.example.com") as client:
+        assert client.get("/accesses", headers=headers).status_code == status
+
+
+def test_door_believes_the_header_of_nobody_but_the_proxy(settings: Settings) -> None:
+    with browser(settings, BEHIND_PROXY, client=("10.0.0.9", 4711)) as client:
+        assert client.get("/rows", headers={"X-Forwarded-Email": "kim@example.com"}).status_code == 403
+
+
+def test_door_gives_others_behind_the_proxy_the_role_that_the_settings_say(settings: Settings) -> None:
+    web = BEHIND_PROXY.model_copy(update={"other_role": "reader"})
+    with browser(settings, web) as client:
+        headers = {"X-Forwarded-Email": "lee@example.com"}
+        assert client.get("/rows", headers=headers).status_code == 200
+        assert client.get("/accesses", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/static/../door.py", "/static/%2e%2e%2fdoor.py", "/static/web.css%00", "/rows/../../etc/passwd", "/rows/x/y/z"],
+)
+def test_door_leads_to_no_file_but_its_own(settings: Settings, address: str) -> None:
+    with browser(settings) as client:
+        answer = client.get(address)
+    assert answer.status_code == 404
+    assert "import" not in answer.text
+
+
+def test_door_says_what_went_wrong_without_the_inside(settings: Settings) -> None:
+    broken = settings.model_copy(update={"warehouse": settings.reports})
+    with browser(broken) as client:
+        assert client.get("/rows").status_code == 404
+    nowhere = settings.model_copy(update={"state_url": "sqlite:////proc/nowhere/state.db"})
+    with browser(nowhere) as client:
+        answer = client.get("/rows")
+    assert answer.status_code == 503
+    assert "Traceback" not in answer.text
+
+
+def test_door_keeps_who_saw_what(settings: Settings) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client)
+        client.get("/rows?text=주가")
+        client.cookies.clear()
+        log_in(client, "operator")
+        page = opened_page(client, "/accesses")
+    with opened(AuditLog, settings.state_url) as log:
+        accesses = [(one.who, one.address, one.action) for one in log.latest(9)]
+    assert accesses == [
+        ("operator", "127.0.0.1", "로그인"),
+        ("reader", "127.0.0.1", "행 목록"),
+        ("reader", "127.0.0.1", "로그인"),
+    ]
+    assert "text=%EC%A3%BC%EA%B0%80" in page.text
+
+
+def test_access_is_refused_where_everybody_would_get_in(settings: Settings) -> None:
+    with pytest.raises(UsageError, match="everybody"):
+        Access(settings.web, "0.0.0.0", {}, Watch())
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({**TOKENS, "TOKEN_READER": "Xq9"}, "shorter than 20"),
+        ({"TOKEN_READER": "r" * 30}, "not set"),
+        ({**TOKENS, "TOKEN_READER": TOKENS["TOKEN_OPERATOR"]}, "same token"),
+    ],
+)
+def test_access_needs_tokens_that_nobody_guesses(environment: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        Access(OF_TOKENS, "0.0.0.0", environment, Watch())
+    assert not any(token in str(refused.value) for token in environment.values())
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ({"auth": "token"}, "nobody gets in"),
+        ({"auth": "proxy"}, "nobody gets in"),
+        ({"auth": "token", "users": [{"name": "kim"}]}, "token_env"),
+        ({"users": [{"name": "kim"}, {"name": "kim"}]}, "same name"),
+        ({"users": [{"name": "kim", "token_env": "s3cret-value"}]}, "not its value"),
+        ({"proxy_addresses": ["everywhere"]}, "everywhere"),
+        ({"proxy_user_header": "X Email"}, "header"),
+    ],
+)
+def test_web_settings_refuse_what_would_let_nobody_or_anybody_in(section: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        WebSettings.model_validate(section)

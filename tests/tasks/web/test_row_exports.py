@@ -1,0 +1,85 @@
+"""What people take home: all rows of a filter and no others, masked, and no text that becomes a formula."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import openpyxl
+import pytest
+from starlette.testclient import TestClient
+
+import tasks.web.row_exports as row_exports
+from tasks.config.settings import Settings
+from tasks.config.web import WebSettings
+from tasks.state.audit_log import AuditLog
+from tests.builders.state import opened
+from tests.builders.web import browser
+from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
+
+EVERY_DAY = {"first": str(DAYS[0]), "last": str(DAYS[-1])}
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    with browser(settings) as client:
+        yield client
+
+
+def csv_rows(client: TestClient, **asked: str) -> list[dict[str, str]]:
+    answer = client.get("/rows.csv", params={**EVERY_DAY, **asked})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert answer.headers["content-disposition"] == f'attachment; filename="rows_{DAYS[0]}_{DAYS[-1]}.csv"'
+    return list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
+
+
+def sheet_rows(client: TestClient, **asked: str) -> list[dict[str, Any]]:
+    answer = client.get("/rows.xlsx", params={**EVERY_DAY, **asked})
+    assert answer.status_code == 200
+    header, *rows = openpyxl.load_workbook(io.BytesIO(answer.content)).active.iter_rows()
+    assert not [cell for row in rows for cell in row if cell.data_type == "f"]
+    titles = [str(cell.value) for cell in header]
+    return [dict(zip(titles, (cell.value for cell in row), strict=True)) for row in rows]
+
+
+def test_export_has_every_row_of_the_filter_in_both_formats(client: TestClient) -> None:
+    shown = client.get("/rows", params={**EVERY_DAY, "final_grade": "F"}).text
+    as_csv, as_sheet = csv_rows(client, final_grade="F"), sheet_rows(client, final_grade="F")
+    assert f"{len(as_csv)}행" in shown
+    assert [row["행 ID"] for row in as_csv] == [row["행 ID"] for row in as_sheet]
+    assert {row["종합 등급"] for row in as_csv} == {"F"}
+    assert [row["시각"] for row in as_csv] == sorted(row["시각"] for row in as_csv)
+    assert as_csv[0]["시각"].startswith(f"{DAYS[0]} 12:00:00")  # local time
+    assert str(as_sheet[0]["시각"]) == f"{DAYS[0]} 12:00:00"
+    assert [float(row["종합 점수"]) for row in as_csv] == [row["종합 점수"] for row in as_sheet]
+
+
+def test_export_makes_no_formula_of_a_text(client: TestClient) -> None:
+    (row, *_) = csv_rows(client, text="HYPERLINK")
+    assert row["질문"] == "'=HYPERLINK(1)"
+    (cell, *_) = sheet_rows(client, text="HYPERLINK")
+    assert cell["질문"] == "=HYPERLINK(1)"  # a text: sheet_rows has looked for formulas
+    assert HOSTILE in {row["테넌트"] for row in csv_rows(client)}
+
+
+def test_export_masks_personal_data_unless_the_role_may_see_it(settings: Settings, client: TestClient) -> None:
+    assert "제 번호는 [전화번호] 입니다" in {row["질문"] for row in csv_rows(client)}
+    assert PHONE not in str(sheet_rows(client))
+    with browser(settings, WebSettings(personal_data="reader")) as seeing:
+        assert f"제 번호는 {PHONE} 입니다" in {row["질문"] for row in csv_rows(seeing)}
+
+
+def test_export_of_too_many_rows_is_refused_in_words(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_exports, "_MOST_CSV_ROWS", 3)
+    answer = client.get("/rows.csv", params=EVERY_DAY)
+    assert answer.status_code == 400
+    assert "3행까지" in answer.text
+
+
+def test_export_is_recorded_with_what_was_asked_for(settings: Settings, client: TestClient) -> None:
+    count = len(csv_rows(client, final_grade="F"))
+    with opened(AuditLog, settings.state_url) as log:
+        (access,) = log.latest(9)
+    assert (access.action, access.who) == (f"CSV {count}행", "local")
+    assert access.target == f"/rows?first={DAYS[0]}&last={DAYS[-1]}&final_grade=F"

@@ -1,0 +1,208 @@
+"""The pages of rows: what they count, show, hide and lead to."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from urllib.parse import urlencode
+
+import polars as pl
+import pytest
+from starlette.testclient import TestClient
+
+from scoring.chat.templates import question_template
+from tasks.chat.local_engine import score_chat_rows, write_scored_day
+from tasks.chat.sources import ChatRowFiles
+from tasks.config.settings import Settings
+from tasks.config.web import WebSettings
+from tasks.context import Context
+from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import SCORES
+from tests.builders.chat_rows import RUBRIC, plain, write_rows
+from tests.builders.settings import settings_in
+from tests.builders.site import Page
+from tests.builders.web import browser, opened_page
+from tests.tasks.web.conftest import DAYS, HOSTILE, PHONE
+
+EVERY_DAY = {"first": str(DAYS[0]), "last": str(DAYS[-1])}
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    with browser(settings) as client:
+        yield client
+
+
+@pytest.fixture
+def scores(web_warehouse: FolderWarehouse) -> pl.DataFrame:
+    rows = web_warehouse.read(SCORES, None, RUBRIC.scores_schema)
+    assert rows is not None
+    return rows.collect()
+
+
+def rows(client: TestClient, **asked: str) -> Page:
+    return opened_page(client, f"/rows?{urlencode(asked)}")
+
+
+def headline(page: Page) -> int:
+    found = re.search(r"([0-9,]+)행", page.text)
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+def test_rows_page_begins_with_the_last_scored_days(client: TestClient, scores: pl.DataFrame) -> None:
+    assert client.get("/").headers["location"] == "/rows"
+    page = rows(client)
+    assert f"{DAYS[0]} ~ {DAYS[-1]}, {scores.height}행" in page.text
+
+
+@pytest.mark.parametrize("asked", [{"final_grade": "F"}, {"tenant": "-"}])
+def test_rows_page_leads_from_every_mark_to_exactly_its_rows(client: TestClient, asked: dict[str, str]) -> None:
+    page = rows(client, **EVERY_DAY, **asked)
+    marks = [(text, href) for text, href in page.links if href.startswith("/rows?") and "q_tier=" in href]
+    days = [found for found in page.all("a") if re.match(r"[0-9]+월", str(found.get("aria-label") or ""))]
+    counts = [int(str(one["aria-label"]).split(": ")[1].split("행")[0]) for one in days]
+    assert marks
+    assert sum(headline(opened_page(client, href)) for _, href in marks) == headline(page) == sum(counts)
+    for one, count in zip(days, counts, strict=True):
+        assert headline(opened_page(client, str(one["href"]))) == count
+
+
+def test_rows_page_lists_rows_in_the_order_and_columns_that_were_asked(
+    client: TestClient, scores: pl.DataFrame
+) -> None:
+    page = rows(client, **EVERY_DAY, sort="final_score", show="final_score")
+    shown = [text.split()[0] for text, href in page.links if re.match(r"/rows/20", href)]
+    expected = scores.sort("final_score")["final_score"].head(50)
+    assert [float(one) for one in shown] == expected.to_list()
+    assert len(page.all("th", scope="col", aria_sort="ascending")) == 1
+
+
+def test_rows_page_turns_pages_until_the_last_row(client: TestClient) -> None:
+    seen: list[str] = []
+    address = f"/rows?{urlencode({**EVERY_DAY, 'sort': 'timestamp'})}"
+    for _ in range(9):
+        page = opened_page(client, address)
+        seen += [href for _, href in page.links if href.startswith("/rows/20")]
+        following = page.all("a", rel="next")
+        if not following:
+            break
+        address = str(following[0]["href"])
+    assert len(seen) == len(set(seen)) == headline(rows(client, **EVERY_DAY)) > 50
+
+
+def test_rows_page_masks_personal_data_unless_the_role_may_see_it(settings: Settings, client: TestClient) -> None:
+    asked = {**EVERY_DAY, "text": "제 번호는"}
+    hidden = rows(client, **asked)
+    assert "[전화번호]" in hidden.text
+    assert PHONE not in hidden.source
+    with browser(settings, WebSettings(personal_data="operator")) as seeing:
+        assert PHONE in rows(seeing, **asked).source
+
+
+@pytest.mark.parametrize("part", [PHONE, "1234", "010", "0", "5678 입니다"])
+def test_rows_page_finds_nothing_that_it_masks(settings: Settings, client: TestClient, part: str) -> None:
+    asked = {**EVERY_DAY, "first": str(DAYS[0]), "last": str(DAYS[0]), "text": part}
+    seeing_settings = WebSettings(personal_data="operator")
+    with browser(settings, seeing_settings) as seeing:
+        found = set(hrefs(rows(seeing, **asked)))
+        hidden_row = {href for href in found if PHONE in opened_page(seeing, href).source}
+    assert hidden_row
+    assert not hidden_row & set(hrefs(rows(client, **asked)))
+
+
+def hrefs(page: Page) -> list[str]:
+    return [href for _, href in page.links if href.startswith("/rows/20")]
+
+
+def test_rows_page_shows_what_people_wrote_as_text_alone(client: TestClient) -> None:
+    page = rows(client, **EVERY_DAY, text="alert(1)", tenant=HOSTILE)
+    assert headline(page) == 2
+    assert page.scripts == []
+    assert page.source.count("<script") == 0
+    assert HOSTILE in page.text
+
+
+def test_rows_page_finds_the_questions_of_a_template(client: TestClient, scores: pl.DataFrame) -> None:
+    template = question_template("하늘전자 주가 어때")
+    same = [text for text in scores["user_input"].drop_nulls() if question_template(text) == template]
+    assert len(same) == 6
+    assert headline(rows(client, **EVERY_DAY, template=template)) == 6
+
+
+def test_rows_page_says_what_is_asked_for_and_takes_each_condition_away(client: TestClient) -> None:
+    page = rows(client, **EVERY_DAY, final_grade="F", failure_type="refused_advice", highest="20")
+    without = {text.strip(): href for text, href in page.links if "✕" in text}
+    assert [*without] == ["종합 등급: F 실패 ✕", "실패 유형: 거절: 투자 자문(법률) ✕", "점수: 20점까지 ✕"]
+    assert "highest" in without["종합 등급: F 실패 ✕"]
+    assert "final_grade" not in without["종합 등급: F 실패 ✕"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"first": "gestern"}, {"final_grade": "Z"}, {"lowest": "many"}, {"first": "2026-03-01", "last": "2026-02-01"}],
+)
+def test_rows_page_says_in_words_what_cannot_be_asked(client: TestClient, asked: dict[str, str]) -> None:
+    answer = client.get("/rows", params=asked)
+    assert answer.status_code == 400
+    assert "잘못된 조건" in answer.text
+
+
+@pytest.mark.parametrize(
+    "asked", [{"page": "0"}, {"page": "-1"}, {"page": "x"}, {"sort": "llm_response"}, {"show": "x"}]
+)
+def test_rows_page_passes_over_a_page_order_or_column_that_is_none(client: TestClient, asked: dict[str, str]) -> None:
+    assert headline(rows(client, **asked)) > 0
+
+
+def test_rows_page_beyond_the_last_one_and_of_nothing_are_pages(client: TestClient) -> None:
+    assert hrefs(rows(client, page="99")) == []
+    assert "조건에 맞는 행이 없습니다" in rows(client, text="없는 말").text
+
+
+def test_row_page_explains_each_rule_and_shows_the_conversation(client: TestClient) -> None:
+    (address,) = hrefs(rows(client, first=str(DAYS[0]), last=str(DAYS[0]), text="HYPERLINK"))
+    page = opened_page(client, address)
+    assert "=HYPERLINK(1)" in page.text
+    assert page.text.count("점수") >= 3
+    assert "+" in page.text
+    turns = page.text.split("이 대화의 앞뒤")[1]
+    assert "제 번호는 [전화번호]" in turns
+    assert turns.index("제 번호는") < turns.index("=HYPERLINK(1)")
+
+
+def test_row_page_reads_texts_that_are_not_kept_from_the_source(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    source = write_rows(tmp_path / "source" / "a.jsonl", [plain(0), plain(1, user_input=f"전화 {PHONE} 주세요")])
+    with Context(settings) as context:
+        outcome = score_chat_rows(
+            ChatRowFiles([source]),
+            RUBRIC,
+            time_zone=settings.time_zone,
+            window=None,
+            staging=tmp_path / "staging",
+            keep_text="none",
+        )
+        write_scored_day(context.warehouse, DAYS[0], outcome)
+    with browser(settings) as client:
+        (address, *_) = hrefs(rows(client))
+        kept = opened_page(client, address)
+        assert "보관하지 않은" in kept.text
+        ((_, again),) = [link for link in kept.links if link[0] == "원본에서 다시 읽기"]
+        read = opened_page(client, again)
+    assert "전화 [전화번호] 주세요" in read.text
+    assert PHONE not in read.source
+    assert "질문을 보관하지 않은" not in read.text
+    assert read.text.count("하늘전자 주가 동향 알려줘") == 1  # the other turn of the session
+
+
+@pytest.mark.parametrize("address", ["/rows/2026-02-13/nothing", "/rows/gestern/x", f"/rows/{date(2020, 1, 1)}/x"])
+def test_row_page_that_is_not_there_says_so(client: TestClient, address: str) -> None:
+    assert client.get(address).status_code == 404
+
+
+def test_rows_page_without_a_scored_day_says_what_to_do(settings: Settings, tmp_path: Path) -> None:
+    with browser(settings.model_copy(update={"warehouse": f"{tmp_path}/empty"})) as client:
+        answer = client.get("/rows")
+    assert answer.status_code == 404
+    assert "aqb nightly" in answer.text
