@@ -61,7 +61,7 @@ bench-judge: setup
 # Needs the package index to tell what it knows of vulnerabilities; a package that it says nothing of is a failure.
 audit: setup
 	.venv/bin/python .ci/licences.py
-	.venv/bin/uv tool run pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
+	.venv/bin/uv tool run pip-audit --strict --disable-pip --require-hashes --requirement requirements-dev.lock
 
 # Pages that are generated from the code; `make test` fails where one is stale.
 docs: setup
@@ -71,10 +71,12 @@ docs: setup
 pictures: setup
 	.venv/bin/python -m docs.generators.pictures
 
-# Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
+COMPILE = .venv/bin/uv pip compile --quiet --generate-hashes --no-header --universal --python-version 3.11
+
+# Two locks, for running and, with the same versions, for developing. Keeps the versions that still fit; `make lock OPTIONS=--upgrade` takes the newest.
 lock: setup
-	.venv/bin/uv pip compile --quiet --generate-hashes --no-header --universal --python-version 3.11 \
-	    --extra dask --extra dev --output-file requirements.lock $(OPTIONS) pyproject.toml
+	$(COMPILE) --output-file requirements.lock $(OPTIONS) pyproject.toml
+	$(COMPILE) --constraints requirements.lock --extra dask --extra dev --output-file requirements-dev.lock $(OPTIONS) pyproject.toml
 
 # Removes what can be made again; tables and reports stay.
 clean:

@@ -4,11 +4,18 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-# A locked package is one logical line: name==version, perhaps a marker, then its hashes.
-LOCKED = re.findall(r"^([a-z0-9-]+)==((?:.*\\\n)*.*)", LOCK, re.MULTILINE)
+RUNNING, DEVELOPING = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-dev.lock")
+)
+
+
+def locked(lock: str) -> dict[str, str]:
+    """Package -> pin: a locked package is one logical line, name==version, perhaps a marker, then its hashes."""
+    return dict(re.findall(r"^([a-z0-9-]+)==((?:.*\\\n)*.*)", lock, re.MULTILINE))
 
 
 def direct_dependencies() -> list[str]:
@@ -27,17 +34,32 @@ def test_every_direct_dependency_says_why_it_is_there() -> None:
     assert without_reason == []
 
 
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=!~\[; ]", requirement)[0] for requirement in requirements}
+
+
 def test_every_direct_dependency_is_locked() -> None:
-    locked = {name for name, _ in LOCKED}
-    names = {re.split(r"[<>=!~\[; ]", requirement)[0] for requirement in direct_dependencies()}
-    assert names - locked == set()
+    assert names(direct_dependencies()) - locked(DEVELOPING).keys() == set()
 
 
-def test_every_locked_package_has_a_hash() -> None:
-    assert LOCKED
-    assert [name for name, pin in LOCKED if "--hash=sha256:" not in pin] == []
+def test_the_lock_for_running_has_what_runs_needs_and_nothing_that_only_developers_need() -> None:
+    project = tomllib.loads(PYPROJECT)["project"]
+    assert names(project["dependencies"]) - locked(RUNNING).keys() == set()
+    assert names(project["optional-dependencies"]["dev"]) & locked(RUNNING).keys() == set()
 
 
-def test_the_lock_holds_pins_hashes_and_names_but_no_address() -> None:
+def test_both_locks_have_the_same_versions() -> None:
+    developing = locked(DEVELOPING)
+    assert {name for name, pin in locked(RUNNING).items() if pin != developing.get(name)} == set()
+
+
+@pytest.mark.parametrize("lock", [RUNNING, DEVELOPING])
+def test_every_locked_package_has_a_hash(lock: str) -> None:
+    assert locked(lock)
+    assert [name for name, pin in locked(lock).items() if "--hash=sha256:" not in pin] == []
+
+
+@pytest.mark.parametrize("lock", [RUNNING, DEVELOPING])
+def test_a_lock_holds_pins_hashes_and_names_but_no_address(lock: str) -> None:
     allowed = re.compile(r"[a-z0-9-]+==\S+( ; [^:/]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?|    # [^:/]+")
-    assert [line for line in LOCK.splitlines() if not allowed.fullmatch(line)] == []
+    assert [line for line in lock.splitlines() if not allowed.fullmatch(line)] == []
