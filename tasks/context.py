@@ -17,11 +17,13 @@ class Context:
     """The settings of a flow or command with the places that they name, each opened once, when it is first used.
 
     The block of a `with` statement ends with the state database closed. Handed to another process it is one of that
-    process's own, which all that are handed there with the same settings share and which ends with it.
+    process's own, which all that are handed there with the same settings share and which ends with it. One that is
+    `read_only` does not create or change the state database.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
         self.settings = settings
+        self._is_read_only = read_only
 
     @cached_property
     def rubric(self) -> RowRubric:
@@ -49,7 +51,7 @@ class Context:
         Raises:
             UsageError: the setting names a kind of database that cannot be used.
         """
-        return StateDatabase(self.settings.state_url)
+        return StateDatabase(self.settings.state_url, read_only=self._is_read_only)
 
     def __reduce__(self) -> tuple[Callable[[Settings], "Context"], tuple[Settings]]:
         return _handed, (self.settings,)

@@ -30,7 +30,9 @@ from flows.cli import (
     score,
     serve,
     snoozes,
+    status,
     thresholds,
+    upgrade,
     watch,
     web,
 )
@@ -88,6 +90,8 @@ app.add_typer(rules.rubrics_app, name="rubrics")
 app.add_typer(runs.runs_app, name="runs")
 app.command()(retention.prune)
 app.command()(retention.erase)
+app.command()(status.status)
+app.command()(upgrade.upgrade)
 app.command()(doctor.doctor)
 
 _INTERRUPTED = 130

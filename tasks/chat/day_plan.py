@@ -189,12 +189,10 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
     first = day - timedelta(days=max(reach.catch_up_days, reach.lookback_days))
     runs = ledger.latest_of_days(first, day - timedelta(days=1))
     kept = ledger.latest_kept(first, day - timedelta(days=1))
-    before = ledger.last_completed_day(day - timedelta(days=reach.catch_up_days))
     last_completed = ledger.last_completed_day(day)
     done = {one for one, run in runs.items() if _done(run)}
-    known_from = before or min(done, default=day)
     catch_up = days_between(day - timedelta(days=reach.catch_up_days), day - timedelta(days=1))
-    missing = tuple(one for one in catch_up if one > known_from and one not in done)
+    missing = missing_days(context, day)
     look_back = days_between(day - timedelta(days=reach.lookback_days), day - timedelta(days=1))
     out_of_reach = None
     if last_completed and catch_up and last_completed + timedelta(days=1) < catch_up[0]:
@@ -206,6 +204,30 @@ def earlier_days(context: Context, day: date) -> EarlierDays:
     except AqbError as error:
         unread = error
     return EarlierDays(missing, late, out_of_reach, unread)
+
+
+def missing_days(context: Context, day: date) -> tuple[date, ...]:
+    """The days before another, as far as a night catches up with them, that no run has completed."""
+    ledger, monitoring = RunLedger(context.state), context.settings.monitoring
+    reach, look_back = timedelta(days=monitoring.catch_up_days), timedelta(days=monitoring.lookback_days)
+    runs = ledger.latest_of_days(day - max(reach, look_back), day - timedelta(days=1))
+    done = {one for one, run in runs.items() if _done(run)}
+    known_from = ledger.last_completed_day(day - reach) or min(done, default=day)
+    catch_up = days_between(day - reach, day - timedelta(days=1))
+    return tuple(one for one in catch_up if one > known_from and one not in done)
+
+
+def stale_days(context: Context, last: date) -> dict[date, str]:
+    """The scored days up to `last` that a backfill would score again whatever rows the source holds, with the reason.
+
+    A day that a run works on now is none.
+    """
+    if not (days := [day for day in context.warehouse.days(KPIS) if day <= last]):
+        return {}
+    runs = RunLedger(context.state).latest_of_days(days[0], days[-1])
+    parameters = day_parameters(context.settings)
+    ended = {day: runs[day] for day in days if day in runs and runs[day].outcome != "running"}
+    return {day: why for day, run in ended.items() if (why := _reason(run, context.rubric, parameters))}
 
 
 def finished_night(context: Context, day: date) -> Run | None:

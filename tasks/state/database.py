@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,13 @@ _LONGEST_OUTAGE_S = 60.0
 _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that database
 
 
+SCHEMA_NUMBER = 1
+"""The form of the tables. It rises with a change that older code must not meet; a new table or column is none."""
+
+_numbers = sa.MetaData()
+_schema = sa.Table("schema_number", _numbers, sa.Column("number", sa.Integer, nullable=False))
+
+
 class UtcDateTime(sa.TypeDecorator[datetime]):
     """An instant; SQLite keeps no zone, so it goes in and comes out as UTC."""
 
@@ -49,18 +56,26 @@ class StateDatabase:
     waits for it for a minute; one that goes on then fails. On SQLite it holds the write lock from its start, so that
     two processes never meet half-way.
 
+    One that is `read_only` creates and changes nothing: `lacking` names the tables and columns that stores miss in it.
+
     Raises:
         UsageError: no such kind of database.
-        StorageError: the database cannot be reached, read or written; every method may find that out.
+        StorageError: the database cannot be reached, read or written, or a later version of AQB has changed its form;
+            every method may find that out.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
         self._shown_url = shown_url(url)
+        self._is_read_only = read_only
+        self.lacking: list[str] = []
         self._created: set[sa.MetaData] = set()
         self._creating = threading.Lock()
         self._has_answered = False
         try:
             parsed = sa.make_url(url)
+            file = _file_of(parsed)
+            if file and read_only:
+                parsed = parsed.set(database=f"file:{file}", query={"mode": "ro", "uri": "true"})
             # Any number of threads may write at once, and a server may have closed what was idle for an hour.
             self._engine = sa.create_engine(parsed, poolclass=sa.QueuePool, max_overflow=-1, pool_pre_ping=True)
         except ModuleNotFoundError as error:
@@ -69,15 +84,13 @@ class StateDatabase:
             raise _unusable(str(error)) from error
         except ValueError:
             raise _unusable("its port is no number") from None
-        self._file: Path | None = None
+        self._file = file
         self._opened: os.stat_result | None = None
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         if self.is_sqlite:
-            sa.event.listen(self._engine, "connect", _durable_and_shared)
-            sa.event.listen(self._engine, "begin", _begin_immediate)
-            # SQLite reads the others as addresses.
-            if parsed.database and not parsed.database.startswith(("file:", ":memory:")):
-                self._file = Path(parsed.database)
+            sa.event.listen(self._engine, "connect", _shared if read_only else _durable_and_shared)
+            if not read_only:
+                sa.event.listen(self._engine, "begin", _begin_immediate)
 
     def __enter__(self) -> Self:
         return self
@@ -88,10 +101,17 @@ class StateDatabase:
     def create_tables(self, metadata: sa.MetaData) -> None:
         """Creates the tables of a store that the database lacks; a second call for the same tables does nothing.
 
-        A table that an earlier version created gets the columns that it lacks; these must be nullable.
+        A table that an earlier version created gets the columns that it lacks; these must be nullable. All of it is one
+        transaction: a process that is killed on the way has changed nothing.
         """
         with self._creating:
             if metadata in self._created:
+                return
+            if self._is_read_only:
+                with self.transaction() as connection:
+                    self._refuse_later_form(connection)
+                    self.lacking += _lacking(connection, metadata)
+                self._created.add(metadata)
                 return
             if self._file:
                 try:  # SQLite's own files beside it follow its mode: verdicts and messages quote people
@@ -103,8 +123,12 @@ class StateDatabase:
             with self.transaction() as connection:
                 if not self.is_sqlite:
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+                number = self._refuse_later_form(connection)
                 metadata.create_all(connection)
                 _add_missing_columns(connection, metadata)
+                if number < SCHEMA_NUMBER:
+                    _numbers.create_all(connection)
+                    connection.execute(sa.insert(_schema).values(number=SCHEMA_NUMBER))
             self._created.add(metadata)
 
     @contextmanager
@@ -135,6 +159,19 @@ class StateDatabase:
         """Closes the connections; the database connects again when it is used again."""
         self._engine.dispose()
 
+    def _refuse_later_form(self, connection: sa.Connection) -> int:
+        """The number of the form of the tables; 0 where they have none yet."""
+        number = 0
+        if sa.inspect(connection).has_table(_schema.name):
+            number = connection.execute(sa.select(sa.func.max(_schema.c.number))).scalar_one() or 0
+        if number > SCHEMA_NUMBER:
+            raise StorageError(
+                f"a later version of AQB has changed the state database (form {number}; this code has {SCHEMA_NUMBER})",
+                where=self._shown_url,
+                fix="install that version again, or restore the database of before the upgrade",
+            )
+        return number
+
     def _is_there(self, opened: os.stat_result) -> bool:
         try:
             return self._file is not None and os.path.samestat(self._file.stat(), opened)
@@ -149,20 +186,41 @@ class StateDatabase:
         )
 
 
+def _file_of(url: sa.URL) -> Path | None:
+    """The file of a SQLite database; what SQLite reads as an address is none."""
+    name = url.database or ""
+    is_file = url.get_backend_name() == "sqlite" and name and not name.startswith(("file:", ":memory:"))
+    return Path(name) if is_file else None
+
+
+def _lacking(connection: sa.Connection, metadata: sa.MetaData) -> list[str]:
+    """The tables of a store that are not there, and the columns that those lack which are."""
+    there = set(sa.inspect(connection).get_table_names())
+    missing = [table.name for table in metadata.sorted_tables if table.name not in there]
+    present = [table for table in metadata.sorted_tables if table.name in there]
+    return missing + [f"{column.table.name}.{column.name}" for column in _missing_columns(connection, present)]
+
+
+def _missing_columns(connection: sa.Connection, tables: Sequence[sa.Table]) -> list[sa.Column[Any]]:
+    inspector = sa.inspect(connection)
+    names = {table.name: {column["name"] for column in inspector.get_columns(table.name)} for table in tables}
+    return [column for table in tables for column in table.columns if column.name not in names[table.name]]
+
+
 def _add_missing_columns(connection: sa.Connection, metadata: sa.MetaData) -> None:
-    inspector, dialect = sa.inspect(connection), connection.dialect
-    for table in metadata.sorted_tables:
-        present = {column["name"] for column in inspector.get_columns(table.name)}
-        name = dialect.identifier_preparer.format_table(table)
-        for column in table.columns:
-            if column.name not in present:
-                declared = CreateColumn(column).compile(dialect=dialect)
-                connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared}")
+    dialect = connection.dialect
+    for column in _missing_columns(connection, metadata.sorted_tables):
+        name, declared = dialect.identifier_preparer.format_table(column.table), CreateColumn(column)
+        connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared.compile(dialect=dialect)}")
+
+
+def _shared(connection: Any, record: object) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_immediate` says
+    connection.execute(f"PRAGMA busy_timeout={_LOCK_WAIT_S * 1000}")
 
 
 def _durable_and_shared(connection: Any, record: object) -> None:
-    connection.isolation_level = None  # transactions begin where `_begin_immediate` says
-    connection.execute(f"PRAGMA busy_timeout={_LOCK_WAIT_S * 1000}")
+    _shared(connection, record)
     # Several processes that open a new database at once: SQLite does not wait for the lock that this switch takes.
     retrying = Retrying(
         retry=retry_if_exception(lambda error: isinstance(error, sqlite3.OperationalError) and "locked" in str(error)),

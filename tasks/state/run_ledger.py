@@ -167,6 +167,12 @@ class RunLedger:
         """The runs that began at `since` or later and have not ended: they work, or have died. Earliest first."""
         return self._runs(sa.select(_runs).where(_runs.c.started_at >= since, _runs.c.outcome == "running"))
 
+    def usd_since(self, since: datetime) -> float:
+        """What the judge has cost in the runs that began at `since` or later, as far as it is known, in USD."""
+        query = sa.select(sa.func.sum(_runs.c.cost_usd)).where(_runs.c.started_at >= since)
+        with self._database.transaction() as connection:
+            return connection.execute(query).scalar_one() or 0.0
+
     def last(self, count: int) -> list[Run]:
         """The runs that started last, earliest first."""
         newest = sa.select(_runs).order_by(_runs.c.started_at.desc()).limit(count).subquery()

@@ -1,4 +1,4 @@
-"""Writes the tables of an earlier version that tests read with today's code, and the chat rows they were made of.
+"""Writes the tables and the state database of an earlier version that tests read with today's code, and its chat rows.
 
 It is run with the code of that version, once, so that the tables are what that version really wrote:
 
@@ -12,7 +12,9 @@ Four days of a few rows of the bundled sample and one of its test runs; the last
 # The modules are those of that version.
 
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +30,7 @@ _ROWS_A_DAY = 9
 
 
 def main(out: Path) -> None:
-    """Replaces `chat_rows` and `warehouse` in a folder."""
+    """Replaces `chat_rows`, `warehouse` and `state.sql` in a folder."""
     for name in ("chat_rows", "warehouse"):
         shutil.rmtree(out / name, ignore_errors=True)
     (out / "chat_rows").mkdir(parents=True)
@@ -54,6 +56,9 @@ def main(out: Path) -> None:
         )
         backfill(days[0], days[-3], settings=settings)
         nightly(settings, days[-2])
+        with closing(sqlite3.connect(folder / "state.db")) as state:
+            dump = "\n".join(state.iterdump()).replace(f"{out}/", "").replace(f"{folder}/", "")
+        (out / "state.sql").write_text(dump + "\n", encoding="utf-8")
     shutil.rmtree(out / "warehouse" / ".staging", ignore_errors=True)
 
 

@@ -1,0 +1,109 @@
+"""`aqb status`: how the installation is, on one screen, for programs, and for Prometheus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.terminal import Json, show
+
+if TYPE_CHECKING:
+    from http.server import ThreadingHTTPServer
+
+    from flows.steps.status import Status
+
+_HEALTHY, _UNHEALTHY = 200, 503
+
+
+def status(
+    as_json: Json = False,
+    prometheus: Annotated[bool, typer.Option("--prometheus", help="Print metrics as Prometheus reads them.")] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Go on, and answer /health and /metrics on this port.", min=1, max=65535)
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address for --port.")] = "127.0.0.1",
+) -> None:
+    """Show how the installation is: last and next night, days missing or stale, inbox, outbox, money, disk, database.
+
+    It reads only, makes no database, and needs neither Prefect nor its server. Exit code 1: a person should look.
+
+    Example: aqb status
+    """
+    from flows.steps.status import status_of
+    from tasks.config.settings import load_settings
+
+    if port is not None:
+        with status_server(host, port) as server:
+            server.serve_forever()
+    found = status_of(load_settings())
+    if prometheus:
+        typer.echo(metrics(found), nl=False)
+    else:
+        show(_document(found), "\n".join(_lines(found)), as_json=as_json)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def status_server(host: str, port: int) -> ThreadingHTTPServer:
+    """A server of `/metrics` and of `/health`: the JSON, with 200, or with 503 where a person should look.
+
+    Raises:
+        OSError: the address is taken.
+    """
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    from flows.steps.status import status_of
+    from tasks.config.settings import load_settings
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path not in ("/health", "/metrics"):
+                self.send_error(404)
+                return
+            found = status_of(load_settings())
+            is_health = self.path == "/health"
+            body = json.dumps(_document(found), ensure_ascii=False, default=str) if is_health else metrics(found)
+            self.send_response(_UNHEALTHY if is_health and not found.ok else _HEALTHY)
+            self.send_header("Content-Type", "application/json" if is_health else "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: Any) -> None:
+            """Says nothing: it is asked several times a minute."""
+
+    return ThreadingHTTPServer((host, port), Handler)
+
+
+def metrics(found: Status) -> str:
+    """The numbers in the text format of Prometheus."""
+    lines = [f"# TYPE aqb_{name} gauge\naqb_{name} {value:.15g}" for name, value in found.gauges.items()]
+    labels = ",".join(f"{name}={json.dumps(value)}" for name, value in found.facts["versions"].items())
+    return "\n".join([*lines, f"# TYPE aqb_info gauge\naqb_info{{{labels}}} 1"]) + "\n"
+
+
+def _document(found: Status) -> dict[str, Any]:
+    return {"ok": found.ok, "problems": found.problems, **found.facts}
+
+
+def _lines(found: Status) -> Iterator[str]:
+    """A line a subject, then what a person should look at."""
+    for subject, facts in found.facts.items():
+        shown = (f"{name.replace('_', ' ')} {_shown(name, value)}" for name, value in facts.items())
+        yield f"{subject:<9} {', '.join(shown)}"
+    yield "" if found.problems else "all is well"
+    yield from (f"NOT  {problem}" for problem in found.problems)
+
+
+def _shown(name: str, value: Any) -> str:
+    if isinstance(value, dict) and "started_at" in value:
+        return "{kind} of {day} {outcome} (began {started_at})".format(**value)
+    if isinstance(value, (dict, list, tuple)):
+        return f"{len(value)}"
+    if name.endswith("_bytes"):
+        return f"{value / 1e9:,.1f} GB"
+    if "_usd" in name and value is not None:
+        return f"{value:,.2f}"
+    return "-" if value is None else str(value)

@@ -1,0 +1,77 @@
+"""`aqb upgrade`: the state database in the form of this version, and what else the change of version asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.terminal import Json, show
+
+if TYPE_CHECKING:
+    from tasks.config.settings import Settings
+
+_LONGEST_LIST = 10
+
+
+def upgrade(
+    check: Annotated[bool, typer.Option("--check", help="Say what would be done, and change nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring the state database to this version: tables and columns that it lacks, in one transaction a store.
+
+    Runs do it too when they first need them. Score tables need nothing: days of earlier versions are read as they are,
+    and those that a backfill would score again are counted. With --check exit code 1: there is something to do.
+
+    Example: aqb upgrade --check
+    """
+    from tasks.config.settings import load_settings
+
+    settings = load_settings()
+    lacking = _lacking(settings, change=not check)
+    stale = _stale(settings)
+    state = "up to date" if not lacking else f"{'lacks' if check else 'added'} {_listed(lacking)}"
+    lines = [f"state database: {state}"]
+    lines += [f"score tables: {count} days were scored before ({why}); `aqb backfill`" for why, count in stale.items()]
+    show({"lacking": lacking, "stale": stale}, "\n".join(lines), as_json=as_json)
+    if check and lacking:
+        raise typer.Exit(1)
+
+
+def _lacking(settings: Settings, *, change: bool) -> list[str]:
+    """What the stores miss in the state database; afterwards it is there where that is wanted."""
+    from tasks.alerts.outbox import Outbox
+    from tasks.judge.verdict_store import VerdictStore
+    from tasks.judge_quality.anchor_store import AnchorStore
+    from tasks.state.alert_choices import AlertChoices
+    from tasks.state.database import StateDatabase
+    from tasks.state.leases import Leases
+    from tasks.state.run_ledger import RunLedger
+
+    stores: tuple[Any, ...] = (RunLedger, Leases, AlertChoices, Outbox, VerdictStore, AnchorStore)
+    with StateDatabase(settings.state_url, read_only=True) as seen:
+        for store in stores:
+            store(seen)
+    if change:
+        with StateDatabase(settings.state_url) as changed:
+            for store in stores:
+                store(changed)
+    return seen.lacking
+
+
+def _stale(settings: Settings) -> dict[str, int]:
+    """How many scored days are not as this version would score them, by the reason."""
+    from flows.runtime.clock import today
+    from tasks.chat.day_plan import stale_days
+    from tasks.context import Context
+
+    with Context(settings, read_only=True) as context:
+        yesterday = today(settings.time_zone) - timedelta(days=1)
+        return dict(Counter(stale_days(context, yesterday).values()))
+
+
+def _listed(names: list[str]) -> str:
+    left = len(names) - _LONGEST_LIST
+    return ", ".join(names[:_LONGEST_LIST]) + (f" and {left} more" if left > 0 else "")

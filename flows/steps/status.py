@@ -1,0 +1,167 @@
+"""How an installation is: nights, days, inbox, outbox, money, disk and database. It reads, and needs no Prefect."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from flows.runtime.clock import now, today
+from flows.runtime.code_version import code_version
+from scoring.errors import AqbError
+from tasks.alerts.outbox import Outbox
+from tasks.alerts.unfinished import dead_runs, late_night
+from tasks.chat.day_plan import missing_days, stale_days
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
+from tasks.testruns.inbox import look_into
+
+_LEAST_FREE_BYTES = 1_000_000_000
+_MONTH, _WEEK = timedelta(days=30), timedelta(days=7)
+
+
+@dataclass
+class Status:
+    """What was found, subject by subject, and what a person should look at.
+
+    `facts` are for people and programs: a subject has named values, None where they are not known. `gauges` are the
+    same as numbers, by the name that Prometheus knows them by.
+    """
+
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing has to be done."""
+        return not self.problems
+
+
+def status_of(settings: Settings) -> Status:
+    """Looks at everything; what cannot be looked at is a problem and stops nothing else."""
+    found = Status()
+    found.facts["versions"] = {"aqb": code_version(), "rubric": settings.monitoring.rubric}
+    with Context(settings, read_only=True) as context:
+        if _looked(_database, context, found):
+            for look in (_nights, _days, _inbox, _outbox, _judge):
+                _looked(look, context, found)
+        _looked(_disk, context, found)
+    found.gauges["problems"] = len(found.problems)
+    return found
+
+
+def _looked(look: Callable[[Context, Status], None], context: Context, found: Status) -> bool:
+    try:
+        look(context, found)
+    except (AqbError, OSError) as error:
+        found.problems.append(f"{look.__name__.removeprefix('_')}: {error}")
+        return False
+    return True
+
+
+def _database(context: Context, found: Status) -> None:
+    """Whether the stores that are read below find their tables."""
+    for store in (RunLedger, Leases, Outbox):
+        store(context.state)
+    lacking = context.state.lacking
+    found.facts["database"] = {"kind": "SQLite" if context.state.is_sqlite else "PostgreSQL", "lacking": lacking}
+    if lacking:
+        raise AqbError(f"an earlier version made it: it lacks {', '.join(lacking)}", fix="aqb upgrade")
+
+
+def _nights(context: Context, found: Status) -> None:
+    at, zone = now(), ZoneInfo(context.settings.time_zone)
+    ledger, local = RunLedger(context.state), at.astimezone(zone)
+    due = datetime.combine(local.date(), time.fromisoformat(context.settings.alerts.watch.due), zone)
+    late, dead = late_night(context, at), dead_runs(context, at)
+    chat = [run for run in ledger.last(200) if run.kind != TEST_RUN]
+    last_day = ledger.last_completed_day(date.max)
+    found.facts["nights"] = {
+        "last_run": _run(chat[-1], zone) if chat else None,
+        "last_completed_day": last_day,
+        "next_due": f"{due if local < due else due + timedelta(days=1):%Y-%m-%d %H:%M}",
+        "late": late.day if late else None,
+    }
+    if last_day:
+        found.gauges["last_completed_day_timestamp_seconds"] = datetime.combine(last_day, time(), zone).timestamp()
+    found.gauges["night_late"] = float(late is not None)
+    found.gauges["dead_runs"] = len(dead)
+    if late:
+        found.problems.append(f"nights: no run has completed {late.day}; `aqb nightly` does")
+    found.problems += [f"nights: the process of {one.title} is gone; `{one.command}` does it" for one in dead]
+
+
+def _run(run: Run, zone: ZoneInfo) -> dict[str, Any]:
+    return {
+        "kind": run.kind,
+        "day": run.score_date,
+        "outcome": run.outcome,
+        "started_at": f"{run.started_at.astimezone(zone):%Y-%m-%d %H:%M}",
+    }
+
+
+def _days(context: Context, found: Status) -> None:
+    """Days without a completed run since the first one in reach, and days that a backfill would score again."""
+    yesterday = today(context.settings.time_zone) - timedelta(days=1)
+    missing, stale = missing_days(context, yesterday), stale_days(context, yesterday)
+    found.facts["days"] = {"missing": missing, "stale": {str(day): reason for day, reason in stale.items()}}
+    found.gauges |= {"days_missing": len(missing), "days_stale": len(stale)}
+    if missing:
+        found.problems.append(f"days: {len(missing)} have no completed run since {missing[0]}; `aqb nightly` does them")
+    if stale:
+        first, last = min(stale), max(stale)
+        found.problems.append(
+            f"days: {len(stale)} are stale ({', '.join(sorted(set(stale.values())))}); "
+            f"`aqb backfill --from {first} --to {last}` scores them again"
+        )
+
+
+def _inbox(context: Context, found: Status) -> None:
+    inbox, ledger = context.settings.test_runs, RunLedger(context.state)
+    seen = look_into(Path(inbox.inbox), ledger.completed_inputs(TEST_RUN), now(), inbox.quiet_s)
+    failed = ledger.failed_inputs(TEST_RUN)
+    wrong = [file.name for file in seen.new if file.sha256 in failed] + [file.name for file in seen.refused]
+    found.facts["inbox"] = {"waiting": len(seen.new), "scored": len(seen.known), "failed": wrong}
+    found.gauges |= {"inbox_waiting": len(seen.new), "inbox_failed": len(wrong)}
+    if wrong:
+        found.problems.append(f"inbox: {len(wrong)} files cannot be scored: {', '.join(wrong[:3])}")
+
+
+def _outbox(context: Context, found: Status) -> None:
+    outbox = Outbox(context.state)
+    waiting = outbox.waiting()
+    lost = [one for one in outbox.given_up() if one.dead_at and one.dead_at > now() - _WEEK]
+    found.facts["outbox"] = {"waiting": len(waiting), "given_up_this_week": len(lost)}
+    found.gauges |= {"outbox_waiting": len(waiting), "outbox_given_up": len(lost)}
+    if lost:
+        found.problems.append(f"outbox: {len(lost)} messages were given up this week: `aqb alerts --pending`")
+
+
+def _judge(context: Context, found: Status) -> None:
+    judge, spent_usd = context.settings.judge, RunLedger(context.state).usd_since(now() - _MONTH)
+    found.facts["judge"] = {
+        "model": judge.model if judge.enabled else None,
+        "spent_usd_30_days": spent_usd,
+        "budget_usd_a_run": judge.max_usd,
+    }
+    found.gauges["judge_cost_usd_30_days"] = spent_usd
+
+
+def _disk(context: Context, found: Status) -> None:
+    places = {"reports": context.settings.reports, "warehouse": context.settings.warehouse}
+    free = {name: shutil.disk_usage(_nearest(place)).free for name, place in places.items() if "://" not in place}
+    found.facts["disk"] = {f"{name}_free_bytes": count for name, count in free.items()}
+    least = min(free.values())
+    found.gauges["disk_free_bytes"] = least
+    if least < _LEAST_FREE_BYTES:
+        found.problems.append(f"disk: {least // 1_000_000:,} MB are free")
+
+
+def _nearest(place: str) -> Path:
+    path = Path(place).absolute()
+    return next(folder for folder in (path, *path.parents) if folder.exists())

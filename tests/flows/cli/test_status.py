@@ -1,0 +1,151 @@
+"""`aqb status` on a healthy installation and on broken ones: what it says, that it only reads, how it ends."""
+
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+import pytest
+
+from flows.cli.status import status_server
+from flows.runtime.clock import now, today
+from scoring.alerting.messages import Message
+from tasks.alerts.outbox import LIFETIME, Outbox
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.state.database import SCHEMA_NUMBER
+from tasks.state.leases import Leases
+from tasks.state.run_ledger import RunLedger
+from tests.builders.nights import night
+from tests.builders.testruns import write_csv
+from tests.flows.conftest import Command
+
+URL = "sqlite:///data/state.db"
+
+
+def yesterday() -> date:
+    return today("Asia/Seoul") - timedelta(days=1)
+
+
+@pytest.fixture
+def installation(folder: Path) -> Iterator[Context]:
+    """A state database of five good nights; whatever the hour is, none is late."""
+    with Context(Settings()) as context:
+        for days in range(5):
+            RunLedger(context.state).save(night(yesterday() - timedelta(days=days)))
+        Outbox(context.state)
+        Leases(context.state)
+        yield context
+
+
+def status(aqb: Command) -> dict[str, Any]:
+    """The document; its `ok` is the exit code."""
+    ended = aqb("status", "--json")
+    found: dict[str, Any] = json.loads(ended.out)
+    assert ended.exit_code == (0 if found["ok"] else 1)
+    return found
+
+
+@pytest.mark.usefixtures("installation")
+def test_status_of_a_healthy_installation_is_one_screen_and_ends_with_0(aqb: Command) -> None:
+    ended = aqb("status")
+    assert (ended.exit_code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[-1] == "all is well"
+    assert [line.split()[0] for line in lines[:-1]] == [
+        "versions", "database", "nights", "days", "inbox", "outbox", "judge", "disk",
+    ]  # fmt: skip
+    assert f"last run nightly of {yesterday()} completed" in ended.out
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 200
+
+
+def test_status_without_a_state_database_makes_none(aqb: Command, folder: Path) -> None:
+    found = status(aqb)
+    assert "unable to open database file" in found["problems"][0]
+    assert len(found["problems"]) == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_status_names_days_that_are_missing_late_or_stale_and_runs_that_died(
+    aqb: Command, installation: Context
+) -> None:
+    ledger, day = RunLedger(installation.state), yesterday()
+    ledger.save(night(day - timedelta(days=9)))
+    ledger.save(night(day - timedelta(days=2), "failed", start="02:00"))
+    ledger.save(night(day, "running", start="03:00"))
+    found = status(aqb)
+    assert found["days"]["missing"] == [str(day - timedelta(days=days)) for days in (8, 7, 6, 5, 2)]
+    told = " ".join(found["problems"])
+    assert f"5 have no completed run since {day - timedelta(days=8)}" in told
+
+
+def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_scored(
+    aqb: Command, installation: Context, folder: Path
+) -> None:
+    outbox = Outbox(installation.state)
+    outbox.put("qa", "", [Message("page", "critical", ("a",), "a", [])], now() - LIFETIME)
+    outbox.expire(now())
+    inbox = folder / "data" / "inbox"
+    inbox.mkdir()
+    write_csv(folder / "elsewhere.csv", [["a"]])
+    (inbox / "out.csv").symlink_to(folder / "elsewhere.csv")
+    write_csv(inbox / "new.csv", [["a"]])
+    found = status(aqb)
+    assert found["problems"] == [
+        "inbox: 1 files cannot be scored: out.csv",
+        "outbox: 1 messages were given up this week: `aqb alerts --pending`",
+    ]
+
+
+def test_status_of_a_database_of_a_later_form_says_so(aqb: Command, installation: Context) -> None:
+    with installation.state.transaction() as connection:
+        connection.exec_driver_sql(f"UPDATE schema_number SET number = {SCHEMA_NUMBER + 1}")
+    (problem,) = status(aqb)["problems"]
+    assert "a later version of AQB has changed the state database" in problem
+
+
+def test_status_of_an_older_database_names_what_it_lacks_and_adds_nothing(aqb: Command, installation: Context) -> None:
+    with installation.state.transaction() as connection:
+        connection.exec_driver_sql("ALTER TABLE runs DROP COLUMN told_at")
+    for _ in range(2):
+        (problem,) = status(aqb)["problems"]
+        assert "it lacks runs.told_at\n  -> aqb upgrade" in problem
+
+
+@pytest.mark.usefixtures("installation")
+def test_status_for_prometheus_has_a_type_and_a_value_for_each_gauge(aqb: Command) -> None:
+    lines = aqb("status", "--prometheus").out.splitlines()
+    names = [line.split()[2] for line in lines[::2]]
+    assert [line.split(" ")[0].partition("{")[0] for line in lines[1::2]] == names
+    assert {line.split(" ")[0]: line.split(" ")[1] for line in lines[1::2]}["aqb_problems"] == "0"
+    assert {"aqb_night_late", "aqb_days_missing", "aqb_outbox_waiting", "aqb_disk_free_bytes", "aqb_info"} <= set(names)
+
+
+def test_status_answers_health_and_metrics_over_http(installation: Context) -> None:
+    with status_server("127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        code, body = got(f"{url}/health")
+        assert (code, json.loads(body)["ok"]) == (200, True)
+        code, body = got(f"{url}/metrics")
+        assert (code, "aqb_problems 0\n" in body) == (200, True)
+        with installation.state.transaction() as connection:
+            connection.exec_driver_sql("DROP TABLE alert_keys")
+        code, body = got(f"{url}/health")
+        assert (code, json.loads(body)["ok"]) == (503, False)
+        assert got(f"{url}/")[0] == 404
+        server.shutdown()
+
+
+def got(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url) as answer:
+            return answer.status, answer.read().decode()
+    except HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
