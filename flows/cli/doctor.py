@@ -72,6 +72,7 @@ def _checks(settings: Settings) -> Iterator[Check]:
     What does not apply is left out. Prefect, where it has to be asked, makes its home folder.
     """
     from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
+    from tasks.config.secret_places import is_set
 
     yield _check("source", _source, settings)
     yield _check("warehouse", _warehouse, settings)
@@ -80,9 +81,9 @@ def _checks(settings: Settings) -> Iterator[Check]:
     yield _check("days off", _days_off, settings)
     if state.ok:
         yield _check("last night", _last_night, settings)
-    if settings.judge.enabled or settings.judge.api_key or os.environ.get("OPENAI_API_KEY"):
+    if settings.judge.enabled or settings.judge.api_key or is_set("OPENAI_API_KEY"):
         yield _check("judge", _judge, settings)
-    if os.environ.get(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
+    if is_set(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
         yield from _routes(settings)
     if os.environ.get("PREFECT_API_URL"):
         yield _check("Prefect", _prefect, settings)
@@ -172,6 +173,7 @@ def _inbox(settings: Settings) -> str:
 def _judge(settings: Settings) -> str:
     from flows.runtime.clock import today
     from tasks.config.judge import endpoint_of
+    from tasks.config.secret_places import is_set, secret_of
     from tasks.context import Context
     from tasks.judge.check import check_endpoint  # two seconds of CPU for the openai package
     from tasks.judge.verdict_store import VerdictStore
@@ -180,7 +182,9 @@ def _judge(settings: Settings) -> str:
     if endpoint:
         with Context(settings) as context:
             dialect = VerdictStore(context.state).dialect(endpoint.of_model(settings.judge.model))
-    return check_endpoint(settings.judge, today(settings.time_zone), dialect)
+    seen = check_endpoint(settings.judge, today(settings.time_zone), dialect)
+    is_of_settings = settings.judge.api_key or not is_set("OPENAI_API_KEY")
+    return seen if is_of_settings else f"{seen}; the key is from {secret_of('OPENAI_API_KEY').origin}"
 
 
 def _routes(settings: Settings) -> Iterator[Check]:
@@ -196,7 +200,8 @@ def _routes(settings: Settings) -> Iterator[Check]:
         return
     for one in found:
         if one.is_wanted:
-            yield Check(f"route {one.name}", not one.problem, one.problem or "has its secret; nothing was sent")
+            seen = one.problem or f"has its secret from {one.origin}; nothing was sent"
+            yield Check(f"route {one.name}", not one.problem, seen)
 
 
 def _prefect(settings: Settings) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -87,12 +86,13 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
 def _settings_of_night() -> Settings:
     """The settings; without a terminal the default webhook is notified if they are wrong."""
     from tasks.config.alerts import DEFAULT_WEBHOOK
+    from tasks.config.secret_places import is_set
     from tasks.config.settings import Settings, load_settings
 
     try:
         return load_settings()
     except UsageError as error:
-        if DEFAULT_WEBHOOK in os.environ and not sys.stderr.isatty():
+        if is_set(DEFAULT_WEBHOOK) and not sys.stderr.isatty():
             from flows.runtime.prefect_env import prepare_prefect
 
             prepare_prefect(Settings.model_fields["reports"].default)

@@ -1,21 +1,23 @@
 """The routes of the settings with their channels: secrets come from the environment or from Prefect."""
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from scoring.alerting.messages import RouteFilter
+from scoring.errors import UsageError
 from tasks.alerts.channel import Channel
 from tasks.alerts.channels import open_channel
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings, Destination
+from tasks.config.secret_places import Secret, secret_of
 
 if TYPE_CHECKING:
-    from prefect.blocks.system import Secret
+    from prefect.blocks.system import Secret as SecretBlock
 
 
 @dataclass(frozen=True)
 class Subscription:
-    """A route: what it is interested in, and where its messages go. `problem` says why it cannot be reached.
+    """A route: what it is interested in, and where its messages go. `problem` says why it cannot be reached,
+    `origin` where its secret is from.
 
     Messages are kept for it where it `is_wanted`: the default route is not until its secret is set.
     """
@@ -26,6 +28,7 @@ class Subscription:
     channel: Channel
     problem: str
     is_wanted: bool
+    origin: str
 
     @property
     def receiver(self) -> str:
@@ -47,22 +50,31 @@ def subscriptions(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[
         variable = destination.webhook_env or destination.bot_token_env
         block = destination.webhook_secret_block or destination.bot_token_secret_block
         is_asked = bool(variable) or with_prefect
-        secret = os.environ.get(variable, "").strip() if variable else _stored_secret(block) if is_asked else ""
-        channel = open_channel(destination, secret, alerts)
-        source = f"environment variable {variable}" if variable else f"Prefect Secret block {block}"
+        secret, broken = _secret_of(variable, block, is_asked=is_asked)
+        channel = open_channel(destination, secret.value, alerts)
         why = channel.problem if is_asked else "is read by runs alone"
-        problem = f"{source} {why}" if why else ""
-        is_wanted = bool(secret) or name != DEFAULT_ROUTE or not is_asked
-        found.append(Subscription(name, filters[name], destination, channel, problem, is_wanted))
+        problem = broken or (f"{secret.origin} {why}" if why else "")
+        is_wanted = bool(secret.value or broken) or name != DEFAULT_ROUTE or not is_asked
+        found.append(Subscription(name, filters[name], destination, channel, problem, is_wanted, secret.origin))
     return found
+
+
+def _secret_of(variable: str, block: str, *, is_asked: bool) -> tuple[Secret, str]:
+    """The secret of a route, and why it cannot be read where it lies."""
+    if not variable:
+        return Secret(_stored_secret(block) if is_asked else "", f"Prefect Secret block {block}"), ""
+    try:
+        return secret_of(variable), ""
+    except UsageError as error:
+        return Secret("", variable), str(error)
 
 
 def _stored_secret(block: str) -> str:
     """The value of a Prefect Secret block; empty where there is none."""
-    from prefect.blocks.system import Secret  # seconds of imports that most routes do not need
+    from prefect.blocks.system import Secret as SecretBlock  # seconds of imports that most routes do not need
 
     try:
-        loaded = cast("Secret[str]", Secret.load(block, _sync=True))  # type: ignore[call-arg]
+        loaded = cast("SecretBlock[str]", SecretBlock.load(block, _sync=True))  # type: ignore[call-arg]
     except ValueError:  # how Prefect says that there is no such block
         return ""
     return loaded.get().strip()

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, SecretStr
 
 from scoring.errors import UsageError
+from tasks.config.secret_places import secret_of
 from tasks.config.secrets import Url, shown_url
 from tasks.config.section import Section
 
@@ -178,9 +179,10 @@ def endpoint_of(settings: JudgeSettings) -> Endpoint | None:
     """The endpoint to ask; None where there is neither a key nor an address. Settings win over the environment.
 
     Raises:
-        UsageError: an address that is none, or a key that no header can carry (its text is not shown).
+        UsageError: an address that is none, a key that no header can carry (its text is not shown), or one that cannot
+            be read where it lies.
     """
-    key = (settings.api_key.get_secret_value() or os.environ.get("OPENAI_API_KEY", "")).strip()
+    key = (settings.api_key.get_secret_value() or secret_of("OPENAI_API_KEY").value).strip()
     url = (settings.base_url or os.environ.get("OPENAI_BASE_URL", "")).strip()
     if not key and not url:
         return None

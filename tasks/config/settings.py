@@ -25,6 +25,7 @@ from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from tasks.config.alerts import AlertsSettings
 from tasks.config.bigquery import BigQuerySettings, SourceColumn
 from tasks.config.judge import JudgeSettings
+from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, is_masked, part_of
 from tasks.config.section import Section
 from tasks.config.testruns import InboxSettings
@@ -175,11 +176,14 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Options win over the environment, the environment over the file. There is no `.env` file.
 
+        A variable `..._FILE` names the place of a value, for those that are secrets; the variable itself wins over it.
+
         Prefect gives settings back without their secrets: of these the environment and the file know better.
         """
         given = init_settings()
         clear, masked = (InitSettingsSource(settings_cls, part_of(given, masked=one)) for one in (False, True))
-        return clear, env_settings, _SettingsFile(settings_cls), masked
+        elsewhere = InitSettingsSource(settings_cls, _settings_elsewhere())
+        return clear, env_settings, elsewhere, _SettingsFile(settings_cls), masked
 
 
 def load_settings(**options: Any) -> Settings:
@@ -229,7 +233,9 @@ def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted name, value, where it came from), in the order of declaration; secrets are masked."""
     file = _read_settings_file(Path(SETTINGS_FILE)) if Path(SETTINGS_FILE).is_file() else {}
     origins = dict.fromkeys(dict(_leaves(file)), SETTINGS_FILE)
-    origins |= {name: _variable(name) for name in _names() if _variable(name) in _environment()}
+    for ending in (ELSEWHERE, ""):
+        variables = {name: _variable(name) + ending for name in _names()}
+        origins |= {name: variable for name, variable in variables.items() if variable in _environment()}
     return [(name, value, origins.get(name, "default")) for name, value in _leaves(settings.model_dump(mode="json"))]
 
 
@@ -247,6 +253,20 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def _environment() -> dict[str, str]:
     return {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
+
+
+def _settings_elsewhere() -> dict[str, Any]:
+    """The settings whose place a variable names, as a tree."""
+    tree: dict[str, Any] = {}
+    for name in _names():
+        variable = _variable(name) + ELSEWHERE
+        if place := _environment().get(variable):
+            *sections, last = name.split(".")
+            branch = tree
+            for section in sections:
+                branch = branch.setdefault(section, {})
+            branch[last] = read_secret(place, variable)
+    return tree
 
 
 def _names() -> list[str]:
@@ -299,7 +319,8 @@ def _refuse_readable_secrets(settings: Settings) -> None:
     if not file.is_file() or not stat.S_IMODE(file.stat().st_mode) & _READABLE_BY_OTHERS:
         return
     in_file = dict(_leaves(_read_settings_file(file)))
-    secrets = [name for name, value in _leaves(settings.model_dump()) if name in in_file and _is_secret(value)]
+    kinds = dict(_leaves(settings.model_dump()))
+    secrets = [name for name, value in in_file.items() if _is_secret(value, kinds.get(name))]
     if secrets:
         raise UsageError(
             f"others may read this file, and it holds secrets: {', '.join(secrets)}",
@@ -308,13 +329,14 @@ def _refuse_readable_secrets(settings: Settings) -> None:
         )
 
 
-def _is_secret(value: Any) -> bool:
-    return bool(value) if isinstance(value, SecretStr) else bool(_PASSWORD_IN_URL.search(str(value)))
+def _is_secret(value: Any, setting: Any) -> bool:
+    """Whether a value is one, of a setting that may now be another's: a variable wins over the file."""
+    return bool(value) if isinstance(setting, SecretStr) else bool(_PASSWORD_IN_URL.search(str(value)))
 
 
 def _refuse_unknown_variables() -> None:
     known = set(map(_variable, _names()))
-    if unknown := sorted(_environment().keys() - known):
+    if unknown := sorted(name for name in _environment().keys() - known if name.removesuffix(ELSEWHERE) not in known):
         raise UsageError(
             f"there is no setting for {', '.join(unknown)}",
             where="environment",

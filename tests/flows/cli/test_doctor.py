@@ -21,6 +21,7 @@ from tests.flows.cli.conftest import PrefectAt
 from tests.flows.conftest import Command
 
 KEY = "sk-5ecret"
+FROM = "; the key is from environment variable OPENAI_API_KEY"
 PASSWORD = "hunter2"
 
 
@@ -176,7 +177,7 @@ def test_a_judge_that_answers_lists_its_models_and_is_asked_no_question(
 ) -> None:
     with FakeOpenAI(Behaviour(api_key=KEY, model=model)) as server:
         judge_settings.setenv("OPENAI_BASE_URL", server.url)
-        assert checks(aqb)["judge"] == f"{server.url} answers; judge-1 is {listed} its 1 models"
+        assert checks(aqb)["judge"] == f"{server.url} answers; judge-1 is {listed} its 1 models{FROM}"
         assert server.asked.total() == 0
 
 
@@ -271,10 +272,10 @@ def test_each_route_has_its_secret_or_is_told_to_lack_it_and_nothing_is_sent(
         found = {name: seen for name, seen in checks(aqb).items() if name.startswith("route")}
         assert slack.requests == []
     assert found == {
-        "route qa": "has its secret; nothing was sent",
+        "route qa": "has its secret from environment variable HOOK_QA; nothing was sent",
         "route ops": "NOT environment variable HOOK_OPS holds no address of a webhook",
         "route dev": "NOT environment variable HOOK_DEV holds no address of a webhook",
-        "route bot": "has its secret; nothing was sent",
+        "route bot": "has its secret from environment variable BOT; nothing was sent",
         "route no-bot": "NOT environment variable HOOK_QA holds no bot token",
     }
     assert [secret for secret in (slack.webhook(), "5ecret", TOKEN) if secret in shown] == []
