@@ -36,9 +36,7 @@ def snooze(
     Example: aqb alerts snooze weak_answer --until 2026-03-20 --why "new prompt on Friday"
     """
     from flows.runtime.clock import now, today
-    from scoring.alerting.snoozes import Snooze
-    from tasks.alerts.rule_rates import rates_of_rule
-    from tasks.state.alert_choices import AlertChoices
+    from tasks.alerts.rule_rates import snooze_rule
 
     if not why.strip():
         raise UsageError("a snooze needs a reason", where="--why", fix="say what people should know who miss the rule")
@@ -47,9 +45,7 @@ def snooze(
         if until.date() < this_day:
             raise UsageError(f"{until:%Y-%m-%d} is over", where="--until", fix="give today or a later day")
         rule, named = _known(context, rule), _tenant(context, tenant)
-        day, rates = rates_of_rule(context.warehouse, rule, this_day)
-        made = Snooze(rule, named, until.date(), why.strip(), _who(who), now(), rates)
-        AlertChoices(context.state).snooze(made)
+        made, day = snooze_rule(context, rule, named, until.date(), why.strip(), _who(who), now())
     show(_snooze_dict(made), f"snoozed {_snooze_text(made)}\n{_breaking_text(made, day)}", as_json=as_json)
 
 

@@ -170,6 +170,11 @@ class Outbox:
         with self._database.transaction() as connection:
             return self._read(connection, query)
 
+    def latest(self, count: int) -> list[OutboxMessage]:
+        """The last messages that were written, whatever became of them, the latest first."""
+        with self._database.transaction() as connection:
+            return self._read(connection, sa.select(_messages).order_by(_messages.c.id.desc()).limit(count))
+
     def requeue(self, now: datetime) -> int:
         """Lets all messages that were given up wait again, as if they were new; returns how many."""
         alive = {"dead_at": None, "created_at": now}

@@ -1,14 +1,17 @@
 """What a person's decision about a rule starts from: its latest rates, and the tenants that there are."""
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from scoring.alerting.snoozes import rates_to_break
+from scoring.alerting.snoozes import Snooze, rates_to_break
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.errors import InputError
 from tasks.chat.tables import KPIS, read_alerts
+from tasks.context import Context
+from tasks.state.alert_choices import AlertChoices
 from tasks.warehouse import Warehouse
 
 _DAYS = 28
@@ -26,6 +29,21 @@ def rates_of_rule(warehouse: Warehouse, rule: str, today: date) -> tuple[date, M
     lately = _scored(warehouse)[-_DAYS:]
     facts = read_alerts(warehouse, lately)
     return lately[-1], rates_to_break(rule, facts, latest=2 if lately[-1] == today else 1)
+
+
+def snooze_rule(
+    context: Context, rule: str, tenant_id: str | None, until: date, why: str, who: str, now: datetime
+) -> tuple[Snooze, date]:
+    """Keeps a snooze that begins now, with the rates of the last scored day; returns both.
+
+    Raises:
+        InputError: no day has been scored.
+    """
+    today = now.astimezone(ZoneInfo(context.settings.time_zone)).date()
+    day, rates = rates_of_rule(context.warehouse, rule, today)
+    made = Snooze(rule, tenant_id, until, why, who, now, rates)
+    AlertChoices(context.state).snooze(made)
+    return made, day
 
 
 def last_scored_day(warehouse: Warehouse) -> date:

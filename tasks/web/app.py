@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tasks.context import Context
 from tasks.web.access import Access
 from tasks.web.accesses_page import accesses_page
+from tasks.web.alerts_page import alerts_page, snooze, unsnooze
 from tasks.web.asked import STATIC, page
 from tasks.web.door import Door
 from tasks.web.row_exports import export_csv, export_workbook
@@ -38,6 +39,9 @@ def web_app(context: Context, access: Access) -> ASGIApp:
         Route("/rows.csv", door.to(export_csv, "reader")),
         Route("/rows.xlsx", door.to(export_workbook, "reader")),
         Route("/rows/{day}/{row_id}", door.to(row_page, "reader")),
+        Route("/alerts", door.to(alerts_page, "reader")),
+        Route("/alerts/snooze", door.to(snooze, "operator"), methods=["POST"]),
+        Route("/alerts/unsnooze", door.to(unsnooze, "operator"), methods=["POST"]),
         Route("/accesses", door.to(accesses_page, "operator")),
     ]
     return _Guarded(Starlette(routes=routes, exception_handlers={404: _not_there, 405: _not_there}))

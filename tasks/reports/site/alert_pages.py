@@ -51,8 +51,8 @@ def alerts_page(
         counts={title: sum(one.kind == kind for one in told) for kind, title in KINDS.items()},
         expected=score_text(expected.false_pages_per_year, 1),
         allowed=f"{policy.false_pages_per_year:g}",
-        messages=_messages(told),
-        rises=_rises(expected),
+        messages=told_table(told),
+        rises=rises_table(expected),
         snoozes=_snoozes(titles, snoozes, days[-1].day, ZoneInfo(time_zone)),
     )
 
@@ -113,7 +113,7 @@ def _share(decision: RateDecision) -> str:
     return counted_share_text(decision.count, decision.rows)
 
 
-def _messages(told: Sequence[PreviewedMessage]) -> Table:
+def told_table(told: Sequence[PreviewedMessage]) -> Table:
     """What would have been told, latest first."""
     rows: list[list[Cell]] = [
         [
@@ -126,7 +126,7 @@ def _messages(told: Sequence[PreviewedMessage]) -> Table:
     return Table(["날짜", "종류", "무엇을"], rows)
 
 
-def _rises(expected: Forecast) -> Table:
+def rises_table(expected: Forecast) -> Table:
     """From which count on a day tells each rule."""
     rows: list[list[Cell]] = [
         [

@@ -1,0 +1,163 @@
+"""The page of alerts: what the last scored day tells, what was told, what is kept quiet, and the past under today's
+settings."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from starlette.responses import RedirectResponse, Response
+
+from scoring.alerting.blocks import inert, masked_text
+from scoring.alerting.decision import DECISION_DAYS
+from scoring.alerting.facts import titles_of_rules
+from scoring.alerting.messages import OutboxMessage, RouteFilter
+from scoring.alerting.preview import forecast, preview_days
+from scoring.chat.row_filter import NOTHING
+from scoring.days import days_between
+from scoring.errors import UsageError
+from scoring.markdown import score_text
+from tasks.alerts.outbox import Outbox
+from tasks.alerts.rule_rates import known_tenants, snooze_rule
+from tasks.chat.tables import KPIS, read_kpis
+from tasks.reports.site.alert_pages import KINDS, rises_table, told_table
+from tasks.reports.site.pages import Cell, Link, Table
+from tasks.reports.wording import tenant_text
+from tasks.state.alert_choices import AlertChoices
+from tasks.web.asked import Asked, NotFoundError, href
+
+_SPANS = (60, 365)
+_MESSAGES = 50
+_WHY_CHARACTERS, _WHO_CHARACTERS, _TEXT_CHARACTERS = 200, 100, 300
+
+
+def alerts_page(asked: Asked) -> Response:
+    """The page over the last 60 days, or as many of the spans as the address asks for.
+
+    Raises:
+        NotFoundError: nothing has been scored yet.
+    """
+    context, rubric = asked.context, asked.context.rubric
+    scored = context.warehouse.days(KPIS)
+    if not scored:
+        raise NotFoundError("아직 채점한 날이 없습니다", fix="aqb nightly가 첫날을 채점하면 여기에 보입니다.")
+    span = next((days for days in _SPANS if ("days", str(days)) in asked.pairs), _SPANS[0])
+    choices, last = AlertChoices(context.state), scored[-1]
+    policy = choices.policy(context.settings.alerts)
+    kpis = read_kpis(context.warehouse, rubric, scored[-span - DECISION_DAYS :])
+    told = preview_days(kpis, days_between(last - timedelta(days=span - 1), last), {"": RouteFilter()}, rubric, policy)
+    expected = forecast(kpis, rubric, policy)
+    titles = titles_of_rules(rubric)
+    rules = {rule.id for rule in rubric.alert_rules}
+    return asked.page(
+        "alerts_now.html",
+        section="alerts",
+        title="알림",
+        last=last,
+        now=[
+            (KINDS[message.kind], [Link(one.reason, _rows_of(one.rule, last, rules)) for one in message.incidents])
+            for message in told
+            if message.day == last
+        ],
+        sent=_sent(Outbox(context.state).latest(_MESSAGES), ZoneInfo(context.settings.time_zone)),
+        snoozes=[
+            {
+                "rule": one.rule,
+                "tenant": _as_sent(one.tenant_id),
+                "title": titles.get(one.rule, one.rule),
+                "of": tenant_text(one.tenant_id),
+                "until": one.until,
+                "who": inert(one.who, _WHO_CHARACTERS),
+                "why": masked_text(one.why, _WHY_CHARACTERS),
+            }
+            for one in choices.snoozes(_today(asked))
+        ],
+        rules=titles,
+        tenants={_as_sent(one): tenant_text(one) for one in sorted(known_tenants(context.warehouse), key=str)},
+        today=_today(asked),
+        messages=told_table(told),
+        rises=rises_table(expected),
+        expected=score_text(expected.false_pages_per_year, 1),
+        allowed=f"{policy.false_pages_per_year:g}",
+        span=span,
+        spans=_SPANS,
+    )
+
+
+def snooze(asked: Asked) -> Response:
+    """Keeps a rule quiet up to a day, with a reason.
+
+    Raises:
+        UsageError: no such rule or tenant, a day that is over, or no reason.
+    """
+    rule, tenant = _rule(asked), _tenant(asked)
+    why = asked.form.get("why", "").strip()
+    if not why or len(why) > _WHY_CHARACTERS:
+        raise UsageError(f"이유를 {_WHY_CHARACTERS}자 안에서 쓰십시오", fix="다른 사람이 요약에서 읽습니다.")
+    try:
+        until = date.fromisoformat(asked.form.get("until", ""))
+    except ValueError:
+        raise UsageError("언제까지인지 날짜를 고르십시오") from None
+    if until < _today(asked):
+        raise UsageError("이미 지난 날입니다", fix="오늘이나 그 뒤의 날을 고르십시오.")
+    asked.record("조용히 함", f"{rule} {tenant_text(tenant)} {until}")
+    snooze_rule(asked.context, rule, tenant, until, why, asked.viewer.name, datetime.now(UTC))
+    return RedirectResponse("/alerts#snoozes", 303)
+
+
+def unsnooze(asked: Asked) -> Response:
+    """Ends a snooze before its day; one that is over already stays as it is."""
+    rule, tenant = _rule(asked), _from_form(asked)
+    asked.record("다시 알림", f"{rule} {tenant_text(tenant)}")
+    AlertChoices(asked.context.state).end_snooze(rule, tenant, datetime.now(UTC))
+    return RedirectResponse("/alerts#snoozes", 303)
+
+
+def _rule(asked: Asked) -> str:
+    rule = asked.form.get("rule", "")
+    if rule not in titles_of_rules(asked.context.rubric):
+        raise UsageError("그런 알림 규칙은 없습니다")
+    return rule
+
+
+def _tenant(asked: Asked) -> str | None:
+    tenant = _from_form(asked)
+    if tenant not in known_tenants(asked.context.warehouse):
+        raise UsageError("최근에 그런 테넌트의 행이 없습니다")
+    return tenant
+
+
+def _from_form(asked: Asked) -> str | None:
+    tenant = asked.form.get("tenant", NOTHING)
+    return None if tenant == NOTHING else tenant
+
+
+def _as_sent(tenant: str | None) -> str:
+    return NOTHING if tenant is None else tenant
+
+
+def _today(asked: Asked) -> date:
+    return datetime.now(ZoneInfo(asked.context.settings.time_zone)).date()
+
+
+def _rows_of(rule: str, day: date, with_rows: set[str]) -> str:
+    """The rows of a rule; of a KPI or the day as a whole there are none."""
+    return href("/rows", [("first", str(day)), ("last", str(day)), ("alert", rule)]) if rule in with_rows else ""
+
+
+def _sent(messages: Sequence[OutboxMessage], zone: ZoneInfo) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            f"{one.created_at.astimezone(zone):%Y-%m-%d %H:%M}",
+            one.route,
+            _state(one, zone),
+            masked_text(one.text, _TEXT_CHARACTERS) if one.text else "(지움)",
+        ]
+        for one in messages
+    ]
+    return Table(["쓴 때", "경로", "어떻게 되었나", "내용"], rows)
+
+
+def _state(one: OutboxMessage, zone: ZoneInfo) -> str:
+    if one.sent_at:
+        return f"{one.sent_at.astimezone(zone):%m-%d %H:%M} 보냄"
+    return "포기함" if one.dead_at else "기다림"

@@ -1,0 +1,124 @@
+"""The page of alerts: what is told, and what people keep quiet from there."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from scoring.alerting.messages import Message
+from tasks.alerts.outbox import Outbox
+from tasks.config.settings import Settings
+from tasks.state.alert_choices import AlertChoices
+from tasks.state.audit_log import AuditLog
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY, plain, refused
+from tests.builders.settings import settings_in
+from tests.builders.site import write_day
+from tests.builders.state import opened
+from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
+
+FAR = "9998-12-31"
+WRITTEN = datetime(2026, 2, 13, tzinfo=UTC)
+LAST = DAY + timedelta(days=9)
+
+
+@pytest.fixture(scope="module")
+def rising(tmp_path_factory: pytest.TempPathFactory) -> FolderWarehouse:
+    """Nine quiet days, and one on which every answer is refused."""
+    warehouse = FolderWarehouse(tmp_path_factory.mktemp("rising"))
+    for n in range(9):
+        write_day(warehouse, DAY + timedelta(days=n), [plain(session_id=f"s{i}") for i in range(40)])
+    write_day(warehouse, LAST, [refused(session_id=f"s{i}") for i in range(40)])
+    return warehouse
+
+
+@pytest.fixture
+def settings(tmp_path: Path, rising: FolderWarehouse) -> Settings:
+    return settings_in(tmp_path, warehouse=rising.url)
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[TestClient]:
+    with browser(settings) as client:
+        yield client
+
+
+def form_token(client: TestClient) -> str:
+    found = re.search(r'name="form_token" value="([0-9a-f]{64})"', client.get("/alerts").text)
+    assert found
+    return found[1]
+
+
+def send(client: TestClient, address: str, **fields: str) -> int:
+    return int(client.post(address, data={"form_token": form_token(client), **fields}).status_code)
+
+
+def test_alerts_page_says_what_the_last_day_tells_and_leads_to_its_rows(client: TestClient) -> None:
+    page = opened_page(client, "/alerts")
+    assert "호출 " in page.text.split("알립니다")[0]
+    ((_, rows), *_) = [link for link in page.links if "alert=answer_failed" in link[1]]
+    assert "40행" in opened_page(client, rows).text
+
+
+def test_alerts_page_lists_what_was_written_and_what_became_of_it(settings: Settings, client: TestClient) -> None:
+    with opened(Outbox, settings.state_url) as outbox:
+        outbox.put("team", "", [Message("digest", "warning", ("k1",), "waits <b>here</b>", [])], WRITTEN)
+    text = opened_page(client, "/alerts").text
+    assert "team 기다림" in text
+    assert "<b>" not in client.get("/alerts").text.split("보낸 메시지")[1]
+
+
+def test_alerts_page_keeps_a_rule_quiet_and_lets_it_speak_again(settings: Settings, client: TestClient) -> None:
+    fields = {"rule": "answer_failed", "tenant": "t1", "until": FAR, "why": "새 프롬프트 <i>시험</i>"}
+    assert send(client, "/alerts/snooze", **fields) == 303
+    with opened(AlertChoices, settings.state_url) as choices:
+        (made,) = choices.snoozes(LAST)
+        assert (made.rule, made.tenant_id, made.until, made.who) == ("answer_failed", "t1", date(9998, 12, 31), "local")
+        assert made.rates["t1"] == 1.0
+    page = opened_page(client, "/alerts")
+    assert "새 프롬프트 <i>시험</i>" in page.text
+    assert send(client, "/alerts/unsnooze", rule="answer_failed", tenant="t1") == 303
+    with opened(AlertChoices, settings.state_url) as choices:
+        assert choices.snoozes(LAST) == []
+    with opened(AuditLog, settings.state_url) as log:
+        assert [one.action for one in log.latest(2)] == ["다시 알림", "조용히 함"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rule": "no_such_rule"},
+        {"tenant": "nobody"},
+        {"until": "2020-01-01"},
+        {"until": "soon"},
+        {"why": "  "},
+        {"why": "x" * 201},
+    ],
+)
+def test_alerts_page_refuses_a_snooze_that_would_say_nothing_or_do_nothing(
+    settings: Settings, client: TestClient, change: dict[str, str]
+) -> None:
+    fields = {"rule": "answer_failed", "tenant": "*", "until": FAR, "why": "시험"}
+    assert send(client, "/alerts/snooze", **fields | change) == 400
+    with opened(AlertChoices, settings.state_url) as choices:
+        assert choices.every_snooze() == []
+
+
+def test_alerts_page_is_for_readers_and_its_forms_are_for_operators(settings: Settings) -> None:
+    fields = {"rule": "answer_failed", "tenant": "*", "until": FAR, "why": "시험"}
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client, "reviewer")
+        assert 'action="/alerts/snooze"' not in client.get("/alerts").text
+        assert send(client, "/alerts/snooze", **fields) == 403
+        assert client.get("/alerts/snooze").status_code == 404
+    with opened(AlertChoices, settings.state_url) as choices:
+        assert choices.every_snooze() == []
+
+
+def test_alerts_page_previews_the_year(client: TestClient) -> None:
+    page = opened_page(client, "/alerts?days=365")
+    assert "지난 365일" in page.text
+    assert f"{LAST}" in page.text.split("지난 365일")[1]
