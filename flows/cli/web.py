@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
 from typing import Annotated
@@ -31,7 +30,7 @@ def web(
     from tasks.web.app import web_app
 
     with open_context() as context:
-        access = Access(context.settings.web, host, os.environ, time.monotonic)
+        access = Access(context.settings.web, host, time.monotonic)
         config = uvicorn.Config(
             web_app(context, access),
             host=host,

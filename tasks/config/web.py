@@ -26,7 +26,8 @@ class WebUser(Section):
     """reader: sees; reviewer: also labels; operator: also decides about alerts, and reads the record of accesses."""
 
     token_env: str = ""
-    """The environment variable that holds the person's token (20 characters or more), for `auth = "token"`."""
+    """The variable of the person's token (20 characters or more), for `auth = "token"`; `<variable>_FILE` may say
+    where it lies."""
 
     @field_validator("token_env")
     @classmethod

@@ -12,6 +12,7 @@ from hashlib import sha256
 from ipaddress import ip_address, ip_network
 
 from scoring.errors import UsageError
+from tasks.config.secret_places import Secret, secret_of
 from tasks.config.web import ROLES, Role, WebSettings
 
 SHORTEST_TOKEN = 20
@@ -22,6 +23,9 @@ _MINUTE_S = 60.0
 
 Clock = Callable[[], float]
 """Seconds that never run backwards."""
+
+SecretOf = Callable[[str], Secret]
+"""Gives the secret of a variable."""
 
 
 @dataclass(frozen=True)
@@ -42,25 +46,25 @@ class Viewer:
 
 
 class Tokens:
-    """The tokens of users, out of the variables that the settings name.
+    """The tokens of users, where the variables are that the settings name; read once.
 
     Raises:
         UsageError: one of them is not set, too short, or the same as another.
     """
 
-    def __init__(self, settings: WebSettings, environment: Mapping[str, str]) -> None:
+    def __init__(self, settings: WebSettings, secret: SecretOf) -> None:
         self._viewers: dict[bytes, Viewer] = {}
         for user in settings.users if settings.auth == "token" else ():
-            token = environment.get(user.token_env, "").strip()
-            if len(token) < SHORTEST_TOKEN:
+            found = secret(user.token_env)
+            if len(found.value) < SHORTEST_TOKEN:
                 raise UsageError(
                     f"the token of {user.name} is not set or shorter than {SHORTEST_TOKEN} characters",
-                    where=f"environment variable {user.token_env}",
+                    where=found.origin,
                     fix="set a random one, for example that of: openssl rand -hex 20",
                 )
-            if _digest(token) in self._viewers:
+            if _digest(found.value) in self._viewers:
                 raise UsageError("two users have the same token", where="web.users", fix="give each one of its own")
-            self._viewers[_digest(token)] = Viewer(user.name, user.role)
+            self._viewers[_digest(found.value)] = Viewer(user.name, user.role)
 
     def viewer(self, token: str) -> Viewer | None:
         """Whose token it is. Digests are compared, so that the time taken tells nothing of a token."""
@@ -122,7 +126,7 @@ class Access:
         UsageError: pages without `auth` would be open to other machines, or a token cannot be used.
     """
 
-    def __init__(self, settings: WebSettings, host: str, environment: Mapping[str, str], clock: Clock) -> None:
+    def __init__(self, settings: WebSettings, host: str, clock: Clock, secret: SecretOf = secret_of) -> None:
         if settings.auth == "none" and host not in LOOPBACK:
             raise UsageError(
                 f"everybody who reaches {host} could read and change everything",
@@ -130,7 +134,7 @@ class Access:
                 fix='keep to 127.0.0.1, or set web.auth = "token" or "proxy" (docs/how-to/web.md)',
             )
         self.settings = settings
-        self.tokens = Tokens(settings, environment)
+        self.tokens = Tokens(settings, secret)
         self.sessions = Sessions(settings.session_hours * 3600, clock)
         self.requests = RateLimit(settings.requests_per_minute, clock)
         self.logins = RateLimit(_LOGINS_PER_MINUTE, clock)

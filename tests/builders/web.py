@@ -8,10 +8,11 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from tasks.config.secret_places import Secret
 from tasks.config.settings import Settings
 from tasks.config.web import WebSettings
 from tasks.context import Context
-from tasks.web.access import Access
+from tasks.web.access import Access, SecretOf
 from tasks.web.app import web_app
 from tests.builders.site import Page
 
@@ -32,6 +33,11 @@ class Watch:
         return self.seconds
 
 
+def secrets_of(values: Mapping[str, str]) -> SecretOf:
+    """Secrets by the names of their variables."""
+    return lambda variable: Secret(values.get(variable, ""), variable)
+
+
 @contextmanager
 def browser(
     settings: Settings, web: WebSettings | None = None, clock: Watch | None = None, **options: Any
@@ -39,7 +45,7 @@ def browser(
     """A browser on this machine before the pages of some settings; it follows no redirect and keeps its cookies."""
     chosen = settings.model_copy(update={"web": web or WebSettings()})
     with Context(chosen) as context:
-        access = Access(chosen.web, "127.0.0.1", TOKENS, clock or Watch())
+        access = Access(chosen.web, "127.0.0.1", clock or Watch(), secrets_of(TOKENS))
         usual: dict[str, Any] = {"base_url": "http://127.0.0.1:8400", "client": ("127.0.0.1", 50_000)}
         app = web_app(context, access)
         with TestClient(app, follow_redirects=False, **usual | options) as client:

@@ -11,7 +11,7 @@ from tasks.config.web import WebSettings
 from tasks.state.audit_log import AuditLog
 from tasks.web.access import Access
 from tests.builders.state import opened
-from tests.builders.web import OF_TOKENS, TOKENS, Watch, browser, log_in, opened_page
+from tests.builders.web import OF_TOKENS, TOKENS, Watch, browser, log_in, opened_page, secrets_of
 
 BEHIND_PROXY = WebSettings.model_validate(
     {"auth": "proxy", "users": [{"name": "kim@example.com", "role": "operator"}], "hosts": ["aqb.example.com"]}
@@ -241,7 +241,7 @@ def test_door_keeps_who_saw_what(settings: Settings) -> None:
 
 def test_access_is_refused_where_everybody_would_get_in(settings: Settings) -> None:
     with pytest.raises(UsageError, match="everybody"):
-        Access(settings.web, "0.0.0.0", {}, Watch())
+        Access(settings.web, "0.0.0.0", Watch())
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_access_is_refused_where_everybody_would_get_in(settings: Settings) -> N
 )
 def test_access_needs_tokens_that_nobody_guesses(environment: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
-        Access(OF_TOKENS, "0.0.0.0", environment, Watch())
+        Access(OF_TOKENS, "0.0.0.0", Watch(), secrets_of(environment))
     assert not any(token in str(refused.value) for token in environment.values())
 
 
