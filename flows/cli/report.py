@@ -33,6 +33,8 @@ def report(
 
     Example: aqb report --from 2026-02-01 --to 2026-02-28
     """
+    from flows.runtime.clock import today
+    from tasks.judge_quality.model_end import near_end
     from tasks.reports.site.build import build_pages
     from tasks.state.alert_choices import AlertChoices
 
@@ -42,7 +44,10 @@ def report(
     period = _period(week, first, last)
     path = _write_report(context, folder, period) if period else None
     policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
-    built = build_pages(context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period)
+    end = near_end(context.state, settings.judge, today(settings.time_zone))
+    built = build_pages(
+        context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period, judge_end=end
+    )
     text = f"{built.pages} pages, {built.written} of them changed\nsite: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}
     if path and period:

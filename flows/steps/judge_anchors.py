@@ -1,5 +1,6 @@
 """The anchors of a night: asked once, where settings want it, and people told of a judge that has changed."""
 
+from contextlib import suppress
 from datetime import date
 
 from flows.runtime.clock import today
@@ -10,6 +11,7 @@ from scoring.errors import AqbError, InputError
 from tasks.context import Context
 from tasks.judge_quality.anchor_table import ANCHORS, news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
+from tasks.judge_quality.model_end import look_up_end
 
 
 @step("anchors", run_name="anchors {night}", timeout_s=1800)
@@ -30,8 +32,14 @@ def ask_of_night(context: Context, night: date) -> tuple[str, ...]:
 
 
 def watch_judge(context: Context) -> tuple[str, ...]:
-    """Asks the anchors and notifies of what they show. What a person should look at; it fails no run."""
+    """Asks when the model ends, and the anchors, and notifies of what they show.
+
+    What a person should look at; it fails no run.
+    """
     settings, night = context.settings, today(context.settings.time_zone)
+    if settings.judge.enabled:
+        with suppress(AqbError):  # many endpoints have no list of models; one that cannot be asked fails below
+            look_up_end(context.state, settings.judge)
     if not (settings.judge.enabled and settings.judge.anchors):
         return ()
     try:

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact
 
+from flows.runtime.clock import today
 from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
 from tasks.context import Context
+from tasks.judge_quality.model_end import near_end
 from tasks.reports.site.build import build_pages
 from tasks.state.alert_choices import AlertChoices
 
@@ -39,6 +41,7 @@ def build_site(context: Context) -> Path:
             context.settings.time_zone,
             policy=choices.policy(context.settings.alerts),
             snoozes=choices.every_snooze(),
+            judge_end=near_end(context.state, context.settings.judge, today(context.settings.time_zone)),
         )
     _link(context, built.path, "report-site", "품질 현황")
     if built.last_day_page:

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -14,6 +14,8 @@ from tasks.config.secrets import Url, shown_url
 from tasks.config.section import Section
 
 OPENAI_URL = "https://api.openai.com/v1"
+SHUTDOWN_NOTICE = timedelta(days=60)
+"""How long before its end people are told of it."""
 _NO_KEY = "no-key"  # local servers want none, the client wants one
 
 

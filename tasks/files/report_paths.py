@@ -10,6 +10,7 @@ from scoring.chat.periods import Period, period_of_key
 
 FIRST_PAGE = "index.html"
 ALERTS_PAGE = "alerts.html"
+JUDGE_PAGE = "judge.html"
 TESTRUNS = "test-runs"
 _PERIOD_REPORT = "monitoring-"
 _HASH_DIGITS = 8

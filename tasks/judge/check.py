@@ -8,20 +8,19 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import aclosing
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import httpx2
 import openai
 
 from scoring.errors import AqbError
-from tasks.config.judge import Endpoint, JudgeSettings, require_endpoint
+from tasks.config.judge import SHUTDOWN_NOTICE, Endpoint, JudgeSettings, require_endpoint
 from tasks.judge.dialect import Dialect
 from tasks.judge.endpoint import JudgeEndpoint
 from tasks.judge.replies import text_of
 from tasks.judge.timing import Timing
 
-SHUTDOWN_NOTICE = timedelta(days=60)
 _TIMEOUT_S = 10.0
 _FIXES = {
     401: "check OPENAI_API_KEY, or judge.api_key",
@@ -53,6 +52,15 @@ def check_endpoint(settings: JudgeSettings, today: date, dialect: Dialect | None
     wording = dialect.shown() if dialect else ""
     asked = f"; {wording}" if wording else ""
     return f"{endpoint.shown} answers; {settings.model} is {listed} its {len(models)} models{asked}"
+
+
+def shutdown_date(settings: JudgeSettings) -> date | None:
+    """The day on which the endpoint says that the model is shut down; None where it names none.
+
+    Raises:
+        UsageError, AqbError: as `check_endpoint`.
+    """
+    return asyncio.run(_models(require_endpoint(settings), settings)).get(settings.model)
 
 
 def _in_days(last: date, today: date) -> str:

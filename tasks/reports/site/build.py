@@ -19,11 +19,21 @@ from scoring.chat.periods import Period, month_of, week_of
 from scoring.chat.rubric import RowRubric
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.files.atomic import writable, write_text
-from tasks.files.report_paths import ALERTS_PAGE, FIRST_PAGE, TESTRUNS, ReportPaths, period_page_name, rows_page_name
+from tasks.files.report_paths import (
+    ALERTS_PAGE,
+    FIRST_PAGE,
+    JUDGE_PAGE,
+    TESTRUNS,
+    ReportPaths,
+    period_page_name,
+    rows_page_name,
+)
+from tasks.judge_quality.model_end import ModelEnd
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_inputs import day_inputs
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
 from tasks.reports.site.day_summaries import DaySummary, KeptSummaries, summarised
+from tasks.reports.site.judge_page import has_judged, judge_page
 from tasks.reports.site.listed_rows import list_rows
 from tasks.reports.site.pages import Link
 from tasks.reports.site.period_pages import period_page
@@ -60,16 +70,17 @@ def build_pages(
     policy: AlertPolicy = _USUAL_POLICY,
     snoozes: Sequence[Snooze] = (),
     chosen: Period | None = None,
+    judge_end: ModelEnd | None = None,
 ) -> BuiltSite:
     """Writes the pages into `folder`, each atomically, the first page last: it leads to pages that are there.
 
     `span` counts the calendar days up to the last scored one, and the days that have test runs. What is decided about
-    rates of alerts follows `policy`; `snoozes` are all that there are, those that are over too. The pages of a day that
-    has not changed since the last build are neither made nor read again. A `chosen` period gets a page, and the span
-    reaches back to its first day.
+    rates of alerts follows `policy`; `snoozes` are all that there are, those that are over too; `judge_end` is the end
+    of the model that judges, where it is near. The pages of a day that has not changed since the last build are neither
+    made nor read again. A `chosen` period gets a page, and the span reaches back to its first day.
 
-    Raises:
-        StorageError: the folder cannot be written.
+        Raises:
+            StorageError: the folder cannot be written.
     """
     days = warehouse.days(KPIS)
     if chosen and days:
@@ -79,6 +90,9 @@ def build_pages(
     scored = scored_days(warehouse, rubric, span, kpis, decided, snoozes, ZoneInfo(time_zone))
     pages = 1
     written = int(_write_changed(folder / ALERTS_PAGE, alerts_page(rubric, scored, policy, snoozes, time_zone)))
+    if has_judged(warehouse):
+        pages += 1
+        written += _write_changed(folder / JUDGE_PAGE, judge_page(warehouse, span, judge_end))
     for name, text in _pages(warehouse, rubric, scored, folder, time_zone, span, chosen):
         pages += 1
         written += text is not None and _write_changed(folder / name, text)

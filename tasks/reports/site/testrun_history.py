@@ -66,6 +66,7 @@ def page_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> st
         root="../",
         section="runs",
         title=f"{last.agent_title} 테스트 세트",
+        judged=any(run.is_judged for run in runs),
         last=last,
         verdict=verdict,
         why=why,

@@ -53,6 +53,7 @@ def testruns_index(runs: Sequence[PublishedTestRun]) -> str:
         root="../",
         section="runs",
         title="테스트 런",
+        judged=any(run.is_judged for run in runs),
         agents=agents_table(runs),
         runs=testrun_list(runs, ""),
     )
@@ -84,6 +85,7 @@ def testrun_page(
         root="../",
         section="runs",
         title=run.name,
+        judged=run.is_judged,
         run=run,
         parts=parts,
         files=files,

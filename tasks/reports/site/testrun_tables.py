@@ -64,6 +64,11 @@ class PublishedTestRun:
         return self.ran_at[:10] or f"{self.day}(채점일)"
 
     @property
+    def is_judged(self) -> bool:
+        """Whether a judge has answered a question of the run."""
+        return bool(self.summary["judge"].get("models"))
+
+    @property
     def agent_title(self) -> str:
         """What people call its agents."""
         names = [AGENT_TITLES[AgentType(name)] for name in filter(None, self.agents.split(", "))]

@@ -1,0 +1,60 @@
+"""When the model that judges is shut down, as its endpoint says once a night; pages and digests read it.
+
+Source: SPEC 11.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+
+import sqlalchemy as sa
+
+from tasks.config.judge import SHUTDOWN_NOTICE, JudgeSettings, endpoint_of
+from tasks.state.database import StateDatabase
+
+_metadata = sa.MetaData()
+_models = sa.Table(
+    "judge_models",
+    _metadata,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("shutdown_date", sa.Date),
+)
+
+
+@dataclass(frozen=True)
+class ModelEnd:
+    """The last day of the model that judges."""
+
+    model: str
+    last: date
+
+
+def look_up_end(database: StateDatabase, settings: JudgeSettings) -> None:
+    """Asks the endpoint for its list of models, at no cost, and keeps what it says of the model that judges.
+
+    Raises:
+        UsageError: there is no endpoint to ask.
+        AqbError: it has no list of models.
+    """
+    from tasks.judge.check import shutdown_date  # with the openai package, which pages do without
+
+    row = {"name": _name(settings), "shutdown_date": shutdown_date(settings)}
+    database.create_tables(_metadata)
+    with database.transaction() as connection:
+        connection.execute(sa.delete(_models).where(_models.c.name == row["name"]))
+        connection.execute(sa.insert(_models).values(**row))
+
+
+def near_end(database: StateDatabase, settings: JudgeSettings, today: date) -> ModelEnd | None:
+    """The end of the model from 60 days before; None where it is later, or none is known. Asks nobody."""
+    if not settings.enabled or endpoint_of(settings) is None:
+        return None
+    database.create_tables(_metadata)
+    with database.transaction() as connection:
+        query = sa.select(_models.c.shutdown_date).where(_models.c.name == _name(settings))
+        last = connection.execute(query).scalar_one_or_none()
+    return ModelEnd(settings.model, last) if last and last - today <= SHUTDOWN_NOTICE else None
+
+
+def _name(settings: JudgeSettings) -> str:
+    endpoint = endpoint_of(settings)
+    return endpoint.of_model(settings.model) if endpoint else settings.model
