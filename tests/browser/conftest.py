@@ -1,7 +1,8 @@
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, sync_playwright
 from playwright.sync_api import Page as Tab
 
 from tests.browser.chromium import CHROMIUM
@@ -20,23 +21,35 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def only_tab(browser: Browser) -> Tab:
+    """Opening a tab takes Chromium longer than most pages."""
+    return browser.new_page()
+
+
 @pytest.fixture
-def tab(browser: Browser) -> Iterator[Tab]:
-    """A tab that has the test fail for whatever the console complains of."""
+def tab(only_tab: Tab) -> Iterator[Tab]:
+    """An empty tab of a desktop that has the test fail for whatever the console complains of."""
     complaints: list[str] = []
 
     def visible_to(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            complaints.append(f"{opened.url}: {message.text}")
+            complaints.append(f"{only_tab.url}: {message.text}")
+
+    def failed(error: Error) -> None:
+        complaints.append(f"{only_tab.url}: {error}")
 
     def asked(dialog: Dialog) -> None:
-        complaints.append(f"{opened.url}: a dialog, {dialog.message}")
+        complaints.append(f"{only_tab.url}: a dialog, {dialog.message}")
         dialog.dismiss()
 
-    opened = browser.new_page(viewport=DESKTOP)  # type: ignore[arg-type]
-    opened.on("console", visible_to)
-    opened.on("pageerror", lambda error: complaints.append(f"{opened.url}: {error}"))
-    opened.on("dialog", asked)
-    yield opened
-    opened.close()
+    listeners: dict[Any, Any] = {"console": visible_to, "pageerror": failed, "dialog": asked}
+    for event, listener in listeners.items():
+        only_tab.on(event, listener)
+    only_tab.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    only_tab.emulate_media(color_scheme="light")
+    yield only_tab
+    only_tab.goto("about:blank")
+    for event, listener in listeners.items():
+        only_tab.remove_listener(event, listener)
     assert complaints == []
