@@ -16,6 +16,8 @@ from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
 
 pytest_plugins = ["tests.flows.prefect_server"]
 
+gc.disable()  # until all tests are collected: a sixth of what that takes
+
 # The cases of the profile `ci`, a quarter of them: `.ci/run` takes them all.
 settings.register_profile("short", settings.get_profile("ci"), max_examples=25)
 
@@ -69,8 +71,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Spares the garbage collector modules and tests, which stay to the end: it goes through them again and again."""
+    """Modules and tests stay to the end: the garbage collector, which would go through them again and again, leaves
+    them alone.
+    """
     gc.freeze()
+    gc.enable()
 
 
 def _rank(item: pytest.Item) -> int:
