@@ -30,11 +30,13 @@ DAILY_VARIATION, _VARIATION_SD, _LEAST_VARIATION = 0.10, 0.02, 0.05
 deviation of the square of that from stream to stream; and the least that is believed. Between no variation and 15 %,
 these keep the false pages below the setting; `python -m benchmarks --only alerts` shows it."""
 
-_DAYS_OFF_DIFFER = 0.35
-"""How much rates of days off differ from those of business days (log scale): seldom by more than half or double."""
+_DAYS_OFF_DIFFER = 0.5
+"""How much rates of days off differ from those of business days (log scale): seldom by more than a third or three
+times."""
 
-_RISES = (1.25, 1.5, 2.0, 4.0)
-"""The lasting rises that evidence is weighed for: from the least that matters at the usual load to an outage."""
+_RISES = (1.5, 3.0)
+"""The lasting rises that evidence is weighed for: the least that is to be seen within days, and an outage. What lies
+between is found as soon, and each more would take its part of the evidence."""
 
 _STEP = 64
 
@@ -176,7 +178,7 @@ class Lasting:
 
 
 def lasting_rise(counts: Array, rows: Array, off: Array, usual: Usual, prior: Prior, min_days: int) -> Lasting:
-    """The evidence that the rate rose on one of the last days, each against the `REFERENCE_DAYS` before it.
+    """The evidence that the rate rose on one of the last `REFERENCE_DAYS`, each against all days before it.
 
     The arrays end with today and are [streams, 2 * REFERENCE_DAYS + 1]; a change is looked for where `min_days` stand
     before it. A rise by a given factor has the likelihood ratio of two gamma-Poisson predictions in closed form.
@@ -187,7 +189,7 @@ def lasting_rise(counts: Array, rows: Array, off: Array, usual: Usual, prior: Pr
     sums = [_by_kind(_cumulated(values * weight * kind) for kind in (~off, off)) for values in (counts, rows)]
     last = counts.shape[1]
     starts = last - np.arange(1, REFERENCE_DAYS + 1)
-    events, exposure = (each[..., starts] - each[..., np.maximum(starts - REFERENCE_DAYS, 0)] for each in sums)
+    events, exposure = (each[..., starts] for each in sums)
     rate, doubt = _of_kinds(events, exposure, prior.events[:, None], prior.exposure[:, None])
     events_since, exposure_since = (each[..., [last]] - each[..., starts] for each in sums)
     expected = exposure_since * rate

@@ -213,8 +213,8 @@ def tenants(**last: int) -> Facts:
 
 def test_a_small_tenant_in_trouble_pages_though_all_together_are_as_usual() -> None:
     (page,) = messages_of(tenants(answer_failed=12))
-    assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 9.7배 (테넌트 small)"
-    assert "테넌트 small  12/60건 (20.0%, 95% 구간 11.8~31.8%) · 평소 2.1% (" in readable(page.blocks)
+    assert readable(page.blocks[:1]) == "🔴 Critical · 답변 실패 · 급증, 평소의 10.1배 (테넌트 small)"
+    assert "테넌트 small  12/60건 (20.0%, 95% 구간 11.8~31.8%) · 평소 2.0% (" in readable(page.blocks)
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|'small'",)
 
 

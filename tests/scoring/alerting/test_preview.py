@@ -76,7 +76,7 @@ def test_an_outage_is_one_page_and_its_end_one_digest() -> None:
 def test_each_message_says_why() -> None:
     (first, page, over) = previewed(counted([5, 5, 5, 5, 30, 5, 5, 5]))["all"]
     assert (first.kind, reasons(first)) == ("digest", ["답변 실패 · 새로 나타남"])
-    assert (page.kind, reasons(page)) == ("page", ["답변 실패 · 급증, 평소의 5.5배"])
+    assert (page.kind, reasons(page)) == ("page", ["답변 실패 · 급증, 평소의 5.6배"])
     assert (over.kind, reasons(over)) == ("digest", ["답변 실패 · 해소"])
 
 
