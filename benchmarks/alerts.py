@@ -10,9 +10,9 @@ from statistics import mean, median
 
 from benchmarks.alert_days import DAYS_OFF_RATIOS, FIRST_DAY, RATES, KpiDays, Load, kpi_days
 from benchmarks.report import Scale, table
-from scoring.alerting.decision import AlertPolicy
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import PreviewedMessage, preview_days
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
 
@@ -45,6 +45,7 @@ def _outage(share: float) -> Callable[[int], float]:
 
 CHANGES = (
     Change("a Sunday with 20% of answer_failed: paged", _SUNDAY, _outage(0.20), 1, "90% / -", paged=True),
+    Change("a Sunday with 30% of answer_failed: paged", _SUNDAY, _outage(0.30), 1, "- / -", paged=True),
     Change("a Sunday with 50% of answer_failed: paged", _SUNDAY, _outage(0.50), 1, "always", paged=True),
     Change("answer_failed 1.5 times as high for good: told in 3 business days", _MONDAY, lambda _: 1.5, 3, "90% / 75%"),
     Change("answer_failed twice as high in 60 days: told by day 30", _MONDAY, lambda day: 1 + day / 60, 30, "90% / -"),

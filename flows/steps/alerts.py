@@ -20,7 +20,6 @@ from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipel
 from flows.steps.subscriptions import subscriptions
 from flows.steps.watch import all_clears
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.decision import DECISION_DAYS
 from scoring.alerting.judge_messages import JudgeNews, judge_message
 from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
@@ -32,6 +31,7 @@ from scoring.alerting.run_messages import (
     refused_message,
     review_message,
 )
+from scoring.alerting.watch import DECISION_DAYS
 from scoring.alerting.weekly import weekly_message
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between

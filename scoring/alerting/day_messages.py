@@ -74,14 +74,13 @@ def visible_to(route: RouteFilter, of_day: Sequence[Incident]) -> list[Incident]
     """The incidents that a route accepts.
 
     A route that names no tenant gets those of all tenants together, and those of one tenant only where that one pages
-    and all together do not. A route that names tenants also gets those of the whole day.
+    and all together have not for the same cause. A route that names tenants also gets those of the whole day.
     """
-    paged = {one.fact.rule for one in of_day if one.pages and one.fact.tenant_id == ALL_TENANTS}
 
     def matches(one: Incident) -> bool:
         tenant = one.fact.tenant_id
         if not route.tenants:
-            hidden = tenant != ALL_TENANTS and (not one.pages or one.fact.rule in paged)
+            hidden = tenant != ALL_TENANTS and (not one.pages or one.of_all)
             return not hidden and route.matches_rows(one.fact.level, one.rubric)
         if one.fact.rule in (NO_ROWS, ROWS_REJECTED):
             return any(route.matches_rows(one.fact.level, one.rubric, named) for named in route.tenants)

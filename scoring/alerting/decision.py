@@ -1,8 +1,7 @@
 """What is told of a rule on a day: whether its rate is improbable, for how long, and whether that interrupts people.
 
-From the KPI rows of days alone, for every rule of every tenant. All rules and tenants together page falsely at most
-`AlertPolicy.false_pages_per_year` times a year: that is shared out here, how improbable a day is stands in
-scoring/alerting/rates.py, and what becomes of it over days in scoring/alerting/episodes.py.
+From the KPI rows of days alone, for every rule of every tenant. Which rates are watched, and at what levels, stands in
+scoring/alerting/watch.py, what belongs to one cause in scoring/alerting/causes.py.
 
 Source: SPEC 8.
 """
@@ -10,67 +9,19 @@ Source: SPEC 8.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
-from itertools import groupby
-from math import inf, log, sqrt
-from typing import TYPE_CHECKING, Any, Literal
+from math import sqrt
+from typing import Literal
 
-from scoring.alerting.days_off import is_day_off
-from scoring.alerting.episodes import COLD_DAYS, DRIFTING, RISING, Episodes, Levels, Streams, follow
-from scoring.alerting.rates import REFERENCE_DAYS, Prior
-from scoring.chat.kpis import ALL_TENANTS
+from scoring.alerting.causes import Pages, first_pages
+from scoring.alerting.episodes import COLD_DAYS, DRIFTING, RISING
+from scoring.alerting.rates import REFERENCE_DAYS
+from scoring.alerting.watch import AlertPolicy, KpiRow, RuleOfTenant, Watch, watch
 from scoring.chat.rubric import AlertLevel, RowRubric
 from scoring.stats.intervals import Z_95
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-
-DECISION_DAYS = 3 * REFERENCE_DAYS
-"""How many scored days before a day decide about it: an episode, the change it is measured from, and the reference."""
-
-FALSE_DIGESTS_PER_YEAR = 12
-"""How often a year all rules together may be told in a digest without a reason; with what is new and what is over a
-route gets at most 30 digests a year then. `python -m benchmarks --only alerts` shows it."""
-
-_DAY_SHARE_OF_PAGES, _LASTING_SHARE_OF_PAGES = 0.15, 0.1
-"""How much of the false pages single days and lasting changes may make; the rest is kept for what no model knows, such
-as rates that vary more than their days show, and for single years, which have more or fewer than the mean."""
-
-_DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.1, 4.5
-"""The same of the digests: a lasting change is found soonest by its days together. More than all of it, because the
-detector is wrong three times (rare rules, rates that vary) to fifteen times less often than it guarantees."""
-
-_TENANTS_SHARE = 0.5
-
-EXCLUDED_RATE_RISING, EXCLUDED_TITLE = "excluded_rate_rising", "질문이나 답변이 없는 행의 비율이 오름"
-"""The share of excluded rows is watched like that of a rule: an outage that leaves answers NULL lowers the failure
-rate, and only this gives it away."""
-
-# What is known of a rule before its first day where the rubric says nothing: about 1 %, or ten times that.
-_UNKNOWN_RATE, _UNKNOWN_EVENTS, _KNOWN_EVENTS = 0.01, 0.5, 4.0
-
-KpiRow = Mapping[str, Any]
-RuleOfTenant = tuple[str, str | None]
-"""A rule and a tenant: `*` for all together, None for rows without one."""
-
 Basis = Literal["days", "rubric", "nothing"]
-
-
-@dataclass(frozen=True)
-class AlertPolicy:
-    """How sure a page must be, and what people have said.
-
-    `days_off` are added to the calendar. A day is looked at `looks` times, which share its level. `accepted` are the
-    days on which people took the risen rate of a rule for usual; what they accept for all tenants (`*`) holds for each.
-    """
-
-    false_pages_per_year: float = 1.0
-    days_off: frozenset[date] = frozenset()
-    looks: int = 1
-    accepted: Mapping[RuleOfTenant, date] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,7 +44,8 @@ class RateDecision:
 
     `change` is None where the rate is as usual; `since` is the day on which it rose, or began to. `is_news` on the day
     on which it is told first, and again on the day on which it pages; `pages` if it interrupts people today, `paged` if
-    it has. `together` are the rules whose rows of the day are mostly those of this one.
+    it has. `of_all` if a tenant's page is part of a rise of all tenants together that has paged. `together` are the
+    rules whose rows of the day are mostly those of this one.
     """
 
     rule: str
@@ -106,6 +58,7 @@ class RateDecision:
     since: date | None = None
     is_news: bool = False
     pages: bool = False
+    of_all: bool = False
     paged: bool = False
     together: tuple[str, ...] = ()
 
@@ -123,135 +76,17 @@ def decide(
     """
     found: dict[date, dict[RuleOfTenant, RateDecision]] = {day: {} for day in days}
     for watched in watch(rubric, days, policy):
-        for number, day in enumerate(watched.days):
-            rows = {row["tenant_id"]: row for row in days[day]}
-            for stream, rule in enumerate(watched.rules):
-                if watched.streams.rows[stream, number]:
-                    together = _together(rubric, rule.id, rows[rule.tenant_id])
-                    found[day][rule.id, rule.tenant_id] = _decision(watched, stream, number, together)
+        together = _Together(rubric, watched, [{row["tenant_id"]: row for row in days[day]} for day in watched.days])
+        pages = first_pages(watched, together)
+        for stream, number in zip(*watched.streams.rows.nonzero(), strict=True):
+            rule, day = watched.rules[stream], watched.days[number]
+            found[day][rule.id, rule.tenant_id] = _decision(watched, pages, stream, number, together(stream, number))
     return found
 
 
-@dataclass(frozen=True)
-class WatchedRule:
-    """A rule of a tenant whose rate is watched: how its count and its rows are read from a KPI row."""
-
-    id: str
-    tenant_id: str | None
-    level: AlertLevel
-    title: str
-    column: str
-    of_all_rows: bool
-    prior_rate: float | None = None
-
-    def read(self, row: KpiRow | None) -> tuple[int, int]:
-        """Count and rows of a KPI row; no rows where there is nothing to count."""
-        if row is None or row.get(self.column) is None:
-            return 0, 0
-        return int(row[self.column]), int(row["rows"] + (row["excluded"] if self.of_all_rows else 0))
-
-
-@dataclass(frozen=True)
-class Watch:
-    """The rules of all tenants (first those of all together) over the days of one rubric version, and what they did."""
-
-    rules: Sequence[WatchedRule]
-    days: Sequence[date]
-    streams: Streams
-    levels: Levels
-    episodes: Episodes
-
-
-def watch(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> list[Watch]:
-    """What the rates did, from the KPI rows of scored days; another rubric version begins anew."""
-    ordered = sorted((day, rows) for day, rows in days.items() if rows)
-    return [_of_version(rubric, dict(run), policy) for _, run in groupby(ordered, key=lambda one: _version(one[1]))]
-
-
-def _version(rows: Sequence[KpiRow]) -> Any:
-    return rows[0].get("rubric"), rows[0].get("rubric_version")
-
-
-def _of_version(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> Watch:
-    by_day = [{row["tenant_id"]: row for row in rows} for rows in days.values()]
-    tenants = sorted({name for rows in by_day for name in rows} - {ALL_TENANTS}, key=str)
-    rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in _rules(rubric, tenant)]
-    streams = _streams(rules, list(days), by_day, policy)
-    levels = _levels(rules, len(tenants), policy)
-    return Watch(rules, list(days), streams, levels, follow(streams, levels))
-
-
-def _rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
-    also_excluded = {measure.name for measure in rubric.excluded_measures}
-    columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
-    of_rows = [
-        WatchedRule(rule.id, tenant, rule.level, rule.title, column, column in also_excluded, rule.usual_rate)
-        for rule, column in zip(rubric.alert_rules, columns, strict=True)
-    ]
-    excluded = WatchedRule(EXCLUDED_RATE_RISING, tenant, "critical", EXCLUDED_TITLE, "excluded", of_all_rows=True)
-    return [*of_rows, excluded]
-
-
-def _streams(
-    rules: Sequence[WatchedRule],
-    days: Sequence[date],
-    by_day: Sequence[Mapping[str | None, KpiRow]],
-    policy: AlertPolicy,
-) -> Streams:
-    import numpy as np
-
-    read = np.array([[rule.read(of_day.get(rule.tenant_id)) for of_day in by_day] for rule in rules])
-    known = [rule.prior_rate is not None for rule in rules]
-    prior = Prior(
-        rate=np.array([rule.prior_rate or _UNKNOWN_RATE for rule in rules]),
-        events=np.where(known, _KNOWN_EVENTS, _UNKNOWN_EVENTS),
-    )
-    off = np.array([is_day_off(day, policy.days_off) for day in days])
-    accepted = np.array([_accepted(rule, days, policy.accepted) for rule in rules])
-    return Streams(read[:, :, 0], read[:, :, 1], off, prior, accepted)
-
-
-def _accepted(rule: WatchedRule, days: Sequence[date], accepted: Mapping[RuleOfTenant, date]) -> int:
-    """The number of the last scored day when people accepted the rate of a rule, -1 where they did not."""
-    keys = ((rule.id, rule.tenant_id), (rule.id, ALL_TENANTS))
-    when = max((accepted[key] for key in keys if key in accepted), default=date.min)
-    return sum(day <= when for day in days) - 1
-
-
-def _levels(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> Levels:
-    """From when on a rule is told and pages, so that all together are wrong as seldom as they may be.
-
-    All tenants together have half of the pages, the tenants the other half; a single tenant is all of them. A digest
-    goes to a route that hears of all tenants together, or of one: there each has the whole. Rules have shares by the
-    rates that the rubric knows: what has ten times the rows shows a small rise days sooner for its share, a rare rule
-    shows none at any level.
-    """
-    import numpy as np
-
-    count = sum(rule.tenant_id == ALL_TENANTS for rule in rules)
-    usual = np.array([rule.prior_rate or _UNKNOWN_RATE for rule in rules])
-    critical = usual * [rule.level == "critical" for rule in rules]
-    of_tenants = [_share(rule.tenant_id, tenants) for rule in rules]
-    pages = policy.false_pages_per_year / 365 * critical / critical[:count].sum() * of_tenants
-    digests = FALSE_DIGESTS_PER_YEAR / 365 * usual / usual[:count].sum()
-    paged_chance = pages * _DAY_SHARE_OF_PAGES / policy.looks
-    paged_evidence = np.array([log(1 / (each * _LASTING_SHARE_OF_PAGES)) if each else inf for each in pages])
-    return Levels(
-        told_chance=np.maximum(paged_chance, digests * _DAY_SHARE_OF_DIGESTS),
-        paged_chance=paged_chance,
-        told_evidence=np.minimum(paged_evidence, -np.log(digests * _LASTING_SHARE_OF_DIGESTS)),
-        paged_evidence=paged_evidence,
-    )
-
-
-def _share(tenant: str | None, tenants: int) -> float:
-    if tenants <= 1:
-        return 1.0
-    return 1 - _TENANTS_SHARE if tenant == ALL_TENANTS else _TENANTS_SHARE / tenants
-
-
-def _decision(watched: Watch, stream: int, number: int, together: tuple[str, ...]) -> RateDecision:
+def _decision(watched: Watch, found: Pages, stream: int, number: int, together: tuple[str, ...]) -> RateDecision:
     rule, episodes, place = watched.rules[stream], watched.episodes, (stream, number)
+    since = int(episodes.since[place])
     ended, days = bool(episodes.ended[place]), int(episodes.days[place])
     changes: dict[int, Literal["rising", "drifting"]] = {RISING: "rising", DRIFTING: "drifting"}
     change = "resolved" if ended else changes.get(int(episodes.change[place]))
@@ -265,10 +100,11 @@ def _decision(watched: Watch, stream: int, number: int, together: tuple[str, ...
         rows,
         _usual_rate(float(episodes.rate[place]), float(episodes.variance[place]), rows, days, cold),
         change,
-        watched.days[episodes.since[place]] if change else None,
+        watched.days[since] if change else None,
         is_news=bool(episodes.told[place]) or ended,
-        pages=bool(episodes.pages[place]),
-        paged=bool(episodes.had_paged[place]) if change else False,
+        pages=bool(found.pages[place]),
+        of_all=bool(found.of_all[place]),
+        paged=bool(change and episodes.had_paged[place] and found.pages[stream, since : number + 1].any()),
         together=together,
     )
 
@@ -279,11 +115,20 @@ def _usual_rate(rate: float, variance: float, rows: int, days: int, cold: Basis)
     return UsualRate(rate, max(rate - half, 0.0), min(rate + half, 1.0), shown, "days" if days >= COLD_DAYS else cold)
 
 
-def _together(rubric: RowRubric, rule: str, row: KpiRow) -> tuple[str, ...]:
-    """The rules whose rows are mostly those of this one, or the other way round; none where that was not counted."""
-    found = set()
-    for pair in rubric.alert_pairs:
-        shared = row.get("alerts_{}_and_{}".format(*pair))
-        if rule in pair and shared and 2 * shared > min(row[f"alert_{one}"] for one in pair):
-            found |= {*pair} - {rule}
-    return tuple(sorted(found))  # of a set the pages of a day would seem to change with each process
+@dataclass(frozen=True)
+class _Together:
+    """Which rules share rows, by the KPI rows of the days by tenant."""
+
+    rubric: RowRubric
+    watched: Watch
+    rows: Sequence[Mapping[str | None, KpiRow]]
+
+    def __call__(self, stream: int, number: int) -> tuple[str, ...]:
+        """The rules whose rows are mostly those of this one, or the other way round; none where nobody counted that."""
+        rule = self.watched.rules[stream]
+        row, found = self.rows[number][rule.tenant_id], set()
+        for pair in self.rubric.alert_pairs:
+            shared = row.get("alerts_{}_and_{}".format(*pair))
+            if rule.id in pair and shared and 2 * shared > min(row[f"alert_{one}"] for one in pair):
+                found |= {*pair} - {rule.id}
+        return tuple(sorted(found))  # of a set the pages of a day would seem to change with each process

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from scoring.alerting.decision import EXCLUDED_RATE_RISING, EXCLUDED_TITLE, RateDecision
+from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
+from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
 

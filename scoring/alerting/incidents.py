@@ -21,9 +21,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from scoring.alerting.decision import EXCLUDED_RATE_RISING, EXCLUDED_TITLE, DayDecisions, RateDecision, UsualRate
+from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
 from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
+from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
 
@@ -39,8 +40,9 @@ class Incident:
 
     `fact` is today's, for an incident that stopped firing its last, of the day `seen`. `since` is the day it began or
     rose; `since_or_before` if it was there on the earliest day that is known. `pages` if it interrupts people on this
-    day, `paged` if it has since it rose. `usual` is None for what has no rate. `together` are the rules whose rows are
-    mostly those of this one: with them it is one cause. `figure` is that of a KPI over its window.
+    day, `paged` if it has since it rose; `of_all` if a tenant's page is part of one of all tenants together. `usual` is
+    None for what has no rate. `together` are the rules whose rows are mostly those of this one: with them it is one
+    cause. `figure` is that of a KPI over its window.
     """
 
     fact: AlertFact
@@ -53,6 +55,7 @@ class Incident:
     since_or_before: bool = False
     pages: bool = False
     paged: bool = False
+    of_all: bool = False
     usual: UsualRate | None = None
     together: tuple[str, ...] = ()
     figure: Figure | None = None
@@ -166,7 +169,14 @@ def _changed(fact: AlertFact | None, decision: RateDecision, day: date, rubric: 
 
 def _decided(one: Incident, decision: RateDecision) -> Incident:
     """The incident under the decision about its rate."""
-    found = replace(one, usual=decision.usual, together=decision.together, pages=decision.pages, paged=decision.paged)
+    found = replace(
+        one,
+        usual=decision.usual,
+        together=decision.together,
+        pages=decision.pages,
+        paged=decision.paged,
+        of_all=decision.of_all,
+    )
     if decision.change is None or decision.since is None:
         return found
     state: IncidentState = decision.change if decision.is_news else "continuing"

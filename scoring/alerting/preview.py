@@ -10,7 +10,7 @@ from datetime import date
 from math import exp
 
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
-from scoring.alerting.decision import AlertPolicy, KpiRow, Watch, decide, watch
+from scoring.alerting.decision import decide
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import facts_of_days
 from scoring.alerting.growth_wording import tenant_name
@@ -18,6 +18,7 @@ from scoring.alerting.incidents import Incident, IncidentState, incidents_of_day
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, without_part
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
+from scoring.alerting.watch import AlertPolicy, KpiRow, Watch, watch
 from scoring.alerting.wording import headline
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric

@@ -5,12 +5,13 @@ from datetime import date
 from statistics import median
 
 from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
-from scoring.alerting.decision import EXCLUDED_RATE_RISING, UsualRate
+from scoring.alerting.decision import UsualRate
 from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, titles_of_rules
 from scoring.alerting.growth_wording import tenant_name
 from scoring.alerting.incidents import Incident
 from scoring.alerting.messages import NO_TENANT, RouteFilter
 from scoring.alerting.snoozes import Snooze, fact_rate
+from scoring.alerting.watch import EXCLUDED_RATE_RISING
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from datetime import date
 
-from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
+from scoring.alerting.decision import decide
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.incidents import incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.alerting.weekly import Week
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import WEEK, wider_figure

@@ -14,11 +14,12 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.alerting.decision import AlertPolicy, decide
+from scoring.alerting.decision import decide
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, excluded_facts, monitoring_facts
 from scoring.alerting.growth import FiredRow, Grown, Growth, growth_by_rule
 from scoring.alerting.messages import Example
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import question_template

@@ -9,8 +9,8 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
-from scoring.alerting.decision import AlertPolicy
 from scoring.alerting.snoozes import Snooze
+from scoring.alerting.watch import AlertPolicy
 from tasks.config.alerts import AlertsSettings
 from tasks.state.database import StateDatabase, UtcDateTime
 

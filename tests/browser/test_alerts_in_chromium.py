@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Page as Tab
 
 from benchmarks.alert_days import Load, kpi_days
-from scoring.alerting.decision import AlertPolicy, decide
+from scoring.alerting.decision import decide
+from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.scored_days import scored_days

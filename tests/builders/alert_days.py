@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from scoring.alerting.decision import AlertPolicy, decide
+from scoring.alerting.decision import decide
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.growth import Growth
 from scoring.alerting.incidents import Incident, incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, Example
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import wider_figure
 from scoring.rubrics.ola_monitoring import RUBRIC

@@ -11,11 +11,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.alerting.blocks import inert, masked_text
-from scoring.alerting.decision import AlertPolicy, RateDecision
+from scoring.alerting.decision import RateDecision
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.snoozes import Snooze
+from scoring.alerting.watch import AlertPolicy
 from scoring.alerting.wording import usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric

@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from scoring.alerting.decision import DECISION_DAYS, AlertPolicy, decide
+from scoring.alerting.decision import decide
 from scoring.alerting.snoozes import Snooze
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.chat.periods import Period, month_of, week_of
 from scoring.chat.rubric import RowRubric
 from tasks.chat.tables import KPIS, read_kpis

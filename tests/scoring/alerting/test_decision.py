@@ -9,8 +9,9 @@ import pytest
 from benchmarks.alert_days import KpiDays, Load, kpi_days
 from benchmarks.alerts import CHANGES, is_told, told
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.decision import AlertPolicy, RateDecision, decide, watch
+from scoring.alerting.decision import RateDecision, decide
 from scoring.alerting.rates import chance_of
+from scoring.alerting.watch import AlertPolicy, watch
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import kpi_row, met
 
@@ -51,7 +52,7 @@ def test_a_year_without_a_change_is_quiet(tenants: int, variation: float, most_p
     assert kinds["digest"] <= 30
 
 
-@pytest.mark.parametrize(("place", "at_least"), [(0, 9), (1, 10), (2, 8), (3, 9)])
+@pytest.mark.parametrize(("place", "at_least"), [(0, 9), (2, 10), (3, 8), (4, 9)])
 def test_a_planted_change_is_told_in_time(place: int, at_least: int) -> None:
     assert sum(is_told(CHANGES[place], 0.0, seed)[0] for seed in range(10)) >= at_least
 

@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
-from scoring.alerting.decision import AlertPolicy, decide
+from scoring.alerting.decision import decide
 from scoring.alerting.facts import AlertFact, excluded_facts, monitoring_facts, rows_on_page
 from scoring.alerting.growth import Grown, Growth
+from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
 
 ROW_RULES = {

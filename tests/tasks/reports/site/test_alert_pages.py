@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from benchmarks.alert_days import KpiDays, Load, kpi_days
-from scoring.alerting.decision import AlertPolicy
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
 from scoring.alerting.snoozes import Snooze
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.warehouse.folder import FolderWarehouse

@@ -1,0 +1,183 @@
+"""Which rates are watched and how improbable they must be: rules of every tenant over the days of a rubric version.
+
+All rules and tenants together page falsely at most `AlertPolicy.false_pages_per_year` times a year: that is shared out
+here. How improbable a day is stands in scoring/alerting/rates.py, and what becomes of it over days in
+scoring/alerting/episodes.py.
+
+Source: SPEC 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby
+from math import inf, log
+from typing import Any
+
+from scoring.alerting.days_off import is_day_off
+from scoring.alerting.episodes import Episodes, Levels, Streams, follow
+from scoring.alerting.rates import REFERENCE_DAYS, Prior
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import AlertLevel, RowRubric
+
+DECISION_DAYS = 3 * REFERENCE_DAYS
+"""How many scored days before a day decide about it: an episode, the change it is measured from, and the reference."""
+
+FALSE_DIGESTS_PER_YEAR = 12
+"""How often a year all rules together may be told in a digest without a reason; with what is new and what is over a
+route gets at most 30 digests a year then. `python -m benchmarks --only alerts` shows it."""
+
+_DAY_SHARE_OF_PAGES, _LASTING_SHARE_OF_PAGES = 0.15, 0.1
+"""How much of the false pages single days and lasting changes may make; the rest is kept for what no model knows, such
+as rates that vary more than their days show, and for single years, which have more or fewer than the mean."""
+
+_DAY_SHARE_OF_DIGESTS, _LASTING_SHARE_OF_DIGESTS = 0.1, 4.5
+"""The same of the digests: a lasting change is found soonest by its days together. More than all of it, because the
+detector is wrong three times (rare rules, rates that vary) to fifteen times less often than it guarantees."""
+
+_TENANTS_SHARE = 0.5
+
+EXCLUDED_RATE_RISING, EXCLUDED_TITLE = "excluded_rate_rising", "질문이나 답변이 없는 행의 비율이 오름"
+"""The share of excluded rows is watched like that of a rule: an outage that leaves answers NULL lowers the failure
+rate, and only this gives it away."""
+
+# What is known of a rule before its first day where the rubric says nothing: about 1 %, or ten times that.
+_UNKNOWN_RATE, _UNKNOWN_EVENTS, _KNOWN_EVENTS = 0.01, 0.5, 4.0
+
+KpiRow = Mapping[str, Any]
+RuleOfTenant = tuple[str, str | None]
+"""A rule and a tenant: `*` for all together, None for rows without one."""
+
+
+@dataclass(frozen=True)
+class AlertPolicy:
+    """How sure a page must be, and what people have said.
+
+    `days_off` are added to the calendar. A day is looked at `looks` times, which share its level. `accepted` are the
+    days on which people took the risen rate of a rule for usual; what they accept for all tenants (`*`) holds for each.
+    """
+
+    false_pages_per_year: float = 1.0
+    days_off: frozenset[date] = frozenset()
+    looks: int = 1
+    accepted: Mapping[RuleOfTenant, date] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WatchedRule:
+    """A rule of a tenant whose rate is watched: how its count and its rows are read from a KPI row."""
+
+    id: str
+    tenant_id: str | None
+    level: AlertLevel
+    title: str
+    column: str
+    of_all_rows: bool
+    prior_rate: float | None = None
+
+    def read(self, row: KpiRow | None) -> tuple[int, int]:
+        """Count and rows of a KPI row; no rows where there is nothing to count."""
+        if row is None or row.get(self.column) is None:
+            return 0, 0
+        return int(row[self.column]), int(row["rows"] + (row["excluded"] if self.of_all_rows else 0))
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The rules of all tenants (first those of all together) over the days of one rubric version, and what they did."""
+
+    rules: Sequence[WatchedRule]
+    days: Sequence[date]
+    streams: Streams
+    levels: Levels
+    episodes: Episodes
+
+
+def watch(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> list[Watch]:
+    """What the rates did, from the KPI rows of scored days; another rubric version begins anew."""
+    ordered = sorted((day, rows) for day, rows in days.items() if rows)
+    return [_of_version(rubric, dict(run), policy) for _, run in groupby(ordered, key=lambda one: _version(one[1]))]
+
+
+def _version(rows: Sequence[KpiRow]) -> Any:
+    return rows[0].get("rubric"), rows[0].get("rubric_version")
+
+
+def _of_version(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> Watch:
+    by_day = [{row["tenant_id"]: row for row in rows} for rows in days.values()]
+    tenants = sorted({name for rows in by_day for name in rows} - {ALL_TENANTS}, key=str)
+    rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in _rules(rubric, tenant)]
+    streams = _streams(rules, list(days), by_day, policy)
+    levels = _levels(rules, len(tenants), policy)
+    return Watch(rules, list(days), streams, levels, follow(streams, levels))
+
+
+def _rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
+    also_excluded = {measure.name for measure in rubric.excluded_measures}
+    columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
+    of_rows = [
+        WatchedRule(rule.id, tenant, rule.level, rule.title, column, column in also_excluded, rule.usual_rate)
+        for rule, column in zip(rubric.alert_rules, columns, strict=True)
+    ]
+    excluded = WatchedRule(EXCLUDED_RATE_RISING, tenant, "critical", EXCLUDED_TITLE, "excluded", of_all_rows=True)
+    return [*of_rows, excluded]
+
+
+def _streams(
+    rules: Sequence[WatchedRule],
+    days: Sequence[date],
+    by_day: Sequence[Mapping[str | None, KpiRow]],
+    policy: AlertPolicy,
+) -> Streams:
+    import numpy as np
+
+    read = np.array([[rule.read(of_day.get(rule.tenant_id)) for of_day in by_day] for rule in rules])
+    known = [rule.prior_rate is not None for rule in rules]
+    prior = Prior(
+        rate=np.array([rule.prior_rate or _UNKNOWN_RATE for rule in rules]),
+        events=np.where(known, _KNOWN_EVENTS, _UNKNOWN_EVENTS),
+    )
+    off = np.array([is_day_off(day, policy.days_off) for day in days])
+    accepted = np.array([_accepted(rule, days, policy.accepted) for rule in rules])
+    return Streams(read[:, :, 0], read[:, :, 1], off, prior, accepted)
+
+
+def _accepted(rule: WatchedRule, days: Sequence[date], accepted: Mapping[RuleOfTenant, date]) -> int:
+    """The number of the last scored day when people accepted the rate of a rule, -1 where they did not."""
+    keys = ((rule.id, rule.tenant_id), (rule.id, ALL_TENANTS))
+    when = max((accepted[key] for key in keys if key in accepted), default=date.min)
+    return sum(day <= when for day in days) - 1
+
+
+def _levels(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> Levels:
+    """From when on a rule is told and pages, so that all together are wrong as seldom as they may be.
+
+    All tenants together have half of the pages, the tenants the other half; a single tenant is all of them. A digest
+    goes to a route that hears of all tenants together, or of one: there each has the whole. Rules have shares by the
+    rates that the rubric knows: what has ten times the rows shows a small rise days sooner for its share, a rare rule
+    shows none at any level.
+    """
+    import numpy as np
+
+    count = sum(rule.tenant_id == ALL_TENANTS for rule in rules)
+    usual = np.array([rule.prior_rate or _UNKNOWN_RATE for rule in rules])
+    critical = usual * [rule.level == "critical" for rule in rules]
+    of_tenants = [_share(rule.tenant_id, tenants) for rule in rules]
+    pages = policy.false_pages_per_year / 365 * critical / critical[:count].sum() * of_tenants
+    digests = FALSE_DIGESTS_PER_YEAR / 365 * usual / usual[:count].sum()
+    paged_chance = pages * _DAY_SHARE_OF_PAGES / policy.looks
+    paged_evidence = np.array([log(1 / (each * _LASTING_SHARE_OF_PAGES)) if each else inf for each in pages])
+    return Levels(
+        told_chance=np.maximum(paged_chance, digests * _DAY_SHARE_OF_DIGESTS),
+        paged_chance=paged_chance,
+        told_evidence=np.minimum(paged_evidence, -np.log(digests * _LASTING_SHARE_OF_DIGESTS)),
+        paged_evidence=paged_evidence,
+    )
+
+
+def _share(tenant: str | None, tenants: int) -> float:
+    if tenants <= 1:
+        return 1.0
+    return 1 - _TENANTS_SHARE if tenant == ALL_TENANTS else _TENANTS_SHARE / tenants

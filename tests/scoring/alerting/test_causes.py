@@ -1,0 +1,94 @@
+"""One cause pages once, also where its parts are found on different days."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+from benchmarks.alert_days import KpiDays, Load, kpi_days
+from scoring.alerting.messages import RouteFilter
+from scoring.alerting.preview import preview_days
+from scoring.alerting.watch import AlertPolicy
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import kpi_row, met
+
+FIRST = date(2026, 3, 2)
+CALM = 28
+EVERYTHING = RouteFilter()
+RULE, OTHER = "answer_failed", "final_failed"
+
+
+def tenants(
+    usual: Mapping[str, int], *after: Mapping[str, int], rule: str = RULE, rows: int = 300, shared: int | None = None
+) -> KpiDays:
+    """Four weeks of days with the usual counts by tenant, then these; `shared` of each count is `final_failed` too."""
+    days = {}
+    for number, counts in enumerate([usual] * CALM + [dict(usual) | dict(of_day) for of_day in after]):
+        all_rows = [_row(count, rule, rows, tenant) for tenant, count in counts.items()]
+        total = _row(sum(counts.values()), rule, rows * len(counts), "*")
+        days[FIRST + timedelta(number)] = [total, *all_rows]
+    return days
+
+
+def _row(count: int, rule: str, rows: int, tenant: str) -> dict[str, object]:
+    return met(kpi_row({rule: count}, rows, tenant=tenant))
+
+
+def pages(days: KpiDays, route: RouteFilter = EVERYTHING) -> list[tuple[int, list[tuple[str, str | None]]]]:
+    """The pages of the days after the calm ones: on which of these, and what of whom."""
+    found = preview_days(days, list(days)[CALM:], {"": route}, RUBRIC, AlertPolicy())
+    return [
+        ((one.day - FIRST).days - CALM, [(each.rule, each.tenant_id) for each in one.incidents])
+        for one in found
+        if one.kind == "page"
+    ]
+
+
+def sharing(days: KpiDays, counts: Sequence[int]) -> KpiDays:
+    """The days on which so many of the failed answers also have the grade F."""
+    return {
+        day: [row | {f"alert_{OTHER}": count, f"alerts_{RULE}_and_{OTHER}": count} for row in rows]
+        for (day, rows), count in zip(days.items(), counts, strict=True)
+    }
+
+
+def test_a_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_own() -> None:
+    after, found = 56, []
+    for seed in range(2):
+        days = kpi_days(Load(6), after + 21, seed, lambda day, rule: 2.0 if day >= after and rule == RULE else 1.0)
+        told = preview_days(days, list(days)[after:], {"all": RouteFilter()}, RUBRIC, AlertPolicy())
+        found.append([one.incidents[0].tenant_id for one in told if one.kind == "page"])
+    assert found == [["*"], ["*"]]
+
+
+def test_a_tenant_of_a_rise_that_paged_before_still_pages_the_route_that_names_it() -> None:
+    days = tenants({"a": 15, "b": 15}, {"a": 60, "b": 26}, {"a": 60, "b": 38})
+    assert pages(days) == [(0, [(RULE, "*")])]
+    assert [who for _, who in pages(days, RouteFilter(tenants=frozenset({"b"})))] == [[(RULE, "b")]]
+
+
+def test_a_tenant_that_fails_days_after_a_rise_of_all_tenants_pages_by_itself() -> None:
+    days = tenants({"a": 15, "b": 15, "c": 2}, {"a": 40, "b": 40}, {"a": 35, "b": 35}, {"a": 35, "b": 35, "c": 30})
+    assert pages(days) == [(0, [(RULE, "*")]), (2, [(RULE, "c")])]
+
+
+def test_a_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> None:
+    days = tenants({"a": 3, "b": 60}, *[{"a": 24}] * 6)
+    assert pages(days) == [(0, [(RULE, "a")])]
+    told = preview_days(days, list(days)[CALM:], {"": EVERYTHING}, RUBRIC, AlertPolicy())
+    assert [("*", "drifting")] in [
+        [(one.tenant_id, one.change) for one in message.incidents if one.change != "continuing"] for message in told
+    ]
+
+
+def test_a_rise_of_all_tenants_pages_after_one_of_them_that_made_little_of_it() -> None:
+    days = tenants({"a": 2, "b": 60}, {"a": 15}, {"a": 15, "b": 130})
+    assert pages(days) == [(0, [(RULE, "a")]), (1, [(RULE, "*")])]
+
+
+def test_a_rule_whose_rows_have_paged_before_pages_no_second_time() -> None:
+    days = tenants({"a": 15}, *[{"a": 45}] * 3)
+    assert pages(sharing(days, [3] * CALM + [9, 16, 16])) == [(0, [(RULE, "*")])]
+
+
+def test_a_rule_that_grows_beyond_what_has_paged_pages_again() -> None:
+    days = tenants({"a": 15}, *[{"a": 45}] * 3)
+    assert pages(sharing(days, [3] * CALM + [9, 16, 44])) == [(0, [(RULE, "*")]), (2, [(OTHER, "*")])]
