@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -203,6 +204,20 @@ def build_site(warehouse: str, folder: str) -> None:
     build_pages(FolderWarehouse(Path(warehouse)), row_rubric("ola-monitoring"), Path(folder), TIME_ZONE)
 
 
+def ask_pages(warehouse: str, *addresses: str) -> dict[str, Any]:
+    """The CPU and clock seconds of each page of `aqb web`, the first one of a new process first."""
+    from tests.builders.settings import settings_in
+    from tests.builders.web import browser
+
+    seconds = {}
+    with TemporaryDirectory() as folder, browser(settings_in(Path(folder), warehouse=warehouse)) as client:
+        for address in addresses:
+            began, began_cpu = time.perf_counter(), time.process_time()
+            client.get(address).raise_for_status()
+            seconds[address] = (time.process_time() - began_cpu, time.perf_counter() - began)
+    return seconds
+
+
 def _timed(do: Callable[[], dict[str, int] | None]) -> dict[str, Any]:
     began = time.process_time()
     found = do() or {}
@@ -223,7 +238,7 @@ _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
     job.__name__: job
     for job in (
         *(made, text_gb, days_later, shuffle, check_same_table),
-        *(rule_engine, read_only, read_and_score, build_site),
+        *(rule_engine, read_only, read_and_score, build_site, ask_pages),
         *(duckdb, duckdb_same_table),
         *(read_ours, read_pandas, read_duckdb),
         *(write_ours, write_pandas, write_duckdb),

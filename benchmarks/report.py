@@ -21,6 +21,7 @@ SECTIONS = {
     "judge": "judge",
     "inbox": "inbox",
     "site": "site",
+    "web": "web",
     "masking": "masking",
     "alerts": "alerts",
 }

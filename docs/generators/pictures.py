@@ -11,15 +11,19 @@ from typing import Final
 import pyarrow.parquet as pq
 from playwright.sync_api import sync_playwright
 
+from scoring.chat.row_filter import RowFilter
 from scoring.days import days_between
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
 from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY
 from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.row_search import RowOrder
 from tests.builders.alert_messages import MADE
 from tests.builders.chat_rows import RUBRIC
+from tests.builders.settings import settings_in
 from tests.builders.site import SAMPLE_RUNS, build, write_run
+from tests.builders.web import served
 from tests.fakes.slack_page import page
 from tests.samples.chat_rows import SAMPLE_SEED, TIME_ZONE, generate_chat_rows
 
@@ -43,9 +47,20 @@ def draw(folder: Path) -> None:
     message = folder / "digest.html"
     message.write_text(page(MADE["digest"]().blocks), encoding="utf-8")
     overview = folder / "site" / "index.html"
-    _shoot(overview, "dashboard-desktop", 1280, 1640)
-    _shoot(overview, "dashboard-phone", 390, 1400, scale=2)
-    _shoot(message, "digest", 760, 950)
+    _shoot(overview.as_uri(), "dashboard-desktop", 1280, 1640)
+    _shoot(overview.as_uri(), "dashboard-phone", 390, 1400, scale=2)
+    _shoot(message.as_uri(), "digest", 760, 950)
+    with served(settings_in(folder)) as address:
+        _shoot(f"{address}/rows?final_grade=F&final_grade=C", "web-rows", 1280, 1500)
+        _shoot(f"{address}/alerts", "web-alerts", 1280, 1000)
+        _shoot(f"{address}/rows/{_worst_row(warehouse)}", "web-row", 1280, 1100)
+
+
+def _worst_row(warehouse: FolderWarehouse) -> str:
+    """The address of a row with rules to explain."""
+    search = warehouse.row_search(RUBRIC)
+    wanted, order = RowFilter(LAST_DAY, LAST_DAY, rules=("answer_failed",)), RowOrder("final_score", descending=False)
+    return f"{LAST_DAY}/{search.rows(wanted, ['row_id'], order, 0, 1).item()}"
 
 
 def _score_day(warehouse: FolderWarehouse, day: date, folder: Path) -> None:
@@ -60,11 +75,11 @@ def _score_day(warehouse: FolderWarehouse, day: date, folder: Path) -> None:
     write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
 
 
-def _shoot(document: Path, name: str, width: int, height: int, scale: int = 1) -> None:
+def _shoot(address: str, name: str, width: int, height: int, scale: int = 1) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         shown = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
-        shown.goto(document.as_uri())
+        shown.goto(address)
         shown.screenshot(path=PICTURES / f"{name}.png")
         browser.close()
 

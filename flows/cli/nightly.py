@@ -161,6 +161,8 @@ def demo(
         for message, _ in preview_messages(context, [last_day]):
             typer.echo(message_text(message))
     typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
+    places = f"AQB_WAREHOUSE={out / 'warehouse'} AQB_STATE_URL={settings.state_url}"
+    typer.echo(f"every row in a browser: {places} AQB_MONITORING__SOURCE={SAMPLE_PATH} aqb web")
 
 
 def _run_nightly(

@@ -51,7 +51,7 @@ class RowsView:
     @property
     def orders(self) -> list[tuple[str, str, bool]]:
         """What rows can be ordered by: the value in an address, what people read, whether they are in this order."""
-        ways = ((True, "-", "높은 것부터"), (False, "", "낮은 것부터"))
+        ways = ((True, "-", "내림차순"), (False, "", "오름차순"))
         return [
             (f"{sign}{column.sort}", f"{column.title} {title}", RowOrder(column.sort, down) == self.order)
             for column in self.every_column

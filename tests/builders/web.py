@@ -1,11 +1,14 @@
 """The pages of `aqb web` in this process, asked as a browser asks, and read as one reads them."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from tasks.config.secret_places import Secret
@@ -50,6 +53,23 @@ def browser(
         app = web_app(context, access)
         with TestClient(app, follow_redirects=False, **usual | options) as client:
             yield client
+
+
+@contextmanager
+def served(settings: Settings) -> Iterator[str]:
+    """The address of the pages of some settings, served by a thread as `aqb web` serves them."""
+    with Context(settings) as context:
+        access = Access(settings.web, "127.0.0.1", time.monotonic, secrets_of(TOKENS))
+        config = uvicorn.Config(web_app(context, access), port=0, log_level="error")
+        server, socket = uvicorn.Server(config), config.bind_socket()
+        socket.listen()
+        thread = Thread(target=server.run, args=([socket],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def log_in(client: TestClient, role: str = "reader") -> None:

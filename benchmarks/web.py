@@ -1,0 +1,44 @@
+"""What a page of `aqb web` costs over two months of large days, on one core."""
+
+from urllib.parse import urlencode
+
+from benchmarks.children import input_file, job
+from benchmarks.report import Scale, table
+from benchmarks.site import ROWS_A_DAY
+
+_EVERY_DAY = {"first": "2026-03-02", "last": "2026-05-30"}
+_PAGES: dict[str, str | list[tuple[str, str]]] = {
+    "first page of a new process": "/rows",
+    "the same again": "/rows",
+    "every row of all days": [],
+    "the last page of these": [("page", "10000")],
+    "by score": [("sort", "final_score")],
+    "two grades": [("final_grade", "C"), ("final_grade", "F")],
+    "a word": [("text", "주가")],
+    "a word that is looked for in masked texts": [("text", "2027")],
+    "a repeated question": [("template", "{종목} 주가")],
+    "alerts": "/alerts",
+    "alerts, a year": "/alerts?days=365",
+}
+
+
+def web(scale: Scale) -> str:
+    """Filters over two months, and the page of alerts."""
+    addresses = [_address(page, place) for place, page in enumerate(_PAGES.values())]
+    asked = job("ask_pages", input_file("warehouse", scale.days_of_site, ROWS_A_DAY), *addresses)
+    return table(
+        f"Pages in a browser: {scale.days_of_site} days of {ROWS_A_DAY:,} rows (target: first 0.5 s, any filter 1 s)",
+        ("", "CPU s", "s"),
+        [
+            (title, *(f"{seconds:.2f}" for seconds in asked.printed[address]))
+            for title, address in zip(_PAGES, addresses, strict=True)
+        ],
+        f"Peak {asked.peak_mb:,.0f} MB (target: 500).",
+    )
+
+
+def _address(page: str | list[tuple[str, str]], place: int) -> str:
+    """Every address is another one, so that each has a line of its own."""
+    if isinstance(page, str):
+        return f"{page}{'&' if '?' in page else '?'}line={place}"
+    return f"/rows?{urlencode([*_EVERY_DAY.items(), *page, ('line', str(place))])}"

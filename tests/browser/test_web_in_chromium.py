@@ -1,0 +1,116 @@
+"""A morning of a QA lead in the pages of `aqb web`: by keyboard, on a phone, in the dark, without a complaint."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page as Tab
+
+from tasks.state.alert_choices import AlertChoices
+from tasks.warehouse.folder import FolderWarehouse
+from tests.browser.chromium import IN_CHROMIUM
+from tests.builders.chat_rows import DAY, best, plain, refused
+from tests.builders.settings import settings_in
+from tests.builders.site import write_day
+from tests.builders.state import opened
+from tests.builders.web import OF_TOKENS, TOKENS, served
+
+pytestmark = IN_CHROMIUM
+
+HOSTILE = "</title><script>alert(1)</script>"
+PHONE = {"width": 390, "height": 844}
+ROWS = [
+    *(refused(session_id="s1", user_input=f"{HOSTILE} {n}번째 질문") for n in range(3)),
+    *(refused(tenant_id="t2", session_id=f"r{n}") for n in range(4)),
+    best(session_id="s1"),
+    *(plain(session_id=f"p{n}") for n in range(60)),
+]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The address of the pages for people with tokens, and that of the state database."""
+    settings = settings_in(tmp_path_factory.mktemp("served"), web=OF_TOKENS)
+    write_day(FolderWarehouse(Path(settings.warehouse)), DAY, ROWS)
+    with served(settings) as address:
+        yield address, settings.state_url
+
+
+def log_in(tab: Tab, address: str) -> None:
+    tab.goto(f"{address}/rows")
+    tab.get_by_label("토큰").fill(TOKENS["TOKEN_OPERATOR"])
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text(f"{len(ROWS)}행")
+
+
+def test_web_in_chromium_leads_from_the_rows_to_one_and_home_with_all(tab: Tab, pages: tuple[str, str]) -> None:
+    log_in(tab, pages[0])
+    tab.get_by_label("찾는 말").fill("번째 질문")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("3행")
+    with tab.expect_download() as saved:
+        tab.get_by_role("link", name="CSV").click()
+    lines = list(csv.DictReader(io.StringIO(saved.value.path().read_text(encoding="utf-8-sig"))))
+    assert sorted(line["질문"] for line in lines) == [f"{HOSTILE} {n}번째 질문" for n in range(3)]
+    tab.locator("table.list tbody a").first.press("Enter")
+    expect(tab.get_by_role("heading", name="이 대화의 앞뒤")).to_be_visible()
+    expect(tab.locator(".turns > li")).to_have_count(4)
+    assert HOSTILE in tab.locator("main").inner_text()
+
+
+def test_web_in_chromium_narrows_the_rows_by_each_mark(tab: Tab, pages: tuple[str, str]) -> None:
+    log_in(tab, pages[0])
+    tab.get_by_text("테넌트·등급·유형·알림").press("Enter")
+    tab.get_by_label("t2").check()
+    tab.get_by_role("button", name="보기").press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("4행")
+    tab.locator("table.heat a").first.press("Enter")
+    expect(tab.get_by_role("link", name="답변 등급: F 실패 조건 빼기")).to_be_visible()
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("4행")
+    tab.get_by_role("link", name="테넌트: t2 조건 빼기").press("Enter")
+    expect(tab.get_by_role("link", name="테넌트: t2 조건 빼기")).to_have_count(0)
+    tab.get_by_role("link", name="모두 빼기").press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text(f"{len(ROWS)}행")
+    tab.locator("svg.days a").first.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_contain_text(f"{DAY}, {len(ROWS)}행")
+
+
+def test_web_in_chromium_turns_pages_without_losing_a_row(tab: Tab, pages: tuple[str, str]) -> None:
+    log_in(tab, pages[0])
+    links = tab.locator("table.list tbody th a")
+    seen = [link.get_attribute("href") for link in links.all()]
+    tab.get_by_role("link", name="다음 쪽").click()
+    expect(tab.get_by_role("link", name="앞쪽")).to_be_visible()
+    seen += [link.get_attribute("href") for link in links.all()]
+    assert len(seen) == len(set(seen)) == len(ROWS)
+
+
+def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, str]) -> None:
+    log_in(tab, pages[0])
+    tab.get_by_role("link", name="알림", exact=True).click()
+    tab.locator("select[name=rule]").select_option("weak_answer")
+    tab.get_by_label("언제까지").fill("2999-12-31")
+    tab.get_by_label("이유").fill("새 프롬프트를 시험함")
+    tab.get_by_role("button", name="조용히 하기").press("Enter")
+    expect(tab.get_by_role("cell", name="새 프롬프트를 시험함")).to_be_visible()
+    with opened(AlertChoices, pages[1]) as choices:
+        (made,) = choices.every_snooze()
+    assert (made.rule, made.who) == ("weak_answer", "operator")
+    tab.get_by_role("button", name="다시 알리기").press("Enter")
+    expect(tab.get_by_text("조용히 한 규칙이 없습니다")).to_be_visible()
+
+
+def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(browser: Browser, pages: tuple[str, str]) -> None:
+    for scheme in ("light", "dark"):
+        tab = browser.new_page(viewport=PHONE, color_scheme=scheme)  # type: ignore[arg-type]
+        log_in(tab, pages[0])
+        row = tab.locator("table.list tbody a").first.get_attribute("href")
+        for page in ("/rows", "/rows?final_grade=F", str(row), "/alerts", "/accesses"):
+            tab.goto(pages[0] + page)
+            assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
+        background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(15, 20, 26)") == (scheme == "dark")
+        tab.close()
