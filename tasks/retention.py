@@ -90,7 +90,8 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
     if not dry_run:
         remember_erased(context.state, session_id, now)
     mine = pl.col("session_id") == session_id
-    found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", "reports", "alert messages", "notes of labels"), 0)
+    places = ("reports", "alert messages", "notes of labels", "web accesses")
+    found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", *places), 0)
     outbox, labels = Outbox(context.state), LabelStore(context.state)
     for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
         # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
@@ -107,6 +108,7 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
                 _clear(warehouse, day, EXCLUDED, rubric.excluded_schema, mine, PERSONAL_COLUMNS)
             if row_ids and not dry_run:
                 _clear(warehouse, day, SCORES, rubric.scores_schema, mine, PERSONAL_COLUMNS)
+    found["web accesses"] = AuditLog(context.state).forget_text(session_id, dry_run=dry_run)
     return found
 
 

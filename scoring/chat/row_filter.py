@@ -25,6 +25,9 @@ from scoring.rules.polars_backend import to_polars
 NOTHING = "-"
 """What stands in an address for NULL: a row without tenant or without code."""
 
+_NAMED = "-="
+"""What stands before a tenant's name that is empty or begins like this mark or the one above."""
+
 MOST_DAYS = 400
 _LONGEST_VALUE = 300
 _FIRST, _LAST, _TENANT, _RULE, _KPI = "first", "last", "tenant", "alert", "kpi"
@@ -64,13 +67,25 @@ class RowFilter:
     def pairs(self) -> list[tuple[str, str]]:
         """Names and values as an address has them; `parse_filter` makes the same filter of them."""
         found = [(_FIRST, str(self.first)), (_LAST, str(self.last))]
-        found += [(_TENANT, NOTHING if one is None else one) for one in self.tenants]
+        found += [(_TENANT, tenant_value(one)) for one in self.tenants]
         found += [(name, code or NOTHING) for name, codes in self.codes.items() for code in codes]
         found += [(_RULE, rule) for rule in self.rules]
         bounds = ((_LOWEST, self.lowest), (_HIGHEST, self.highest))
         found += [(name, f"{bound:g}") for name, bound in bounds if bound is not None]
         typed = ((_KPI, self.kpi), (_TEXT, self.text), (_TEMPLATE, self.template), (_SESSION, self.session))
         return found + [(name, value) for name, value in typed if value]
+
+
+def tenant_value(tenant: str | None) -> str:
+    """A tenant as addresses and forms have it: never empty, and no tenant's name means that there is none."""
+    if tenant is None:
+        return NOTHING
+    return tenant if tenant and not tenant.startswith(NOTHING) else f"{_NAMED}{tenant}"
+
+
+def tenant_of(value: str) -> str | None:
+    """The tenant that `tenant_value` has written."""
+    return None if value == NOTHING else value.removeprefix(_NAMED)
 
 
 def coded_columns(rubric: RowRubric) -> list[CodedColumn]:
@@ -103,7 +118,7 @@ def parse_filter(pairs: Iterable[tuple[str, str]], rubric: RowRubric, first: dat
         raise UsageError(f"조건 하나는 {_LONGEST_VALUE}자까지 쓸 수 있습니다")
     chosen = RowFilter(
         *_days(given, first, last),
-        tenants=tuple(None if one == NOTHING else one for one in given.get(_TENANT, ())),
+        tenants=tuple(map(tenant_of, given.get(_TENANT, ()))),
         codes={
             one.column: tuple(_code(one, value) for value in given[one.column])
             for one in coded_columns(rubric)

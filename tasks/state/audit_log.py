@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import quote_plus
 
 import sqlalchemy as sa
 
@@ -53,6 +54,14 @@ class AuditLog:
         with self._database.transaction() as connection:
             rows = connection.execute(query).mappings().all()
         return [Access(**{name: row[name] for name in Access.__dataclass_fields__}) for row in rows]
+
+    def forget_text(self, text: str, *, dry_run: bool) -> int:
+        """Empties what was asked for where it has a text, as addresses have it; returns how many accesses had it."""
+        having = _audit.c.target.contains(quote_plus(text), autoescape=True)
+        with self._database.transaction() as connection:
+            if dry_run:
+                return connection.execute(sa.select(sa.func.count()).where(having)).scalar_one()
+            return connection.execute(sa.update(_audit).where(having).values(target="")).rowcount
 
     def forget_before(self, moment: datetime, *, dry_run: bool) -> int:
         """Removes the accesses before a moment; returns how many. With `dry_run` they are counted only."""

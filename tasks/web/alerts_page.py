@@ -8,11 +8,12 @@ from zoneinfo import ZoneInfo
 from starlette.responses import RedirectResponse, Response
 
 from scoring.alerting.blocks import inert, masked_text
-from scoring.alerting.decision import DECISION_DAYS
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import OutboxMessage, RouteFilter
 from scoring.alerting.preview import forecast, preview_days
-from scoring.chat.row_filter import NOTHING
+from scoring.alerting.watch import DECISION_DAYS
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.row_filter import tenant_of, tenant_value
 from scoring.days import days_between
 from scoring.errors import UsageError
 from scoring.markdown import score_text
@@ -62,7 +63,7 @@ def alerts_page(asked: Asked) -> Response:
         snoozes=[
             {
                 "rule": one.rule,
-                "tenant": _as_sent(one.tenant_id),
+                "tenant": tenant_value(one.tenant_id),
                 "title": titles.get(one.rule, one.rule),
                 "of": tenant_text(one.tenant_id),
                 "until": one.until,
@@ -72,7 +73,7 @@ def alerts_page(asked: Asked) -> Response:
             for one in choices.snoozes(_today(asked))
         ],
         rules=titles,
-        tenants={_as_sent(one): tenant_text(one) for one in sorted(known_tenants(context.warehouse), key=str)},
+        tenants={tenant_value(one): tenant_text(one) for one in sorted(known_tenants(context.warehouse), key=str)},
         today=_today(asked),
         messages=told_table(told),
         rises=rises_table(expected),
@@ -106,7 +107,7 @@ def snooze(asked: Asked) -> Response:
 
 def unsnooze(asked: Asked) -> Response:
     """Ends a snooze before its day; one that is over already stays as it is."""
-    rule, tenant = _rule(asked), _from_form(asked)
+    rule, tenant = _rule(asked), tenant_of(asked.form.get("tenant", ALL_TENANTS))
     asked.record("다시 알림", f"{rule} {tenant_text(tenant)}")
     AlertChoices(asked.context.state).end_snooze(rule, tenant, datetime.now(UTC))
     return RedirectResponse("/alerts#snoozes", 303)
@@ -120,19 +121,10 @@ def _rule(asked: Asked) -> str:
 
 
 def _tenant(asked: Asked) -> str | None:
-    tenant = _from_form(asked)
+    tenant = tenant_of(asked.form.get("tenant", ALL_TENANTS))
     if tenant not in known_tenants(asked.context.warehouse):
         raise UsageError("최근에 그런 테넌트의 행이 없습니다")
     return tenant
-
-
-def _from_form(asked: Asked) -> str | None:
-    tenant = asked.form.get("tenant", NOTHING)
-    return None if tenant == NOTHING else tenant
-
-
-def _as_sent(tenant: str | None) -> str:
-    return NOTHING if tenant is None else tenant
 
 
 def _today(asked: Asked) -> date:

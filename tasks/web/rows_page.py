@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.row_filter import NOTHING, coded_columns, rates
+from scoring.chat.row_filter import NOTHING, coded_columns, rates, tenant_of, tenant_value
 from scoring.chat.rubric import RowRubric
 from scoring.judging.masking import masked
 from scoring.markdown import one_line, score_text, shortened
@@ -139,7 +139,7 @@ def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:
     titles = {**rubric.titles, "alert_level": "알림 수준"}
     rules = {rule.id: rule.title for rule in rubric.alert_rules}
     named: dict[str, tuple[str, Callable[[str], str]]] = {
-        "tenant": ("테넌트", lambda value: tenant_text(None if value == NOTHING else value)),
+        "tenant": ("테넌트", lambda value: tenant_text(tenant_of(value))),
         "alert": ("알림", lambda value: rules[value]),
         "kpi": ("지표", lambda value: rates(rubric)[value].title),
         "lowest": ("점수", lambda value: f"{value}점부터"),
@@ -170,7 +170,7 @@ def _facets(asked: Asked, view: RowsView) -> list[Facet]:
         facet(
             "tenant",
             "테넌트",
-            [(one or NOTHING, tenant_text(one)) for one in sorted(tenants, key=lambda one: one or "")],
+            [(tenant_value(one), tenant_text(one)) for one in sorted(tenants, key=lambda one: one or "")],
         )
     ]
     for column in coded_columns(rubric):

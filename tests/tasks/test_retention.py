@@ -30,6 +30,7 @@ from tasks.retention import ERASED_CELL, erase, prune
 from tasks.review.label_store import LabelStore, kept_labels
 from tasks.review.labels import Label
 from tasks.review.pairing import Labelled
+from tasks.state.audit_log import Access, AuditLog
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
@@ -130,13 +131,15 @@ def test_of_an_erased_session_nothing_readable_is_left(settings: Settings) -> No
     noted = Label("a_grade", "D", row_id=mine, note=f"{SESSION}: {SECRET_ANSWER}")
     with opened(LabelStore, settings.state_url) as labels:
         labels.add(kept_labels([noted], Labelled([], RUBRIC.id, RUBRIC.version, {}), NOW))
+    with opened(AuditLog, settings.state_url) as log:
+        log.add(Access(NOW, "kim", "127.0.0.1", "행 목록", f"/rows?session={SESSION}"))
     before = everything_readable(settings)
     assert all(text in before for text in (SESSION, "홍길동", SECRET_ANSWER))
 
     found = in_context(erase, settings, SESSION, NOW, dry_run=False)
 
     tables = {"monitoring_scores: rows": 2, "monitoring_excluded: rows": 2}
-    assert found == {**tables, "reports": 2, "alert messages": 1, "notes of labels": 1}
+    assert found == {**tables, "reports": 2, "alert messages": 1, "notes of labels": 1, "web accesses": 1}
     with opened(Outbox, settings.state_url) as outbox:
         touched, other = outbox.waiting()
     assert [len(touched.blocks), len(other.blocks)] == [1, 2]

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.chat.row_filter import NOTHING, RowFilter, coded_columns, parse_filter, rates
+from scoring.chat.row_filter import RowFilter, coded_columns, parse_filter, rates
 from scoring.errors import UsageError
 from tests.builders.chat_rows import RUBRIC
 
 FIRST, LAST = date(2026, 2, 1), date(2026, 2, 7)
-# An address carries no blanks at the ends of a value, and `-` means that there is none.
-TYPED = st.text(min_size=1, max_size=20).map(str.strip).filter(lambda text: text not in ("", NOTHING))
+# An address carries no blanks at the ends of a value.
+TYPED = st.text(min_size=1, max_size=20).map(str.strip).filter(bool)
+TENANTS = st.sampled_from([None, "", "-", "-=", "*"]) | TYPED
 
 
 def codes(values: list[str]) -> st.SearchStrategy[tuple[str | None, ...]]:
@@ -24,7 +25,7 @@ FILTERS = st.builds(
     RowFilter,
     first=st.just(FIRST),
     last=st.dates(FIRST, LAST),
-    tenants=st.lists(st.none() | TYPED, max_size=2, unique=True).map(tuple),
+    tenants=st.lists(TENANTS, max_size=2, unique=True).map(tuple),
     codes=st.fixed_dictionaries({}, optional={one.column: codes([*one.titles]) for one in coded_columns(RUBRIC)}),
     rules=st.lists(st.sampled_from([rule.id for rule in RUBRIC.alert_rules]), max_size=2, unique=True).map(tuple),
     kpi=st.sampled_from(["", *rates(RUBRIC)]),
