@@ -18,6 +18,7 @@ from tasks.judge.verdict_store import Judgement, VerdictStore
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
+_COMMIT_EVERY_S = 0.1
 _STORED = (VerdictStatus.OK, VerdictStatus.REFUSED, VerdictStatus.INVALID)
 
 
@@ -41,6 +42,7 @@ class Dispatcher:
         self._known: Dialect | None = None
         self._records: dict[str, Callable[[Judgement], None]] = {}
         self._unsaved: list[Judgement] = []
+        self._committing: asyncio.Task[None] | None = None
 
     @property
     def failed(self) -> bool:
@@ -116,8 +118,16 @@ class Dispatcher:
     async def _save(self, judgement: Judgement) -> None:
         if judgement.status in _STORED:
             self._unsaved.append(judgement)
-            await self._in_worker(self._commit)
+            self._committing = self._committing or asyncio.create_task(self._commit_together())
+            await asyncio.shield(self._committing)
         self._records.pop(judgement.key)(judgement)
+
+    async def _commit_together(self) -> None:
+        """Stores what comes in a short time at once: a commit takes more CPU than anything else of an answer."""
+        if self.in_flight:
+            await asyncio.sleep(_COMMIT_EVERY_S)
+        self._committing = None  # what comes from now on may be too late for this one
+        await self._in_worker(self._commit)
 
     async def _in_worker(self, function: Callable[..., _T], *arguments: Any) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._worker, function, *arguments)

@@ -28,7 +28,7 @@ from tasks.judge.replies import (
 from tasks.judge.timing import Timing
 
 _CONNECT_S = 5.0
-_IDLE_CONNECTIONS = 16  # every call looks at all that are idle
+_IDLE_CONNECTIONS = 4  # every call looks at all that are idle
 _PASSING = (408, 409, 425)
 _MALFORMED = (400, 422)
 _FILTERED = ("content_filter", "content_policy_violation")

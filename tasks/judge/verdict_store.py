@@ -206,10 +206,10 @@ class VerdictStore:
         """Replaces the state of a limit, `{}` at first, by the result of `step`, in one exclusive transaction."""
         row = _limits.c.name == name
         with self._database.transaction() as connection:
-            connection.execute(self._first_limit, {"name": name, "state": {}})
-            state, result = step(
-                connection.execute(sa.select(_limits.c.state).where(row).with_for_update()).scalar_one()
-            )
+            query = sa.select(_limits.c.state).where(row).with_for_update()
+            while (stored := connection.execute(query).scalar_one_or_none()) is None:
+                connection.execute(self._first_limit, {"name": name, "state": {}})
+            state, result = step(stored)
             connection.execute(sa.update(_limits).where(row).values(state=dict(state)))
         return result
 
