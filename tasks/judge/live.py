@@ -32,6 +32,8 @@ from tasks.judge.verdict_store import Judgement
 
 _FAILURES_IN_A_RUN = 4
 _INVALID_IN_A_RUN = 3
+_ROUNDS_OF_FAILURES = 3  # the later ones after all other questions, where these are answered
+_ROUNDS_OF_INVALID = 2  # these are paid for
 _REFUSALS_PER_ATTEMPT = 20
 _GIVEN_UP_IN_A_ROW = 10
 _IN_FLIGHT_AT_FIRST = 10  # until the endpoint has answered once: a wrong key costs ten calls, not thousands
@@ -64,6 +66,7 @@ class _PendingQuestion:
         self.tasks: set[asyncio.Task[None]] = set()
         self.judgement = question.judgement(NO_JUDGE)
         self.failures = self.invalid = 0
+        self.rounds = 1
         self.called_at: float | None = None
         self.concluded = False
 
@@ -90,13 +93,14 @@ class LiveRun:
     ) -> None:
         self._endpoint, self._limiter, self._budget, self._save = endpoint, limiter, budget, save
         self._timing = endpoint.timing
-        self._queue: deque[Question] = deque()
+        self._queue: deque[_PendingQuestion] = deque()
+        self._failed_for_now: deque[_PendingQuestion] = deque()
         self._pending: dict[str, _PendingQuestion] = {}
         self._calls: dict[asyncio.Task[Any] | None, _Call] = {}
         self._changed, self._settled = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
         self._latencies, self._estimator = Latencies(self._timing), _TokenEstimator()
-        self._reserved = self._given_up = 0
+        self._reserved = self._given_up = self._unsent = 0
         self._hedges_left = 1.0
         self._refused_since: float | None = None
         self._over = self._stopping = False
@@ -115,7 +119,7 @@ class LiveRun:
 
     def add(self, questions: Collection[Question]) -> None:
         """Asks these questions too, after those that are waiting."""
-        self._queue.extend(questions)
+        self._queue.extend(map(_PendingQuestion, questions))
         self._hedges_left += len(questions) * _HEDGED_SHARE
         self._changed.set()
 
@@ -146,8 +150,8 @@ class LiveRun:
         room = self._endpoint.settings.max_in_flight
         if not self._endpoint.answered:
             room = min(room, _IN_FLIGHT_AT_FIRST)
-        while self._queue and len(self._pending) < room:
-            pending = _PendingQuestion(self._queue.popleft())
+        while (waiting := self._queue or self._failed_for_now) and len(self._pending) < room:
+            pending = waiting.popleft()
             self._pending[pending.question.key] = pending
             self._add_task(pending)
 
@@ -165,20 +169,25 @@ class LiveRun:
         self._changed.set()
 
     def _watch(self) -> None:
-        """Ends calls that are past their deadline; hedges slow ones when no question is waiting."""
-        now, deadline_s, slow_s = self._now(), self._latencies.deadline_s, self._latencies.slow_s
+        """Ends calls that are past their deadline; hedges slow ones when no question is waiting to be sent."""
+        now, deadline_s = self._now(), self._latencies.deadline_s
         for call in self._calls.values():
             if now - call.started > deadline_s and not call.timer.expired():
                 call.timer.reschedule(now)
-        if self._queue or slow_s is None:
+        if self._queue or self._failed_for_now or self._unsent or (hedged_s := self._hedged_from_s()) is None:
             return
         for pending in self._pending.values():  # the oldest first
-            if pending.concluded or pending.called_at is None or now - pending.called_at < slow_s:
+            if pending.concluded or pending.called_at is None or now - pending.called_at < hedged_s:
                 continue
             if self._hedges_left >= 1 and not self._budget.is_near(pending.question):
                 self._hedges_left -= 1
                 pending.called_at = None
                 self._add_task(pending)
+
+    def _hedged_from_s(self) -> float | None:
+        """How old a call is when it is hedged: an unusual age, and any later one when so few are left."""
+        few = len(self._calls) <= self._hedges_left
+        return self._latencies.median_s if few else self._latencies.slow_s
 
     async def _answer(self, pending: _PendingQuestion) -> None:
         retrying = AsyncRetrying(
@@ -190,11 +199,15 @@ class LiveRun:
         try:
             verdict: Verdict = await retrying(self._attempt, pending)
         except _InvalidAnswerError as invalid:
+            if self._endpoint.fits and self._put_off(pending, _ROUNDS_OF_INVALID):
+                return
             verdict = invalid.verdict
         except TransientError as failure:
-            self._given_up += 1
+            self._given_up += pending.rounds == 1  # at the end come those alone that have failed before
             if self._given_up >= _GIVEN_UP_IN_A_ROW:
                 raise self._endpoint.unreachable(str(failure)) from None
+            if self._endpoint.answered and self._put_off(pending, _ROUNDS_OF_FAILURES):
+                return
             verdict = Verdict(VerdictStatus.FAILED, reason=f"판정 모델을 부르지 못함: {failure}")
         except QuestionRefusedError as refused:
             verdict = refused.verdict
@@ -204,6 +217,15 @@ class LiveRun:
 
     def _attempts_are_used_up(self, pending: _PendingQuestion) -> bool:
         return self._stopping or pending.failures >= _FAILURES_IN_A_RUN or pending.invalid >= _INVALID_IN_A_RUN
+
+    def _put_off(self, pending: _PendingQuestion, rounds: int) -> bool:
+        """Has a question asked again after all others, up to so many rounds; not where it is still in flight."""
+        if self._stopping or pending.rounds >= rounds or len(pending.tasks) > 1:
+            return False
+        pending.rounds += 1
+        pending.failures = pending.invalid = 0
+        self._failed_for_now.append(pending)
+        return True
 
     async def _conclude(self, pending: _PendingQuestion, verdict: Verdict) -> None:
         settled = verdict.status in (VerdictStatus.OK, VerdictStatus.REFUSED)
@@ -247,7 +269,11 @@ class LiveRun:
         usage: Usage | None = Usage()
         try:
             again = pending.judgement.attempts > 0 or len(pending.tasks) > 1
-            ticket = await self._limiter.take(self._estimator.tokens(question), in_front=again)
+            self._unsent += 1
+            try:
+                ticket = await self._limiter.take(self._estimator.tokens(question), in_front=again)
+            finally:
+                self._unsent -= 1
             usage = None
             try:
                 reply = await self._send(pending, ticket)
@@ -332,7 +358,7 @@ class LiveRun:
         if ending:
             await asyncio.wait(ending, timeout=self._timing.grace_s)
         await self._cancel(ending)
-        for pending in left:
+        for pending in [*left, *self._failed_for_now]:
             if not pending.concluded:
                 await self._save(pending.judgement.with_verdict(STOPPED))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 _ENOUGH_SEEN = 20
 _REMEMBERED = 200
-_SLOW = 0.95
+_SLOW, _MEDIAN = 0.95, 0.5
 _LATE = 3.0  # times a slow call
 
 
@@ -40,9 +40,12 @@ class Latencies:
     @property
     def slow_s(self) -> float | None:
         """The 95th percentile; None while there are too few calls."""
-        if len(self._seen) < _ENOUGH_SEEN:
-            return None
-        return sorted(self._seen)[int(len(self._seen) * _SLOW)]
+        return self._quantile(_SLOW)
+
+    @property
+    def median_s(self) -> float | None:
+        """The median; None while there are too few calls."""
+        return self._quantile(_MEDIAN)
 
     @property
     def deadline_s(self) -> float:
@@ -50,3 +53,8 @@ class Latencies:
         if (slow_s := self.slow_s) is None:
             return self._timing.longest_deadline_s
         return min(max(_LATE * slow_s, self._timing.shortest_deadline_s), self._timing.longest_deadline_s)
+
+    def _quantile(self, share: float) -> float | None:
+        if len(self._seen) < _ENOUGH_SEEN:
+            return None
+        return sorted(self._seen)[int(len(self._seen) * share)]

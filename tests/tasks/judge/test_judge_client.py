@@ -161,6 +161,16 @@ def test_a_question_that_always_fails_is_failed_and_not_kept(store: VerdictStore
         assert statuses(ask(3, settings_for(server.url), store)) == {VerdictStatus.OK}
 
 
+def test_questions_that_failed_are_asked_again_at_the_end_where_others_are_answered(sqlite_store: VerdictStore) -> None:
+    with FakeOpenAI(Behaviour(server_errors=0.35, cut=0.25)) as server:
+        judged = ask(60, settings_for(server.url), sqlite_store)
+        assert statuses(judged) == {VerdictStatus.OK}
+        assert max(judgement.attempts for judgement in judged.judgements) > 4
+        server.behaviour = Behaviour(server_errors=1.0)
+        failed = ask(61, settings_for(server.url), sqlite_store)
+    assert [one.status for one in failed.judgements if not one.from_store] == [VerdictStatus.FAILED]
+
+
 def test_equal_questions_are_asked_once(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI() as server:
         settings = settings_for(server.url)
