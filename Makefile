@@ -56,7 +56,7 @@ bench: setup
 
 bench-judge: setup
 	.venv/bin/python -m benchmarks --only judge
-	.venv/bin/python -m benchmarks --only inbox
+	.venv/bin/python -m benchmarks --only judged_runs
 
 # Needs the package index to tell what it knows of vulnerabilities; a package that it says nothing of is a failure.
 audit: setup

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -146,12 +146,12 @@ def measure(client: str, url: str, first: int, last: int, state_url: str, rpm: i
 
 
 @contextmanager
-def server(rpm: int, tpm: int) -> Iterator[str]:
+def server(rpm: int, tpm: int, faults: Mapping[str, float] = FAULTS) -> Iterator[str]:
     """A test server in a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = {"port": port, "rpm": rpm, "tpm": tpm, "latency-s": 1.0, **FAULTS}
+    options = {"port": port, "rpm": rpm, "tpm": tpm, "latency-s": 1.0, **faults}
     arguments = [part for name, value in options.items() for part in (f"--{name}", str(value))]
     process = subprocess.Popen([sys.executable, "-m", "tests.fakes.openai_server", *arguments])  # noqa: S603
     try:

@@ -19,7 +19,7 @@ SECTIONS = {
     "nightly": "flow_runs",
     "backfill": "flow_runs",
     "judge": "judge",
-    "inbox": "inbox",
+    "judged_runs": "judged_runs",
     "site": "site",
     "web": "web",
     "masking": "masking",

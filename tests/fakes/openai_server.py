@@ -135,6 +135,7 @@ class FakeOpenAI:
         self.batches = Batches(self)
         self.in_flight = self.peak_in_flight = 0
         self.first_at = self.last_at = 0.0  # of the first request and the last answer
+        self.last_new_at, self.asked_by_then = 0.0, 0  # of the last request that asked something new
         self.too_long = ""  # what holds this text does not fit the model
         self.hang_once = ""  # the first request that holds this text hangs
         self._buckets = {
@@ -166,6 +167,8 @@ class FakeOpenAI:
             "statuses": dict(self.statuses),
             "peak_in_flight": self.peak_in_flight,
             "span_s": self.last_at - self.first_at,
+            "new_span_s": self.last_new_at - self.first_at,
+            "asked_in_new_span": self.asked_by_then,
         }
 
     def __enter__(self) -> FakeOpenAI:
@@ -297,6 +300,8 @@ class FakeOpenAI:
         key = question_key(request)
         draw = random.Random(f"{self.behaviour.seed} {key} {self.asked[key]}").random()
         self.asked[key] += 1
+        if self.asked[key] == 1:
+            self.last_new_at, self.asked_by_then = time.monotonic(), self.asked.total()
         for name in _SHARES:
             share = getattr(self.behaviour, name)
             if draw < share:
