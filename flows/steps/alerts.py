@@ -43,6 +43,7 @@ from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import AlertsSettings
 from tasks.context import Context
+from tasks.judge_quality.model_end import near_end
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.run_ledger import INTRADAY, TEST_RUN, RunLedger
@@ -165,7 +166,8 @@ def _of_day(context: Context, digest: DayDigest) -> list[tuple[str, MessagesFor]
     found: list[tuple[str, MessagesFor]] = [(str(digest.day), partial(day_messages, digest))]
     if context.settings.alerts.weekly and _ends_week(digest):
         week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id)
-        found.append(("", partial(weekly_message, replace(week, snoozes=digest.snoozes))))
+        end = near_end(context.state, context.settings.judge, digest.day)
+        found.append(("", partial(weekly_message, replace(week, snoozes=digest.snoozes, judge_end=end))))
     return found
 
 

@@ -5,6 +5,7 @@ Source: SPEC 11.
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any
 
 from scoring.alerting.blocks import Line, bold, bullets, code, inert, masked_text, paragraph, plain
@@ -26,6 +27,25 @@ class ModelChange:
     epoch: str
     before: str
     after: str
+
+
+@dataclass(frozen=True)
+class ModelEnd:
+    """The last day of the model that judges."""
+
+    model: str
+    last: date
+
+
+def end_lines(end: ModelEnd, today: date) -> list[Line]:
+    """That the model is shut down soon, and what to do before."""
+    days = (end.last - today).days
+    left = f"{days:,}일 남음" if days > 0 else "이미 종료됨"
+    what = f"{inert(end.model, _NAME_CHARACTERS)}이(가) {end.last}에 종료됩니다({left}). "
+    return [
+        [bold("판정 모델  "), plain(f"{what}다음 모델을 견주어 보고 바꾸세요.")],
+        [code("aqb judge switch MODEL --dry-run")],
+    ]
 
 
 @dataclass(frozen=True)

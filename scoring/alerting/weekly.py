@@ -11,6 +11,7 @@ from typing import Any
 from scoring.alerting.blocks import Block, Line, Span, bold, bullets, context, link, paragraph, plain
 from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
+from scoring.alerting.judge_messages import ModelEnd, end_lines
 from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mark, messages, without_part
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import day_name, kpi_line, snooze_lines
@@ -26,7 +27,8 @@ KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 @dataclass(frozen=True)
 class Week:
     """The seven days up to `last`. `kpis` hold the KPI rows of these days and of the week before by day; `growth` what
-    grew of a rule against that week by (rule, tenant); `url` where the pages are served; `snoozes` go on after it."""
+    grew of a rule against that week by (rule, tenant); `url` where the pages are served; `snoozes` go on after it;
+    `judge_end` is the end of the model that judges, where it is near."""
 
     last: date
     rubric: RowRubric
@@ -35,6 +37,7 @@ class Week:
     url: str = ""
     run_id: str = ""
     snoozes: Sequence[Snooze] = ()
+    judge_end: ModelEnd | None = None
 
     def rows(self, tenant: str | None) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
         """The KPI rows of a tenant in this week and in the one before, of the rubric version of the last day."""
@@ -65,6 +68,8 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
         blocks += _of_tenant(week, tenant)
     if snoozed := snooze_lines(rubric, week.snoozes, week.last, route):
         blocks += paragraph(*snoozed)
+    if week.judge_end:
+        blocks += paragraph(*end_lines(week.judge_end, week.last))
     if week.url:
         blocks += paragraph([bold("보고서  "), link(week.url, "열기")])
     blocks.append(context(f"{rubric.id} {rubric.version}", week.run_id))

@@ -3,11 +3,11 @@
 Source: SPEC 11.
 """
 
-from dataclasses import dataclass
 from datetime import date
 
 import sqlalchemy as sa
 
+from scoring.alerting.judge_messages import ModelEnd
 from tasks.config.judge import SHUTDOWN_NOTICE, JudgeSettings, endpoint_of
 from tasks.state.database import StateDatabase
 
@@ -18,14 +18,6 @@ _models = sa.Table(
     sa.Column("name", sa.String, primary_key=True),
     sa.Column("shutdown_date", sa.Date),
 )
-
-
-@dataclass(frozen=True)
-class ModelEnd:
-    """The last day of the model that judges."""
-
-    model: str
-    last: date
 
 
 def look_up_end(database: StateDatabase, settings: JudgeSettings) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.steps.judge_anchors import watch_judge
-from scoring.alerting.judge_messages import JudgeNews, judge_message
+from scoring.alerting.judge_messages import JudgeNews, ModelEnd, judge_message
 from scoring.errors import AqbError, InputError
 from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS
 from tasks.config.alerts import AlertsSettings, Route
@@ -23,6 +23,7 @@ from tasks.judge.verdict_store import VerdictStore
 from tasks.judge_quality.anchor_table import ANCHORS as TABLE
 from tasks.judge_quality.anchor_table import anchor_nights, news_of_night
 from tasks.judge_quality.anchors import anchor_questions, ask_anchors
+from tasks.judge_quality.model_end import near_end
 from tasks.samples import SAMPLE_INBOX
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
@@ -143,6 +144,18 @@ def test_anchors_of_the_nightly_run_tell_another_model_behind_the_same_name(
     assert judge.stats()["asked"] == requests
     (told,) = slack.posted
     assert "답하는 모델이 judge-1-2026-01-01에서 judge-1-2026-06-01(으)로 바뀌었습니다." in told.shown
+
+
+def test_end_of_the_model_is_asked_each_night_and_told_from_60_days_before(context: Context, judge: FakeOpenAI) -> None:
+    settings, last = context.settings.judge, date(2026, 6, 30)
+    judge.behaviour = Behaviour(model="judge-1", shutdown_date=str(last))
+    assert near_end(context.state, settings, last) is None
+    watch_judge(context)
+    assert near_end(context.state, settings, last - timedelta(61)) is None
+    assert near_end(context.state, settings, last - timedelta(60)) == ModelEnd("judge-1", last)
+    judge.behaviour = Behaviour(model="judge-1")
+    watch_judge(context)
+    assert near_end(context.state, settings, last) is None
 
 
 def test_anchors_that_are_renewed_compare_with_the_new_answers(context: Context, judge: FakeOpenAI) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from scoring.alerting.decision import decide
+from scoring.alerting.judge_messages import ModelEnd
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.chat.periods import Period, month_of, week_of
@@ -29,7 +30,6 @@ from tasks.files.report_paths import (
     period_page_name,
     rows_page_name,
 )
-from tasks.judge_quality.model_end import ModelEnd
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_inputs import day_inputs
 from tasks.reports.site.day_pages import alert_examples, day_page, overview

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.alerting.blocks import inert, masked_text
+from scoring.alerting.judge_messages import ModelEnd
 from scoring.catalog import rubrics
 from scoring.markdown import percent
 from scoring.stats.intervals import wilson_interval
@@ -18,7 +19,6 @@ from scoring.stats.self_agreement import WatchedNight
 from scoring.testruns.rubric import TestRunRubric
 from tasks.judge_quality.anchor_table import ANCHORS, ANCHORS_SCHEMA, anchor_nights, news_of_night
 from tasks.judge_quality.audit import AUDITS, AUDITS_SCHEMA
-from tasks.judge_quality.model_end import ModelEnd
 from tasks.judge_quality.switch import SWITCHES, SWITCHES_SCHEMA
 from tasks.reports.judge_tables import AUDIT_HEADER, SHIFT_HEADER, audit_cells, audit_sentences, shift_cells
 from tasks.reports.site.pages import Cell, Chart, Mark, Table, page

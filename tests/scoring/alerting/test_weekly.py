@@ -8,6 +8,7 @@ import pytest
 
 from scoring.alerting.blocks import readable
 from scoring.alerting.growth import Grown, Growth
+from scoring.alerting.judge_messages import ModelEnd
 from scoring.alerting.messages import Message, RouteFilter
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.weekly import Week, weekly_message
@@ -105,3 +106,13 @@ def test_weekly_message_goes_to_routes_that_ask_for_chat_rows(route: RouteFilter
 def test_weekly_message_is_told_once() -> None:
     found = week({}, {})
     assert weekly_message(found, RouteFilter(), message_of(found).keys) == []
+
+
+def test_weekly_message_says_that_the_model_that_judges_is_shut_down_soon() -> None:
+    found = week({"answer_failed": 20}, judge_end=ModelEnd("gpt-old", SUNDAY + timedelta(40)))
+    text = readable(message_of(found).blocks)
+    assert f"gpt-old이(가) {SUNDAY + timedelta(40)}에 종료됩니다(40일 남음)" in text
+    assert "aqb judge switch MODEL --dry-run" in text
+    over = readable(message_of(replace(found, judge_end=ModelEnd("gpt-old", SUNDAY))).blocks)
+    assert "이미 종료됨" in over
+    assert "종료" not in readable(message_of(replace(found, judge_end=None)).blocks)

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from scoring.alerting.judge_messages import ModelEnd
 from scoring.judging.audit import AuditPart, AuditRate
 from scoring.judging.requests import VerdictStatus
 from scoring.stats.agreement import Pair, agreements
@@ -16,7 +17,6 @@ from tasks.judge.verdict_store import Judgement
 from tasks.judge_quality.anchor_store import Anchor
 from tasks.judge_quality.anchor_table import write_anchors
 from tasks.judge_quality.audit import Audit, write_audit
-from tasks.judge_quality.model_end import ModelEnd
 from tasks.judge_quality.switch import Switch, write_switch
 from tasks.reports.site.build import build_pages
 from tasks.testruns.trusted_metrics import Measured, write_agreements
