@@ -47,7 +47,10 @@ def backfill(
 
 def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allow_shrink: bool, as_json: bool) -> None:
     from flows.runtime.clock import today
+    from scoring.days import days_window
     from tasks.chat.day_plan import backfill_plan
+    from tasks.chat.sources import open_source
+    from tasks.config.addresses import is_bigquery
     from tasks.context import Context
 
     with Context(settings) as context:
@@ -55,6 +58,9 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
     chosen = plan.to_score(force=force)
     kept = [] if allow_shrink else [planned for planned in chosen if planned.losses]
     lines = [planned.text(force=force, allow_shrink=allow_shrink) for planned in plan.days]
+    if chosen and is_bigquery(settings.monitoring.source):
+        window = days_window(chosen[0].day, chosen[-1].day, settings.time_zone)
+        lines.append(f"reads {open_source(settings.monitoring.source, settings).estimate(window)}")
     show(_plan_dict(plan, chosen, kept), "\n".join(lines + _plan_sums(plan, chosen, kept)), as_json=as_json)
     for failure in plan.failures:
         complain(failure.error)

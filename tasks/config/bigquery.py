@@ -33,6 +33,9 @@ class BigQuerySettings(Section):
     maximum_bytes_billed: int = Field(default=1_099_511_627_776, ge=0)
     """A query that would bill more is refused before it costs anything; 0 is no limit."""
 
+    usd_per_tib: float = Field(default=6.25, ge=0)
+    """The price of scanning a TiB, for estimates: on demand in the US; 0 where slots are paid for."""
+
     use_storage_api: bool = True
     """Read rows through the BigQuery Storage API, many times faster; without its permission REST is used."""
 

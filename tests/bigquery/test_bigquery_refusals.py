@@ -206,7 +206,7 @@ def test_without_permission_for_the_storage_api_rows_come_over_rest(
 def test_the_dry_run_shows_what_bigquery_would_scan(proxy: Proxy, address: str, settings: Settings) -> None:
     proxy.rewrite = (b'"totalBytesProcessed":"0"', b'"totalBytesProcessed":"123456789"')
     estimate = BigQueryChatRows(address, through(proxy, settings)).estimate(WINDOW)
-    assert estimate == f"{address.removeprefix('bigquery://')} in US, 123,456,789 bytes to scan"
+    assert estimate == f"{address.removeprefix('bigquery://')} in US, 123,456,789 bytes to scan, about 0.00 USD"
     assert b'"dryRun":true' in proxy.bodies[-1].replace(b" ", b"")
 
 

@@ -244,5 +244,5 @@ def test_another_location_is_refused_with_the_right_one(client: Client, dataset:
 
 def test_a_dry_run_tells_the_bytes_and_reads_nothing(client: Client, dataset: str, settings: Settings) -> None:
     source = BigQueryChatRows(view_of(client, dataset, production()), settings, {"run_id": "dry"})
-    assert re.fullmatch(rf"{dataset}\.chat_rows in US, [0-9,]+ bytes to scan", source.estimate(WINDOW))
+    assert re.fullmatch(rf"{dataset}\.chat_rows in US, [0-9,]+ bytes to scan, about 0.00 USD", source.estimate(WINDOW))
     assert [job for job in client.list_jobs() if job.job_id.startswith("aqb-dry-")] == []

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _READ = {name: kind for name, kind in CHAT_ROW_SCHEMA.items() if name != "line"}
 
+_TIB = 2**40
+
 
 class BigQueryChatRows:
     """Monitoring rows of `bigquery://project.dataset.view`, in no order; `line` is NULL, for a view has no lines.
@@ -93,7 +95,8 @@ class BigQueryChatRows:
     def estimate(self, window: Window) -> str:
         """The bytes that reading a period would scan, by a dry run, which costs nothing."""
         scanned = self._client.bytes_of(self.sql(window), bounds(window), str(self.view), self._table.location)
-        return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan"
+        usd = scanned / _TIB * self._settings.bigquery.usd_per_tib
+        return f"{self.view} in {self._table.location}, {scanned:,} bytes to scan, about {usd:,.2f} USD"
 
     def sql(self, window: Window | None) -> str:
         """The query of a period, which is told by the parameters `bounds`."""
