@@ -27,7 +27,7 @@ from tasks.config.bigquery import BigQuerySettings, SourceColumn
 from tasks.config.judge import JudgeSettings
 from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, is_masked, part_of
-from tasks.config.section import Section
+from tasks.config.section import LocalFolder, Section
 from tasks.config.testruns import InboxSettings
 from tasks.config.web import WebSettings
 
@@ -137,7 +137,7 @@ class Settings(BaseSettings):
     warehouse: _Place = "data/warehouse"
     """Where the score tables go: a folder, or `bigquery://project/dataset`."""
 
-    reports: _Place = "data/reports"
+    reports: LocalFolder = "data/reports"
     """The folder of the reports for people."""
 
     state_url: Url = "sqlite:///data/state.db"

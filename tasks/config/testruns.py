@@ -7,7 +7,7 @@ from unicodedata import normalize
 from pydantic import Field, field_validator
 
 from scoring.testruns.team_names import TeamNames
-from tasks.config.section import Section
+from tasks.config.section import LocalFolder, Section
 
 
 class InboxFiles(Section):
@@ -26,7 +26,7 @@ class InboxFiles(Section):
 class InboxSettings(Section):
     """Test runs of agents: where their files arrive."""
 
-    inbox: Annotated[str, Field(min_length=1)] = "data/inbox"
+    inbox: LocalFolder = "data/inbox"
     """The folder whose new files (CSV, TSV, XLSX) are scored once each."""
 
     quiet_s: float = Field(default=5.0, ge=0, le=86_400)

@@ -1,11 +1,15 @@
 """The scripts that services come through: one reader of `aqb.env`, and a worker that ends after its runs."""
 
+import json
 import os
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.exceptions import PrefectHTTPStatusError
 
 DEPLOYMENTS = Path("deployments").resolve()
 
@@ -56,3 +60,14 @@ def test_worker_waits_for_its_runs_when_it_is_stopped(tmp_path: Path) -> None:
         gate.write_text("go on\n")  # a run that the stop had killed would read nothing, and block this
         assert worker.stdout.readline() == "done\n"
         assert worker.wait() == 0
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_work_pool_of_kubernetes_jobs_is_one_that_prefect_takes() -> None:
+    template = json.loads((DEPLOYMENTS / "gcp" / "kubernetes-pool.json").read_text(encoding="utf-8"))
+    broken = {**template, "variables": {"type": "object", "properties": {}}}
+    with get_client(sync_client=True) as client:
+        made = client.create_work_pool(WorkPoolCreate(name="aqb-gke", type="kubernetes", base_job_template=template))
+        with pytest.raises(PrefectHTTPStatusError, match="422"):
+            client.create_work_pool(WorkPoolCreate(name="aqb-broken", type="kubernetes", base_job_template=broken))
+    assert made.base_job_template == template

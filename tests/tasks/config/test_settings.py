@@ -184,3 +184,11 @@ def test_the_first_pattern_of_file_names_comes_before_the_choice_for_all() -> No
     settings = load_settings().test_runs
     chosen = [settings.of_file(name) for name in ("실행_1.csv", "이동_1.csv")]
     assert [(one.rubric, one.agent_type) for one in chosen] == [("plan-agent", ""), ("aqb-1.2", "move")]
+
+
+@pytest.mark.parametrize("variable", ["AQB_REPORTS", "AQB_TEST_RUNS__INBOX"])
+def test_a_bucket_is_no_folder(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "gs://bucket/reports")
+    with pytest.raises(UsageError, match="give a folder of this machine") as refused:
+        load_settings()
+    assert refused.value.where == variable
