@@ -4,10 +4,13 @@ Everything comes from the KPI rows of scored days: without rejected rows, and wi
 rows that two rules share.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import exp
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
 from scoring.alerting.decision import decide
@@ -23,10 +26,13 @@ from scoring.alerting.wording import headline
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
 _DAYS_OFF_A_YEAR = 118
 """Weekends, and about 14 holidays on weekdays."""
-
-_COUNTS_TRIED = 2_000
 
 
 @dataclass(frozen=True)
@@ -117,40 +123,55 @@ def forecast(kpis: Mapping[date, Sequence[KpiRow]], rubric: RowRubric, policy: A
 
     A level is seldom used up: counts are whole numbers, and the next lower one would be too many.
     """
-    watched = watch(rubric, kpis, policy)
-    if not watched:
+    watches = watch(rubric, kpis, policy)
+    if not watches:
         return Forecast(0.0, ())
-    last = watched[-1]
-    false_pages, rises = 0.0, []
-    for stream in range(len(last.rules)):
-        false_pages += 365 * float(exp(-last.levels.paged_evidence[stream]))
-        for day_off, days in ((False, 365 - _DAYS_OFF_A_YEAR), (True, _DAYS_OFF_A_YEAR)):
-            rise, chance = _smallest(last, stream, day_off)
-            false_pages += days * chance
-            if rise and last.rules[stream].tenant_id == ALL_TENANTS:
-                rises.append(rise)
-    return Forecast(false_pages, tuple(rises))
-
-
-def _smallest(watched: Watch, stream: int, day_off: bool) -> tuple[SmallestRise | None, float]:
-    """The smallest rise of a rule on such a day, and the chance that a day without a change pages."""
     import numpy as np
 
-    rule, streams, levels = watched.rules[stream], watched.streams, watched.levels
-    alike = streams.rows[stream, streams.off == day_off][-REFERENCE_DAYS:]
-    rows = round(float(np.median(alike[alike > 0]))) if alike.any() else 0
-    if rows < MIN_COUNT:
-        return None, 0.0
-    rate, variance = (values[stream] for values in watched.episodes.last.on(day_off))
-    most = min(rows, max(4 * MIN_COUNT, int(rows * rate * 12) + 4 * MIN_COUNT))
-    counts = np.unique(np.linspace(MIN_COUNT, most, _COUNTS_TRIED).astype(int))
-    chances = chance_of(counts, np.full(len(counts), rows), np.full(len(counts), rate), np.full(len(counts), variance))
+    last = watches[-1]
+    together = [stream for stream, rule in enumerate(last.rules) if rule.tenant_id == ALL_TENANTS]
+    false_pages, rises = 365 * float(np.exp(-last.levels.paged_evidence).sum()), []
+    for day_off, days in ((False, 365 - _DAYS_OFF_A_YEAR), (True, _DAYS_OFF_A_YEAR)):
+        usual = _usual_day(last, day_off)
+        told, paged = (usual.smallest(level) for level in (last.levels.told_chance, last.levels.paged_chance))
+        false_pages += days * float(usual.chance(paged)[paged > 0].sum())
+        for stream in together:
+            if rows := int(usual.rows[stream]):
+                rule, expected = last.rules[stream], float(usual.rate[stream] * rows)
+                counts = (int(count) or None for count in (told[stream], paged[stream]))
+                rises.append((stream, SmallestRise(rule.id, rule.title, day_off, rows, expected, *counts)))
+    return Forecast(false_pages, tuple(rise for _, rise in sorted(rises, key=itemgetter(0))))
 
-    def first(level: float) -> int | None:
-        below = np.flatnonzero((chances < level) & (counts <= rows))
-        return int(counts[below[0]]) if len(below) else None
 
-    paged = first(levels.paged_chance[stream])
-    chance = float(chances[counts == paged][0]) if paged else 0.0
-    told = first(levels.told_chance[stream])
-    return SmallestRise(rule.id, rule.title, day_off, rows, float(rate * rows), told, paged), chance
+@dataclass(frozen=True)
+class _UsualDay:
+    """A business day or a day off like the last ones; of each stream its rows (0: too few), its rate and how sure."""
+
+    day_off: bool
+    rows: Array
+    rate: Array
+    variance: Array
+
+    def chance(self, counts: Array) -> Array:
+        """The chance of so many or more without a change."""
+        return chance_of(counts, self.rows, self.rate, self.variance)
+
+    def smallest(self, level: Array) -> Array:
+        """The smallest count whose chance is below a level; 0 where not even that of all rows is."""
+        import numpy as np
+
+        low, high = np.full_like(self.rows, MIN_COUNT - 1), self.rows
+        found = (self.rows > 0) & (self.chance(self.rows) < level)
+        while (high - low)[found].max(initial=0) > 1:
+            middle = (low + high) // 2
+            is_below = self.chance(middle) < level
+            low, high = np.where(is_below, low, middle), np.where(is_below, middle, high)
+        return np.where(found, high, 0)
+
+
+def _usual_day(watched: Watch, day_off: bool) -> _UsualDay:
+    import numpy as np
+
+    alike = watched.streams.rows[:, watched.streams.off == day_off][:, -REFERENCE_DAYS:]
+    rows = np.array([round(float(np.median(of[of > 0]))) if of.any() else 0 for of in alike])
+    return _UsualDay(day_off, np.where(rows < MIN_COUNT, 0, rows), *watched.episodes.last.on(day_off))

@@ -6,10 +6,12 @@ the content of its file and the rubric: writing it again replaces its rows and n
 Source: SPEC 6.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
@@ -29,10 +31,12 @@ from scoring.testruns.tables import (
     rejected_frame,
     table_value,
 )
-from tasks.judge.client import Judged
-from tasks.judge.verdict_store import Judgement
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
+
+if TYPE_CHECKING:
+    from tasks.judge.client import Judged
+    from tasks.judge.verdict_store import Judgement
 
 SCORES, QUERIES, SUMMARIES = "test_run_scores", "test_run_queries", "test_run_summaries"
 JUDGEMENTS = "judgements"

@@ -1,5 +1,6 @@
 """The page of alerts in a real browser: its charts have room on a phone, for two months and for a year."""
 
+from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -11,8 +12,7 @@ from scoring.alerting.decision import decide
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.reports.site.alert_pages import alerts_page
-from tasks.reports.site.scored_days import scored_days
-from tasks.warehouse.folder import FolderWarehouse
+from tasks.reports.site.scored_days import Row, SpanTables, scored_days
 from tests.browser.chromium import CHART_GEOMETRY, IN_CHROMIUM
 from tests.builders.kpi_tables import whole_rows
 
@@ -25,10 +25,12 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("alerts")
     rises = {"answer_failed": 1.6}
     drawn = kpi_days(Load(), 365, 3, lambda day, rule: rises.get(rule, 1.0) if day >= 305 else 1.0)
-    warehouse, policy, kpis = FolderWarehouse(folder / "warehouse"), AlertPolicy(), whole_rows(drawn)
+    policy, kpis = AlertPolicy(), whole_rows(drawn)
     decided = decide(RUBRIC, kpis, policy)
     for span in (60, 365):
-        shown = scored_days(warehouse, RUBRIC, span, kpis, decided, (), ZoneInfo("Asia/Seoul"))
+        days = sorted(kpis)[-span:]
+        no_rows: dict[date, list[Row]] = {day: [] for day in days}
+        shown = scored_days(SpanTables(days, kpis, no_rows, no_rows, ()), decided, (), ZoneInfo("Asia/Seoul"))
         text = alerts_page(RUBRIC, shown, policy, (), "Asia/Seoul")
         (folder / f"alerts-{span}.html").write_text(text, encoding="utf-8")
     return folder

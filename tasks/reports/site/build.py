@@ -7,8 +7,9 @@ links sent long ago still lead somewhere.
 Source: SPEC 9 `aqb report`.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -16,34 +17,37 @@ from zoneinfo import ZoneInfo
 from scoring.alerting.decision import decide
 from scoring.alerting.judge_messages import ModelEnd
 from scoring.alerting.snoozes import Snooze
-from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.periods import Period, month_of, week_of
 from scoring.chat.rubric import RowRubric
-from tasks.chat.tables import KPIS, read_kpis
-from tasks.files.atomic import writable, write_text
+from scoring.stats.intervals import Interval
+from tasks.chat.tables import KPIS
+from tasks.files.atomic import writable
 from tasks.files.report_paths import (
     ALERTS_PAGE,
     FIRST_PAGE,
     JUDGE_PAGE,
     TESTRUNS,
     ReportPaths,
+    day_page_name,
     period_page_name,
     rows_page_name,
 )
 from tasks.reports.site.alert_pages import alerts_page
-from tasks.reports.site.day_inputs import day_inputs
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
-from tasks.reports.site.day_summaries import DaySummary, KeptSummaries, summarised
+from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarised
 from tasks.reports.site.judge_page import has_judged, judge_page
+from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_rows
+from tasks.reports.site.page_inputs import PageInputs
 from tasks.reports.site.pages import Link
 from tasks.reports.site.period_pages import period_page
 from tasks.reports.site.row_pages import rows_page
-from tasks.reports.site.scored_days import ScoredSpan, scored_days
-from tasks.reports.site.testrun_charts import metric_intervals
+from tasks.reports.site.scored_days import ScoredSpan, SpanTables, read_span, scored_days
+from tasks.reports.site.testrun_charts import kept_intervals, metric_intervals
 from tasks.reports.site.testrun_history import page_of_set, runs_by_set
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
-from tasks.reports.site.testrun_tables import PublishedTestRun, executions_of, queries_of, read_testruns
+from tasks.reports.site.testrun_tables import PublishedTestRun, ShownTestRun, executions_of, queries_of, read_testruns
 from tasks.reports.site.worst_rows import ShownRow, shown_rows
 from tasks.warehouse import Warehouse
 
@@ -77,118 +81,111 @@ def build_pages(
 
     `span` counts the calendar days up to the last scored one, and the days that have test runs. What is decided about
     rates of alerts follows `policy`; `snoozes` are all that there are, those that are over too; `judge_end` is the end
-    of the model that judges, where it is near. The pages of a day that has not changed since the last build are neither
-    made nor read again. A `chosen` period gets a page, and the span reaches back to its first day.
+    of the model that judges, where it is near. A page that has not changed since the last build is not made again, nor
+    are its rows read. A `chosen` period gets a page, and the span reaches back to its first day.
 
-        Raises:
-            StorageError: the folder cannot be written.
+    Raises:
+        StorageError: the folder cannot be written.
     """
     days = warehouse.days(KPIS)
     if chosen and days:
         span = max(span, (days[-1] - chosen.first).days + 1)
-    kpis = read_kpis(warehouse, rubric, days[-span - DECISION_DAYS :])
-    decided = decide(rubric, kpis, policy)
-    scored = scored_days(warehouse, rubric, span, kpis, decided, snoozes, ZoneInfo(time_zone))
-    pages = 1
-    written = int(_write_changed(folder / ALERTS_PAGE, alerts_page(rubric, scored, policy, snoozes, time_zone)))
-    if has_judged(warehouse):
-        pages += 1
-        written += _write_changed(folder / JUDGE_PAGE, judge_page(warehouse, span, judge_end))
-    for name, text in _pages(warehouse, rubric, scored, folder, time_zone, span, chosen):
-        pages += 1
-        written += text is not None and _write_changed(folder / name, text)
+    tables, runs = read_span(warehouse, rubric, days, span), read_testruns(warehouse, span)
+    shown_runs, periods = _shown_runs(folder, runs), _periods(tables, folder, chosen)
+    inputs, pages = PageInputs(warehouse, rubric, tables, shown_runs, time_zone), KeptPages(folder)
+    judged = has_judged(warehouse)  # what is known of the judge stands in many small tables
+    written = judged and write_changed(folder / JUDGE_PAGE, judge_page(warehouse, span, judge_end))
+    first_page = inputs.first_page(policy, snoozes, periods)
+    if not pages.is_as_made_from(FIRST_PAGE, first_page) or not pages.are_all_there():
+        decided = decide(rubric, tables.kpis, policy)
+        scored = scored_days(tables, decided, snoozes, ZoneInfo(time_zone))
+        made = [period for period in periods if _is_made(tables, folder, period)]
+        others = inputs.others(scored, policy, snoozes, made, periods)
+        pages.begin(others | {FIRST_PAGE: first_page})
+        summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
+        for period in made:
+            if pages.lacks(name := period_page_name(period)):
+                pages.write(name, period_page(rubric, scored, period, summaries, periods))
+        _testrun_pages(pages, warehouse, folder, shown_runs)
+        if pages.lacks(ALERTS_PAGE):
+            pages.write(ALERTS_PAGE, alerts_page(rubric, scored, policy, snoozes, time_zone))
+        if pages.lacks(FIRST_PAGE):
+            pages.write(FIRST_PAGE, overview(rubric, scored, list(summaries.values()), last_rows, runs, periods))
+        pages.keep()
     with writable(folder):
         (folder / FIRST_PAGE).touch()
-    last = folder / scored.days[-1].page if scored.days else None
-    return BuiltSite(folder / FIRST_PAGE, last, pages, written)
+    last = folder / day_page_name(tables.days[-1]) if tables.days else None
+    return BuiltSite(folder / FIRST_PAGE, last, len(pages) + judged, pages.written + written)
 
 
-def _pages(
-    warehouse: Warehouse,
-    rubric: RowRubric,
-    scored: ScoredSpan,
-    folder: Path,
-    time_zone: str,
-    span: int,
-    chosen: Period | None,
-) -> Iterator[tuple[str, str | None]]:
-    """Every page with its name, None for one that is as it should be; only one day's rows are in memory."""
-    kept = KeptSummaries.read(ReportPaths(folder).site_state)
-    inputs = day_inputs(warehouse, rubric, scored, time_zone)
-    summaries: list[DaySummary] = []
-    last_rows: Sequence[ShownRow] = ()
+def _day_pages(
+    pages: KeptPages, warehouse: Warehouse, rubric: RowRubric, scored: ScoredSpan, time_zone: str
+) -> tuple[dict[date, DaySummary], Sequence[ShownRow]]:
+    """Makes the pages of days and of their rows; returns the summaries of all days, and rows of the last one for the
+    first page. Only one day's rows are in memory."""
+    summaries: dict[date, DaySummary] = {}
+    rows: Sequence[ShownRow] = ()
     for position, day in enumerate(scored.days):
-        names = (day.page, rows_page_name(day.day))
-        there = all((folder / name).is_file() for name in names)
-        summary = kept.summary(day.day, inputs[day.day]) if there else None
-        if summary is not None and day is not scored.days[-1]:
-            summaries.append(summary)
-            yield from ((name, None) for name in names)
-            continue
-        listed = list_rows(warehouse, rubric, day.day, day.total["rows"], time_zone)
-        last_rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
-        summaries.append(summary or summarised(warehouse, day, listed))
-        yield names[1], rows_page(listed, day)
-        yield names[0], day_page(rubric, scored, position, summaries[-1], last_rows)
-    by_day = {day.day: summary for day, summary in zip(scored.days, summaries, strict=True)}
-    periods = _periods(scored, folder, chosen)
-    for period in periods:
-        if _is_made(scored, folder, period):
-            yield period_page_name(period), period_page(rubric, scored, period, by_day, periods)
-    runs = read_testruns(warehouse, span)
-    yield from _testrun_pages(warehouse, runs, folder)
-    yield f"{TESTRUNS}/{FIRST_PAGE}", testruns_index(runs)
-    yield FIRST_PAGE, overview(rubric, scored, summaries, last_rows, runs, periods)
-    kept.keep({day: (inputs[day], summary) for day, summary in by_day.items()})
+        summary, rows_name = kept_summary(pages.summary(day.page)), rows_page_name(day.day)
+        is_shown_first = day is scored.days[-1] and pages.lacks(FIRST_PAGE)
+        if summary is None or is_shown_first or pages.lacks(rows_name):
+            listed = list_rows(warehouse, rubric, day.day, day.total["rows"], time_zone)
+            if pages.lacks(rows_name):
+                pages.write(rows_name, rows_page(listed, day))
+            if summary is None or is_shown_first:
+                rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
+            if summary is None:
+                summary = summarised(warehouse, day, listed)
+                pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))
+        summaries[day.day] = summary
+    return summaries, rows
 
 
-def _periods(scored: ScoredSpan, folder: Path, chosen: Period | None) -> list[Period]:
+def _periods(tables: SpanTables, folder: Path, chosen: Period | None) -> list[Period]:
     """The weeks and months of the span, and the other periods that have a page or get one."""
-    of_days = {of(day.day) for day in scored.days for of in (week_of, month_of)}
+    of_days = {of(day) for day in tables.days for of in (week_of, month_of)}
     written = ReportPaths(folder).period_pages().items()
     kept = {period for path, period in written if path.suffix == ".html" and period.kind != "week"}
     return sorted({*of_days, *kept, *([chosen] if chosen else [])})
 
 
-def _is_made(scored: ScoredSpan, folder: Path, period: Period) -> bool:
+def _is_made(tables: SpanTables, folder: Path, period: Period) -> bool:
     """Whether the page of a period is made anew: one of which days have left the span stays as it was."""
-    in_span = {day.day for day in scored.days if day.day in period}
-    whole = in_span == {day for day in scored.kpis if day in period}
+    in_span = {day for day in tables.days if day in period}
+    whole = in_span == {day for day in tables.kpis if day in period}
     return bool(in_span) and (whole or not (folder / period_page_name(period)).exists())
 
 
-def _testrun_pages(warehouse: Warehouse, runs: Sequence[PublishedTestRun], folder: Path) -> Iterator[tuple[str, str]]:
-    """The pages of the runs, then those of their test sets; only one run's rows are in memory."""
-    intervals = {}
+def _testrun_pages(pages: KeptPages, warehouse: Warehouse, folder: Path, runs: Sequence[ShownTestRun]) -> None:
+    """Makes the pages of the runs, then those of their test sets and of all; only one run's rows are in memory."""
+    intervals: dict[tuple[str, str], Mapping[str, Interval | None]] = {}
+    for shown in runs:
+        run, known = shown.run, kept_intervals(pages.summary(shown.name))
+        if known is None:
+            executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
+            known = metric_intervals(run, executions, queries)
+            text = testrun_page(run, executions, queries, known, _links(folder, shown), shown.before)
+            pages.write(shown.name, text, {name: one and asdict(one) for name, one in known.items()})
+        intervals[run.sha256, run.rubric_id] = known
+    for of_set in runs_by_set([shown.run for shown in runs]):
+        if pages.lacks(name := f"{TESTRUNS}/{of_set[-1].set_page}"):
+            pages.write(name, page_of_set(of_set, intervals))
+    if pages.lacks(name := f"{TESTRUNS}/{FIRST_PAGE}"):
+        pages.write(name, testruns_index([shown.run for shown in runs]))
+
+
+def _shown_runs(folder: Path, runs: Sequence[PublishedTestRun]) -> list[ShownTestRun]:
+    """The runs with the files of their report folders, where these lie beside their pages."""
     pages = {(run.sha256, run.rubric_id): run.page for run in runs}
+    found = []
     for run in runs:
-        executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
-        intervals[run.sha256, run.rubric_id] = metric_intervals(run, executions, queries)
+        place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
         before = (run.summary.get("change") or {}).get("sha256", "")
-        yield (
-            f"{TESTRUNS}/{run.page}",
-            testrun_page(
-                run,
-                executions,
-                queries,
-                intervals[run.sha256, run.rubric_id],
-                _files(folder, run),
-                pages.get((before, run.rubric_id), ""),
-            ),
-        )
-    for of_set in runs_by_set(runs):
-        yield f"{TESTRUNS}/{of_set[-1].set_page}", page_of_set(of_set, intervals)
+        files = [name for name in _FILES if (place / name).is_file()]
+        found.append(ShownTestRun(run, files, pages.get((before, run.rubric_id), "")))
+    return found
 
 
-def _files(folder: Path, run: PublishedTestRun) -> list[Link]:
-    """The files of the run's report folder, where that lies beside its page."""
-    place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
-    return [Link(title, quote(f"{place.name}/{name}")) for name, title in _FILES.items() if (place / name).is_file()]
-
-
-def _write_changed(path: Path, text: str) -> bool:
-    """Replaces a page unless it is already as it should be."""
-    if path.is_file() and path.read_bytes() == text.encode():
-        return False
-    write_text(path, text)
-    return True
+def _links(folder: Path, shown: ShownTestRun) -> list[Link]:
+    place = ReportPaths(folder).testrun_folder(shown.run.name, shown.run.sha256)
+    return [Link(_FILES[name], quote(f"{place.name}/{name}")) for name in shown.files]

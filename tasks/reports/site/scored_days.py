@@ -1,6 +1,6 @@
 """The scored days of a warehouse as the site shows them: KPIs, cross table and alert facts of each, in order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
@@ -12,11 +12,12 @@ import pyarrow as pa
 from scoring.alerting.decision import DayDecisions
 from scoring.alerting.facts import HISTORY_DAYS
 from scoring.alerting.snoozes import Snooze
+from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
 from scoring.days import days_between
-from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB
+from tasks.chat.tables import ALERTS_SCHEMA, CROSSTAB, read_kpis
 from tasks.files.report_paths import day_page_name
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import ALERTS, RUNS
@@ -73,41 +74,52 @@ class ScoredSpan:
         return [row for row in earlier if str(row["rubric_version"]) == day.version and row["rows"]][-HISTORY_DAYS:]
 
 
-def scored_days(
-    warehouse: Warehouse,
-    rubric: RowRubric,
-    span: int,
-    kpis: KpisOfDays,
-    decided: Mapping[date, DayDecisions],
-    snoozes: Sequence[Snooze],
-    zone: ZoneInfo,
-) -> ScoredSpan:
-    """The scored days among the last `span` calendar days up to the last scored one.
+@dataclass(frozen=True)
+class SpanTables:
+    """What the small tables of a warehouse hold of the `days` that the site shows, earliest first.
 
-    `kpis` hold their KPI rows and those of days before them. Rows have the columns of `rubric`, with None where the
-    version that scored a day did not have them.
+    `kpis` hold the rows of days before them too. Rows have the columns of the rubric, with None where the version that
+    scored a day did not have them. `provisional` days were scored before they were over.
     """
+
+    days: Sequence[date]
+    kpis: KpisOfDays
+    crosstab: KpisOfDays
+    alerts: KpisOfDays
+    provisional: Collection[date]
+
+
+def read_span(warehouse: Warehouse, rubric: RowRubric, scored: Sequence[date], span: int) -> SpanTables:
+    """Reads the days among the last `span` calendar days up to the last of those that are `scored`."""
+    kpis = read_kpis(warehouse, rubric, scored[-span - DECISION_DAYS :])
     days = [day for day in sorted(kpis) if day > max(kpis) - timedelta(days=span)]
     crosstab = _rows_by_day(warehouse, CROSSTAB, days, rubric.crosstab_schema)
     alerts = _rows_by_day(warehouse, ALERTS, days, ALERTS_SCHEMA)
-    provisional = _provisional(warehouse, days)
+    return SpanTables(days, kpis, crosstab, alerts, _provisional(warehouse, days))
+
+
+def scored_days(
+    tables: SpanTables, decided: Mapping[date, DayDecisions], snoozes: Sequence[Snooze], zone: ZoneInfo
+) -> ScoredSpan:
+    """The days with what was decided about them."""
     found: list[SiteDay] = []
-    for day in days:
-        total = next(row for row in kpis[day] if row["tenant_id"] == ALL_TENANTS)
+    for day in tables.days:
+        rows = tables.kpis[day]
+        total = next(row for row in rows if row["tenant_id"] == ALL_TENANTS)
         found.append(
             SiteDay(
                 day,
                 total,
-                [row for row in kpis[day] if row["tenant_id"] != ALL_TENANTS],
-                crosstab[day],
-                alerts[day],
+                [row for row in rows if row["tenant_id"] != ALL_TENANTS],
+                tables.crosstab[day],
+                tables.alerts[day],
                 _segment(found, day, total),
-                day in provisional,
+                day in tables.provisional,
                 decided[day],
                 [one for one in snoozes if one.was_on(day, zone)],
             )
         )
-    return ScoredSpan(found, kpis)
+    return ScoredSpan(found, tables.kpis)
 
 
 def _segment(found: Sequence[SiteDay], day: date, total: Row) -> int:

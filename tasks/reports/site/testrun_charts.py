@@ -31,6 +31,14 @@ def metric_intervals(
     return {name: _metric_interval(run, name, executions, queries) for name in known}
 
 
+def kept_intervals(kept: Any) -> dict[str, Interval | None] | None:
+    """Intervals that were kept as JSON; None where there are none, or they are damaged."""
+    try:
+        return {name: one and Interval(**one) for name, one in kept.items()}
+    except (TypeError, AttributeError):
+        return None
+
+
 def _metric_interval(
     run: PublishedTestRun, metric: str, executions: Sequence[Row], queries: Sequence[Row]
 ) -> Interval | None:

@@ -14,7 +14,7 @@ from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.history import new_set
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
-from tasks.files.report_paths import testrun_page_name
+from tasks.files.report_paths import TESTRUNS, testrun_page_name
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
@@ -93,6 +93,32 @@ class PublishedTestRun:
     def code_title(self, code: str) -> str:
         """A code of the data quality or of the manual review in Korean."""
         return self.rubric.code_titles.get(code, code) if self.rubric else code
+
+
+@dataclass(frozen=True)
+class ShownTestRun:
+    """A run with what its page shows beside its rows: the files of its report folder by their names, and the page of
+    the run that it is compared with, '' for none."""
+
+    run: PublishedTestRun
+    files: Sequence[str]
+    before: str
+
+    @property
+    def name(self) -> str:
+        """Its page, seen from the first page."""
+        return f"{TESTRUNS}/{self.run.page}"
+
+    @property
+    def set_name(self) -> str:
+        """The page of its test set, seen from the first page."""
+        return f"{TESTRUNS}/{self.run.set_page}"
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """All that its page shows beside its rows, in values that say what they are."""
+        known = self.run.rubric.version if self.run.rubric else ""
+        return (vars(self.run) | {"rubric": known}, *self.files, self.before)
 
 
 def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:

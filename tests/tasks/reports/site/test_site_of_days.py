@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
-from scoring.chat.rubric import RowRubric
 from scoring.figures import VERDICT_SIGNS, VERDICT_TITLES
 from scoring.markdown import kpi_text
 from scoring.rules.arrow_types import empty_frame
@@ -16,7 +15,6 @@ from scoring.stats.intervals import wilson_interval
 from tasks.chat.tables import KPIS
 from tasks.reports.site import listed_rows
 from tasks.state.run_ledger import RUNS_SCHEMA
-from tasks.warehouse.day_queries import FrameQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import RUNS
 from tests.builders.chat_rows import BEST_QUESTION, DAY, RUBRIC, best, plain, refused
@@ -295,62 +293,6 @@ def test_the_span_counts_calendar_days_and_older_pages_stay(warehouse: FolderWar
     assert list(segments(page(site))) == [str(DAY + timedelta(days=5)), str(DAY + timedelta(days=6))]
     assert (site / DAY_PAGE).exists()
     assert str(DAY) not in page(site, f"monitoring/{DAY + timedelta(days=5)}.html").text
-
-
-def test_nothing_changed_gives_the_same_bytes_and_writes_nothing(warehouse: FolderWarehouse, site: Path) -> None:
-    for offset in range(2):
-        write_day(warehouse, DAY + timedelta(days=offset), [best(), refused(), plain(tenant_id=None)])
-    first = build(warehouse, site)
-    before = {name: found.source for name, found in pages(site).items()}
-    again = build(warehouse, site)
-    elsewhere = build(warehouse, site.with_name("elsewhere"))
-    assert (first.written, again.written, elsewhere.written) == (first.pages, 0, first.pages)
-    assert {name: found.source for name, found in pages(site.with_name("elsewhere")).items()} == before
-
-
-def test_a_changed_day_rewrites_its_own_pages_and_those_over_days(warehouse: FolderWarehouse, site: Path) -> None:
-    write_day(warehouse, DAY, [best()])
-    write_day(warehouse, DAY + timedelta(days=1), [best()])
-    build(warehouse, site)
-    write_day(warehouse, DAY + timedelta(days=1), [best(), refused()])
-    assert build(warehouse, site).written == 6  # the day, its rows, its week, its month, the alerts, the first page
-
-
-class AskedWarehouse(FolderWarehouse):
-    """A folder that remembers of which days the rows were asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.asked: set[date] = set()
-
-    def day_queries(self, day: date, rubric: RowRubric) -> FrameQueries:
-        self.asked.add(day)
-        return super().day_queries(day, rubric)
-
-
-def test_a_new_day_has_only_its_neighbour_read_again(tmp_path: Path, site: Path) -> None:
-    warehouse = AskedWarehouse(tmp_path / "warehouse")
-    days = [DAY + timedelta(days=offset) for offset in range(5)]
-    for day in days[:-1]:
-        write_day(warehouse, day, [best(), refused()])
-    build(warehouse, site)
-    write_day(warehouse, days[-1], [refused()])
-    warehouse.asked.clear()
-    built = build(warehouse, site)
-    assert warehouse.asked == set(days[-2:])
-    assert build(warehouse, site.with_name("elsewhere")).pages == built.pages
-    assert {name: found.source for name, found in pages(site).items()} == {
-        name: found.source for name, found in pages(site.with_name("elsewhere")).items()
-    }
-
-
-@pytest.mark.parametrize("damage", ["", "[]", '{"2026-02-13": {"inputs": 1}}', '{"2026-02-13": 7}'])
-def test_what_the_site_remembers_may_be_lost(warehouse: FolderWarehouse, site: Path, damage: str) -> None:
-    for offset in range(2):
-        write_day(warehouse, DAY + timedelta(days=offset), [best(), refused()])
-    build(warehouse, site)
-    (site / "monitoring" / "days.json").write_text(damage)
-    assert build(warehouse, site).written == 0
 
 
 def test_the_scores_of_a_pruned_day_are_not_needed(warehouse: FolderWarehouse, site: Path) -> None:
