@@ -10,6 +10,7 @@ from typing import Any
 
 from scoring.alerting.blocks import Line, bold, bullets, code, inert, masked_text, paragraph, plain
 from scoring.alerting.messages import Message, level_mark, messages
+from scoring.judging.anchors import ANCHOR_QUERIES, ANCHORS
 from scoring.markdown import percent, score_text
 from scoring.stats.intervals import wilson_interval
 from scoring.stats.self_agreement import WatchedNight
@@ -50,7 +51,8 @@ def end_lines(end: ModelEnd, today: date) -> list[Line]:
 
 @dataclass(frozen=True)
 class JudgeNews:
-    """What a night's anchors have shown: `different` are the queries with another answer, of `questions` asked.
+    """What a night's anchors have shown: `different` are the queries with another answer, of `questions` about so
+    many `queries`.
 
     `usd` is what they cost, None where the price is unknown.
     """
@@ -61,6 +63,7 @@ class JudgeNews:
     changes: tuple[ModelChange, ...]
     different: tuple[str, ...]
     questions: int
+    queries: int
     usd: float | None
 
     @property
@@ -77,6 +80,7 @@ class JudgeNews:
             "anchor_set": self.anchor_set,
             "model": self.model,
             "questions": self.questions,
+            "queries": self.queries,
             "asked": night.asked,
             "agreed": night.agreed,
             "usual": before.agreed_before / before.asked_before if before.asked_before else None,
@@ -106,6 +110,11 @@ class JudgeNews:
         if before.is_change:
             chance = "0.01% 미만" if before.chance < _NEVER else percent(before.chance, 2)
             lines.append(f"판정 모델이 그대로라면 이렇게 적게 같을 확률은 {chance}입니다.")
+        if self.questions < ANCHORS or self.queries < ANCHOR_QUERIES:
+            lines.append(
+                f"앵커가 질의 {self.queries:,}개의 질문 {self.questions:,}개뿐이라({ANCHOR_QUERIES}개의 {ANCHORS}개가 "
+                "알맞음) 작은 변화는 늦게 드러납니다."
+            )
         cost = "가격을 몰라 계산하지 못함" if self.usd is None else f"{score_text(self.usd, 4)} USD"
         return [*lines, *(change_text(change) for change in self.changes), f"든 비용: {cost}."]
 

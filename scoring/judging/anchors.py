@@ -12,7 +12,7 @@ from scoring.judging.requests import canonical_json
 
 ANCHORS = 100
 ANCHOR_QUERIES = 30
-"""From how many queries anchors should come, at least."""
+"""From how many queries anchors should come; fewer are asked all the same, and people are told."""
 _FREE_TEXT = "reason"  # every schema has it, and no two answers have the same
 
 

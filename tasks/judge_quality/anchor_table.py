@@ -112,4 +112,13 @@ def news_of_night(warehouse: Warehouse, day: date) -> JudgeNews | None:
     }
     different = known.filter(pl.col("agrees").not_())["query_text"].drop_nulls().unique(maintain_order=True)
     usd = None if known["cost_usd"].null_count() == known.height else float(known["cost_usd"].sum())
-    return JudgeNews(name, known["model_asked"][0], night, tuple(changes.values()), tuple(different), known.height, usd)
+    return JudgeNews(
+        name,
+        known["model_asked"][0],
+        night,
+        tuple(changes.values()),
+        tuple(different),
+        known.height,
+        known["query_text"].n_unique(),
+        usd,
+    )
