@@ -72,11 +72,13 @@ class _AskingJudge:
 
         def show_judged(now: JudgeProgress) -> None:
             self._news[path] = now
-            of_all = self._news.values()
+            of_all = list(self._news.values())  # the main thread may be beginning another file
             done, total = sum(one.done for one in of_all), sum(one.total for one in of_all)
             self._shown(JudgeProgress(done, total, sum(one.from_store for one in of_all), now.usd))
 
-        return self._thread.begin(questions_of(plan, self._settings), show_judged)
+        questions = questions_of(plan, self._settings)
+        self._news[path] = JudgeProgress(0, len(questions), 0, None)
+        return self._thread.begin(questions, show_judged)
 
 
 @contextmanager

@@ -128,7 +128,7 @@ def running_flows() -> Iterator[None]:
 
 
 def _started_server() -> Future[None]:
-    """The temporary server of this process, which Prefect's client would start, without its ears for Ctrl-C.
+    """Starts the temporary server that Prefect's client would start, so that Ctrl-C does not end it.
 
     A terminal sends the signal to every process, and the flow would try for minutes to tell a server that has ended
     what became of it. A child has the signals blocked that are blocked in the thread that starts it.

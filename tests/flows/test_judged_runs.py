@@ -19,6 +19,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import State
 
+from flows.cli import terminal
 from flows.cli.score_testruns import score_testruns
 from flows.test_runs import InboxOutcome, score_inbox
 from scoring.catalog import TestRunChoices
@@ -157,13 +158,14 @@ def test_a_refused_key_is_one_clear_line_without_the_key(
 
 
 def test_score_asks_the_questions_of_all_files_without_waiting_for_the_first(
-    folder: Path, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+    folder: Path, judge: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AQB_JUDGE__MAX_IN_FLIGHT", "2")
     judge.behaviour = Behaviour(latency_s=0.5, spread=0)
     for name in ("first", "second"):
         rows = [wide_row(f"AM-{number}", 질의=f"{name} {number}번 점수는?") for number in range(2)]
         write_csv(Path(f"resume_agent_{name}.csv"), [WIDE_HEADER, *rows])
+    monkeypatch.setattr(terminal, "_SECONDS_BETWEEN_LINES", 0.0)
     settings = load_settings(judge={"enabled": True})
     files, choices = [Path(f"resume_agent_{name}.csv") for name in ("first", "second")], TestRunChoices("", "", {})
     with ThreadPoolExecutor(1) as thread:
@@ -176,6 +178,7 @@ def test_score_asks_the_questions_of_all_files_without_waiting_for_the_first(
     asked = [one.summary["judge"]["by_status"]["ok"] for one in scored if one.summary]
     assert asked[0] < questions_of_both
     assert sum(asked) == judge.stats()["asked"] == 4
+    assert capsys.readouterr().err.splitlines()[-1].startswith("judge: 4 of 4 questions, ")
 
 
 def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_order(
