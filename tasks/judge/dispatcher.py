@@ -99,8 +99,10 @@ class Dispatcher:
         try:
             if self._running:
                 self._live.end()
-                await asyncio.gather(self._running, return_exceptions=True)  # its failure is known
-                await self._in_worker(self._commit)
+                try:
+                    await asyncio.gather(self._running, return_exceptions=True)  # its failure is known
+                finally:  # also where nobody waits for the rest any more
+                    await self._in_worker(self._commit)
             if self._endpoint.fits and self._endpoint.dialect != self._known:
                 await self._in_worker(self._store.remember_dialect, self._name, self._endpoint.dialect)
                 if self._endpoint.dialect.shown():

@@ -109,7 +109,7 @@ def test_second_ctrl_c_waits_for_no_answer_and_leaves_nothing_half_written(tmp_p
         press_ctrl_c(process)
         wait_until(lambda: "once more" in said(tmp_path), process)
         press_ctrl_c(process)
-        process.join(Timing().grace_s / 2)
+        process.join(0.8 * Timing().grace_s)  # with one Ctrl-C it would wait all of that
         assert (process.exitcode, group_of(process)) == (130, [])
     assert not (tmp_path / "out").exists()
 
