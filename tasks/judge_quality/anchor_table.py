@@ -16,8 +16,8 @@ from scoring.stats.self_agreement import AnchorNight, WatchedNight, watched
 from tasks.judge.verdict_store import Judgement
 from tasks.judge_quality.anchor_store import Anchor, set_id
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import ANCHORS as ANCHORS
 
-ANCHORS = "anchors"
 ANCHORS_SCHEMA = pa.schema(
     [
         field("score_date", pa.date32(), "물은 밤의 날짜"),

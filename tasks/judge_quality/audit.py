@@ -33,11 +33,11 @@ from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import PastTheStore
 from tasks.state.database import StateDatabase
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import AUDITS as AUDITS
 
 AUDITED_RUBRIC = "aqb-1.2"
 """Its prompts are audited: the score from 0 to 5, and the groups of answers that conclude the same."""
 
-AUDITS = "judge_audits"
 AUDITS_SCHEMA = pa.schema(
     [
         field("score_date", pa.date32(), "점검한 날"),

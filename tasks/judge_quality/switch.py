@@ -22,8 +22,8 @@ from tasks.judge.questions import Question, questions_of
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import SWITCHES as SWITCHES
 
-SWITCHES = "judge_switches"
 SWITCHES_SCHEMA = pa.schema(
     [
         field("score_date", pa.date32(), "견준 날"),

@@ -6,6 +6,7 @@ import pyarrow as pa
 from scoring.rules.arrow_types import empty_frame
 
 SCORES, REJECTED, ALERTS, RUNS = "monitoring_scores", "rejected", "alerts", "runs"
+ANCHORS, AUDITS, SWITCHES = "anchors", "judge_audits", "judge_switches"
 
 
 def shaped(rows: pl.LazyFrame, schema: pa.Schema) -> pl.LazyFrame:

@@ -7,10 +7,13 @@ links sent long ago still lead somewhere.
 Source: SPEC 9 `aqb report`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -36,7 +39,6 @@ from tasks.files.report_paths import (
 from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
 from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarised
-from tasks.reports.site.judge_page import has_judged, judge_page
 from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_rows
 from tasks.reports.site.page_inputs import PageInputs
@@ -49,9 +51,15 @@ from tasks.reports.site.testrun_history import page_of_set, runs_by_set
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
 from tasks.reports.site.testrun_tables import PublishedTestRun, ShownTestRun, executions_of, queries_of, read_testruns
 from tasks.reports.site.worst_rows import ShownRow, shown_rows
+from tasks.testruns.warehouse import JUDGEMENTS
 from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import ANCHORS, AUDITS, SWITCHES
+
+if TYPE_CHECKING:
+    from scoring.alerting.judge_messages import ModelEnd
 
 SPAN_DAYS = 60
+_JUDGE_TABLES = (JUDGEMENTS, ANCHORS, AUDITS, SWITCHES)
 _USUAL_POLICY = AlertPolicy()
 _FILES = {"report.md": "보고서(Markdown)", "scores.xlsx": "점수 워크북(Excel)"}
 
@@ -93,8 +101,8 @@ def build_pages(
     tables, runs = read_span(warehouse, rubric, days, span), read_testruns(warehouse, span)
     shown_runs, periods = _shown_runs(folder, runs), _periods(tables, folder, chosen)
     inputs, pages = PageInputs(warehouse, rubric, tables, shown_runs, time_zone), KeptPages(folder)
-    judged = has_judged(warehouse)  # what is known of the judge stands in many small tables
-    written = judged and write_changed(folder / JUDGE_PAGE, judge_page(warehouse, span, judge_end))
+    judged = any(map(warehouse.days, _JUDGE_TABLES))
+    written = judged and write_changed(folder / JUDGE_PAGE, _judge_page(warehouse, span, judge_end))
     first_page = inputs.first_page(policy, snoozes, periods)
     if not pages.is_as_made_from(FIRST_PAGE, first_page) or not pages.are_all_there():
         decided = decide(rubric, tables.kpis, policy)
@@ -116,6 +124,12 @@ def build_pages(
         (folder / FIRST_PAGE).touch()
     last = folder / day_page_name(tables.days[-1]) if tables.days else None
     return BuiltSite(folder / FIRST_PAGE, last, len(pages) + judged, pages.written + written)
+
+
+def _judge_page(warehouse: Warehouse, span: int, end: ModelEnd | None) -> str:
+    from tasks.reports.site.judge_page import judge_page  # with the judge's client, whose import takes long
+
+    return judge_page(warehouse, span, end)
 
 
 def _day_pages(

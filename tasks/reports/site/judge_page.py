@@ -70,11 +70,6 @@ def judge_page(warehouse: Warehouse, span: int, end: ModelEnd | None) -> str:
     )
 
 
-def has_judged(warehouse: Warehouse) -> bool:
-    """Whether there is anything to show: a judged test run, or what was found out about the judge."""
-    return any(warehouse.days(table) for table in (JUDGEMENTS, ANCHORS, AUDITS, SWITCHES))
-
-
 def _last(warehouse: Warehouse, table: str, schema: pa.Schema) -> list[dict[str, Any]]:
     """The rows of the last day that a table has."""
     frame = warehouse.read(table, warehouse.days(table)[-1:], schema)
