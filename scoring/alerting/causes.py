@@ -90,7 +90,7 @@ class _Causes:
         of_cause = streams.counts[stream, told].sum() / max(streams.rows[stream, told].sum(), 1)
         rate = episodes.rate[today].clip(min=of_cause)
         chance = chance_of(streams.counts[today], streams.rows[today], rate, episodes.variance[today])
-        return bool(chance[0] >= self.watched.levels.paged_chance[stream])
+        return bool(chance[0] >= self.watched.budget.levels(episodes.rate[:, self.day]).paged_chance[stream])
 
     def _days_told(self, cause: int) -> slice | None:
         """From the day on which an open episode rose to that of its last page before today, None without one."""

@@ -75,6 +75,43 @@ class Levels:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """How often a day the rules of a tenant together may be told and page falsely, [streams]: by a day alone, and by
+    days together; no rule pages where that is 0. `tenant` is the number of each stream's tenant.
+    """
+
+    tenant: Array
+    told_day: Array
+    told_lasting: Array
+    paged_day: Array
+    paged_lasting: Array
+
+    def levels(self, rate: Array) -> Levels:
+        """What that leaves for each: shares by usual rates.
+
+        What has ten times the rows shows a small rise days sooner for its share; a rare rule shows none at any level.
+        """
+        import numpy as np
+
+        told, paged = self._shares(rate), self._shares(rate * (self.paged_day > 0))
+        paged_chance = self.paged_day * paged
+        with np.errstate(divide="ignore"):
+            paged_evidence = -np.log(self.paged_lasting * paged)
+        return Levels(
+            told_chance=np.maximum(paged_chance, self.told_day * told),
+            paged_chance=paged_chance,
+            told_evidence=np.minimum(paged_evidence, -np.log(self.told_lasting * told)),
+            paged_evidence=paged_evidence,
+        )
+
+    def _shares(self, rate: Array) -> Array:
+        import numpy as np
+
+        shares: Array = rate / np.bincount(self.tenant, rate)[self.tenant]
+        return shares
+
+
+@dataclass(frozen=True)
 class Episodes:
     """What each day made of each stream, [streams, days].
 
@@ -96,11 +133,11 @@ class Episodes:
     last: Usual
 
 
-def follow(streams: Streams, levels: Levels) -> Episodes:
+def follow(streams: Streams, budget: Budget) -> Episodes:
     """Goes through the days and finds the episodes of every stream."""
     import numpy as np
 
-    follower = _Follower(streams, levels)
+    follower = _Follower(streams, budget)
     shape = streams.counts.shape
     whole = {name: np.zeros(shape, int) for name in ("change", "since", "days")}
     flags = {name: np.zeros(shape, bool) for name in ("told", "pages", "ended", "had_paged")}
@@ -119,11 +156,11 @@ class _Follower:
     to the open episode. In the last `days_back` days the evidence has grown that the rate is back (`returned`).
     """
 
-    def __init__(self, streams: Streams, levels: Levels) -> None:
+    def __init__(self, streams: Streams, budget: Budget) -> None:
         import numpy as np
 
         count = len(streams.counts)
-        self._streams, self._levels, self._each = streams, levels, np.arange(count)[:, None]
+        self._streams, self._budget, self._each = streams, budget, np.arange(count)[:, None]
         self._recent = np.full((count, 2 * REFERENCE_DAYS), -1)
         self._change, self._since, self._open_days = (np.zeros(count, int) for _ in range(3))
         self._paged = np.zeros(count, bool)
@@ -148,9 +185,10 @@ class _Follower:
         days = (self._recent >= 0).sum(1) - self._open_days
         chance = chance_of(self._streams.counts[:, day], self._streams.rows[:, day], rate, variance)
         lasting = self._lasting(day, usual)
-        told_day, paged_day = self._improbable(day, chance, days)
-        told_lasting = seen & (lasting.log_evidence > self._levels.told_evidence)
-        paged = paged_day | (seen & (lasting.log_evidence > self._levels.paged_evidence))
+        levels, enough = self._budget.levels(rate), self._enough(day, days)
+        told_day, paged_day = enough & (chance < levels.told_chance), enough & (chance < levels.paged_chance)
+        told_lasting = seen & (lasting.log_evidence > levels.told_evidence)
+        paged = paged_day | (seen & (lasting.log_evidence > levels.paged_evidence))
 
         ended = seen & (self._change != CALM) & ~told_day & self._back(day, usual)
         ended_since, had_paged = self._since.copy(), self._paged.copy()
@@ -194,13 +232,13 @@ class _Follower:
     def _lasting(self, day: int, usual: Usual) -> Lasting:
         return lasting_rise(*self._of_days(self._with(day)), usual, self._streams.prior, COLD_DAYS)
 
-    def _improbable(self, day: int, chance: Array, days: Array) -> tuple[Array, Array]:
-        """Whether the day by itself is to be told, and whether it pages."""
+    def _enough(self, day: int, days: Array) -> Array:
+        """Whether enough rows met the rule for the day by itself to be told."""
         import numpy as np
 
         unknown = (days < COLD_DAYS) & (self._streams.prior.events < _KNOWN_EVENTS)
-        enough = self._streams.counts[:, day] >= np.where(unknown, COLD_MIN_COUNT, MIN_COUNT)
-        return enough & (chance < self._levels.told_chance), enough & (chance < self._levels.paged_chance)
+        enough: Array = self._streams.counts[:, day] >= np.where(unknown, COLD_MIN_COUNT, MIN_COUNT)
+        return enough
 
     def _back(self, day: int, usual: Usual) -> Array:
         """Whether the days since an episode began say that the rate is as before (CUSUM of their evidence)."""
@@ -215,11 +253,11 @@ class _Follower:
         return self._returned >= _RETURN_EVIDENCE
 
     def _begin(self, day: int, calm: Array, told_day: Array, told_lasting: Array, lasting: Lasting) -> Array:
-        """Opens episodes today, those of a lasting rise with the days before that belong to it."""
+        """Opens episodes today, those of a lasting rise with the days before that belong to it, if any do."""
         import numpy as np
 
         begun: Array = calm & (told_day | told_lasting)
-        drifts = begun & ~told_day
+        drifts = begun & ~told_day & (lasting.days > 1)
         before = np.where(drifts, lasting.days - 1, 0)
         first = self._recent[self._each[:, 0], -np.maximum(before, 1)]
         self._change = np.where(begun, np.where(drifts, DRIFTING, RISING), self._change)

@@ -130,10 +130,12 @@ def forecast(kpis: Mapping[date, Sequence[KpiRow]], rubric: RowRubric, policy: A
 
     last = watches[-1]
     together = [stream for stream, rule in enumerate(last.rules) if rule.tenant_id == ALL_TENANTS]
-    false_pages, rises = 365 * float(np.exp(-last.levels.paged_evidence).sum()), []
+    lasting = last.budget.levels(last.episodes.last.rate[0]).paged_evidence
+    false_pages, rises = 365 * float(np.exp(-lasting).sum()), []
     for day_off, days in ((False, 365 - _DAYS_OFF_A_YEAR), (True, _DAYS_OFF_A_YEAR)):
         usual = _usual_day(last, day_off)
-        told, paged = (usual.smallest(level) for level in (last.levels.told_chance, last.levels.paged_chance))
+        levels = last.budget.levels(usual.rate)
+        told, paged = (usual.smallest(level) for level in (levels.told_chance, levels.paged_chance))
         false_pages += days * float(usual.chance(paged)[paged > 0].sum())
         for stream in together:
             if rows := int(usual.rows[stream]):

@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
-from math import inf, log
 from typing import Any
 
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.episodes import Episodes, Levels, Streams, follow
+from scoring.alerting.episodes import Budget, Episodes, Streams, follow
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
@@ -91,7 +90,7 @@ class Watch:
     rules: Sequence[WatchedRule]
     days: Sequence[date]
     streams: Streams
-    levels: Levels
+    budget: Budget
     episodes: Episodes
 
 
@@ -110,8 +109,8 @@ def _of_version(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy
     tenants = sorted({name for rows in by_day for name in rows} - {ALL_TENANTS}, key=str)
     rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in _rules(rubric, tenant)]
     streams = _streams(rules, list(days), by_day, policy)
-    levels = _levels(rules, len(tenants), policy)
-    return Watch(rules, list(days), streams, levels, follow(streams, levels))
+    budget = _budget(rules, len(tenants), policy)
+    return Watch(rules, list(days), streams, budget, follow(streams, budget))
 
 
 def _rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
@@ -151,29 +150,24 @@ def _accepted(rule: WatchedRule, days: Sequence[date], accepted: Mapping[RuleOfT
     return sum(day <= when for day in days) - 1
 
 
-def _levels(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> Levels:
-    """From when on a rule is told and pages, so that all together are wrong as seldom as they may be.
+def _budget(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> Budget:
+    """What the rules of each tenant may do falsely, so that all together are wrong as seldom as they may be.
 
     All tenants together have half of the pages, the tenants the other half; a single tenant is all of them. A digest
-    goes to a route that hears of all tenants together, or of one: there each has the whole. Rules have shares by the
-    rates that the rubric knows: what has ten times the rows shows a small rise days sooner for its share, a rare rule
-    shows none at any level.
+    goes to a route that hears of all tenants together, or of one: there each has the whole.
     """
     import numpy as np
 
-    count = sum(rule.tenant_id == ALL_TENANTS for rule in rules)
-    usual = np.array([rule.prior_rate or _UNKNOWN_RATE for rule in rules])
-    critical = usual * [rule.level == "critical" for rule in rules]
-    of_tenants = [_share(rule.tenant_id, tenants) for rule in rules]
-    pages = policy.false_pages_per_year / 365 * critical / critical[:count].sum() * of_tenants
-    digests = FALSE_DIGESTS_PER_YEAR / 365 * usual / usual[:count].sum()
-    paged_chance = pages * _DAY_SHARE_OF_PAGES / policy.looks
-    paged_evidence = np.array([log(1 / (each * _LASTING_SHARE_OF_PAGES)) if each else inf for each in pages])
-    return Levels(
-        told_chance=np.maximum(paged_chance, digests * _DAY_SHARE_OF_DIGESTS),
-        paged_chance=paged_chance,
-        told_evidence=np.minimum(paged_evidence, -np.log(digests * _LASTING_SHARE_OF_DIGESTS)),
-        paged_evidence=paged_evidence,
+    number = {name: place for place, name in enumerate(dict.fromkeys(rule.tenant_id for rule in rules))}
+    shares = np.array([_share(rule.tenant_id, tenants) * (rule.level == "critical") for rule in rules])
+    pages = policy.false_pages_per_year / 365 * shares
+    digests = np.full(len(rules), FALSE_DIGESTS_PER_YEAR / 365)
+    return Budget(
+        tenant=np.array([number[rule.tenant_id] for rule in rules]),
+        told_day=digests * _DAY_SHARE_OF_DIGESTS,
+        told_lasting=digests * _LASTING_SHARE_OF_DIGESTS,
+        paged_day=pages * _DAY_SHARE_OF_PAGES / policy.looks,
+        paged_lasting=pages * _LASTING_SHARE_OF_PAGES,
     )
 
 

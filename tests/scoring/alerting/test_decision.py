@@ -101,7 +101,7 @@ def test_an_accepted_rate_is_usual_from_then_on(tenant: str) -> None:
 
 
 def test_more_looks_at_a_day_need_a_larger_count() -> None:
-    days = steady([40] * 28 + [72])
+    days = steady([40] * 28 + [68])
     assert changes(days)[-1] == "rising page"
     assert changes(days, AlertPolicy(looks=24))[-1] == "rising"
     assert changes(days, AlertPolicy(false_pages_per_year=0.01))[-1] == "rising"

@@ -139,7 +139,7 @@ def test_a_day_without_rows_calls_no_rise_off() -> None:
     assert [one.fact.rule for one in on(facts, day(3))] == ["no_rows"]
 
 
-@pytest.mark.parametrize(("excluded", "pages"), [(5, None), (11, False), (16, True)])
+@pytest.mark.parametrize(("excluded", "pages"), [(5, None), (9, False), (16, True)])
 def test_a_rising_excluded_rate_pages_only_where_it_is_sure(excluded: int, pages: bool | None) -> None:
     rows = [met(kpi_row({}, excluded=count)) for count in (2, 3, 2, 1, 2, 2, 2, 3, 1, 2, excluded)]
     facts = days_of_facts((day(number), [row]) for number, row in enumerate(rows))
