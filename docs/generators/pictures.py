@@ -44,16 +44,22 @@ def draw(folder: Path) -> None:
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, LAST_DAY)
     build(warehouse, folder / "site")
-    message = folder / "digest.html"
-    message.write_text(page(MADE["digest"]().blocks), encoding="utf-8")
     overview = folder / "site" / "index.html"
     _shoot(overview.as_uri(), "dashboard-desktop", 1280, 1640)
     _shoot(overview.as_uri(), "dashboard-phone", 390, 1400, scale=2)
-    _shoot(message.as_uri(), "digest", 760, 950)
+    draw_messages(folder)
     with served(settings_in(folder)) as address:
         _shoot(f"{address}/rows?final_grade=F&final_grade=C", "web-rows", 1280, 1500)
         _shoot(f"{address}/alerts", "web-alerts", 1280, 1000)
         _shoot(f"{address}/rows/{_worst_row(warehouse)}", "web-row", 1280, 1100)
+
+
+def draw_messages(folder: Path) -> None:
+    """Draws every message as Slack shows it: to look at a wording before anybody else has to."""
+    for name, made in MADE.items():
+        message = folder / f"message-{name}.html"
+        message.write_text(page(made().blocks), encoding="utf-8")
+        _shoot(message.as_uri(), message.stem, 760, 200, full_page=True)
 
 
 def _worst_row(warehouse: FolderWarehouse) -> str:
@@ -75,12 +81,12 @@ def _score_day(warehouse: FolderWarehouse, day: date, folder: Path) -> None:
     write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
 
 
-def _shoot(address: str, name: str, width: int, height: int, scale: int = 1) -> None:
+def _shoot(address: str, name: str, width: int, height: int, scale: int = 1, *, full_page: bool = False) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         shown = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
         shown.goto(address)
-        shown.screenshot(path=PICTURES / f"{name}.png")
+        shown.screenshot(path=PICTURES / f"{name}.png", full_page=full_page)
         browser.close()
 
 

@@ -19,7 +19,7 @@ _REASON_CHARACTERS = 300
 
 Work = Literal["late", "nightly", "intraday", "backfill", "test-runs"]
 _WORKS: dict[str, str] = {
-    "late": "야간 실행",
+    "late": "야간 실행 지연",
     "nightly": "야간 실행",
     "intraday": "낮 실행",
     "backfill": "백필",

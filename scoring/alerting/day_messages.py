@@ -31,6 +31,7 @@ from scoring.alerting.wording import (
     day_name,
     fact_figures,
     headline,
+    if_known,
     kpi_line,
     resolved_line,
     since,
@@ -125,6 +126,7 @@ def _page(event: Sequence[Sequence[Incident]], digest: DayDigest) -> list[Messag
         *growth_lines(found, rubric),
         [bold("언제부터  "), plain(since(found[0]))],
         [bold("할 일  "), *action(found[0], rubric)],
+        *if_known(found[0]),
     ]
     blocks = [
         *paragraph(_subject(digest)),

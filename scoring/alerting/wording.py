@@ -1,7 +1,8 @@
 """The texts about one incident, in Korean: what, how many, since when, what to do."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
+from datetime import date, timedelta
+from shlex import quote
 from statistics import median
 
 from scoring.alerting.blocks import Span, bold, code, inert, masked_text, plain
@@ -40,6 +41,7 @@ _DROPPED_RULE_ACTION = "지금 루브릭에는 없는 규칙입니다. 이날을
 _WEEKDAYS = "월화수목금토일"
 _QUESTION_CHARACTERS, _ANSWER_CHARACTERS, _REASON_CHARACTERS = 100, 100, 200
 _TENANTS_SHOWN = 5
+_SNOOZED_DAYS = 7
 
 
 def day_name(day: date) -> str:
@@ -68,6 +70,21 @@ def action(one: Incident, rubric: RowRubric) -> list[Span]:
     by_rule = {rule.id: rule.action for rule in rubric.alert_rules}
     what = plain((_DAY_ACTIONS | by_rule).get(rule, _DROPPED_RULE_ACTION))
     return [what, plain(" "), code(f"aqb nightly --date {one.day}")] if rule in (NO_ROWS, ROWS_REJECTED) else [what]
+
+
+def if_known(one: Incident) -> list[list[Span]]:
+    """The command for readers who know the cause: usual from now on where it lasts, else quiet for a week.
+
+    None for what has no rate.
+    """
+    if one.usual is None:
+        return []
+    rule, tenant = quote(one.fact.title), one.fact.tenant_id
+    named = "" if tenant == ALL_TENANTS else f" --tenant {quote(masked_text(tenant, 60) if tenant else NO_TENANT)}"
+    if one.since < one.day:
+        return [[bold("앞으로도 이 수준이면  "), code(f"aqb alerts accept {rule}{named}")]]
+    until = one.day + timedelta(_SNOOZED_DAYS)
+    return [[bold("알고 있는 일이면  "), code(f"aqb alerts snooze {rule}{named} --until {until} --why 이유")]]
 
 
 def resolved_line(one: Incident, rubric: RowRubric) -> list[Span]:

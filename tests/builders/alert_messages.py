@@ -1,13 +1,19 @@
-"""A digest and a page of an invented day, for snapshots and pictures."""
+"""Messages about invented days, for snapshots and pictures."""
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
+from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.growth import TEMPLATE, Grown
+from scoring.alerting.growth import TEMPLATE, Grown, Growth
 from scoring.alerting.messages import Example, Message, RouteFilter
+from scoring.alerting.run_messages import FlowFailure, failure_message
+from scoring.alerting.snoozes import Snooze
+from scoring.alerting.weekly import Week, weekly_message
+from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, KpiRow, day_digest, days_of_facts, kpi_row
 
 _DAYS = 12
@@ -69,4 +75,59 @@ def page() -> Message:
     return _message("page", {"answer_failed": 94, "final_failed": 7}, grown=(refused, asked))
 
 
-MADE: dict[str, Callable[[], Message]] = {"digest": digest, "page": page}
+def weekly() -> Message:
+    """A week in which refusals of one kind grew, beside the week before; one rule is snoozed."""
+    last, kpis = FIRST_DAY + timedelta(13), {}
+    for number in range(14):
+        counts = _usual_day(number) | ({"answer_failed": 44 + number % 7} if number >= 7 else {})
+        day = FIRST_DAY + timedelta(number)
+        kpis[day] = [kpi_row(counts) | {"score_date": day, "rubric": RUBRIC.id, "rubric_version": RUBRIC.version}]
+    growth = {("answer_failed", "*"): Growth((Grown("failure_type", "refused_advice", 140, 60.0, 0.74, 0.5, 0.9),))}
+    snooze = Snooze("weak_answer", "*", last + timedelta(4), "새 프롬프트를 시험하는 중", "이하늘", _MORNING)
+    week = Week(last, RUBRIC, kpis, growth, "https://aqb.example.com/monitoring/week.html", _RUN_ID, [snooze])
+    (message,) = weekly_message(week, RouteFilter())
+    return message
+
+
+def failure() -> Message:
+    """A night that failed and is not tried again."""
+    night = FIRST_DAY + timedelta(11)
+    (message,) = failure_message(
+        FlowFailure(
+            "nightly",
+            f"nightly-{night}",
+            _RUN_ID,
+            "failed",
+            "SourceUnavailable",
+            "the view view_ola_monitoring did not answer in 60 s",
+            "score 1/4",
+            3,
+            3,
+            f"aqb nightly --date {night}",
+            Unfinished("nightly", night, night, "nightly"),
+        )
+    )
+    return message
+
+
+def late() -> Message:
+    """A night that nothing has run in."""
+    night = LateNight(FIRST_DAY + timedelta(11), time(7), "absent", last_day=FIRST_DAY + timedelta(10))
+    (message,) = late_message(night, _ZONE)
+    return message
+
+
+def all_clear() -> Message:
+    """The end of a failed night and of the watch for it."""
+    night = FIRST_DAY + timedelta(11)
+    over = {Unfinished(work, night, night, work): _MORNING for work in ("nightly", "late")}
+    (message,) = all_clear_message(over, _ZONE)
+    return message
+
+
+_RUN_ID = "7c1f0a5e9b3d4c62"
+_MORNING, _ZONE = datetime(2026, 3, 13, 22, 0, tzinfo=UTC), ZoneInfo("Asia/Seoul")
+
+MADE: dict[str, Callable[[], Message]] = {
+    made.__name__: made for made in (digest, page, weekly, failure, late, all_clear)
+}

@@ -57,7 +57,7 @@ def test_late_night_is_told_once_a_route_that_hears_critical_and_called_off_once
     RunLedger(context.state).save(night(DAY, start="09:00"))
     for minute in ("09:10", "09:20"):
         assert look(context, at(MORNING, minute)).late is None
-    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
+    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행 지연"] * 2
     assert '"range"' not in slack.posted[3].shown
     assert slack.refused == []
 
@@ -99,7 +99,7 @@ def test_run_whose_process_is_gone_is_told_once_and_called_off_when_its_day_is_d
     assert f"aqb nightly --date {DAY}" in slack.posted[0].shown
     ledger.save(night(DAY, start="01:30"))
     assert look(context, at(MORNING, "01:40")).dead == ()
-    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
+    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행 지연"] * 2
 
 
 def test_run_whose_death_its_flow_has_told_is_not_told_again(context: Context, slack: FakeSlack) -> None:

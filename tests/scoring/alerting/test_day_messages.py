@@ -226,6 +226,15 @@ def test_a_page_about_all_tenants_says_who_they_are() -> None:
     assert page.keys == ("ola-monitoring@1|answer_failed|2026-03-09|*",)
 
 
+def test_a_page_gives_the_command_for_those_who_know_the_cause() -> None:
+    (of_one,) = messages_of(tenants(answer_failed=12))
+    assert "알고 있는 일이면  `aqb alerts snooze '답변 실패' --tenant small --until 2026-03-16 --why 이유`" in readable(
+        of_one.blocks
+    )
+    (of_all,) = messages_of(facts_of(today(answer_failed=60)))
+    assert "알고 있는 일이면  `aqb alerts snooze '답변 실패' --until 2026-03-16 --why 이유`" in readable(of_all.blocks)
+
+
 def test_a_route_hears_of_its_own_tenants_alone() -> None:
     facts = tenants(answer_failed=40)
     (page,) = messages_of(facts, RouteFilter(tenants=frozenset({"small"})))
