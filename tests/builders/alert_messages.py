@@ -82,7 +82,9 @@ def weekly() -> Message:
         counts = _usual_day(number) | ({"answer_failed": 44 + number % 7} if number >= 7 else {})
         day = FIRST_DAY + timedelta(number)
         kpis[day] = [kpi_row(counts) | {"score_date": day, "rubric": RUBRIC.id, "rubric_version": RUBRIC.version}]
-    growth = {("answer_failed", "*"): Growth((Grown("failure_type", "refused_advice", 140, 60.0, 0.74, 0.5, 0.9),))}
+    growth: dict[tuple[str, str | None], Growth] = {
+        ("answer_failed", "*"): Growth((Grown("failure_type", "refused_advice", 140, 60.0, 0.74, 0.5, 0.9),))
+    }
     snooze = Snooze("weak_answer", "*", last + timedelta(4), "새 프롬프트를 시험하는 중", "이하늘", _MORNING)
     week = Week(last, RUBRIC, kpis, growth, "https://aqb.example.com/monitoring/week.html", _RUN_ID, [snooze])
     (message,) = weekly_message(week, RouteFilter())
