@@ -29,7 +29,7 @@ def only_tab(browser: Browser) -> Tab:
 
 @pytest.fixture
 def tab(only_tab: Tab) -> Iterator[Tab]:
-    """An empty tab of a desktop that has the test fail for whatever the console complains of."""
+    """An empty tab of a desktop, logged in nowhere, that has the test fail for whatever the console complains of."""
     complaints: list[str] = []
 
     def visible_to(message: ConsoleMessage) -> None:
@@ -48,6 +48,7 @@ def tab(only_tab: Tab) -> Iterator[Tab]:
         only_tab.on(event, listener)
     only_tab.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
     only_tab.emulate_media(color_scheme="light")
+    only_tab.context.clear_cookies()
     yield only_tab
     only_tab.goto("about:blank")
     for event, listener in listeners.items():
