@@ -99,7 +99,7 @@ def test_run_whose_process_is_gone_is_told_once_and_called_off_when_its_day_is_d
     assert f"aqb nightly --date {DAY}" in slack.posted[0].shown
     ledger.save(night(DAY, start="01:30"))
     assert look(context, at(MORNING, "01:40")).dead == ()
-    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행 지연"] * 2
+    assert slack.texts()[2:] == ["🟢 해소 · 3월 13일(금) 야간 실행"] * 2
 
 
 def test_run_whose_death_its_flow_has_told_is_not_told_again(context: Context, slack: FakeSlack) -> None:
