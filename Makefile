@@ -39,6 +39,7 @@ soak: setup
 	MASKED_CHARACTERS=1000000 .venv/bin/python -m pytest tests/scoring/judging/test_masking.py
 	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/alerts/test_slack_kills.py
 	SOAK=1 .venv/bin/python -m pytest tests/flows/cli/test_automations.py
+	LINKED_DAYS=31 LINKED_ROWS=400 .venv/bin/python -m pytest tests/tasks/reports/site/test_linked_counts.py
 	FAULT_NIGHTS=200 .venv/bin/python -m pytest tests/flows/steps/test_watch_kills.py
 
 kills-nightly kills-backfill: kills-%:

@@ -1,0 +1,122 @@
+"""Every linked count of every page, followed: it is the number of rows listed there, and of rows in the table.
+
+LINKED_DAYS=31 LINKED_ROWS=400 is a month of the bundled sample (`make soak`).
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
+from functools import reduce
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from scoring.chat.templates import question_template
+from scoring.judging.masking import masked
+from tasks.chat.tables import EXCLUDED
+from tasks.warehouse.folder import FolderWarehouse
+from tasks.warehouse.tables import SCORES
+from tests.builders.chat_rows import RUBRIC
+from tests.builders.site import Page, build, pages, write_day
+from tests.samples.chat_rows import generate_chat_rows
+
+FIRST = date(2026, 3, 1)
+DAYS = [FIRST + timedelta(days=day) for day in range(int(os.environ.get("LINKED_DAYS", "9")))]
+ROWS_PER_DAY = int(os.environ.get("LINKED_ROWS", "40"))
+
+Row = Mapping[str, Any]
+
+# What a link asks for, in the words of the requirements, of a scored row or of an excluded one with an alert.
+ASKED: dict[str, Callable[[Row, str], bool]] = {
+    "flagged": lambda row, _: row["alert_level"] is not None or row.get("final_grade") in ("C", "F"),
+    "tenant": lambda row, value: row["tenant_id"] == json.loads(value),
+    "alert": lambda row, value: value in row["alert_rules"],
+    "template": lambda row, value: row.get("user_input") is not None and question_template(shown(row)) == value,
+    "kpi": lambda row, value: row.get("a_grade") is not None and KPIS[value](row),
+}
+KPIS: dict[str, Callable[[Row], bool]] = {
+    "answer_excellent_rate": lambda row: row["a_grade"] not in ("A", "B"),
+    "failure_rate": lambda row: row["a_grade"] == "F",
+    "gold_mine_rate": lambda row: row["q_tier"] in ("S", "A") and row["a_grade"] in ("D", "F"),
+    "answer_says_no_data_rate": lambda row: row["answer_says_no_data"],
+}
+
+
+def shown(row: Row) -> str:
+    return masked(row["user_input"]).strip()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[FolderWarehouse, dict[str, Page]]:
+    """Days of sample rows and their pages."""
+    folder = tmp_path_factory.mktemp("days")
+    warehouse = FolderWarehouse(folder / "warehouse")
+    for day in DAYS:
+        rows = generate_chat_rows(day, 1, ROWS_PER_DAY, seed=5).to_pylist()
+        write_day(warehouse, day, [row | {"session_id": row.pop("request_metadata")["session_id"]} for row in rows])
+    build(warehouse, folder / "site")
+    return warehouse, pages(folder / "site")
+
+
+def linked_counts(found: Mapping[str, Page]) -> Iterator[tuple[str, str, int]]:
+    """Page of rows, what is asked of it, and the number that leads there, in texts and in charts."""
+    for page in found.values():
+        points = (point for chart in page.charts.values() if chart["kind"] == "trend" for point in chart["points"])
+        drawn = [(point["label"].rpartition("\n")[2].removesuffix("행 보기"), point["href"]) for point in points]
+        for text, href in [*page.links, *drawn]:
+            path, _, fragment = href.partition("#")
+            if fragment and path.endswith("-rows.html") and (number := re.match(r"[0-9,]+", text.strip())):
+                yield path.rpartition("/")[2], fragment, int(number[0].replace(",", ""))
+
+
+def listed_rows(page: Page) -> Callable[[str], int]:
+    """How many rows of a page have what a link asks for, as its script finds them."""
+    data = page.rows
+    every = frozenset(range(len(data["id"])))
+    rows_of: dict[tuple[str, str], set[int]] = {}
+    for facet in data["facets"]:
+        for place, value in enumerate(facet["values"]):
+            has = (facet["of"][row] >> place & 1 if "many" in facet else facet["of"][row] == place for row in every)
+            rows_of[facet["name"], value] = {row for row, it_has in zip(every, has, strict=True) if it_has}
+    return lambda fragment: len(reduce(frozenset.__and__, map(rows_of.__getitem__, parse_qsl(fragment)), every))
+
+
+def table_rows(warehouse: FolderWarehouse, day: date) -> list[Row]:
+    """The scored rows of a day, and the excluded ones with an alert."""
+    tables = (warehouse.read(name, [day]) for name in (SCORES, EXCLUDED))
+    scored, excluded = (table.collect().to_dicts() if table is not None else [] for table in tables)
+    return [*scored, *(row for row in excluded if row["alert_level"])]
+
+
+def meets(row: Row, name: str, value: str) -> bool:
+    return ASKED[name](row, value) if name in ASKED else str(row.get(name)) == value
+
+
+def test_every_linked_count_is_the_number_of_rows_listed_and_of_rows_in_the_table(
+    built: tuple[FolderWarehouse, dict[str, Page]],
+) -> None:
+    warehouse, found = built
+    wanted: dict[str, dict[str, set[int]]] = {}
+    for name, fragment, number in linked_counts(found):
+        wanted.setdefault(name, {}).setdefault(fragment, set()).add(number)
+    assert len(wanted) == len(DAYS)
+    kinds = Counter(name for of_day in wanted.values() for asked in of_day for name, _ in parse_qsl(asked))
+    grades = {scale.column for scale in RUBRIC.scales}
+    assert set(kinds) == {*ASKED, *grades, "alert_level", "failure_type", "question_category"}
+    assert kinds.total() > 50 * len(DAYS)
+    for day in DAYS:
+        asked = wanted[f"{day}-rows.html"]
+        rows, listed = table_rows(warehouse, day), listed_rows(found[f"monitoring/{day}-rows.html"])
+        in_table = {
+            fragment: sum(all(meets(row, *one) for one in parse_qsl(fragment)) for row in rows) for fragment in asked
+        }
+        assert {fragment: {number} for fragment, number in in_table.items()} == asked, day
+        assert {fragment: listed(fragment) for fragment in asked} == in_table, day
+
+
+def test_linked_counts_lead_to_kpis_of_the_rubric_alone() -> None:
+    assert {kpi.name for kpi in RUBRIC.quotients if kpi.is_rate} == set(KPIS)
