@@ -6,8 +6,10 @@ Import this before anything imports Prefect, which reads its settings at import.
 import logging
 import os
 import signal
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -18,6 +20,18 @@ from typing import NoReturn
 from scoring.errors import StorageError
 from tasks.config.secrets import shown_url
 from tasks.waiting import result_of
+
+_GUARD = """
+import os, sys
+sys.stdin.buffer.read()  # until nobody holds the other end
+try:
+    os.kill(int(sys.argv[1]), 15)
+except ProcessLookupError:
+    pass
+"""
+_guards: list["subprocess.Popen[bytes]"] = []
+"""What holds the other ends."""
+_NAP_S = 0.02
 
 _DATABASE_BYTES = 8 * 1024 * 1024
 """What a new database of Prefect takes with its journal, and half as much again."""
@@ -135,19 +149,36 @@ def _started_server() -> Future[None]:
     """
     from prefect.server.api.server import SubprocessASGIServer
 
-    started = Future[None]()
+    started, server = Future[None](), SubprocessASGIServer()
 
     def start() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            SubprocessASGIServer().start()
+            server.start()
         except Exception as error:  # noqa: BLE001 - raised where it is waited for
             started.set_exception(error)
         else:
             started.set_result(None)
 
-    threading.Thread(target=start, daemon=True).start()
+    def guard() -> None:
+        guarded: int | None = None
+        while not started.done():
+            if server.server_process and server.server_process.pid != guarded:
+                guarded = server.server_process.pid
+                _end_with_us(guarded)
+            time.sleep(_NAP_S)
+
+    for work in (start, guard):
+        threading.Thread(target=work, daemon=True).start()
     return started
+
+
+def _end_with_us(server: int) -> None:
+    """Has a process end when this one does, however that comes: Prefect ends its temporary server only where it can."""
+    guard = subprocess.Popen(  # noqa: S603 - a text of ours and a number
+        [sys.executable, "-ISEc", _GUARD, str(server)], stdin=subprocess.PIPE, start_new_session=True
+    )
+    _guards.append(guard)
 
 
 def is_prefect_gone(error: Exception) -> bool:

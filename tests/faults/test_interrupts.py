@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -114,18 +115,23 @@ def test_second_ctrl_c_waits_for_no_answer_and_leaves_nothing_half_written(tmp_p
     assert not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_ends_a_backfill_with_its_workers_and_every_table_is_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("end", "exit_code"), [(press_ctrl_c, 130), (ForkServerProcess.kill, -signal.SIGKILL)])
+def test_end_of_a_backfill_is_that_of_its_workers_and_server_and_every_table_is_whole(
+    tmp_path: Path, end: Callable[[ForkServerProcess], None], exit_code: int
+) -> None:
     write_rows(tmp_path / "source" / "rows.jsonl", [plain(24 * 60 * number) for number in range(DAYS)])
     environment = {"AQB_MONITORING__SOURCE": "source", "AQB_MONITORING__PARALLEL_DAYS": "2"}
     scores = tmp_path / "warehouse" / "monitoring_scores"
     arguments = ["backfill", "--from", str(DAY), "--to", str(DAY + timedelta(days=DAYS - 1))]
     with running(arguments, tmp_path, environment) as process:
         wait_until(lambda: len([*scores.glob("[0-9]*.parquet")]) >= 2, process)
-        press_ctrl_c(process)
+        end(process)
         process.join(Timing().grace_s)
-        assert process.exitcode == 130
-        while group_of(process):  # a worker that was killed may still be going
+        assert process.exitcode == exit_code
+        given_up = time.monotonic() + Timing().grace_s
+        while group_of(process) and time.monotonic() < given_up:  # what was told to end may still be going
             pass
+        assert group_of(process) == []
     whole = list(scores.glob("[0-9]*.parquet"))
     assert 2 <= len(whole) < DAYS
     assert {pl.read_parquet(path).height for path in whole} == {1}
