@@ -56,6 +56,12 @@ def day_text(day: date) -> str:
     return f"{day.month}월 {day.day}일({_WEEKDAYS[day.weekday()]})"
 
 
+def rules_text(version: str) -> str:
+    """The rules that scored something: `채점 기준 1판`, behind it the options that were changed."""
+    number, *options = version.split("+")
+    return f"채점 기준 {number}판" + (f" ({', '.join(options)})" if options else "")
+
+
 def tenant_text(tenant: str | None) -> str:
     """A tenant as people know it."""
     return "전체" if tenant == ALL_TENANTS else tenant or "(테넌트 없음)"

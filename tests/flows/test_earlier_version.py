@@ -122,7 +122,7 @@ def test_site_preview_and_messages_read_days_of_two_versions(aqb: Command, wareh
     pages = {path.name for path in Path("reports/monitoring").glob("*.html")}
     of_days = {f"{day}{kind}.html" for day in (*SCORED, NEXT) for kind in ("", "-rows")}
     assert pages == {*of_days, f"week-{FIRST}.html", f"month-{FIRST:%Y-%m}.html"}
-    assert "루브릭 1 → 2" in Path("reports/index.html").read_text(encoding="utf-8")
+    assert "채점 기준 1판 → 2판" in Path("reports/index.html").read_text(encoding="utf-8")
     assert any(path.name != "index.html" for path in Path("reports/test-runs").glob("*.html"))
     assert warehouse.days("monitoring_kpis") == [*SCORED, NEXT]
 

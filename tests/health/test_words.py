@@ -12,16 +12,19 @@ from pathlib import Path
 import pytest
 
 from scoring.catalog import TestRunChoices, plan_of
+from scoring.chat.periods import week_of
 from scoring.stats.comparison import compare_testruns
 from scoring.testruns.scoring import score_testrun
 from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.markdown.comparison import comparison_markdown, comparison_page
+from tasks.reports.markdown.period import period_report
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import read_scored_folder
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders import chat_rows
+from tests.builders.chat_rows import RUBRIC
 from tests.builders.site import SAMPLE_RUNS, Page, build, pages, write_day, write_run
 
 # A column or code in snake case that is no part of a file's name or path.
@@ -30,7 +33,30 @@ CODE = re.compile(
 )
 FOREIGN = re.compile(r"\b(?:NULL|SPEC|seed [0-9]{3}|None|nan|undecided|no_judge)\b")
 OTHER_WORDS = re.compile(r"라운드|문항|질의 id|모름")
+LATIN = re.compile(r"(?<![A-Za-z0-9_./@#=&?%:$-])[A-Za-z][A-Za-z-]*[a-z](?![A-Za-z0-9_./@=(-])")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+TERMS = {
+    *(
+        "Critical",
+        "Warning",
+        "Final",
+        "Score",
+        "Golden",
+        "Set",
+        "pass",
+        "Happy",
+        "path",
+        "Top",
+        "Query",
+    ),  # of the seeds
+    *("aqb", "rows", "report", "alerts", "snooze"),  # commands
+    *("error", "index", "message", "value", "true", "false", "datakey", "ms", "Raw"),  # of the agents' Raw JSON
+    *("id", "timestamp"),  # columns of people's own files
+    *("vs", "https"),
+    "ola-monitoring",  # in the last line of a message, for those who look its run up
+}
+CAMEL_CASE = re.compile(r"[a-z]+[A-Z]")  # names in the agents' Raw JSON
 
 ALLOWED = {
     "value_lookup",  # an option of plan-agent, named where the report says how it was scored
@@ -77,6 +103,7 @@ def chat_texts(folder: Path) -> Iterator[tuple[str, str]]:
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, chat_rows.DAY)
     build(warehouse, folder / "site")
+    yield "report of a week", period_report(warehouse, RUBRIC, week_of(days[0]), "Asia/Seoul").replace("\\", "")
     for name, page in pages(folder / "site").items():
         yield name, page.text
     source = chat_rows.write_rows(folder / "rows.jsonl", [*rows, chat_rows.plain(timestamp="어제")])
@@ -96,6 +123,14 @@ def test_words_are_no_codes(artefacts: dict[str, str]) -> None:
         if code not in ALLOWED
     }
     assert found == set()
+
+
+def test_words_are_korean_but_for_terms_of_the_requirements_commands_and_what_agents_say(
+    artefacts: dict[str, str],
+) -> None:
+    found = {(name, word) for name, text in artefacts.items() for word in LATIN.findall(text)}
+    assert {(name, word) for name, word in found if word not in TERMS and not CAMEL_CASE.match(word)} == set()
+    assert {word for _, word in found} >= TERMS
 
 
 def test_words_are_one_for_one_thing(artefacts: dict[str, str]) -> None:

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from scoring.catalog import rubrics
 from scoring.markdown import one_line, score_text, shortened, signed
 from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
+from tasks.reports.wording import rules_text
 
 _SHOWN_IDS = 30
 _QUERY_CHARACTERS = 60
@@ -105,14 +107,22 @@ def comparison_json(comparison: Comparison, failures: Sequence[str]) -> str:
 def _facts(comparison: Comparison) -> list[str]:
     """What was compared."""
     sides = (("기준", comparison.base), ("후보", comparison.candidate))
-    return [f"{side}: {run.name} (채점 기준 {run.rubric}, 버전 {run.rubric_version})" for side, run in sides]
+    return [
+        f"{side}: {run.name} ({_rubric_title(run.rubric)}, {rules_text(run.rubric_version)})" for side, run in sides
+    ]
+
+
+def _rubric_title(rubric_id: str) -> str:
+    """What people call a rubric; the id of one that is no longer there."""
+    found = rubrics().get(rubric_id)
+    return found.title if found else rubric_id
 
 
 def _warnings(comparison: Comparison) -> list[str]:
     """What a reader must know before believing a difference."""
     found = []
     if comparison.versions_differ:
-        found.append("루브릭 버전이나 옵션이 다릅니다. 차이가 에이전트가 아니라 채점 기준에서 왔을 수 있습니다.")
+        found.append("채점 기준이나 옵션이 다릅니다. 차이가 에이전트가 아니라 채점 기준에서 왔을 수 있습니다.")
     if judged := [change.title for change in comparison.metrics if change.of_two_judges]:
         found.append(
             f"두 실행을 판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(judged)}. "

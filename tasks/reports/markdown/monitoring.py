@@ -13,19 +13,24 @@ from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
-from scoring.rules.expressions import AllOf, Not
+from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.templates import markdown
 from tasks.reports.wording import UNREADABLE_TITLES
 from tasks.warehouse.day_queries import DayQueries
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
+_LOOKED_AT = 10
+"""How many times as many rows are looked at for the same question."""
 
 
 @dataclass(frozen=True)
 class Findings:
     """Failure types with their `row_count`, most first; the worst rows in the frame of the cross table and the worst of
-    the others that people are told about."""
+    the others that people are told about.
+
+    A question stands there once, with its lowest row; `alike` is how many rows among the lowest ask the same.
+    """
 
     failures: Sequence[Mapping[str, Any]]
     framed: Sequence[Mapping[str, Any]]
@@ -40,9 +45,18 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
     others = AllOf((rubric.flagged, Not(framed))) if framed else rubric.flagged
     return Findings(
         scores.failure_types(),
-        scores.worst_rows(columns, _FRAMED_ROWS, framed).to_dicts() if framed else [],
-        scores.worst_rows(columns, _WORST_ROWS, others).to_dicts(),
+        _by_question(scores, columns, _FRAMED_ROWS, framed) if framed else [],
+        _by_question(scores, columns, _WORST_ROWS, others),
     )
+
+
+def _by_question(scores: DayQueries, columns: Sequence[str], count: int, where: Expression) -> list[dict[str, Any]]:
+    """The worst rows that meet a condition, one for each question; rows without their texts stay apart."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in scores.worst_rows(columns, count * _LOOKED_AT, where).to_dicts():
+        first = found.setdefault(row["row_id"] if row["user_input"] is None else f"? {row['user_input']}", row)
+        first["alike"] = first.get("alike", 0) + 1
+    return list(found.values())[:count]
 
 
 @dataclass(frozen=True)
@@ -90,7 +104,7 @@ class MonitoringReport:
 
     def worst_without_texts(self) -> list[dict[str, Any]]:
         """The worst rows as people may see them outside the warehouse: no question, no answer, no session."""
-        hidden = ("timestamp", "user_input")
+        hidden = ("timestamp", "user_input", "alike")
         worst = [*self.findings.framed, *self.findings.worst]
         return [{name: row[name] for name in row if name not in hidden} for row in worst]
 
@@ -108,6 +122,7 @@ class MonitoringReport:
             days=[row for row in kpis if row["tenant_id"] == ALL_TENANTS],
             tenants=[row for row in kpis if row["tenant_id"] != ALL_TENANTS],
             crosstab=self.crosstab,
+            looked_at=_WORST_ROWS * _LOOKED_AT,
             framed_count=rubric.framed_rows(self.crosstab),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
             rejection_titles={rule.code: rule.reason for rule in rubric.rejects} | UNREADABLE_TITLES,

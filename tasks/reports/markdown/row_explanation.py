@@ -32,11 +32,11 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
         ),
         f"실패 유형: {_titled(values[rubric.failure.column], rubric.failure.titles)}"
         f" · 알림: {', '.join(_titled(rule, alert_titles) for rule in values['alert_rules']) or '없음'}"
-        + (f" · {rubric.titles[rubric.cause]}: {values[rubric.cause] or '없음'}" if rubric.cause else ""),
+        + (f" · {rubric.titles[rubric.cause]}: {_titled(values[rubric.cause], rubric.titles)}" if rubric.cause else ""),
     ]
     scored = (finding for finding in explanation.findings if isinstance(finding.points, int))
     for column, findings in groupby(scored, key=lambda finding: finding.column):
-        lines.append(f"  {rubric.titles[column]} {values[column]}점  [{column}]")
+        lines.append(f"  {rubric.titles[column]} {values[column]}점 ({column})")
         lines.extend(_finding_line(finding) for finding in findings)
     return "\n".join(lines)
 
@@ -46,7 +46,7 @@ def _finding_line(finding: Finding) -> str:
 
 
 def _titled(code: str | None, titles: Mapping[str, str]) -> str:
-    return f"{code}({titles[code]})" if code else "없음"
+    return f"{titles[code]} ({code})" if code else "없음"
 
 
 def _tokens(count: float | None) -> str:

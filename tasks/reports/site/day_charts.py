@@ -90,7 +90,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
             "last": str(days[-1].day),
         },
         table=Table(
-            ["날짜", "값", "95% 구간", "n", "판정", "살펴볼 행", "루브릭"],
+            ["날짜", "값", "95% 구간", "n", "판정", "살펴볼 행", "채점 기준"],
             [
                 [
                     Link(str(day.day), day.page),
@@ -99,7 +99,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
                     count_text(figure.n),
                     figure.verdict_text,
                     cell,
-                    day.version,
+                    f"{day.version}판",
                 ]
                 for (day, figure), cell in reversed(list(zip(figures, counted, strict=True)))
             ],
@@ -140,7 +140,7 @@ def _trend_summary(figures: Sequence[tuple[SiteDay, Figure]], changes: Sequence[
 def version_changes(days: Sequence[SiteDay]) -> list[dict[str, str]]:
     """The first day of each new rubric version."""
     return [
-        {"day": str(after.day), "label": f"루브릭 {before.version} → {after.version}"}
+        {"day": str(after.day), "label": f"채점 기준 {before.version}판 → {after.version}판"}
         for before, after in pairwise(days)
         if before.version != after.version
     ]

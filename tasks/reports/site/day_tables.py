@@ -117,9 +117,9 @@ def day_table(
             *(kpi.mark for kpi in kpis),
             *(of.count(each.total[f"{level}_rows"], alert_level=level) for level in rubric.alert_levels),
             count_text(each.total["excluded"]),
-            each.version,
+            f"{each.version}판",
         ]
         for each, kpis, of in reversed(list(zip(days, by_day, links, strict=True)))
     ]
     titles = [kpi.figure.title for kpi in by_day[-1]]
-    return Table(["날짜", "채점", *titles, *rubric.alert_levels.values(), "제외", "루브릭"], rows)
+    return Table(["날짜", "채점", *titles, *rubric.alert_levels.values(), "제외", "채점 기준"], rows)

@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from scoring.figures import goal_figure
+from scoring.judging.masking import masked
 from scoring.judging.requests import STATUS_TITLES
-from scoring.markdown import percent
+from scoring.markdown import percent, shortened
 from scoring.stats.intervals import Interval
 from scoring.testruns.history import CHANGE_HEADER, change_rows
 from scoring.testruns.page_parts import PageParts, PageTable, Queries
@@ -24,9 +25,10 @@ from tasks.reports.site.testrun_charts import (
 from tasks.reports.site.testrun_history import agents_table
 from tasks.reports.site.testrun_queries import query_links, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
-from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text
+from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text, rules_text
 
 _LINKS_SEEN, _LINKS_SHOWN = 2, 20
+_EXAMPLE_CHARACTERS = 80
 
 
 def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
@@ -35,7 +37,7 @@ def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
         [
             Link(run.name, folder + quote(run.page)),
             run.when_text,
-            f"{run.rubric_id} {run.rubric_version}",
+            f"{run.rubric_title}, {rules_text(run.rubric_version)}",
             count_text(run.queries),
             count_text(run.executions),
             _means(run),
@@ -43,7 +45,7 @@ def testrun_list(runs: Sequence[PublishedTestRun], folder: str) -> Table:
         ]
         for run in runs
     ]
-    return Table(["파일", "실행일", "루브릭", "질의", "실행", "세트 평균(0~5점)", "수기 확인"], rows)
+    return Table(["파일", "실행일", "채점 기준", "질의", "실행", "세트 평균(0~5점)", "수기 확인"], rows)
 
 
 def testruns_index(runs: Sequence[PublishedTestRun]) -> str:
@@ -107,6 +109,7 @@ def testrun_page(
         queries=shown,
         judge=_judge(run.summary["judge"]),
         quality=_counts_table(quality, run.code_title),
+        lint=_lint(run.summary.get("lint", ()), links),
         notes=_counts_table(quality.get("notes", {}), lambda code: NOTE_TITLES.get(code, code)),
         untrusted=[run.titles[name] for name in run.untrusted if name in run.titles],
     )
@@ -130,6 +133,20 @@ def _with_links(part: PageTable, links: Mapping[str, Link]) -> _Section:
 def _linked(queries: Queries, links: Mapping[str, Link]) -> Links:
     found = [links.get(query_id, Link(query_id, "")) for query_id in queries.ids]
     return Links(found[:_LINKS_SEEN], found[_LINKS_SEEN:_LINKS_SHOWN])
+
+
+def _lint(findings: Sequence[Mapping[str, Any]], links: Mapping[str, Link]) -> Table:
+    """What is wrong with the questions and expected results of the test set, what most queries have first."""
+    rows: list[list[Cell]] = [
+        [
+            one["title"],
+            count_text(len(one["query_ids"])),
+            shortened(masked(one["example"]), _EXAMPLE_CHARACTERS),
+            _linked(Queries(tuple(one["query_ids"])), links),
+        ]
+        for one in findings
+    ]
+    return Table(["점검", "질의 수", "보기", "질의"], rows)
 
 
 def _means(run: PublishedTestRun) -> str:

@@ -75,6 +75,11 @@ class PublishedTestRun:
         return f"{'·'.join(names)} 에이전트" if names else "에이전트를 모름"
 
     @property
+    def rubric_title(self) -> str:
+        """What people call its rubric; the id of one that is no longer there."""
+        return self.rubric.title if self.rubric else self.rubric_id
+
+    @property
     def titles(self) -> Mapping[str, str]:
         """Metric -> title, in the order of the rubric, then what only the summary knows."""
         known = {metric.name: metric.title for metric in self.rubric.metrics} if self.rubric else {}

@@ -22,7 +22,7 @@ def test_rows_are_shown_with_every_rule_and_missing_ones_named(aqb: Command, sou
     assert ended.err == "not in the source: nothing\n"
     assert ended.out.index(f"행 {failed}") < ended.out.index(f"행 {star}")
     assert "종합 97.5점 = 등급 ★ (우수 · Golden Set 편입 후보)" in ended.out
-    assert "실패 유형: refused_advice" in ended.out
+    assert "실패 유형: 거절: 투자 자문(법률) (refused_advice" in ended.out
     assert "고정 템플릿 거절" in ended.out
 
 

@@ -98,7 +98,7 @@ def test_tenants_stand_side_by_side_on_a_single_day(tmp_path: Path) -> None:
 def test_texts_of_people_cannot_break_the_report(tmp_path: Path) -> None:
     text = report(tmp_path, refused(user_input=HOSTILE, tenant_id=HOSTILE), refused(1))
     worst = table_below(text, "점수가 가장 낮은 행")
-    assert {len(line) for line in worst} == {7}
+    assert {len(line) for line in worst} == {8}
     assert len(worst) == 4
     unescaped = re.sub(r"\\.", "", text)
     assert set(unescaped).isdisjoint("<>[]~")
@@ -106,12 +106,19 @@ def test_texts_of_people_cannot_break_the_report(tmp_path: Path) -> None:
 
 
 def test_the_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> None:
-    text = report(tmp_path, best(0), *(refused(minute) for minute in range(1, 22)))
+    asked = (refused(minute, user_input=f"{minute}번째로 살까") for minute in range(1, 22))
+    text = report(tmp_path, best(0), *asked)
     worst = table_below(text, "점수가 가장 낮은 행")[2:]
-    scores = [float(line[1]) for line in worst]
+    scores = [float(line[2]) for line in worst]
     assert len(worst) == 20
     assert scores == sorted(scores)
     assert "STAR" not in text
+
+
+def test_the_same_question_stands_once_with_how_often_it_came(tmp_path: Path) -> None:
+    text = report(tmp_path, *(refused(minute) for minute in range(1, 22)), refused(40, user_input="팔까"))
+    worst = {line[0].strip(): line for line in table_below(text, "점수가 가장 낮은 행")[2:]}
+    assert {question: line[1].strip() for question, line in worst.items()} == {"살까": "21", "팔까": "1"}
 
 
 def test_gold_mine_rows_stand_first_with_what_they_are_and_apart_from_the_lowest(tmp_path: Path) -> None:

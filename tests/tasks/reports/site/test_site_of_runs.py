@@ -1,6 +1,7 @@
 """What the pages of test runs say."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -239,6 +240,18 @@ def test_questions_are_named_by_their_text_and_link_to_their_answers(
     assert "평가기간을 1일로 바꾸고" in causes
     assert str(UUID(int=1)) not in causes
     assert f"query-{UUID(int=1)}" in found.ids
+
+
+def test_what_is_wrong_with_the_test_set_stands_on_the_page_with_its_queries(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    rows = [plan_row("q1", question="$공고명$ 평가기간 바꿔줘"), plan_row("q2"), plan_row("q3")]
+    write_run(warehouse, write_csv(tmp_path / "plan_agent_x.csv", [LONG_HEADER, *rows]), DAY)
+    build(warehouse, site)
+    found = testrun_page(site, "plan").text
+    checked = found[found.index("테스트 세트 점검") :]
+    assert re.search(r"채우지 않은 자리 표시가 있는 질의 1 \$공고명\$ \$공고명\$ 평가기간 바꿔줘", checked)
+    assert "ID만 다르고 질의와 기대 결과가 같은 질의 2 평가기간 바꿔줘" in checked
 
 
 @pytest.mark.parametrize("executions", [10, 262, 2_000, 10_000])
