@@ -17,6 +17,7 @@ from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from flows.steps.day_artifacts import show_day
+from flows.steps.days_before import wait_for_days_before
 from flows.steps.parts import score_parts
 from scoring.alerting.facts import AlertFact
 from scoring.chat.reading import naive_text
@@ -34,6 +35,7 @@ from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
+from tasks.state.run_ledger import BACKFILL
 from tasks.warehouse import Warehouse
 
 _log = logging.getLogger(__name__)
@@ -205,6 +207,8 @@ def score_day(
         most = None if allow_shrink else _most_replaceable(warehouse, day, scored, run, context.state)
         with run.step("write"):
             tables, alerts = write(context, warehouse, day, scored, most)
+        if kind == BACKFILL:
+            wait_for_days_before(context, day)
         with run.step("summarise"):
             report = summarise(warehouse, day, outcome, tables, alerts, Path(settings.reports), kind)
         problems = _problems(outcome)
