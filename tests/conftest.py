@@ -5,6 +5,7 @@ Prefect reads its settings when it is imported, so they are made before any test
 
 import gc
 import os
+import signal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,6 +39,10 @@ os.environ |= {
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
 }
+
+
+# A shell that starts the tests in the background has every process of theirs ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure() -> None:
