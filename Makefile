@@ -29,7 +29,7 @@ test-dask: setup
 	.venv/bin/python -m pytest tests/flows/steps/test_dask.py
 
 # Damaged files and replies, always the same for the same seeds: as many as fit in the time. What fails is kept in
-# fuzz-failures/; `make test` runs a hundred of them.
+# fuzz-failures/; `make test` runs a dozen of them, CI a hundred.
 fuzz: setup
 	.venv/bin/python -m tests.fuzz --cases $(or $(CASES),4000) --seconds $(or $(SECONDS),3600)
 

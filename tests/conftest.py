@@ -19,8 +19,8 @@ pytest_plugins = ["tests.flows.prefect_server"]
 
 gc.disable()  # until all tests are collected: a sixth of what that takes
 
-# The cases of the profile `ci`, a quarter of them: `.ci/run` takes them all.
-settings.register_profile("short", settings.get_profile("ci"), max_examples=25)
+# The cases of the profile `ci`, a tenth of them: `.ci/run` takes them all.
+settings.register_profile("short", settings.get_profile("ci"), max_examples=10)
 
 _PREFECT_HOME = TemporaryDirectory(prefix="aqb-prefect-")
 

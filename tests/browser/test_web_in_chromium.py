@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
+from playwright.sync_api import expect
 
 from tasks.state.alert_choices import AlertChoices
 from tasks.warehouse.folder import FolderWarehouse
@@ -103,14 +103,14 @@ def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, str]) ->
     expect(tab.get_by_text("조용히 한 규칙이 없습니다")).to_be_visible()
 
 
-def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(browser: Browser, pages: tuple[str, str]) -> None:
+def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, str]) -> None:
+    tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    log_in(tab, pages[0])
+    row = tab.locator("table.list tbody a").first.get_attribute("href")
     for scheme in ("light", "dark"):
-        tab = browser.new_page(viewport=PHONE, color_scheme=scheme)  # type: ignore[arg-type]
-        log_in(tab, pages[0])
-        row = tab.locator("table.list tbody a").first.get_attribute("href")
+        tab.emulate_media(color_scheme=scheme)
         for page in ("/rows", "/rows?final_grade=F", str(row), "/alerts", "/accesses"):
             tab.goto(pages[0] + page)
             assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(15, 20, 26)") == (scheme == "dark")
-        tab.close()

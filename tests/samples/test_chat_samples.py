@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY, SAMPLE_PATH
@@ -136,7 +136,6 @@ def test_batches_end_at_their_size_and_at_midnight(monkeypatch: pytest.MonkeyPat
     assert [batch.num_rows for batch in batches] == [100, 5, 100, 5]
 
 
-@settings(max_examples=25)
 @given(
     first_day=st.dates(date(2000, 1, 1), date(2090, 1, 1)),
     days=st.integers(1, 3),

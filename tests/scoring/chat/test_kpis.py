@@ -3,7 +3,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.chat.kpis import (
@@ -20,7 +20,6 @@ from scoring.figures import Target
 from scoring.rubrics.ola_monitoring import RUBRIC
 from scoring.rules.expressions import Column, Compare, Tenths, Value, points
 
-few_examples = settings(max_examples=30)  # each adds up several tables
 DAY, NEXT = date(2026, 2, 13), date(2026, 2, 14)
 QUOTIENTS = RUBRIC.quotients
 SCORE = st.fixed_dictionaries(
@@ -89,7 +88,6 @@ def kpi(rows: list[dict[str, Any]], tenant: str | None = "*") -> dict[str, Any]:
     return found
 
 
-@few_examples
 @given(st.lists(SCORE, max_size=25), st.lists(SCORE, max_size=25), st.integers(0, 25))
 def test_sums_of_parts_are_the_sums_of_the_whole(
     rows: list[dict[str, Any]], excluded: list[dict[str, Any]], cut: int
@@ -100,7 +98,6 @@ def test_sums_of_parts_are_the_sums_of_the_whole(
     assert table(merged_kpi_sums(parts[:3]), parts[3]) == whole
 
 
-@few_examples
 @given(st.lists(SCORE, min_size=1, max_size=25))
 def test_all_tenants_together_are_the_star_row(rows: list[dict[str, Any]]) -> None:
     as_one = {row["score_date"]: row for row in table(sums([row | {"tenant_id": "one"} for row in rows]))}
@@ -294,7 +291,6 @@ def test_no_rows_make_an_empty_cross_table() -> None:
     ]
 
 
-@few_examples
 @given(st.lists(SCORE, max_size=30), st.integers(0, 30))
 def test_cross_tables_of_parts_are_that_of_the_whole(rows: list[dict[str, Any]], cut: int) -> None:
     parts = [crosstab_sums(frame(part), RUBRIC.crosstab) for part in (rows[cut:][::-1], rows[:cut])]

@@ -4,7 +4,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -38,7 +38,6 @@ PARTS = {
     "a_score": ("a_volume", "a_structure", "a_data", "a_efficiency", "a_non_refusal"),
     "i_score": ("i_match", "i_ratio", "i_information"),
 }
-few_examples = settings(max_examples=40)  # each scores a batch or several
 ROWS = st.lists(chat_rows(), max_size=12)
 SCORABLE = st.lists(chat_rows(scorable=True), min_size=1, max_size=12)
 
@@ -51,7 +50,6 @@ def null_if_nan(row: Row) -> Row:
     return {name: None if value != value else value for name, value in row.items()}
 
 
-@few_examples
 @given(SCORABLE)
 def test_the_explanation_of_a_row_is_its_score(rows: list[Row]) -> None:
     computed = [definition.name for definition in RUBRIC.definitions]
@@ -60,7 +58,6 @@ def test_the_explanation_of_a_row_is_its_score(rows: list[Row]) -> None:
         assert row == {name: values[name] for name in computed}
 
 
-@few_examples
 @given(SCORABLE)
 def test_the_findings_of_a_component_add_up_to_its_points(rows: list[Row]) -> None:
     for row in rows:
@@ -81,7 +78,6 @@ def test_a_rule_that_is_not_met_is_explained_with_no_points() -> None:
     assert len({label for label, _ in specificity}) == 3
 
 
-@few_examples
 @given(SCORABLE)
 def test_points_stay_within_their_maxima_and_add_up(rows: list[Row]) -> None:
     for row in scored(rows).scored.to_dicts():
@@ -95,7 +91,6 @@ def test_points_stay_within_their_maxima_and_add_up(rows: list[Row]) -> None:
 TOKEN_COUNT = st.floats(0, 3000) | st.integers(0, 3000).map(float)
 
 
-@few_examples
 @given(st.lists(TOKEN_COUNT, min_size=2, max_size=8), st.integers(0, 10_000))
 def test_more_output_never_lowers_volume_or_efficiency(outputs: list[float], given_tokens: int) -> None:
     rows = [chat_row(input_tokens=float(given_tokens), output_tokens=tokens) for tokens in sorted(outputs)]
@@ -104,7 +99,6 @@ def test_more_output_never_lowers_volume_or_efficiency(outputs: list[float], giv
     assert found["a_efficiency"].is_sorted()
 
 
-@few_examples
 @given(texts(ANSWER_PIECES), texts(ANSWER_PIECES))
 def test_a_longer_answer_never_lowers_structure_data_or_ratio(answer: str, more: str) -> None:
     short, long = scored([chat_row(llm_response=answer), chat_row(llm_response=answer + more)]).scored.to_dicts()
@@ -112,7 +106,6 @@ def test_a_longer_answer_never_lowers_structure_data_or_ratio(answer: str, more:
         assert short[component] <= long[component]
 
 
-@few_examples
 @given(texts(ANSWER_PIECES))
 def test_adding_a_refusal_never_raises_the_points_for_not_refusing(answer: str) -> None:
     refused, plain = scored(
@@ -121,7 +114,6 @@ def test_adding_a_refusal_never_raises_the_points_for_not_refusing(answer: str) 
     assert refused["a_non_refusal"] == 0 <= plain["a_non_refusal"]
 
 
-@few_examples
 @given(ROWS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(rows: list[Row], random: Any) -> None:
     positions = list(range(len(rows)))
@@ -134,7 +126,6 @@ def test_the_order_of_rows_does_not_matter(rows: list[Row], random: Any) -> None
 
 
 @pytest.mark.slow
-@few_examples
 @given(ROWS, st.integers(0, 12))
 def test_how_rows_are_cut_into_batches_does_not_matter(rows: list[Row], cut: int) -> None:
     whole, first, second = (scored(part) for part in (rows, rows[:cut], rows[cut:]))
@@ -143,7 +134,6 @@ def test_how_rows_are_cut_into_batches_does_not_matter(rows: list[Row], cut: int
     assert whole.excluded["reason"].to_list() == [*first.excluded["reason"], *second.excluded["reason"]]
 
 
-@few_examples
 @given(ROWS)
 def test_every_row_is_scored_excluded_or_rejected(rows: list[Row]) -> None:
     outcome = scored(rows)
@@ -229,7 +219,6 @@ def test_no_rows_have_all_columns() -> None:
     assert (outcome.scored.height, outcome.excluded.height, outcome.rejected.height) == (0, 0, 0)
 
 
-@few_examples
 @given(ROWS)
 def test_columns_have_the_types_of_the_score_table(rows: list[Row]) -> None:
     found = (

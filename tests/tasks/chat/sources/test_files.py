@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
@@ -181,7 +181,6 @@ def write(path: Path, turns: Sequence[Turn]) -> None:
         *((".jsonl", "flat"), (".jsonl", "struct"), (".jsonl", "json"), (".csv", "flat"), (".csv", "json")),
     ],
 )
-@settings(max_examples=60)
 @given(turns=TURNS)
 def test_every_kind_of_file_gives_back_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, ending: str, form: str, turns: list[Turn]
