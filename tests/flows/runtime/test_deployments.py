@@ -1,7 +1,6 @@
 """`deployments/prefect.yaml` on a real Prefect server, with a real worker: what is planned, what runs, what fails."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -108,13 +107,6 @@ def test_a_run_that_was_deployed_completes_in_the_folder_of_the_settings(service
     assert run.parameters == {"day": str(DAY)}
 
 
-def test_a_deployed_run_takes_no_settings_as_a_parameter(service: Service) -> None:
-    run = service.finished_run("nightly", day=str(DAY), settings={"warehouse": "elsewhere"})
-    assert run.state is not None
-    assert "a deployed flow takes no settings as a parameter" in str(run.state.message)
-    assert not (service.folder / "elsewhere").exists()
-
-
 def test_a_deployed_run_with_a_mistyped_parameter_is_told_with_its_name(service: Service) -> None:
     run = service.finished_run("nightly", day=str(DAY), forse=True)
 
@@ -123,18 +115,6 @@ def test_a_deployed_run_with_a_mistyped_parameter_is_told_with_its_name(service:
 
     (message,) = eventually(told, "the worker runs the hook of the flow")
     assert "no parameter forse; the flow has day, kind, allow_shrink" in message.shown
-
-
-def test_a_run_whose_source_is_gone_fails_and_says_so(service: Service) -> None:
-    source = service.folder / "data" / "chat_rows"
-    shutil.move(source, service.folder / "gone")
-    try:
-        run = service.finished_run("nightly", day=str(DAY))
-    finally:
-        shutil.move(service.folder / "gone", source)
-    assert run.state is not None
-    assert run.state.is_failed()
-    assert "nothing to read" in str(run.state.message)
 
 
 def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_warning(service: Service) -> None:

@@ -1,10 +1,21 @@
 """Steps of a flow run, as Prefect runs them."""
 
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
 import pytest
 from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.deployments.runner import RunnerDeployment
+from prefect.flow_engine import run_flow
+from prefect.states import State
+from prefect.types.entrypoint import EntrypointType
 
+from flows.nightly import nightly
 from flows.runtime.flow_run import step
 from scoring.errors import InputError, StorageError
+from tests.builders.chat_rows import DAY
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -35,3 +46,20 @@ def test_steps_are_tried_again_only_where_that_can_help(error: Exception, tries:
     with pytest.raises(type(error)):
         failing()
     assert len(calls) == tries
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_deployed_run_takes_no_settings_as_a_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the folder of the worker
+    deployed = nightly.to_deployment("given-settings", entrypoint_type=EntrypointType.MODULE_PATH)
+    assert isinstance(deployed, RunnerDeployment)
+    deployment_id = deployed.apply()
+    assert isinstance(deployment_id, UUID)
+    given = {"day": str(DAY), "settings": {"warehouse": "elsewhere"}}
+    with get_client(sync_client=True) as client:
+        run = client.create_flow_run_from_deployment(deployment_id, parameters=given)
+    state: State[Any] = run_flow(
+        nightly, flow_run=run, parameters=nightly.validate_parameters(run.parameters), return_type="state"
+    )
+    assert "a deployed flow takes no settings as a parameter" in str(state.message)
+    assert not (tmp_path / "elsewhere").exists()

@@ -41,9 +41,13 @@ def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     )
 
 
-def test_a_failed_flow_is_told_with_its_error_step_and_command(settings: Settings, slack: FakeSlack) -> None:
+def test_a_failed_flow_says_why_and_is_told_with_its_error_step_and_command(
+    settings: Settings, slack: FakeSlack
+) -> None:
     nowhere = settings.model_copy(update={"monitoring": MonitoringSettings(source="nowhere")})
-    nightly(nowhere, DAY, return_state=True)
+    state: State[Any] = nightly(nowhere, DAY, return_state=True)
+    assert state.is_failed()
+    assert "nothing to read" in str(state.message)
     (failure,) = slack.posted
     assert "InputError" in failure.shown
     assert f"extract {DAY}" in failure.shown

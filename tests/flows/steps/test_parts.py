@@ -3,23 +3,25 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterName
 
-from flows.steps.parts import PARTS_WORTH_A_WORKER, score_parts
+from flows.steps.parts import score_parts
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.sources import ChatRowFiles
 from tasks.config.settings import Settings
 from tests.builders.chat_rows import best, refused, write_rows
 
-PARTS = 2 * PARTS_WORTH_A_WORKER
+PARTS = 4
 
 
 def test_parts_in_a_flow_are_task_runs_and_leave_what_one_process_leaves(
-    prefect_in_threads: str, tmp_path: Path
+    prefect_in_threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("flows.steps.parts.PARTS_WORTH_A_WORKER", PARTS // 2)
     for number in range(PARTS):
         write_rows(tmp_path / "rows" / f"{number}.jsonl", [best(number), refused(number)])
 
