@@ -79,7 +79,12 @@ def _command(arguments: list[str], folder: Path, environment: Mapping[str, str])
 
 
 def _do(work: Work) -> None:
-    from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+    from prefect.settings import (
+        PREFECT_API_URL,
+        PREFECT_CLIENT_MAX_RETRIES,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        temporary_settings,
+    )
 
     from flows.backfill import score_one
     from flows.steps import day, site
@@ -94,7 +99,7 @@ def _do(work: Work) -> None:
     for step in (day.extract, day.score, day.write, day.summarise, site.build_site, score_one):
         step.task.retry_delay_seconds = [0, 0]
     reached = {PREFECT_API_URL: work.prefect_url, PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
-    with temporary_settings(reached):
+    with temporary_settings({**reached, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):  # as in `prefect_server`
         _run(work, settings)
     Path(CHANGES).write_text(str(next(changes)))
 

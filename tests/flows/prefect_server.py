@@ -73,7 +73,11 @@ def prefect_server(prefect_database: Path, tmp_path_factory: pytest.TempPathFact
 
     The first worker that asks for it starts it, and stops it when the others have ended.
     """
-    from prefect.settings import PREFECT_API_URL, temporary_settings  # seconds of imports that most tests do without
+    from prefect.settings import (  # seconds of imports that most tests do without
+        PREFECT_API_URL,
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        temporary_settings,
+    )
 
     of_worker = tmp_path_factory.getbasetemp()
     shared = of_worker.parent if "PYTEST_XDIST_WORKER" in os.environ else of_worker
@@ -86,7 +90,8 @@ def prefect_server(prefect_database: Path, tmp_path_factory: pytest.TempPathFact
                 address.write_text(server.enter_context(started))
             user.enter_context(_locked(using, fcntl.LOCK_SH))
         url = address.read_text()
-        with temporary_settings({PREFECT_API_URL: url}):
+        # The end of a flow waits up to a second for the thread of its heartbeats, which no test listens to.
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
             yield url
         user.close()
         if ours:
