@@ -22,10 +22,11 @@ from tests.builders.alert_days import (
     met,
     usual_load,
 )
+from tests.builders.cases import portion
 
 DAYS = 60
 HISTORY = 7
-SEEDS = (2, 3, 5, 7)
+SEEDS = portion((2, 3, 5, 7))
 
 
 def previewed(facts: Facts, days: Sequence[date] = (), **routes: RouteFilter) -> dict[str, list[PreviewedMessage]]:

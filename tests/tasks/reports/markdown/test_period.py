@@ -1,5 +1,6 @@
 """The report for a meeting: a week, a month or other days beside those before them."""
 
+import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -15,15 +16,21 @@ from tests.builders.site import of_version, write_day
 MONDAY = date(2026, 2, 9)
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> FolderWarehouse:
+@pytest.fixture(scope="module")
+def two_weeks(tmp_path_factory: pytest.TempPathFactory) -> FolderWarehouse:
     """Two weeks; only in the second one a tenant is refused every day, and a good question once."""
-    folder = FolderWarehouse(tmp_path / "warehouse")
+    folder = FolderWarehouse(tmp_path_factory.mktemp("weeks") / "warehouse")
     for offset in range(-7, 7):
         bad = [refused(tenant_id="t2")] * 2 if offset >= 0 else []
         gold = [best(llm_response=REFUSAL, output_tokens=20.0)] if offset == 3 else []
         write_day(folder, MONDAY + timedelta(days=offset), [*[best()] * 5, *bad, *gold])
     return folder
+
+
+@pytest.fixture
+def warehouse(two_weeks: FolderWarehouse, tmp_path: Path) -> FolderWarehouse:
+    """A copy of them."""
+    return FolderWarehouse(Path(shutil.copytree(two_weeks.folder, tmp_path / "warehouse")))
 
 
 def report(warehouse: FolderWarehouse, day: date = MONDAY + timedelta(days=2)) -> str:
