@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from scoring.stats.intervals import (
     MIN_N_FOR_VERDICT,
@@ -80,6 +79,8 @@ def test_kappa_gives_the_published_examples(table: list[list[int]], linear: floa
 @pytest.mark.parametrize("weights", ["linear", "quadratic"])
 def test_the_interval_of_kappa_is_close_to_the_large_sample_one(weights: str) -> None:
     """Fleiss, Cohen and Everitt 1969, as statsmodels computes it."""
+    from statsmodels.stats.inter_rater import cohens_kappa  # a second of imports, which the other workers do without
+
     first, second = ratings(COUPLES)
     known = cohens_kappa(np.array(COUPLES), wt=weights)
     found = weighted_kappa(first, second, range(len(first)), weights).interval  # type: ignore[arg-type]
