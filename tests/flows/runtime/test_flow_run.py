@@ -1,7 +1,6 @@
 """Steps of a flow run, as Prefect runs them."""
 
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -9,12 +8,11 @@ from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.deployments.runner import RunnerDeployment
 from prefect.flow_engine import run_flow
-from prefect.states import State
 from prefect.types.entrypoint import EntrypointType
 
 from flows.nightly import nightly
 from flows.runtime.flow_run import step
-from scoring.errors import InputError, StorageError
+from scoring.errors import InputError, StorageError, UsageError
 from tests.builders.chat_rows import DAY
 
 
@@ -58,8 +56,6 @@ def test_a_deployed_run_takes_no_settings_as_a_parameter(tmp_path: Path, monkeyp
     given = {"day": str(DAY), "settings": {"warehouse": "elsewhere"}}
     with get_client(sync_client=True) as client:
         run = client.create_flow_run_from_deployment(deployment_id, parameters=given)
-    state: State[Any] = run_flow(
-        nightly, flow_run=run, parameters=nightly.validate_parameters(run.parameters), return_type="state"
-    )
-    assert "a deployed flow takes no settings as a parameter" in str(state.message)
+    with pytest.raises(UsageError, match="a deployed flow takes no settings as a parameter"):
+        run_flow(nightly, flow_run=run, parameters=nightly.validate_parameters(run.parameters))
     assert not (tmp_path / "elsewhere").exists()
