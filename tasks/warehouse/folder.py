@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import date, datetime
+from functools import lru_cache
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
@@ -23,6 +24,7 @@ from tasks.warehouse.row_search import FrameSearch
 from tasks.warehouse.tables import SCORES, shaped
 
 _STAGING = ".staging"
+_SMALL_BYTES = 64 * 1024
 
 
 class FolderWarehouse:
@@ -77,9 +79,7 @@ class FolderWarehouse:
         wanted = present if days is None else [day for day in present if day in set(days)]
         if not wanted:
             return None
-        for day in wanted:
-            _refuse_damaged(self.path(table, day), day)
-        files = [pl.scan_parquet(self.path(table, day)) for day in wanted]
+        files = [_rows_of(self.path(table, day), day) for day in wanted]
         rows = pl.concat(files, how="diagonal_relaxed")  # versions may have written other columns
         return rows if schema is None else shaped(rows, schema)
 
@@ -196,11 +196,27 @@ def _hash_of(path: Path) -> str:
         return ""
 
 
-def _refuse_damaged(path: Path, day: date) -> None:
-    """Reads the footer, without which nothing of a Parquet file can be read."""
+def _rows_of(path: Path, day: date) -> pl.LazyFrame:
+    """The rows of a file. The KPIs of a day are read for each of the 56 days after it: from memory, when small."""
+    with _damage_refused(path, day):
+        found = path.stat()
+        if found.st_size <= _SMALL_BYTES:
+            return _small_file(path, found.st_ino, found.st_mtime_ns, found.st_size).lazy()
+        pq.read_metadata(path)  # the footer, without which nothing of a Parquet file can be read
+    return pl.scan_parquet(path)
+
+
+@lru_cache(maxsize=256)
+def _small_file(path: Path, *_identity: int) -> pl.DataFrame:
+    """What a small file holds; one that replaces it has another identity."""
+    return pl.read_parquet(path)
+
+
+@contextmanager
+def _damage_refused(path: Path, day: date) -> Iterator[None]:
     try:
-        pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
+        yield
+    except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
         raise StorageError(
             "this table file is damaged or cannot be read",
             where=str(path),
@@ -214,8 +230,7 @@ def _others(
     """The rows of a file that have other values than `only`, in the order of these columns: before and after them."""
     if not path.exists():
         return [], []
-    _refuse_damaged(path, day)
-    parts = shaped(pl.scan_parquet(path), schema).collect().partition_by(list(only), as_dict=True, maintain_order=True)
+    parts = shaped(_rows_of(path, day), schema).collect().partition_by(list(only), as_dict=True, maintain_order=True)
     mine = tuple(only.values())
     ordered = sorted(parts.items())
     return [rows for values, rows in ordered if values < mine], [rows for values, rows in ordered if values > mine]

@@ -44,6 +44,12 @@ def test_replacing_a_day_touches_that_day_of_that_table_only(warehouse: FolderWa
     assert [(path.read_bytes(), path.stat().st_mtime_ns) for path in (saturday, kpis)] == before
 
 
+def test_a_day_that_is_replaced_again_and_again_reads_as_it_is_now(warehouse: FolderWarehouse) -> None:
+    for number in range(100):
+        warehouse.replace_day("scores", FRIDAY, SCHEMA, day_rows(FRIDAY, number))
+        assert numbers_in(warehouse, [FRIDAY]) == [number]
+
+
 def test_days_are_read_earliest_first_whatever_order_was_asked(warehouse: FolderWarehouse) -> None:
     assert warehouse.days("scores") == [FRIDAY, SATURDAY]
     assert numbers_in(warehouse) == [1, 2, 3, 4]
