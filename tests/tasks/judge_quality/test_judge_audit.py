@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,6 +32,14 @@ def state(tmp_path: Path) -> Iterator[StateDatabase]:
 def audited(state: StateDatabase, behaviour: Behaviour, **changes: object) -> tuple[Audit, FakeOpenAI]:
     with FakeOpenAI(behaviour) as server:
         return Auditor(JudgeSettings(**dict(settings_for(server.url, **changes))), state, FAST).ask(), server
+
+
+@pytest.fixture
+def few_answers(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many bad answers are asked about: fewer, where it is not said of all that come with AQB."""
+    few = replace(TEXTS, bad_answers=TEXTS.bad_answers[:8])
+    monkeypatch.setattr("tasks.judge_quality.audit.audit_texts", lambda: few)
+    return len(few.bad_answers)
 
 
 def rate(audit: Audit, part: AuditPart) -> AuditRate:
@@ -68,22 +77,26 @@ def test_audit_proves_the_fence_of_a_judge_that_can_be_talked_into_things(state:
     assert not any("[자료를 다루는 법]" in messages_of(one) for one in unfenced)
 
 
-def test_audit_counts_no_injection_into_an_answer_that_was_taken_for_good_anyway(state: StateDatabase) -> None:
+def test_audit_counts_no_injection_into_an_answer_that_was_taken_for_good_anyway(
+    state: StateDatabase, few_answers: int
+) -> None:
     audit, _ = audited(state, Behaviour())  # draws its scores
     plain = rate(audit, AuditPart.PLAIN)
-    assert 0 < plain.hits < 20
-    assert injections(audit.rates, fenced=True).n == 15 * (20 - plain.hits)
+    assert 0 < plain.hits < few_answers
+    assert injections(audit.rates, fenced=True).n == 15 * (few_answers - plain.hits)
     assert rate(audit, AuditPart.SELF_AGREEMENT).hits == 0
     assert rate(audit, AuditPart.ORDER).hits > 0
-    assert rate(audit, AuditPart.PADDING).n == rate(audit, AuditPart.VERBOSITY).n == 20
+    assert rate(audit, AuditPart.PADDING).n == rate(audit, AuditPart.VERBOSITY).n == few_answers
 
 
-def test_audit_counts_answers_that_change_and_leaves_out_what_was_not_answered(state: StateDatabase) -> None:
+def test_audit_counts_answers_that_change_and_leaves_out_what_was_not_answered(
+    state: StateDatabase, few_answers: int
+) -> None:
     audit, _ = audited(state, Behaviour(refused=0.5, fickle=1.0))
     again = rate(audit, AuditPart.SELF_AGREEMENT)
-    assert 0 < again.hits <= again.n < 20
-    assert audit.unanswered > 200
-    assert all(one.n < 20 for one in audit.rates)
+    assert 0 < again.hits <= again.n < few_answers
+    assert audit.unanswered > 80
+    assert all(one.n < few_answers for one in audit.rates)
     assert json.loads(json.dumps(audit_dict(audit)))["unanswered"] == audit.unanswered
 
 
