@@ -1,8 +1,9 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and nothing else; PYTHON=... chooses the interpreter.
 .PHONY: setup demo test test-fast test-bigquery test-dask fuzz soak kills-nightly kills-backfill check audit bench bench-judge docs pictures lock clean
 
-# tests/conftest.py says what starts first and what stays on one worker. Four workers fill two cores: tests also wait.
-PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --ignore=tests/flows/steps/test_dask.py --numprocesses=4 --dist=loadgroup --no-loadscope-reorder
+# tests/conftest.py says what starts first and what stays on one worker. Four workers fill two cores, since tests
+# also wait; those of test-fast wait for nothing.
+PYTEST = .venv/bin/python -m pytest --ignore=tests/bigquery --ignore=tests/flows/steps/test_dask.py --dist=loadgroup --no-loadscope-reorder
 # Wherever the surroundings forbid it: each worker and each of a hundred processes would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -13,11 +14,11 @@ demo: setup
 	.venv/bin/aqb demo
 
 test: setup
-	$(PYTEST)
+	$(PYTEST) --numprocesses=4
 
-# What runs no flow and starts no server of Prefect, evaluator, browser or process that is killed.
+# What runs no flow, builds no site and starts no server of Prefect, evaluator, browser or process that is killed.
 test-fast: setup
-	$(PYTEST) -m "not slow"
+	$(PYTEST) --numprocesses=2 -m "not slow"
 
 # The same against a local BigQuery, which needs Python 3.13 (PYTHON313=... names one) in an environment of its own.
 test-bigquery: setup

@@ -52,20 +52,20 @@ def pytest_unconfigure() -> None:
 
 _SLOW = {"prefect_server", "installed_aqb"}
 _FLOWS = Path(__file__).parent / "flows"
+_SLOW_FOLDERS = (_FLOWS, _FLOWS / "steps", Path(__file__).parent / "tasks" / "reports" / "site")
 _ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 """What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what runs flows or asks for a slow fixture.
+    """Marks as slow what runs flows, builds sites or asks for a slow fixture.
 
     What stays on one worker comes first and the rest of what is slow second: the workers end together.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        runs_flows = item.path.parent in (_FLOWS, _FLOWS / "steps")
-        if runs_flows or _SLOW & fixtures:
+        if item.path.parent in _SLOW_FOLDERS or _SLOW & fixtures:
             item.add_marker("slow")
         for shared in _ONE_WORKER & fixtures:
             item.add_marker(pytest.mark.xdist_group(shared))

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from tasks.judge.timing import Timing
+from tests.builders.cases import portion
 from tests.builders.chat_rows import DAY, plain, write_rows
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.faults.processes import SAID, started_command
@@ -115,7 +116,9 @@ def test_second_ctrl_c_waits_for_no_answer_and_leaves_nothing_half_written(tmp_p
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("end", "exit_code"), [(press_ctrl_c, 130), (ForkServerProcess.kill, -signal.SIGKILL)])
+@pytest.mark.parametrize(
+    ("end", "exit_code"), portion([(press_ctrl_c, 130), (ForkServerProcess.kill, -signal.SIGKILL)])
+)
 def test_end_of_a_backfill_is_that_of_its_workers_and_server_and_every_table_is_whole(
     tmp_path: Path, end: Callable[[ForkServerProcess], None], exit_code: int
 ) -> None:

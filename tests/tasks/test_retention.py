@@ -38,6 +38,8 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
 from tests.builders.state import in_context, opened
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECRET, SECRET_ANSWER = (
     "제 이름은 홍길동인데 살까 | 팔까",
@@ -199,8 +201,6 @@ def test_a_day_that_a_run_is_writing_is_left_for_the_next_attempt(settings: Sett
     assert in_context(erase, settings, SESSION, NOW, dry_run=False)["monitoring_scores: rows"] == 1
 
 
-@pytest.mark.slow
-@pytest.mark.slow
 def test_killed_between_two_days_the_same_command_finishes_the_work(settings: Settings, tmp_path: Path) -> None:
     """The process is stopped by the lock of the second day, and killed there."""
     data, copy = Path(settings.warehouse).parent, tmp_path / "undisturbed"

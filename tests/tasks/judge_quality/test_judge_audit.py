@@ -20,6 +20,8 @@ from tests.fakes.judge_questions import FAST, settings_for
 from tests.fakes.openai_answers import messages_of
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
+pytestmark = pytest.mark.slow
+
 TEXTS = audit_texts()
 
 

@@ -13,6 +13,8 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import REFUSAL, RUBRIC, best, plain, refused
 from tests.builders.site import of_version, write_day
 
+pytestmark = pytest.mark.slow
+
 MONDAY = date(2026, 2, 9)
 
 
