@@ -10,6 +10,7 @@ from statistics import mean, median
 
 from benchmarks.alert_days import DAYS_OFF_RATIOS, FIRST_DAY, RATES, KpiDays, Load, kpi_days
 from benchmarks.report import Scale, table
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import PreviewedMessage, preview_days
 from scoring.alerting.watch import AlertPolicy
@@ -59,7 +60,7 @@ def alerts(scale: Scale) -> str:
 
 def told(days: KpiDays, shown: Iterable[date] | None = None) -> list[PreviewedMessage]:
     """The messages of days to a route that hears of everything."""
-    return preview_days(days, list(shown or days), _ROUTE, RUBRIC, AlertPolicy())
+    return preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(shown or days), _ROUTE)
 
 
 def old_pages(days: KpiDays) -> set[date]:

@@ -20,6 +20,7 @@ from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipel
 from flows.steps.subscriptions import subscriptions
 from flows.steps.watch import all_clears
 from scoring.alerting.day_messages import day_messages
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
 from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
@@ -207,8 +208,8 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
     kpis = read_kpis(warehouse, rubric, scored[-days - DECISION_DAYS :])
     policy = AlertChoices(context.state).policy(context.settings.alerts)
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
-    told = preview_days(kpis, days_between(first, last), routes, rubric, policy)
-    return first, last, told, forecast(kpis, rubric, policy)
+    watched = WatchedDays(rubric, kpis, policy)
+    return first, last, preview_days(watched, days_between(first, last), routes), forecast(watched)
 
 
 def digest_of(context: Context, day: date) -> DayDigest:

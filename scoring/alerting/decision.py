@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from math import sqrt
 from typing import Literal
 
@@ -66,22 +67,36 @@ class RateDecision:
 DayDecisions = Mapping[RuleOfTenant, RateDecision]
 
 
-def decide(
-    rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy
-) -> dict[date, dict[RuleOfTenant, RateDecision]]:
-    """The decisions of each day from the KPI rows of scored days, each from that day and those before it alone.
+@dataclass(frozen=True)
+class WatchedDays:
+    """The KPI rows of scored days under a policy, and what their rates did: worked out when first asked for."""
 
-    Another rubric version counts differently: with it the history begins anew. Rules that a day did not count, and
-    tenants without rows, have no decision on it.
-    """
-    found: dict[date, dict[RuleOfTenant, RateDecision]] = {day: {} for day in days}
-    for watched in watch(rubric, days, policy):
-        together = _Together(rubric, watched, [{row["tenant_id"]: row for row in days[day]} for day in watched.days])
-        pages = first_pages(watched, together)
-        for stream, number in zip(*watched.streams.rows.nonzero(), strict=True):
-            rule, day = watched.rules[stream], watched.days[number]
-            found[day][rule.id, rule.tenant_id] = _decision(watched, pages, stream, number, together(stream, number))
-    return found
+    rubric: RowRubric
+    kpis: Mapping[date, Sequence[KpiRow]]
+    policy: AlertPolicy
+
+    @cached_property
+    def watches(self) -> list[Watch]:
+        """A watch for each run of days that one rubric version has scored, earliest first."""
+        return watch(self.rubric, self.kpis, self.policy)
+
+    @cached_property
+    def decided(self) -> dict[date, dict[RuleOfTenant, RateDecision]]:
+        """The decisions of each day, each from that day and those before it alone.
+
+        Another rubric version counts differently: with it the history begins anew. Rules that a day did not count, and
+        tenants without rows, have no decision on it.
+        """
+        found: dict[date, dict[RuleOfTenant, RateDecision]] = {day: {} for day in self.kpis}
+        for watched in self.watches:
+            rows = [{row["tenant_id"]: row for row in self.kpis[day]} for day in watched.days]
+            together = _Together(self.rubric, watched, rows)
+            pages = first_pages(watched, together)
+            for stream, number in zip(*watched.streams.rows.nonzero(), strict=True):
+                rule, decisions = watched.rules[stream], found[watched.days[number]]
+                of_rule = _decision(watched, pages, stream, number, together(stream, number))
+                decisions[rule.id, rule.tenant_id] = of_rule
+        return found
 
 
 def _decision(watched: Watch, found: Pages, stream: int, number: int, together: tuple[str, ...]) -> RateDecision:

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from scoring.alerting.day_messages import day_messages, incident_key, visible_to
-from scoring.alerting.decision import decide
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import facts_of_days
 from scoring.alerting.growth_wording import tenant_name
@@ -21,10 +21,9 @@ from scoring.alerting.incidents import Incident, IncidentState, incidents_of_day
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
 from scoring.alerting.messages import DayDigest, MessageKind, RouteFilter, without_part
 from scoring.alerting.rates import REFERENCE_DAYS, chance_of
-from scoring.alerting.watch import AlertPolicy, KpiRow, Watch, watch
+from scoring.alerting.watch import Watch
 from scoring.alerting.wording import headline
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RowRubric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,18 +55,14 @@ class PreviewedMessage:
 
 
 def preview_days(
-    kpis: Mapping[date, Sequence[KpiRow]],
-    days: Sequence[date],
-    routes: Mapping[str, RouteFilter],
-    rubric: RowRubric,
-    policy: AlertPolicy,
+    watched: WatchedDays, days: Sequence[date], routes: Mapping[str, RouteFilter]
 ) -> list[PreviewedMessage]:
     """The messages that `days` would have sent, each in its own night, by day and route.
 
-    `kpis` hold the KPI rows of every scored day, those before `days` as their history.
+    Every scored day is watched, those before `days` as their history.
     """
-    decided = decide(rubric, kpis, policy)
-    shown = {day: decided[day] for day in sorted(set(days) & kpis.keys())}
+    rubric, kpis = watched.rubric, watched.kpis
+    shown = {day: watched.decided[day] for day in sorted(set(days) & kpis.keys())}
     found, of_kpis = [], kpi_incidents_of_days(kpis, rubric)
     for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric).items():
         digest = DayDigest(day, [*of_day, *of_kpis[day]], rubric, "", 0, 0, 0, {}, "")
@@ -118,17 +113,16 @@ class Forecast:
     rises: tuple[SmallestRise, ...]
 
 
-def forecast(kpis: Mapping[date, Sequence[KpiRow]], rubric: RowRubric, policy: AlertPolicy) -> Forecast:
+def forecast(watched: WatchedDays) -> Forecast:
     """How often days like the last ones would page without a change, and how much must change; for all tenants.
 
     A level is seldom used up: counts are whole numbers, and the next lower one would be too many.
     """
-    watches = watch(rubric, kpis, policy)
-    if not watches:
+    if not watched.watches:
         return Forecast(0.0, ())
     import numpy as np
 
-    last = watches[-1]
+    last = watched.watches[-1]
     together = [stream for stream, rule in enumerate(last.rules) if rule.tenant_id == ALL_TENANTS]
     lasting = last.budget.levels(last.episodes.last.rate[0]).paged_evidence
     false_pages, rises = 365 * float(np.exp(-lasting).sum()), []

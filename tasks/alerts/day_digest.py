@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from scoring.alerting.decision import decide
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import rows_on_page
 from scoring.alerting.incidents import incidents
 from scoring.alerting.kpi_incidents import kpi_incidents_of_days
@@ -43,7 +43,7 @@ def day_digest(
     figures = kpi_figures(rubric.quotients, kpis)
     targets = {kpi.name: kpi for kpi in rubric.quotients if kpi.target}
     wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
-    facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), decide(rubric, history, policy)
+    facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), WatchedDays(rubric, history, policy).decided
     found = [*incidents(day, facts, decided[day], rubric), *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}

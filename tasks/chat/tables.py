@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.alerting.decision import decide
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.episodes import MIN_COUNT
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, excluded_facts, monitoring_facts
 from scoring.alerting.growth import FiredRow, Grown, Growth, growth_by_rule
@@ -121,7 +121,7 @@ def _facts_of(
 ) -> list[AlertFact]:
     """The facts of a day from its KPI rows and those of the days that it is compared with, latest first."""
     worth_deciding = any(row["excluded"] >= MIN_COUNT for row in kpis)
-    decided = decide(rubric, {**usual_days, day: kpis}, AlertPolicy())[day] if worth_deciding else {}
+    decided = WatchedDays(rubric, {**usual_days, day: kpis}, AlertPolicy()).decided[day] if worth_deciding else {}
     history = [*usual_days.values()]
     return monitoring_facts(rubric, kpis, history, growth, rejected) + excluded_facts(decided.values(), history)
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from starlette.responses import RedirectResponse, Response
 
 from scoring.alerting.blocks import inert, masked_text
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import OutboxMessage, RouteFilter
 from scoring.alerting.preview import forecast, preview_days
@@ -45,8 +46,9 @@ def alerts_page(asked: Asked) -> Response:
     choices, last = AlertChoices(context.state), scored[-1]
     policy = choices.policy(context.settings.alerts)
     kpis = read_kpis(context.warehouse, rubric, scored[-span - DECISION_DAYS :])
-    told = preview_days(kpis, days_between(last - timedelta(days=span - 1), last), {"": RouteFilter()}, rubric, policy)
-    expected = forecast(kpis, rubric, policy)
+    watched = WatchedDays(rubric, kpis, policy)
+    told = preview_days(watched, days_between(last - timedelta(days=span - 1), last), {"": RouteFilter()})
+    expected = forecast(watched)
     titles = titles_of_rules(rubric)
     rules = {rule.id for rule in rubric.alert_rules}
     return asked.page(

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page as Tab
 
 from benchmarks.alert_days import Load, kpi_days
-from scoring.alerting.decision import decide
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.reports.site.alert_pages import alerts_page
@@ -25,13 +25,13 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("alerts")
     rises = {"answer_failed": 1.6}
     drawn = kpi_days(Load(), 365, 3, lambda day, rule: rises.get(rule, 1.0) if day >= 305 else 1.0)
-    policy, kpis = AlertPolicy(), whole_rows(drawn)
-    decided = decide(RUBRIC, kpis, policy)
+    kpis = whole_rows(drawn)
+    watched = WatchedDays(RUBRIC, kpis, AlertPolicy())
     for span in (60, 365):
         days = sorted(kpis)[-span:]
         no_rows: dict[date, list[Row]] = {day: [] for day in days}
-        shown = scored_days(SpanTables(days, kpis, no_rows, no_rows, ()), decided, (), ZoneInfo("Asia/Seoul"))
-        text = alerts_page(RUBRIC, shown, policy, (), "Asia/Seoul")
+        shown = scored_days(SpanTables(days, kpis, no_rows, no_rows, ()), watched.decided, (), ZoneInfo("Asia/Seoul"))
+        text = alerts_page(watched, shown, (), "Asia/Seoul")
         (folder / f"alerts-{span}.html").write_text(text, encoding="utf-8")
     return folder
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from scoring.alerting.decision import decide
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import HISTORY_DAYS, AlertFact, monitoring_facts
 from scoring.alerting.growth import Growth
 from scoring.alerting.incidents import Incident, incidents
@@ -67,7 +67,7 @@ USUAL_POLICY = AlertPolicy()
 def incidents_on(facts: Facts, day: date, policy: AlertPolicy = USUAL_POLICY) -> list[Incident]:
     """The incidents of a day, as a nightly run finds them."""
     kpis = {when: rows for when, rows in facts.kpis.items() if when in facts and when <= day}
-    of_rules = incidents(day, facts, decide(RUBRIC, kpis, policy).get(day, {}), RUBRIC)
+    of_rules = incidents(day, facts, WatchedDays(RUBRIC, kpis, policy).decided.get(day, {}), RUBRIC)
     return [*of_rules, *kpi_incidents_of_days(kpis, RUBRIC).get(day, [])]
 
 

@@ -11,15 +11,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scoring.alerting.blocks import inert, masked_text
-from scoring.alerting.decision import RateDecision
+from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.snoozes import Snooze
-from scoring.alerting.watch import AlertPolicy
 from scoring.alerting.wording import usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS
-from scoring.chat.rubric import RowRubric
 from scoring.markdown import score_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, page
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay
@@ -29,18 +27,16 @@ KINDS = {"page": "호출", "digest": "요약"}
 _WHY_CHARACTERS, _WHO_CHARACTERS = 200, 40
 
 
-def alerts_page(
-    rubric: RowRubric, scored: ScoredSpan, policy: AlertPolicy, snoozes: Sequence[Snooze], time_zone: str
-) -> str:
+def alerts_page(watched: WatchedDays, scored: ScoredSpan, snoozes: Sequence[Snooze], time_zone: str) -> str:
     """The page over the days that the site shows."""
-    days, kpis = scored.days, scored.kpis
+    days = scored.days
     if not days:
         return page("alerts.html", root="", section="alerts", title="알림", days=days)
-    told = preview_days(kpis, [each.day for each in days], {"": RouteFilter()}, rubric, policy)
-    expected = forecast(kpis, rubric, policy)
-    titles = titles_of_rules(rubric)
-    watched = [rule for rule, tenant in days[-1].decided if tenant == ALL_TENANTS]
-    charts = [_rate_chart(rule, titles[rule], days, _told_days(rule, told)) for rule in watched]
+    told = preview_days(watched, [each.day for each in days], {"": RouteFilter()})
+    expected = forecast(watched)
+    titles = titles_of_rules(watched.rubric)
+    rules = [rule for rule, tenant in days[-1].decided if tenant == ALL_TENANTS]
+    charts = [_rate_chart(rule, titles[rule], days, _told_days(rule, told)) for rule in rules]
     return page(
         "alerts.html",
         charts=charts,
@@ -51,7 +47,7 @@ def alerts_page(
         rates=charts,
         counts={title: sum(one.kind == kind for one in told) for kind, title in KINDS.items()},
         expected=score_text(expected.false_pages_per_year, 1),
-        allowed=f"{policy.false_pages_per_year:g}",
+        allowed=f"{watched.policy.false_pages_per_year:g}",
         messages=told_table(told),
         rises=rises_table(expected),
         snoozes=_snoozes(titles, snoozes, days[-1].day, ZoneInfo(time_zone)),

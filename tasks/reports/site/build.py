@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from scoring.alerting.decision import decide
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import ModelEnd
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
@@ -105,8 +105,8 @@ def build_pages(
     written = judged and write_changed(folder / JUDGE_PAGE, _judge_page(warehouse, span, judge_end))
     first_page = inputs.first_page(policy, snoozes, periods)
     if not pages.is_as_made_from(FIRST_PAGE, first_page) or not pages.are_all_there():
-        decided = decide(rubric, tables.kpis, policy)
-        scored = scored_days(tables, decided, snoozes, ZoneInfo(time_zone))
+        watched = WatchedDays(rubric, tables.kpis, policy)
+        scored = scored_days(tables, watched.decided, snoozes, ZoneInfo(time_zone))
         made = [period for period in periods if _is_made(tables, folder, period)]
         others = inputs.others(scored, policy, snoozes, made, periods)
         pages.begin(others | {FIRST_PAGE: first_page})
@@ -116,7 +116,7 @@ def build_pages(
                 pages.write(name, period_page(rubric, scored, period, summaries, periods))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):
-            pages.write(ALERTS_PAGE, alerts_page(rubric, scored, policy, snoozes, time_zone))
+            pages.write(ALERTS_PAGE, alerts_page(watched, scored, snoozes, time_zone))
         if pages.lacks(FIRST_PAGE):
             pages.write(FIRST_PAGE, overview(rubric, scored, list(summaries.values()), last_rows, runs, periods))
         pages.keep()

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
 from benchmarks.alert_days import KpiDays, Load, kpi_days
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
 from scoring.alerting.watch import AlertPolicy
@@ -34,7 +35,7 @@ def _row(count: int, rule: str, rows: int, tenant: str) -> dict[str, object]:
 
 def pages(days: KpiDays, route: RouteFilter = EVERYTHING) -> list[tuple[int, list[tuple[str, str | None]]]]:
     """The pages of the days after the calm ones: on which of these, and what of whom."""
-    found = preview_days(days, list(days)[CALM:], {"": route}, RUBRIC, AlertPolicy())
+    found = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": route})
     return [
         ((one.day - FIRST).days - CALM, [(each.rule, each.tenant_id) for each in one.incidents])
         for one in found
@@ -54,7 +55,7 @@ def test_a_rise_of_all_tenants_pages_once_though_each_is_sure_on_a_day_of_its_ow
     after, found = 56, []
     for seed in range(2):
         days = kpi_days(Load(6), after + 21, seed, lambda day, rule: 2.0 if day >= after and rule == RULE else 1.0)
-        told = preview_days(days, list(days)[after:], {"all": RouteFilter()}, RUBRIC, AlertPolicy())
+        told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[after:], {"all": RouteFilter()})
         found.append([one.incidents[0].tenant_id for one in told if one.kind == "page"])
     assert found == [["*"], ["*"]]
 
@@ -73,7 +74,7 @@ def test_a_tenant_that_fails_days_after_a_rise_of_all_tenants_pages_by_itself() 
 def test_a_rise_of_all_tenants_that_one_of_them_made_pages_no_second_time() -> None:
     days = tenants({"a": 3, "b": 60}, *[{"a": 24}] * 6)
     assert pages(days) == [(0, [(RULE, "a")])]
-    told = preview_days(days, list(days)[CALM:], {"": EVERYTHING}, RUBRIC, AlertPolicy())
+    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), list(days)[CALM:], {"": EVERYTHING})
     assert [("*", "drifting")] in [
         [(one.tenant_id, one.change) for one in message.incidents if one.change != "continuing"] for message in told
     ]

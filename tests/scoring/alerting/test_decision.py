@@ -9,7 +9,7 @@ import pytest
 from benchmarks.alert_days import KpiDays, Load, kpi_days
 from benchmarks.alerts import CHANGES, is_told, told
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.decision import RateDecision, decide
+from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.rates import chance_of
 from scoring.alerting.watch import AlertPolicy, watch
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -26,7 +26,7 @@ def steady(counts: list[int], rule: str = RULE, rows: int = 776) -> KpiDays:
 
 
 def decided(days: KpiDays, policy: AlertPolicy, rule: str = RULE) -> list[RateDecision]:
-    return [of_day[rule, "*"] for of_day in decide(RUBRIC, days, policy).values()]
+    return [of_day[rule, "*"] for of_day in WatchedDays(RUBRIC, days, policy).decided.values()]
 
 
 def changes(days: KpiDays, policy: AlertPolicy | None = None) -> list[str]:
@@ -102,7 +102,7 @@ def test_days_that_never_paged_are_usual_once_they_are_over() -> None:
 def test_an_accepted_rate_is_usual_from_then_on(tenant: str) -> None:
     days = {day: [*rows, rows[0] | {"tenant_id": "t1"}] for day, rows in steady([40] * 28 + [90] * 9).items()}
     policy = AlertPolicy(accepted={(RULE, "*"): DAY + timedelta(30)})
-    found = [of_day[RULE, tenant] for of_day in decide(RUBRIC, days, policy).values()]
+    found = [of_day[RULE, tenant] for of_day in WatchedDays(RUBRIC, days, policy).decided.values()]
     assert [one.change for one in found[27:34]] == [None, "rising", "rising", "rising", None, None, None]
     assert found[-1].usual.rate > 0.1
 
@@ -122,9 +122,8 @@ def test_the_first_days_of_a_rule_that_nobody_knows_page_from_ten_rows() -> None
 
 def test_days_off_have_a_rate_of_their_own_where_it_differs() -> None:
     days = kpi_days(Load(days_off_ratio=2.0), 56, seed=3)
-    usual = {
-        is_day_off(day): of_day[RULE, "*"].usual.rate for day, of_day in decide(RUBRIC, days, AlertPolicy()).items()
-    }
+    decided = WatchedDays(RUBRIC, days, AlertPolicy()).decided
+    usual = {is_day_off(day): of_day[RULE, "*"].usual.rate for day, of_day in decided.items()}
     assert usual[True] / usual[False] > 1.5
 
 
@@ -138,8 +137,8 @@ def test_a_day_of_another_rubric_version_knows_no_rate() -> None:
 
 def test_a_day_is_decided_from_earlier_days_alone() -> None:
     days = kpi_days(Load(tenants=6), 60, seed=5)
-    whole = decide(RUBRIC, days, AlertPolicy())
-    part = decide(RUBRIC, dict(list(days.items())[:40]), AlertPolicy())
+    whole = WatchedDays(RUBRIC, days, AlertPolicy()).decided
+    part = WatchedDays(RUBRIC, dict(list(days.items())[:40]), AlertPolicy()).decided
     assert all(part[day] == whole[day] for day in part)
 
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from scoring.alerting.decision import decide
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import AlertFact, excluded_facts, monitoring_facts, rows_on_page
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import AlertPolicy
@@ -124,7 +124,7 @@ def excluded(*today: dict[str, Any], history: list[list[dict[str, Any]]] | None 
     """The facts about excluded rows of a day after others, the latest first."""
     earlier = history or []
     days = {DAY - timedelta(days=back): rows for back, rows in enumerate([list(today), *earlier])}
-    return excluded_facts(decide(RUBRIC, days, AlertPolicy())[DAY].values(), earlier)
+    return excluded_facts(WatchedDays(RUBRIC, days, AlertPolicy()).decided[DAY].values(), earlier)
 
 
 def test_an_outage_of_null_answers_is_told() -> None:

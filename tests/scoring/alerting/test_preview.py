@@ -6,6 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import PreviewedMessage, forecast, preview_days
 from scoring.rubrics.ola_monitoring import RUBRIC
@@ -31,7 +32,7 @@ SEEDS = portion((2, 3, 5, 7))
 
 def previewed(facts: Facts, days: Sequence[date] = (), **routes: RouteFilter) -> dict[str, list[PreviewedMessage]]:
     asked = routes or {"all": RouteFilter()}
-    found = preview_days(facts.kpis, days or list(facts), asked, RUBRIC, USUAL_POLICY)
+    found = preview_days(WatchedDays(RUBRIC, facts.kpis, USUAL_POLICY), days or list(facts), asked)
     return {name: [one for one in found if one.route == name] for name in asked}
 
 
@@ -105,7 +106,7 @@ def test_a_digest_names_what_goes_on_too() -> None:
 
 def test_the_forecast_names_the_smallest_count_that_pages() -> None:
     load = [kpi_row({"answer_failed": 30, "weak_answer": 6}) for _ in range(28)]
-    expected = forecast(load_facts(load).kpis, RUBRIC, USUAL_POLICY)
+    expected = forecast(WatchedDays(RUBRIC, load_facts(load).kpis, USUAL_POLICY))
     assert 0 < expected.false_pages_per_year < 1
     (failed, *_), (weak, *_) = (
         [one for one in expected.rises if one.rule == rule] for rule in ("answer_failed", "weak_answer")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.alert_days import KpiDays, Load, kpi_days
+from scoring.alerting.decision import WatchedDays
 from scoring.alerting.messages import RouteFilter
 from scoring.alerting.preview import preview_days
 from scoring.alerting.snoozes import Snooze
@@ -51,7 +52,7 @@ def points(site: Path) -> dict[str, dict[str, Any]]:
 
 def test_the_page_of_alerts_tells_what_the_preview_tells(site: Path, days: KpiDays) -> None:
     shown = sorted(days)[-SPAN:]
-    told = preview_days(days, shown, {"": RouteFilter()}, RUBRIC, AlertPolicy())
+    told = preview_days(WatchedDays(RUBRIC, days, AlertPolicy()), shown, {"": RouteFilter()})
     pages, digests = (sum(one.kind == kind for one in told) for kind in ("page", "digest"))
     found = page(site, "alerts.html")
     assert f"호출 {pages}번, 요약 {digests}번" in found.text
