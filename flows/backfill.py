@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from tasks.chat.day_guard import DayKeptError
 from tasks.chat.day_plan import PlannedDay, backfill_plan, portions, worthwhile_workers
 from tasks.chat.multi_day_cache import read_at_once
 from tasks.chat.sources import ChatRowFiles, ChatRowSource, open_source
-from tasks.config.settings import Settings
+from tasks.config.settings import Settings, settings_of_service
 from tasks.context import Context
 from tasks.state.run_ledger import BACKFILL
 
@@ -40,11 +40,13 @@ class BackfillOutcome:
     """What a backfill has done, earliest day first; `up_to_date` days were left alone.
 
     `unpublished` is why the site could not be built, or why people were not notified where they should have been.
+    `stopped` are those of several services of which no day could be looked at, with the reason.
     """
 
     days: tuple[DayResult, ...]
     up_to_date: int
     unpublished: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -59,7 +61,15 @@ class BackfillOutcome:
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
-        return (*(problem for one in self.days for problem in one.problems), *self.unpublished)
+        return (*(problem for one in self.days for problem in one.problems), *self.stopped, *self.unpublished)
+
+    def __add__(self, other: "BackfillOutcome") -> "BackfillOutcome":
+        return BackfillOutcome(
+            self.days + other.days,
+            self.up_to_date + other.up_to_date,
+            self.unpublished + other.unpublished,
+            self.stopped + other.stopped,
+        )
 
 
 class IncompleteBackfillError(AqbError):
@@ -67,9 +77,10 @@ class IncompleteBackfillError(AqbError):
 
     def __init__(self, outcome: BackfillOutcome, *, forced: bool) -> None:
         failed = [failure_text(one) for one in outcome.failed]
+        days = f"{len(failed)} of {len(outcome.days)} days are not complete: {', '.join(failed[:10])}"
+        more = f" and {len(failed) - 10} more" if len(failed) > 10 else ""
         super().__init__(
-            f"{len(failed)} of {len(outcome.days)} days are not complete: {', '.join(failed[:10])}"
-            + (f" and {len(failed) - 10} more" if len(failed) > 10 else ""),
+            "; ".join([*outcome.stopped, *([days + more] if failed else [])]),
             fix="mend what stopped them and run the same backfill again"
             + ("" if forced else ": it does these days only"),
         )
@@ -115,38 +126,74 @@ def backfill(
         UsageError: no such range of days; or no deployment of single days for the workers.
     """
     settings = settings_of_flow(settings)
+    chosen = _Chosen(first, last, force, alerts, allow_shrink, across_workers)
     with Context(settings) as context:
-        plan = backfill_plan(context, first, last, today(settings.time_zone))
-        chosen = plan.to_score(force=force)
-        for planned in plan.days:
-            _log.info("plan: %s", planned.text(force=force, allow_shrink=allow_shrink))
-        if across_workers:
-            days = in_own_runs(context, chosen, allow_shrink=allow_shrink)
+        if context.is_of_several:
+            outcome = sum((_of_service(one, chosen) for one in context.services), BackfillOutcome((), 0))
+            outcome += BackfillOutcome((), 0, site_after(context).problems + call_off_finished(context))
         else:
-            days = _scored(context, chosen, f"{BACKFILL}-{first}-{last}", allow_shrink=allow_shrink)
-        done = sorted(_shown(days, len(chosen), f"{first} ~ {last}"), key=lambda one: one.day)
-        # Also where nothing was left to score: a run that died may have scored it without building the site
-        # or notifying people.
-        unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
-        if alerts:
-            unpublished += notify_unreported(context, BACKFILL, first, last)
-        unpublished += call_off_finished(context)
-    outcome = BackfillOutcome(tuple(done), len(plan.days) - len(chosen), unpublished)
+            outcome = _backfill_service(context, chosen)
     warn(outcome.problems)
-    if outcome.failed:
+    if outcome.failed or outcome.stopped:
         raise IncompleteBackfillError(outcome, forced=force)
     return outcome
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    """The parameters of a backfill."""
+
+    first: date
+    last: date
+    force: bool
+    alerts: bool
+    allow_shrink: bool
+    across_workers: bool
+
+
+def _of_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
+    """What came of one of several services; what stops it stops no other."""
+    try:
+        return _backfill_service(context, chosen)
+    except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
+        log_unexpected(chosen.first, error)
+        why = stopped_day(chosen.first, error).error
+        return BackfillOutcome((), 0, stopped=(f"{context.settings.service}: {why}",))
+
+
+def _backfill_service(context: Context, chosen: _Chosen) -> BackfillOutcome:
+    service, first, last = context.settings.service, chosen.first, chosen.last
+    plan = backfill_plan(context, first, last, today(context.settings.time_zone))
+    to_score = plan.to_score(force=chosen.force)
+    for planned in plan.days:
+        text = planned.text(force=chosen.force, allow_shrink=chosen.allow_shrink)
+        _log.info("plan: %s", f"{service} {text}".strip())
+    if chosen.across_workers:
+        days = in_own_runs(context, to_score, allow_shrink=chosen.allow_shrink)
+    else:
+        days = _scored(context, to_score, f"{BACKFILL}-{first}-{last}", allow_shrink=chosen.allow_shrink)
+    shown = _shown(days, len(to_score), f"{service} {first} ~ {last}".strip())
+    done = sorted((replace(one, service=service) for one in shown), key=lambda one: one.day)
+    # Also where nothing was left to score: a run that died may have scored it without building the site
+    # or notifying people.
+    unpublished = site_after(context).problems + notify_kept(context, [one.kept for one in done if one.kept])
+    if chosen.alerts:
+        unpublished += notify_unreported(context, BACKFILL, first, last)
+    unpublished += call_off_finished(context)
+    return BackfillOutcome(tuple(done), len(plan.days) - len(to_score), unpublished)
+
+
 @flow(name="backfill-day", flow_run_name="day {day}")
-def backfill_day(day: date, allow_shrink: bool = False, settings: GivenSettings = None) -> None:
+def backfill_day(day: date, allow_shrink: bool = False, settings: GivenSettings = None, service: str = "") -> None:
     """Scores one day of a backfill whose days are spread over workers.
 
     Args:
         day: The day.
         allow_shrink: Replace the day even if the source holds far fewer rows than were scored: their scores are lost.
+        service: Whose day it is, where there are several services.
     """
-    with Context(settings_of_flow(settings)) as context:
+    settings = settings_of_flow(settings)
+    with Context(settings_of_service(settings, service) if service else settings) as context:
         score_one(context, day, None, allow_shrink)
 
 

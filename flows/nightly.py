@@ -4,9 +4,10 @@ The day of a scheduled run follows from its schedule, not from the clock: a run 
 or waited for a worker, still scores the day that it was meant for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from flows.runtime.flow_run import GivenSettings, settings_of_flow
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_days, notify_kept, notify_unreported
 from flows.steps.announce import STILL_NEWS
-from flows.steps.day import DayOutcome, DayResult, failure_text, try_day
+from flows.steps.day import DayOutcome, DayResult, failure_text, log_unexpected, stopped_day, try_day
 from flows.steps.failure_hooks import notify_flow_end, settings_of_run
 from flows.steps.judge_anchors import watch_judge
 from flows.steps.site import SiteOutcome, site_after
@@ -40,7 +41,8 @@ class NightlyOutcome:
 
     `unfilled` are the first and the last of missed days that are too long ago for it; `unread` is why it could not look
     for late rows; `unreported` is why people could not be notified of something, `unmeasured` why
-    the judge could not be watched or labels not be compared.
+    the judge could not be watched or labels not be compared. Where there are several `services`, the days are theirs,
+    and the rest is of none of them.
     """
 
     own: DayResult
@@ -51,6 +53,7 @@ class NightlyOutcome:
     unreported: tuple[str, ...] = ()
     unread: AqbError | None = None
     unmeasured: tuple[str, ...] = ()
+    services: tuple["NightlyOutcome", ...] = ()
 
     @property
     def scored(self) -> DayOutcome:
@@ -71,9 +74,18 @@ class NightlyOutcome:
     @property
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
+        of_services = (problem for one in self.services for problem in one.problems)
         of_testruns = self.test_runs.problems if self.test_runs else ()
         own = (self.own.outcome or self.own).problems
-        return (*self.problems_before, *own, *of_testruns, *self.unmeasured, *self.unreported, *self.site.problems)
+        return (
+            *of_services,
+            *self.problems_before,
+            *own,
+            *of_testruns,
+            *self.unmeasured,
+            *self.unreported,
+            *self.site.problems,
+        )
 
 
 class IncompleteRunError(AqbError):
@@ -87,6 +99,19 @@ class IncompleteRunError(AqbError):
         if scored and scored.unread_files:
             parts.append(f"{scored.unread_files} of {scored.files} files could not be read")
         super().__init__("; ".join(parts), fix="correct or remove what stopped it and run the day again")
+        self.outcome = outcome
+
+
+class IncompleteServicesError(AqbError):
+    """Some of several services are not done, the others are; `outcome` says what was."""
+
+    def __init__(self, outcome: NightlyOutcome, failures: Mapping[str, AqbError]) -> None:
+        done = [one.own.service for one in outcome.services if one.own.service not in failures]
+        failed = "; ".join(f"{name}: {str(error).partition(chr(10))[0]}" for name, error in failures.items())
+        super().__init__(
+            f"{len(failures)} of {len(outcome.services)} services failed, {', '.join(done) or 'none'} done: {failed}",
+            fix="; ".join(dict.fromkeys(error.fix for error in failures.values() if error.fix)),
+        )
         self.outcome = outcome
 
 
@@ -115,6 +140,8 @@ def nightly(
 ) -> NightlyOutcome:
     """Scores one day of chat rows and replaces it in the warehouse, then what has arrived in the inbox of test runs.
 
+    Where there are several services, the day of each.
+
     Args:
         day: The day to score, and no other. Empty: the day before the scheduled start, after the days before it that
             were missed or have late rows; for `intraday` the day of the scheduled start.
@@ -124,6 +151,7 @@ def nightly(
 
     Raises:
         IncompleteRunError: some files of the source, or some earlier days, could not be read; the others are scored.
+        IncompleteServicesError: some of several services are not complete; the others are.
         InputError: nothing of the source could be read; the day is as it was before.
         UsageError: the day has not begun yet.
     """
@@ -132,16 +160,61 @@ def nightly(
         require_started(day, settings.time_zone)
     with Context(settings) as context:
         if kind == INTRADAY:
-            day = _day_of({"day": day, "kind": kind}, settings.time_zone)
-            return _complete(_score_so_far(context, day, allow_shrink=allow_shrink))
+            so_far = _day_of({"day": day, "kind": kind}, settings.time_zone)
+            return _over_services(context, so_far, partial(_score_so_far, day=so_far, allow_shrink=allow_shrink))
         with Heartbeat(settings.alerts.heartbeat.url.get_secret_value()).of("야간 실행"):
-            return _complete(_score_night(context, day, allow_shrink=allow_shrink))
+            own = day or _day_of({}, settings.time_zone)
+            score = partial(_score_night, day=own, is_alone=day is not None, allow_shrink=allow_shrink)
+            return _over_services(context, own, score, is_night=True)
+
+
+def _over_services(
+    context: Context, day: date, score: Callable[[Context], NightlyOutcome], *, is_night: bool = False
+) -> NightlyOutcome:
+    """What came of each service, and of what is of none; of one alone it is what came of that.
+
+    Raises:
+        AqbError: something is not complete. What stops one service stops no other.
+    """
+    if not context.is_of_several:
+        outcome = score(context)
+        if failure := _failure(outcome):
+            raise failure
+        return outcome
+    services = tuple(_of_service(one, day, score) for one in context.services)
+    unmeasured = watch_judge(context) + judge_trust_anew(context) if is_night else ()
+    found = _warned(
+        NightlyOutcome(
+            DayResult(day, None),
+            None,
+            site_after(context),
+            unreported=call_off_finished(context),
+            unmeasured=unmeasured,
+            services=services,
+        )
+    )
+    if is_night:
+        found = replace(found, test_runs=_score_inbox(context.settings))
+    failures = {one.own.service: failure for one in found.services if (failure := _failure(one))}
+    if failures:
+        raise IncompleteServicesError(found, failures)
+    return found
+
+
+def _of_service(context: Context, day: date, score: Callable[[Context], NightlyOutcome]) -> NightlyOutcome:
+    try:
+        return score(context)
+    except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
+        log_unexpected(day, error)
+        stopped = replace(stopped_day(day, error), service=context.settings.service)
+        return _warned(NightlyOutcome(stopped, None, SiteOutcome(None)))
 
 
 def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> NightlyOutcome:
     """Scores what has come of a day; a source that has nothing of it yet is no news, and leaves no empty day."""
     if day not in context.warehouse.days(KPIS) and not has_rows_so_far(context.settings, day):
-        return NightlyOutcome(DayResult(day, None, why="no rows so far"), None, SiteOutcome(None))
+        nothing = DayResult(day, None, why="no rows so far", service=context.settings.service)
+        return NightlyOutcome(nothing, None, SiteOutcome(None))
     so_far = try_day(context, day, INTRADAY, allow_shrink=allow_shrink)
     site = site_after(context)
     unreported = notify_days(context, [so_far.day]) if so_far.outcome else _notify_kept(context, [so_far])
@@ -149,24 +222,25 @@ def _score_so_far(context: Context, day: date, *, allow_shrink: bool) -> Nightly
     return _warned(NightlyOutcome(so_far, None, site, unreported=unreported))
 
 
-def _score_night(context: Context, day: date | None, *, allow_shrink: bool) -> NightlyOutcome:
-    """Scores the day alone where one is given, else the day before the scheduled start after those that need it."""
-    before = EarlierDays()
-    if day is None:
-        day = _day_of({}, context.settings.time_zone)
-        before = earlier_days(context, day)
+def _score_night(context: Context, day: date, *, is_alone: bool, allow_shrink: bool) -> NightlyOutcome:
+    """Scores the day, after those that need it unless it is wanted alone; then what is of no service, if that is all.
+
+    What stops the day stops neither the site nor messages nor the inbox.
+    """
+    before = EarlierDays() if is_alone else earlier_days(context, day)
     earlier = tuple(
         try_day(context, one, NIGHTLY, why="missing" if one in before.missing else "late rows")
         for one in sorted({*before.missing, *before.late})
     )
-    # What stops it stops neither the site nor messages nor the inbox.
     own = try_day(context, day, NIGHTLY, allow_shrink=allow_shrink)
-    unmeasured = watch_judge(context) + judge_trust_anew(context)  # before the site, which shows what came of it
+    is_all = not context.settings.service
+    unmeasured = watch_judge(context) if is_all else ()
+    unmeasured += judge_trust_anew(context)  # before the site, which shows what came of it
     site = site_after(context)  # before people are notified: messages link to its pages
     unreported = notify_unreported(context, NIGHTLY, day - STILL_NEWS, day) + _notify_kept(context, (*earlier, own))
     unreported += call_off_finished(context)
     outcome = NightlyOutcome(own, None, site, earlier, before.out_of_reach, unreported, before.unread, unmeasured)
-    return replace(_warned(outcome), test_runs=_score_inbox(context.settings))
+    return replace(_warned(outcome), test_runs=_score_inbox(context.settings)) if is_all else outcome
 
 
 def _warned(outcome: NightlyOutcome) -> NightlyOutcome:
@@ -186,12 +260,12 @@ def _notify_kept(context: Context, days: Sequence[DayResult]) -> tuple[str, ...]
     return notify_kept(context, [one.kept for one in days if one.kept])
 
 
-def _complete(outcome: NightlyOutcome) -> NightlyOutcome:
+def _failure(outcome: NightlyOutcome) -> AqbError | None:
+    """Why the night of a service is not complete; None where it is."""
     if outcome.own.error:
-        raise outcome.own.error
-    if outcome.own.failed or outcome.unread or any(one.failed for one in outcome.earlier):
-        raise IncompleteRunError(outcome)
-    return outcome
+        return outcome.own.error
+    is_incomplete = outcome.own.failed or outcome.unread or any(one.failed for one in outcome.earlier)
+    return IncompleteRunError(outcome) if is_incomplete else None
 
 
 def _score_inbox(settings: Settings) -> InboxOutcome | None:

@@ -23,6 +23,7 @@ from flows.steps.testrun_files import WrittenTestRun, score_files
 from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import AqbError
 from scoring.inputs import nothing_scored
+from tasks.config.services import refuse_chosen
 from tasks.context import Context
 from tasks.state.run_ledger import TEST_RUN, Run, RunLedger
 from tasks.testruns.inbox import look_into
@@ -84,6 +85,7 @@ def score_inbox(settings: GivenSettings = None, day: date | None = None) -> Inbo
         IncompleteInboxError: some files failed; the others are scored.
     """
     settings = settings_of_flow(settings)
+    refuse_chosen(settings, "test runs")
     with Context(settings) as context:
         outcome = _score_new_files(context, day or today(settings.time_zone))
     warn(outcome.problems)

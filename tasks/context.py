@@ -7,6 +7,7 @@ from typing import Self
 
 from scoring.catalog import row_rubric
 from scoring.chat.rubric import RowRubric
+from tasks.config.services import is_of_several, refuse_several, services_of, stored_service
 from tasks.config.settings import Settings
 from tasks.files.report_paths import ReportPaths
 from tasks.state.database import StateDatabase
@@ -19,6 +20,8 @@ class Context:
     The block of a `with` statement ends with the state database closed. Handed to another process it is one of that
     process's own, which all that are handed there with the same settings share and which ends with it. One that is
     `read_only` does not create or change the state database.
+
+    Of several services each has a context of its own, in `services`; that of all has no rubric and no chat rows.
     """
 
     def __init__(self, settings: Settings, *, read_only: bool = False) -> None:
@@ -26,8 +29,25 @@ class Context:
         self._is_read_only = read_only
 
     @cached_property
+    def services(self) -> tuple["Context", ...]:
+        """A context for each service; this one where there is one alone, without a name or chosen."""
+        if not self.is_of_several:
+            return (self,)
+        return tuple(Context(one, read_only=self._is_read_only) for one in services_of(self.settings))
+
+    @property
+    def is_of_several(self) -> bool:
+        """Whether there are several services, and this is the context of none of them."""
+        return is_of_several(self.settings)
+
+    @cached_property
     def rubric(self) -> RowRubric:
-        """The rubric of chat rows."""
+        """The rubric of chat rows.
+
+        Raises:
+            UsageError: there is no such rubric, or there are several services.
+        """
+        refuse_several(self.settings)
         return row_rubric(self.settings.monitoring.rubric)
 
     @cached_property
@@ -51,7 +71,8 @@ class Context:
         Raises:
             UsageError: the setting names a kind of database that cannot be used.
         """
-        return StateDatabase(self.settings.state_url, read_only=self._is_read_only)
+        service = stored_service(self.settings)
+        return StateDatabase(self.settings.state_url, read_only=self._is_read_only, service=service)
 
     def __reduce__(self) -> tuple[Callable[[Settings], "Context"], tuple[Settings]]:
         return _handed, (self.settings,)
@@ -60,6 +81,9 @@ class Context:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for one in vars(self).get("services", ()):
+            if one is not self:
+                one.__exit__()
         if "state" in vars(self):
             self.state.close()
 

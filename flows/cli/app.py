@@ -61,8 +61,13 @@ def aqb(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and its commit.", is_eager=True, callback=_show_version)
     ] = False,
+    service: Annotated[
+        str, typer.Option("--service", help="The one of several services that the command is about.", metavar="NAME")
+    ] = "",
 ) -> None:
     """Scores AI agents: chatbot production rows and agent test runs, by rule and by judge."""
+    if service:  # where every command, and every process that it starts, looks for settings
+        os.environ["AQB_SERVICE"] = service
 
 
 app.command()(score.score)

@@ -51,8 +51,10 @@ def _show_plan(settings: Settings, first: date, last: date, *, force: bool, allo
     from tasks.chat.day_plan import backfill_plan
     from tasks.chat.sources import open_source
     from tasks.config.addresses import is_bigquery
+    from tasks.config.services import refuse_several
     from tasks.context import Context
 
+    refuse_several(settings)
     with Context(settings) as context:
         plan = backfill_plan(context, first, last, today(settings.time_zone))
     chosen = plan.to_score(force=force)

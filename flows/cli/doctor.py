@@ -73,8 +73,10 @@ def _checks(settings: Settings) -> Iterator[Check]:
     """
     from tasks.config.alerts import DEFAULT_WEBHOOK, AlertsSettings
     from tasks.config.secret_places import is_set
+    from tasks.config.services import services_of
 
-    yield _check("source", _source, settings)
+    for one in services_of(settings):
+        yield _check(f"source {one.service}".strip(), _source, one)
     yield _check("warehouse", _warehouse, settings)
     yield (state := _check("state database", _state, settings))
     yield _check("inbox", _inbox, settings)

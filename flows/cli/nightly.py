@@ -68,9 +68,11 @@ def _show_plan(day: date | None, *, intraday: bool, as_json: bool) -> None:
     from scoring.days import day_window
     from tasks.chat.choose_engine import uses_pushdown
     from tasks.chat.sources import open_source
+    from tasks.config.services import refuse_several
     from tasks.config.settings import load_settings
 
     settings = load_settings()
+    refuse_several(settings)
     zone = settings.time_zone
     chosen = require_started(day, zone) if day else today(zone) - timedelta(days=0 if intraday else 1)
     source = open_source(settings.monitoring.source, settings)
@@ -177,7 +179,7 @@ def _run_nightly(
     from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, running_flows
 
     prepare_prefect(settings.reports)
-    from flows.nightly import IncompleteRunError
+    from flows.nightly import IncompleteRunError, IncompleteServicesError
     from flows.nightly import nightly as nightly_flow
     from flows.steps.failure_hooks import notify_without_flow
 
@@ -186,7 +188,7 @@ def _run_nightly(
         try:
             with running_flows():
                 outcome = nightly_flow(settings, day, kind, allow_shrink)
-        except IncompleteRunError as error:
+        except (IncompleteRunError, IncompleteServicesError) as error:
             outcome, incomplete = error.outcome, error
         except PrefectGoneError as error:
             if not sys.stderr.isatty():
@@ -202,8 +204,18 @@ def _run_nightly(
 
 
 def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]:
-    """Counts, KPIs, alerts, and where tables and report are."""
+    """Counts, KPIs, alerts, and where tables and report are; of several services one after the other."""
+    if outcome.services:
+        for one in outcome.services:
+            yield f"\nservice {one.own.service}"
+            yield from _service_lines(one, settings)
+        yield f"\nsite: {outcome.site.path}"
+        return
     yield ""
+    yield from _service_lines(outcome, settings)
+
+
+def _service_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]:
     for one in outcome.earlier:
         fate = "kept as it was" if one.kept else "scored" if one.complete else "not complete"
         yield f"{one.day}: {one.why}, {fate}"
@@ -211,7 +223,7 @@ def _outcome_lines(outcome: NightlyOutcome, settings: Settings) -> Iterator[str]
     if own.outcome:
         yield from _day_lines(own.outcome)
     else:
-        yield f"{own.day}: {own.kept or own.why}"
+        yield f"{own.day}: {own.kept or own.error or own.why}"
     yield f"tables: {settings.warehouse}"
     if own.outcome:
         yield f"report: {own.outcome.report}"
@@ -242,6 +254,14 @@ def _day_lines(scored: DayOutcome) -> Iterator[str]:
 
 def _outcome_dict(outcome: NightlyOutcome) -> dict[str, Any]:
     """What `_outcome_lines` says, for programs."""
+    if outcome.services:
+        return {
+            "day": str(outcome.own.day),
+            "services": {one.own.service: _outcome_dict(one) for one in outcome.services},
+            "site": str(outcome.site.path) if outcome.site.path else None,
+            "problems": list(outcome.problems),
+            "test_runs": outcome.test_runs and _inbox_dict(outcome.test_runs),
+        }
     scored = outcome.own.outcome
     return {
         "run_id": scored and scored.run_id,

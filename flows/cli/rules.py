@@ -91,6 +91,7 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
     from scoring.chat.sql_scores import scoring_query
     from scoring.days import day_window
     from scoring.rules.googlesql_backend import literal
+    from tasks.config.services import refuse_several
 
     if not _TABLE_NAME.fullmatch(source):
         raise UsageError(f"'{source}' is no table name", fix="write project.dataset.table or dataset.table")
@@ -99,6 +100,7 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
         window = day_window(day, settings.time_zone)
         start, end = (literal(f"{instant:%Y-%m-%d %H:%M:%S}+00") for instant in (window.start, window.end))
         period = f"TIMESTAMP {start}", f"TIMESTAMP {end}"
+    refuse_several(settings)
     names = {str(name): path for name, path in settings.bigquery.columns.items()}
     return scoring_query(
         rejecting_unreadable(row_rubric(settings.monitoring.rubric)),

@@ -79,7 +79,10 @@ def status_server(host: str, port: int) -> ThreadingHTTPServer:
 
 def metrics(found: Status) -> str:
     """The numbers in the text format of Prometheus."""
-    lines = [f"# TYPE aqb_{name} gauge\naqb_{name} {value:.15g}" for name, value in found.gauges.items()]
+    values: dict[str, list[str]] = {}
+    for name, value in found.gauges.items():
+        values.setdefault(name.partition("{")[0], []).append(f"aqb_{name} {value:.15g}")
+    lines = [line for name, of_gauge in values.items() for line in (f"# TYPE aqb_{name} gauge", *of_gauge)]
     labels = ",".join(f"{name}={json.dumps(value)}" for name, value in found.facts["versions"].items())
     return "\n".join([*lines, f"# TYPE aqb_info gauge\naqb_info{{{labels}}} 1"]) + "\n"
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from flows.cli.terminal import Json, finish, open_context, show
+
+if TYPE_CHECKING:
+    from flows.steps.watch import WatchReport
 
 
 def watch(as_json: Json = False) -> None:
@@ -15,22 +20,31 @@ def watch(as_json: Json = False) -> None:
 
     Example: aqb watch
     """
-    from flows.steps.watch import watch as watch_nights
+    from flows.steps.watch import watch_services
 
     with open_context() as context:
-        report = watch_nights(context)
+        reports = watch_services(context)
         due = f"{context.settings.alerts.watch.due} in {context.settings.time_zone}"
-    late = report.late
-    problems = [f"{one.title}: its process is gone; `{one.command}` does it" for one in report.dead]
-    problems += report.delivery.problems
-    if late:
-        ran = f"its last run is {late.state}" if late.started else "it had no run"
-        problems.insert(0, f"no nightly run of {late.day} was completed by {due}: {ran}; `aqb nightly` does it")
-    lines = [*(f"sent: {text}" for text in report.delivery.sent), "late" if late else "the last night is done"]
+    values = [_value(one) for one in reports]
+    is_late = any(one.late for one in reports)
+    lines = [
+        *(f"sent: {text}" for one in reports for text in one.delivery.sent),
+        "late" if is_late else "the last night is done",
+    ]
+    of_services = {"services": {one.service: value for one, value in zip(reports, values, strict=True)}}
+    show(values[0] if len(values) == 1 else of_services, "\n".join(lines), as_json=as_json)
+    finish([problem for one in reports for problem in _problems(one, due)])
+
+
+def _value(report: WatchReport) -> dict[str, Any]:
     dead = [asdict(one) for one in report.dead]
-    show(
-        {"late": late and asdict(late), "dead": dead, "delivery": vars(report.delivery)},
-        "\n".join(lines),
-        as_json=as_json,
-    )
-    finish(problems)
+    return {"late": report.late and asdict(report.late), "dead": dead, "delivery": vars(report.delivery)}
+
+
+def _problems(report: WatchReport, due: str) -> Iterator[str]:
+    of_service = f"{report.service}: " if report.service else ""
+    if late := report.late:
+        ran = f"its last run is {late.state}" if late.started else "it had no run"
+        yield f"{of_service}no nightly run of {late.day} was completed by {due}: {ran}; `aqb nightly` does it"
+    yield from (f"{of_service}{one.title}: its process is gone; `{one.command}` does it" for one in report.dead)
+    yield from report.delivery.problems

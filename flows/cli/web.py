@@ -26,10 +26,12 @@ def web(
     """
     import uvicorn
 
+    from tasks.config.services import refuse_several
     from tasks.web.access import Access
     from tasks.web.app import web_app
 
     with open_context() as context:
+        refuse_several(context.settings)
         access = Access(context.settings.web, host, time.monotonic)
         config = uvicorn.Config(
             web_app(context, access),

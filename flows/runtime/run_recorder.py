@@ -99,6 +99,7 @@ def recorded_run(
         started_at=ledger.start_of_next(day, now()),
         inputs=inputs or [],
         parameters=parameters,
+        service=state.service,
     )
     with (
         Leases(state).held(run.run_id, wait_s=0),

@@ -22,7 +22,7 @@ from flows.steps.watch import all_clears
 from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
-from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention
+from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention, with_service
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.run_messages import (
     KeptDay,
@@ -187,7 +187,7 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
     for thread, messages_for in notifications:
         for one in subscriptions(context.settings.alerts):
             for message in messages_for(one.filter, outbox.known_keys(one.name)):
-                called = with_mention(message, one.destination.mention)
+                called = with_service(with_mention(message, one.destination.mention), context.settings.service)
                 unsaved = OutboxMessage.unsaved(one.name, called, now(), thread)
                 found.append((unsaved, one.channel.payload(unsaved)))
     return found

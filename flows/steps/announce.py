@@ -13,10 +13,11 @@ from zoneinfo import ZoneInfo
 from flows.runtime.clock import now
 from flows.steps.subscriptions import Subscription, subscriptions
 from scoring.alerting.blocks import readable
-from scoring.alerting.messages import Message, OutboxMessage, RouteFilter, with_mention
+from scoring.alerting.messages import Message, OutboxMessage, RouteFilter, with_mention, with_service
 from scoring.alerting.run_messages import expired_message
 from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
+from tasks.config.settings import Settings
 from tasks.context import Context
 
 _CLOCK = Clock(now)
@@ -65,9 +66,10 @@ def announce(
     wanted = {one.name: one for one in found if one.is_wanted}
     if not wanted:
         return NOTHING_DELIVERED
-    outbox, dry_run = Outbox(context.state), context.settings.alerts.dry_run
-    _write(outbox, wanted.values(), notifications, clock, dry_run=dry_run)
-    return NOTHING_DELIVERED if dry_run else _deliver(outbox, wanted, context.settings.time_zone, clock)
+    settings, outbox = context.settings, Outbox(context.state)
+    dry_run = settings.alerts.dry_run
+    _write(outbox, wanted.values(), notifications, clock, settings.service, dry_run=dry_run)
+    return NOTHING_DELIVERED if dry_run else _deliver(outbox, wanted, settings, clock)
 
 
 def _write(
@@ -75,6 +77,7 @@ def _write(
     wanted: Collection[Subscription],
     notifications: Sequence[tuple[str, MessagesFor]],
     clock: Clock,
+    service: str,
     *,
     dry_run: bool = False,
 ) -> None:
@@ -82,7 +85,7 @@ def _write(
     for route in wanted:
         for thread, messages_for in notifications:
             messages = [
-                with_mention(one, route.destination.mention)
+                with_service(with_mention(one, route.destination.mention), service)
                 for one in messages_for(route.filter, outbox.known_keys(route.name))
                 if one.kind != "quiet" or not outbox.has_news(route.name, clock.now() - _WEEK)
             ]
@@ -93,8 +96,9 @@ def _write(
                 _log.info("dry run: a %s for route %s would be sent:\n%s", one.kind, route.name, readable(one.blocks))
 
 
-def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str, clock: Clock) -> DeliveryReport:
-    """Sends what waits, and notifies of messages that were given up."""
+def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Settings, clock: Clock) -> DeliveryReport:
+    """Sends what waits, and notifies of messages of its service that were given up."""
+    time_zone = settings.time_zone
 
     def is_held(message: OutboxMessage) -> bool:
         return wanted[message.route].destination.holds(message.level, clock.now(), time_zone)
@@ -105,9 +109,10 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], time_zone: str,
         one
         for one in outbox.given_up()
         if one.kind != "dead_letters" and one.dead_at and one.dead_at > clock.now() - _WEEK
+        if (one.service or "") == settings.service
     ]
     unknown = to_pipeline(lambda known: expired_message(lost, known, ZoneInfo(time_zone)))
-    _write(outbox, wanted.values(), [("", unknown)], clock)
+    _write(outbox, wanted.values(), [("", unknown)], clock, settings.service)
     reachable = {name: channel for name, channel in channels.items() if name not in first.stopped}
     second = deliver(outbox, reachable, is_held, clock)
     stopped = first.stopped | second.stopped | {name: one.problem for name, one in wanted.items() if one.problem}

@@ -7,7 +7,7 @@ time-outs, states and artifacts. A day must not stop the others: a `DayResult` s
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -71,7 +71,7 @@ class DayResult:
     """A day, what came of it, and why it was done at all where that needs saying (`late rows`).
 
     At most one is there: `outcome`, `kept` (its tables are as they were: the source holds too few rows), `error`. Of a
-    day that goes on and has no rows yet there is none.
+    day that goes on and has no rows yet there is none. `service` is the one of several services.
     """
 
     day: date
@@ -79,6 +79,12 @@ class DayResult:
     error: AqbError | None = None
     why: str = ""
     kept: DayKeptError | None = None
+    service: str = ""
+
+    @property
+    def name(self) -> str:
+        """The day, after the service that it is of where there are several."""
+        return f"{self.service} {self.day}".strip()
 
     @property
     def complete(self) -> bool:
@@ -94,7 +100,7 @@ class DayResult:
     def problems(self) -> tuple[str, ...]:
         """What a person should look at."""
         found = self.outcome.problems if self.outcome else [str(why) for why in (self.kept, self.error) if why]
-        title = f"{self.day} ({self.why})" if self.why else str(self.day)
+        title = f"{self.name} ({self.why})" if self.why else self.name
         return tuple(f"{title}: {problem}" for problem in found)
 
     def result(self) -> DayOutcome:
@@ -110,7 +116,7 @@ class DayResult:
 
 def failure_text(one: DayResult) -> str:
     """The day, and the class and step of an unexpected error."""
-    return f"{one.day} ({one.error.what})" if isinstance(one.error, UnexpectedError) else str(one.day)
+    return f"{one.name} ({one.error.what})" if isinstance(one.error, UnexpectedError) else one.name
 
 
 @step("extract", run_name="extract {day}", timeout_s=3600)
@@ -153,11 +159,12 @@ def summarise(
     alerts: Sequence[AlertFact],
     reports: Path,
     kind: str,
+    service: str,
 ) -> DayReport:
     """Writes the day's report and shows the day as Prefect artifacts."""
-    title = _title(day, kind)
+    title = _title(day, kind, service)
     report = write_day_report(warehouse, day, outcome, tables, reports, title)
-    show_day(report.content, alerts, title, kind)
+    show_day(report.content, alerts, title, kind, service)
     return report
 
 
@@ -210,7 +217,7 @@ def score_day(
         if kind == BACKFILL:
             wait_for_days_before(context, day)
         with run.step("summarise"):
-            report = summarise(warehouse, day, outcome, tables, alerts, Path(settings.reports), kind)
+            report = summarise(warehouse, day, outcome, tables, alerts, Path(settings.reports), kind, settings.service)
         problems = _problems(outcome)
         ending = run.ends(
             outcome="failed" if outcome.failures else "completed",
@@ -244,10 +251,11 @@ def try_day(context: Context, day: date, kind: str, why: str = "", *, allow_shri
     if why:
         _log.info("%s: %s", day, why)
     try:
-        return DayResult(day, score_day(context, day, kind, allow_shrink=allow_shrink), why=why)
+        result = DayResult(day, score_day(context, day, kind, allow_shrink=allow_shrink), why=why)
     except Exception as error:  # noqa: BLE001 - what it was, `stopped_day` says
         log_unexpected(day, error)
-        return stopped_day(day, error, why)
+        result = stopped_day(day, error, why)
+    return replace(result, service=context.settings.service)
 
 
 def log_unexpected(day: date, error: Exception) -> None:
@@ -285,8 +293,9 @@ def _most_replaceable(
     return guard.most_replaceable(now)
 
 
-def _title(day: date, kind: str) -> str:
-    return f"{day} (오늘 지금까지, 잠정)" if kind == "intraday" else str(day)
+def _title(day: date, kind: str, service: str) -> str:
+    named = f"{service} {day}".strip()
+    return f"{named} (오늘 지금까지, 잠정)" if kind == "intraday" else named
 
 
 def _problems(outcome: ScoringOutcome) -> tuple[str, ...]:

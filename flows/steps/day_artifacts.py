@@ -1,6 +1,6 @@
 """What Prefect shows of a scored day: KPIs, worst rows and fired alerts, without texts of people.
 
-The keys are the same every day, so that Prefect shows the history of each.
+The keys are the same every day, so that Prefect shows the history of each; those of a service have its name.
 """
 
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.run_ledger import BACKFILL, INTRADAY
 
 
-def show_day(report: MonitoringReport, alerts: Iterable[AlertFact], title: str, kind: str) -> None:
+def show_day(report: MonitoringReport, alerts: Iterable[AlertFact], title: str, kind: str, service: str) -> None:
     """Creates the artifacts of a day. A backfill has none: of a year they would be a thousand, and its site has all."""
     if kind == BACKFILL:
         return
-    prefix = f"monitoring-{INTRADAY}" if kind == INTRADAY else "monitoring"
+    prefix = "-".join(filter(None, ("monitoring", service, INTRADAY if kind == INTRADAY else "")))
     show(create_markdown_artifact, key=prefix, markdown=report.headline(), description=title)
     show(
         create_table_artifact,

@@ -36,7 +36,8 @@ def in_own_runs(context: Context, days: Sequence[PlannedDay], *, allow_shrink: b
         UsageError: the deployment of single days is not there.
     """
     died_before = set(_dead(context, days))
-    left = {_created(planned.day, allow_shrink=allow_shrink): planned for planned in days}
+    service = context.settings.service
+    left = {_created(planned.day, service, allow_shrink=allow_shrink): planned for planned in days}
     ended = FlowRunFilterState(type=FlowRunFilterStateType(any_=list(TERMINAL_STATES)))
     with get_client(sync_client=True) as client:
         while left:
@@ -61,10 +62,11 @@ def _dead(context: Context, days: Sequence[PlannedDay]) -> dict[str, date]:
     return {run_id: day for run_id, day in running.items() if run_id not in alive}
 
 
-def _created(day: date, *, allow_shrink: bool) -> UUID:
-    parameters = {"day": str(day), "allow_shrink": allow_shrink}
+def _created(day: date, service: str, *, allow_shrink: bool) -> UUID:
+    parameters = {"day": str(day), "allow_shrink": allow_shrink, **({"service": service} if service else {})}
+    name = f"day {day} {service}".strip()
     try:
-        created = run_deployment(DEPLOYMENT, parameters=parameters, flow_run_name=f"day {day}", timeout=0)
+        created = run_deployment(DEPLOYMENT, parameters=parameters, flow_run_name=name, timeout=0)
     except ObjectNotFound:
         raise UsageError(
             f"there is no deployment {DEPLOYMENT}, which does single days",

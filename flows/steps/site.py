@@ -8,9 +8,11 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from flows.runtime.clock import today
 from flows.runtime.flow_run import show, step
 from flows.runtime.prefect_env import is_prefect_gone
+from scoring.alerting.judge_messages import ModelEnd
 from tasks.context import Context
 from tasks.judge_quality.model_end import near_end
-from tasks.reports.site.build import build_pages
+from tasks.reports.site.build import build_pages, build_services_pages
+from tasks.reports.site.services_page import standing_of
 from tasks.state.alert_choices import AlertChoices
 
 _LONGEST_BUILD_S = 900.0
@@ -31,6 +33,9 @@ def build_site(context: Context) -> Path:
     Raises:
         StorageError: the folder cannot be written.
     """
+    judge_end = near_end(context.state, context.settings.judge, today(context.settings.time_zone))
+    if context.is_of_several:
+        return _build_over_services(context, judge_end)
     # A build that reads the tables later must write the pages later.
     choices = AlertChoices(context.state)
     with context.warehouse.lock("site", _LONGEST_BUILD_S):
@@ -41,11 +46,22 @@ def build_site(context: Context) -> Path:
             context.settings.time_zone,
             policy=choices.policy(context.settings.alerts),
             snoozes=choices.every_snooze(),
-            judge_end=near_end(context.state, context.settings.judge, today(context.settings.time_zone)),
+            judge_end=judge_end,
         )
-    _link(context, built.path, "report-site", "품질 현황")
+    ending = f"-{context.settings.service}" if context.settings.service else ""
+    _link(context, built.path, f"report-site{ending}", "품질 현황")
     if built.last_day_page:
-        _link(context, built.last_day_page, "report-last-day", "마지막으로 채점한 날")
+        _link(context, built.last_day_page, f"report-last-day{ending}", "마지막으로 채점한 날")
+    return built.path
+
+
+def _build_over_services(context: Context, judge_end: ModelEnd | None) -> Path:
+    """Builds the page over several services and the pages of none."""
+    folder, zone = context.reports.folder, context.settings.time_zone
+    with context.warehouse.lock("site-of-services", _LONGEST_BUILD_S):
+        standings = [standing_of(one) for one in context.services]
+        built = build_services_pages(context.warehouse, standings, folder, zone, judge_end)
+    _link(context, built.path, "report-site", "서비스별 품질 현황")
     return built.path
 
 

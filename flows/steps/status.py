@@ -14,6 +14,7 @@ from scoring.errors import AqbError
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
 from tasks.chat.day_plan import missing_days, stale_days
+from tasks.config.services import services_of
 from tasks.config.settings import Settings
 from tasks.context import Context
 from tasks.state.leases import Leases
@@ -29,7 +30,7 @@ class Status:
     """What was found, subject by subject, and what a person should look at.
 
     `facts` are for people and programs: a subject has named values, None where they are not known. `gauges` are the
-    same as numbers, by the name that Prometheus knows them by.
+    same as numbers, by the name that Prometheus knows them by, with a label where they are of a service.
     """
 
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -45,10 +46,13 @@ class Status:
 def status_of(settings: Settings) -> Status:
     """Looks at everything; what cannot be looked at is a problem and stops nothing else."""
     found = Status()
-    found.facts["versions"] = {"aqb": code_version(), "rubric": settings.monitoring.rubric}
+    rubrics = dict.fromkeys(one.monitoring.rubric for one in services_of(settings))
+    found.facts["versions"] = {"aqb": code_version(), "rubric": ", ".join(rubrics)}
     with Context(settings, read_only=True) as context:
         if _looked(_database, context, found):
-            for look in (_nights, _days, _inbox, _outbox, _judge):
+            for one in context.services:
+                _look_at_service(one, found)
+            for look in (_inbox, _outbox, _judge):
                 _looked(look, context, found)
         _looked(_disk, context, found)
     found.gauges["problems"] = len(found.problems)
@@ -62,6 +66,17 @@ def _looked(look: Callable[[Context, Status], None], context: Context, found: St
         found.problems.append(f"{look.__name__.removeprefix('_')}: {error}")
         return False
     return True
+
+
+def _look_at_service(context: Context, found: Status) -> None:
+    """Looks at nights and days; of a service with a name everything says which."""
+    name, own = context.settings.service, Status()
+    for look in (_nights, _days):
+        _looked(look, context, own)
+    label = f'{{service="{name}"}}' if name else ""
+    found.facts |= {f"{subject} {name}".strip(): facts for subject, facts in own.facts.items()}
+    found.gauges |= {gauge + label: value for gauge, value in own.gauges.items()}
+    found.problems += [f"{name}: {problem}" if name else problem for problem in own.problems]
 
 
 def _database(context: Context, found: Status) -> None:
@@ -79,7 +94,7 @@ def _nights(context: Context, found: Status) -> None:
     ledger, local = RunLedger(context.state), at.astimezone(zone)
     due = datetime.combine(local.date(), time.fromisoformat(context.settings.alerts.watch.due), zone)
     late, dead = late_night(context, at), dead_runs(context, at)
-    chat = [run for run in ledger.last(200) if run.kind != TEST_RUN]
+    chat = [run for run in ledger.last(200) if run.kind != TEST_RUN and run.service == context.state.service]
     last_day = ledger.last_completed_day(date.max)
     found.facts["nights"] = {
         "last_run": _run(chat[-1], zone) if chat else None,

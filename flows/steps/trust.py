@@ -18,7 +18,13 @@ def compare_labels(context: Context, labels: Sequence[KeptLabel], day: date) -> 
     Raises:
         StorageError: the warehouse cannot be read or written.
     """
-    judge_trust(labels, context.rubric, context.warehouse, day, context.settings.agreement.trusted_from)
+    judge_trust(
+        labels,
+        None if context.is_of_several else context.rubric,
+        context.warehouse,
+        day,
+        context.settings.agreement.trusted_from,
+    )
 
 
 def judge_trust_anew(context: Context) -> tuple[str, ...]:

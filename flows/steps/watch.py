@@ -22,11 +22,25 @@ from tasks.state.run_ledger import Run, RunLedger
 
 @dataclass(frozen=True)
 class WatchReport:
-    """The night that is late, None where all is well, what dead runs have left to do, and what was sent."""
+    """The night that is late, None where all is well, what dead runs have left to do, and what was sent.
+
+    `service` is the one of several services, '' of what is of none.
+    """
 
     late: LateNight | None
     dead: tuple[Unfinished, ...]
     delivery: DeliveryReport
+    service: str = ""
+
+
+def watch_services(context: Context, clock: Clock | None = None) -> list[WatchReport]:
+    """Does `watch` for each service, and where there are several for what is of none: test runs and failed flows.
+
+    Raises:
+        StorageError: the state database cannot be used; never because of a channel.
+    """
+    of_none = [context] if context.is_of_several else []
+    return [watch(one, clock) for one in (*context.services, *of_none)]
 
 
 def watch(context: Context, clock: Clock | None = None) -> WatchReport:
@@ -37,12 +51,14 @@ def watch(context: Context, clock: Clock | None = None) -> WatchReport:
     """
     clock = clock or Clock(now)
     zone = ZoneInfo(context.settings.time_zone)
-    late, dead = late_night(context, clock.now()), dead_runs(context, clock.now())
+    late = None if context.is_of_several else late_night(context, clock.now())
+    dead = dead_runs(context, clock.now())
     news: list[tuple[str, MessagesFor]] = [("", all_clears(context)), ("", _of_dead(context, dead))]
     if late:
         message = late_message(late, zone)
         news.append(("", to_pipeline(lambda _: message)))
-    return WatchReport(late, tuple(dead), announce(context, news, clock, with_prefect=False))
+    delivery = announce(context, news, clock, with_prefect=False)
+    return WatchReport(late, tuple(dead), delivery, context.settings.service)
 
 
 def _of_dead(context: Context, dead: Mapping[Unfinished, Run]) -> MessagesFor:

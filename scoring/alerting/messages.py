@@ -28,13 +28,17 @@ _LATER_PART = re.compile(r"#(?!1/)[0-9]+/")
 
 @dataclass(frozen=True)
 class Message:
-    """One message as every channel gets it. `text` is the one line that a notification shows."""
+    """One message as every channel gets it. `text` is the one line that a notification shows.
+
+    `service` is the one of several services that it is about, '' where there is one alone.
+    """
 
     kind: MessageKind
     level: MessageLevel
     keys: tuple[str, ...]
     text: str
     blocks: list[Block]
+    service: str = ""
 
 
 NEVER_TRIED = "it was never tried"
@@ -65,6 +69,7 @@ class OutboxMessage:
     sent_at: datetime | None = None
     ts: str | None = None
     dead_at: datetime | None = None
+    service: str | None = None
     keys: tuple[str, ...] = ()
     thread_ts: str | None = None
 
@@ -76,7 +81,8 @@ class OutboxMessage:
     @classmethod
     def unsaved(cls, route: str, message: Message, now: datetime, thread: str = "") -> "OutboxMessage":
         """A message that no outbox holds."""
-        return cls(0, route, message.kind, message.level, thread, message.text, message.blocks, now, keys=message.keys)
+        unsaved = cls(0, route, message.kind, message.level, thread, message.text, message.blocks, now)
+        return replace(unsaved, keys=message.keys, service=message.service or None)
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,16 @@ def with_mention(message: Message, mention: str) -> Message:
         line += [plain(" "), {"type": "mention", "text": f"@{name.strip('<@!>').removeprefix('subteam^')}"}]
     title, *rest = message.blocks
     return replace(message, blocks=[title, *paragraph(line[1:]), *rest])
+
+
+def with_service(message: Message, service: str) -> Message:
+    """A message that begins with the name of the service that it is about; '' leaves it as it is."""
+    if not service:
+        return message
+    title, *rest = message.blocks
+    assert title["type"] == "header"
+    named = [header(f"{service} · {title['text']}"), *rest]
+    return replace(message, text=f"{service} · {message.text}", blocks=named, service=service)
 
 
 def _tenant(tenant: str | None) -> str:

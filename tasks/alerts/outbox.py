@@ -23,6 +23,9 @@ LEASE = timedelta(minutes=5)
 LIFETIME = timedelta(days=3)
 """How long a message is tried before it expires."""
 
+_SERVICE = "service="
+"""How the keys of a service begin that has a name."""
+
 _metadata = sa.MetaData()
 _messages = sa.Table(
     "alert_messages",
@@ -42,6 +45,7 @@ _messages = sa.Table(
     sa.Column("sent_at", UtcDateTime),
     sa.Column("ts", sa.String),
     sa.Column("dead_at", UtcDateTime),
+    sa.Column("service", sa.String),
 )
 _keys = sa.Table(
     "alert_keys",
@@ -54,17 +58,24 @@ _waiting = sa.and_(_messages.c.sent_at.is_(None), _messages.c.dead_at.is_(None))
 
 
 class Outbox:
-    """The alert part of the state database. Every method is one transaction and may raise StorageError."""
+    """The alert part of the state database. Every method is one transaction and may raise StorageError.
+
+    Keys are those of the database's service, and stored with its name: the same fact of another one is another. Who
+    asks or writes does not see the name. Messages of all services wait together.
+    """
 
     def __init__(self, database: StateDatabase) -> None:
         database.create_tables(_metadata)
         self._database = database
+        self._prefix = "" if database.service is None else f"{_SERVICE}{database.service}|"
 
     def known_keys(self, route: str) -> dict[str, datetime]:
         """The keys of all messages to this route, sent or not, with when each was written."""
-        query = sa.select(_keys.c.key, _messages.c.created_at).join(_messages).where(_keys.c.route == route)
+        mine = _keys.c.key.startswith(self._prefix) if self._prefix else sa.not_(_keys.c.key.startswith(_SERVICE))
+        query = sa.select(_keys.c.key, _messages.c.created_at).join(_messages).where(_keys.c.route == route, mine)
         with self._database.transaction() as connection:
-            return dict(connection.execute(query).tuples().all())
+            rows = connection.execute(query).tuples().all()
+        return {key.removeprefix(self._prefix): written_at for key, written_at in rows}
 
     def has_news(self, route: str, since: datetime) -> bool:
         """Whether any message was written to a route since then, but for those of every week."""
@@ -84,11 +95,13 @@ class Outbox:
             if not self._database.is_sqlite:  # SQLite has locked everything already
                 connection.execute(sa.text("LOCK TABLE alert_keys IN EXCLUSIVE MODE"))
             for message in messages:
-                mine = sa.select(_keys.c.key).where(_keys.c.route == route, _keys.c.key.in_(message.keys))
+                keys = [self._prefix + key for key in dict.fromkeys(message.keys)]
+                mine = sa.select(_keys.c.key).where(_keys.c.route == route, _keys.c.key.in_(keys))
                 known = set(connection.execute(mine).scalars())
-                if not (new := [key for key in dict.fromkeys(message.keys) if key not in known]):
+                if not (new := [key for key in keys if key not in known]):
                     continue
-                row = {"route": route, "kind": message.kind, "level": message.level, "thread": thread}
+                place = {"route": route, "thread": thread, "service": message.service or None}
+                row = {**place, "kind": message.kind, "level": message.level}
                 content = {"text": message.text, "blocks": list(message.blocks), "created_at": now}
                 insert = sa.insert(_messages).values(**row, **content).returning(_messages.c.id)
                 message_id = connection.execute(insert).scalar_one()
@@ -106,8 +119,14 @@ class Outbox:
     def with_keys_and_thread(self, message: OutboxMessage) -> OutboxMessage:
         """A message with its keys, and Slack's id of the first message sent in its thread; None if it opens it."""
         keys = sa.select(_keys.c.key).where(_keys.c.message_id == message.id).order_by(_keys.c.key)
-        same = (_messages.c.route == message.route, _messages.c.thread == message.thread, _messages.c.ts.is_not(None))
-        first = sa.select(_messages.c.ts).where(*same).order_by(_messages.c.sent_at, _messages.c.id).limit(1)
+        thread = {_messages.c[name]: getattr(message, name) for name in ("route", "thread", "service")}
+        same = (column == value for column, value in thread.items())
+        first = (
+            sa.select(_messages.c.ts)
+            .where(*same, _messages.c.ts.is_not(None))
+            .order_by(_messages.c.sent_at, _messages.c.id)
+            .limit(1)
+        )
         with self._database.transaction() as connection:
             return replace(
                 message,

@@ -73,7 +73,12 @@ def finished(
 
 
 def _is_over(context: Context, one: Unfinished, told_at: datetime) -> bool:
-    """Whether the days have been scored since.
+    """Whether the days of every service have been scored since."""
+    return all(_is_over_for(service, one, told_at) for service in context.services)
+
+
+def _is_over_for(context: Context, one: Unfinished, told_at: datetime) -> bool:
+    """Whether the days of a service have been scored since.
 
     A flow that failed is over when a run after it was completed, its own days are, and none that a night would catch up
     with is left failed.

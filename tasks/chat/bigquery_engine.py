@@ -65,12 +65,12 @@ class PushdownDay:
             StorageError: a table did not get as many rows as were counted, or the day has more rows than `most`.
         """
         rubric, counts, staged = self.outcome.rubric, self.outcome.counts, self._staged.quoted
-        scores, excluded = (self._warehouse.table(name).quoted for name in (SCORES, EXCLUDED))
         without = [ArrayQueryParameter("erased", "STRING", sorted(erased))]
         query = scores_query(rubric, staged, PERSONAL_COLUMNS)
         self._replace(counts.scored, SCORES, rubric.scores_schema, query, without, most=most)
         query = excluded_query(rubric, staged, PERSONAL_COLUMNS)
         self._replace(counts.excluded, EXCLUDED, rubric.excluded_schema, query, without)
+        scores, excluded = map(self._warehouse.rows_of, (SCORES, EXCLUDED))  # which are there now
         kpis = self._kpis(kpis_query(rubric, scores, excluded))
         self._warehouse.replace_day(KPIS, self._day, rubric.kpis_schema, [kpis])
         self._replace(None, CROSSTAB, rubric.crosstab_schema, crosstab_query(rubric, scores))

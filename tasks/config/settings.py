@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -21,13 +20,13 @@ from pydantic_settings import (
 )
 
 from scoring.errors import UsageError
-from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from tasks.config.alerts import AlertsSettings
-from tasks.config.bigquery import BigQuerySettings, SourceColumn
+from tasks.config.bigquery import BigQuerySettings
+from tasks.config.chat_rows import SERVICES_FOLDER, ChatRowSettings, ServiceSettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, is_masked, part_of
-from tasks.config.section import LocalFolder, Section
+from tasks.config.section import LocalFolder, Place, Section, Zone
 from tasks.config.testruns import InboxSettings
 from tasks.config.web import WebSettings
 
@@ -37,22 +36,8 @@ _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _PASSWORD_IN_URL = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 
 
-# An empty variable, as a script with a misspelt name sets it, must not mean the working folder.
-_Place = Annotated[str, Field(min_length=1)]
-_ColumnName = Annotated[str, Field(min_length=1)]
 # `tolerance_percent = 1` is as good as "1".
 _OptionValue = Annotated[str, Field(coerce_numbers_to_str=True)]
-
-
-def _known_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # a folder of zones, a name that is too long
-        raise ValueError(f"{name[:80]!r} is no time zone; use a name such as Asia/Seoul or UTC") from None
-    return name
-
-
-_Zone = Annotated[str, AfterValidator(_known_zone)]
 
 
 class _SettingsFile(TomlConfigSettingsSource):
@@ -62,23 +47,8 @@ class _SettingsFile(TomlConfigSettingsSource):
         return _read_settings_file(file_path)
 
 
-class MonitoringSettings(Section):
-    """Chat rows of production: where they come from and what the score table keeps."""
-
-    rubric: str = DEFAULT_ROW_RUBRIC
-    """The rubric that scores chat rows; a warehouse holds the days of one."""
-
-    source: _Place = "data/chat_rows"
-    """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
-
-    columns: dict[SourceColumn, _ColumnName] = Field(default_factory=dict)
-    """Columns of files that are called differently: `user_input = "question"`; dots lead into structs and JSON."""
-
-    naive_timestamps: _Zone = "UTC"
-    """The zone of timestamps that name none."""
-
-    keep_text: Literal["flagged", "all", "none"] = "flagged"
-    """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
+class MonitoringSettings(ChatRowSettings):
+    """Chat rows of production."""
 
     engine: Literal["auto", "local", "bigquery"] = "auto"
     """Where rows are scored: on this machine or inside BigQuery; auto: there when it has both source and tables."""
@@ -91,6 +61,28 @@ class MonitoringSettings(Section):
 
     parallel_days: int = Field(default=0, ge=0, le=64)
     """Days that a backfill works on at the same time, each in a process; 0: as many as cores where it is worth it."""
+
+    service: tuple[ServiceSettings, ...] = ()
+    """`[[monitoring.service]]`: several services, each with its rows, tables, pages and messages. None: one unnamed."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _inherited(cls, given: Any) -> Any:
+        """Gives services what is set for all of them, where they do not set it."""
+        if not isinstance(given, dict) or not isinstance(given.get("service"), list):
+            return given
+        common = {name: given[name] for name in ChatRowSettings.model_fields if name in given and name != "source"}
+        services = [{**common, **one} if isinstance(one, dict) else one for one in given["service"]]
+        return {**given, "service": services}
+
+    @field_validator("service")
+    @classmethod
+    def _different_services(cls, services: tuple[ServiceSettings, ...]) -> tuple[ServiceSettings, ...]:
+        if len({one.name for one in services}) < len(services):
+            raise ValueError("every service needs a name of its own")
+        if sum(one.has_unnamed_days for one in services) > 1:
+            raise ValueError("has_unnamed_days is for one service alone")
+        return services
 
 
 class EngineSettings(Section):
@@ -131,10 +123,10 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
     )
 
-    time_zone: _Zone = "Asia/Seoul"
+    time_zone: Zone = "Asia/Seoul"
     """The zone whose calendar days are scored."""
 
-    warehouse: _Place = "data/warehouse"
+    warehouse: Place = "data/warehouse"
     """Where the score tables go: a folder, or `bigquery://project/dataset`."""
 
     reports: LocalFolder = "data/reports"
@@ -145,6 +137,9 @@ class Settings(BaseSettings):
 
     log_format: Literal["plain", "json"] = "plain"
     """Log lines on standard error: plain ones, or a JSON document a line."""
+
+    service: str = ""
+    """The one of several services that a command is about; empty: all. `aqb --service` does it for one command."""
 
     monitoring: MonitoringSettings = MonitoringSettings()
 
@@ -164,6 +159,14 @@ class Settings(BaseSettings):
 
     rubric_options: dict[str, dict[str, _OptionValue]] = Field(default_factory=dict)
     """Options of rubrics, by rubric id: `[rubric_options.plan-agent]`, then `value_lookup = "direct"`."""
+
+    @model_validator(mode="after")
+    def _has_routes_of_services(self) -> Self:
+        routes = {route.name for route in self.alerts.route}
+        for one in self.monitoring.service:
+            if unknown := sorted(set(one.routes) - routes):
+                raise ValueError(f"service {one.name} names routes that do not exist: {', '.join(unknown)}")
+        return self
 
     @classmethod
     def settings_customise_sources(
@@ -212,7 +215,33 @@ def load_settings(**options: Any) -> Settings:
         ) from error
     _refuse_unknown_options(settings)
     _refuse_readable_secrets(settings)
-    return settings
+    return settings_of_service(settings, settings.service) if settings.service else settings
+
+
+def settings_of_service(settings: Settings, name: str) -> Settings:
+    """The settings of one service: its rows, its reports and its routes in place of those of all.
+
+    Raises:
+        UsageError: there is no such service.
+    """
+    services = {one.name: one for one in settings.monitoring.service}
+    if name not in services:
+        raise UsageError(
+            f"there is no service '{name}'", fix=f"use one of: {', '.join(services) or '(none has a name)'}"
+        )
+    one, alerts = services[name], settings.alerts
+    own = {field: getattr(one, field) for field in ChatRowSettings.model_fields}
+    told = {
+        "route": tuple(route for route in alerts.route if not one.routes or route.name in one.routes),
+        "reports_url": alerts.reports_url and f"{alerts.reports_url.rstrip('/')}/{SERVICES_FOLDER}/{name}",
+    }
+    changed = {
+        "service": name,
+        "monitoring": settings.monitoring.model_copy(update=own),
+        "reports": f"{settings.reports}/{SERVICES_FOLDER}/{name}",
+        "alerts": alerts.model_copy(update=told),
+    }
+    return settings.model_copy(update=changed)
 
 
 def refuse_masked(settings: Settings) -> None:

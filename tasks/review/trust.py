@@ -28,11 +28,12 @@ _Run = tuple[str, str]
 
 
 def judge_trust(
-    labels: Sequence[KeptLabel], rubric: RowRubric, warehouse: Warehouse, day: date, trusted_from: float
+    labels: Sequence[KeptLabel], rubric: RowRubric | None, warehouse: Warehouse, day: date, trusted_from: float
 ) -> dict[str, int]:
     """Writes, as of `day`, how far these labels agree with the scores; returns the compared labels by rubric.
 
-    `rubric` is that of the chat rows. A label is left out whose row or run the warehouse does not hold.
+    `rubric` is that of the chat rows; None leaves them out. A label is left out whose row or run the warehouse does not
+    hold.
 
     Raises:
         StorageError: the warehouse cannot be read or written.
@@ -45,11 +46,11 @@ def judge_trust(
 
 
 def _measured(
-    labels: Sequence[KeptLabel], rubric: RowRubric, warehouse: Warehouse
+    labels: Sequence[KeptLabel], rubric: RowRubric | None, warehouse: Warehouse
 ) -> Iterator[tuple[str, list[Measured]]]:
-    of_rows = [_label(one, "") for one in labels if one.row_id and one.rubric == rubric.id]
-    pairs, _, version = row_pairs(rubric, of_rows, warehouse) if of_rows else ([], [], "")
-    if pairs:
+    of_rows = [_label(one, "") for one in labels if rubric and one.row_id and one.rubric == rubric.id]
+    pairs, _, version = row_pairs(rubric, of_rows, warehouse) if rubric and of_rows else ([], [], "")
+    if rubric and pairs:
         yield rubric.id, [Measured(version, agreements(pairs), {})]
     runs: dict[_Run, list[KeptLabel]] = {}
     for one in labels:

@@ -27,6 +27,7 @@ _snoozes = sa.Table(
     sa.Column("made_at", UtcDateTime, nullable=False),
     sa.Column("rates", sa.JSON, nullable=False),  # pairs of tenant and rate: JSON has no NULL as a name
     sa.Column("ended_at", UtcDateTime),
+    sa.Column("service", sa.String),
 )
 _acceptances = sa.Table(
     "alert_acceptances",
@@ -38,6 +39,7 @@ _acceptances = sa.Table(
     sa.Column("why", sa.Text, nullable=False),
     sa.Column("who", sa.String, nullable=False),
     sa.Column("made_at", UtcDateTime, nullable=False),
+    sa.Column("service", sa.String),
 )
 
 
@@ -54,7 +56,7 @@ class Acceptance:
 
 
 class AlertChoices:
-    """Snoozes and acceptances. Every method is one transaction.
+    """Snoozes and acceptances of the database's service. Every method is one transaction.
 
     Raises:
         StorageError: the state database cannot be used; every method may find that out.
@@ -66,15 +68,15 @@ class AlertChoices:
 
     def snooze(self, made: Snooze) -> None:
         """Adds a snooze; it replaces the one of the same rule and tenant."""
-        row = {**vars(made), "rates": list(made.rates.items())}
+        row = {**vars(made), "rates": list(made.rates.items()), "service": self._database.service}
         with self._database.transaction() as connection:
-            connection.execute(_ended(made.rule, made.tenant_id, made.made_at))
+            connection.execute(self._ended(made.rule, made.tenant_id, made.made_at))
             connection.execute(sa.insert(_snoozes).values(**row))
 
     def end_snooze(self, rule: str, tenant_id: str | None, now: datetime) -> bool:
         """Ends the snooze of this rule and tenant; False if there is none."""
         with self._database.transaction() as connection:
-            return connection.execute(_ended(rule, tenant_id, now)).rowcount > 0
+            return connection.execute(self._ended(rule, tenant_id, now)).rowcount > 0
 
     def snoozes(self, day: date) -> list[Snooze]:
         """The snoozes that nobody has ended and that go on on this day, earliest first."""
@@ -82,7 +84,7 @@ class AlertChoices:
 
     def every_snooze(self) -> list[Snooze]:
         """Every snooze, those that are over too, earliest first."""
-        query = sa.select(_snoozes).order_by(_snoozes.c.id)
+        query = sa.select(_snoozes).where(_snoozes.c.service == self._database.service).order_by(_snoozes.c.id)
         with self._database.transaction() as connection:
             rows = connection.execute(query).mappings().all()
         return [
@@ -92,12 +94,14 @@ class AlertChoices:
 
     def accept(self, made: Acceptance) -> None:
         """Adds an acceptance; a later one of the same rule and tenant takes its place."""
+        row = {**vars(made), "service": self._database.service}
         with self._database.transaction() as connection:
-            connection.execute(sa.insert(_acceptances).values(**vars(made)))
+            connection.execute(sa.insert(_acceptances).values(**row))
 
     def acceptances(self) -> list[Acceptance]:
         """Every acceptance, earliest first."""
-        query = sa.select(_acceptances).order_by(_acceptances.c.id)
+        mine = _acceptances.c.service == self._database.service
+        query = sa.select(_acceptances).where(mine).order_by(_acceptances.c.id)
         with self._database.transaction() as connection:
             rows = connection.execute(query).mappings().all()
         return [Acceptance(**{name: row[name] for name in Acceptance.__dataclass_fields__}) for row in rows]
@@ -107,7 +111,7 @@ class AlertChoices:
         accepted = {(one.rule, one.tenant_id): one.day for one in self.acceptances()}
         return AlertPolicy(settings.false_pages_per_year, frozenset(settings.days_off), accepted=accepted)
 
-
-def _ended(rule: str, tenant_id: str | None, now: datetime) -> sa.Update:
-    same = (_snoozes.c.rule == rule, _snoozes.c.tenant_id == tenant_id, _snoozes.c.ended_at.is_(None))
-    return sa.update(_snoozes).where(*same).values(ended_at=now)
+    def _ended(self, rule: str, tenant_id: str | None, now: datetime) -> sa.Update:
+        same = (_snoozes.c.rule == rule, _snoozes.c.tenant_id == tenant_id, _snoozes.c.ended_at.is_(None))
+        mine = _snoozes.c.service == self._database.service
+        return sa.update(_snoozes).where(*same, mine).values(ended_at=now)

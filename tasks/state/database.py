@@ -57,6 +57,7 @@ class StateDatabase:
     two processes never meet half-way.
 
     One that is `read_only` creates and changes nothing: `lacking` names the tables and columns that stores miss in it.
+    Stores that keep something of a `service` read and write what is of this one; None is the one without a name.
 
     Raises:
         UsageError: no such kind of database.
@@ -64,7 +65,8 @@ class StateDatabase:
             every method may find that out.
     """
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, *, read_only: bool = False, service: str | None = None) -> None:
+        self.service = service
         self._shown_url = shown_url(url)
         self._is_read_only = read_only
         self.lacking: list[str] = []

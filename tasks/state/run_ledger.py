@@ -28,6 +28,7 @@ class Run:
     `inputs` are the fingerprints of its files, `content` that of the day's rows whatever files they stand in;
     `parameters` are the settings that change the result. `model`, `prompt_versions` and `cost_usd` are the judge's.
     `told_at` is when the routes were notified of what it found: None where there is no route, or it died before.
+    `service` is whose rows were scored: None of test runs, and of a service without a name.
     """
 
     run_id: Annotated[str, "실행 id"]
@@ -54,6 +55,7 @@ class Run:
     prompt_versions: Annotated[str | None, "판정 프롬프트와 그 버전"] = None
     cost_usd: Annotated[float | None, "판정에 든 돈(USD). 모르거나 판정하지 않았으면 NULL"] = None
     told_at: datetime | None = None
+    service: str | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ _WHOLE_DAY = _runs.c.kind.not_in([TEST_RUN, INTRADAY])
 class RunLedger:
     """The runs in the state database and their steps.
 
+    What is asked of days is asked of those of the database's service alone.
+
     Raises:
         StorageError: the database cannot be reached, read or written; every method may find that out.
     """
@@ -110,6 +114,7 @@ class RunLedger:
     def __init__(self, database: StateDatabase) -> None:
         database.create_tables(_metadata)
         self._database = database
+        self._mine = _runs.c.service == database.service
 
     def save(self, run: Run) -> None:
         """Adds a run or replaces what is known of it."""
@@ -132,24 +137,24 @@ class RunLedger:
 
     def of_day(self, day: date) -> list[Run]:
         """All runs of one day, earliest first."""
-        return self._runs(sa.select(_runs).where(_runs.c.score_date == day))
+        return self._runs(sa.select(_runs).where(self._mine, _runs.c.score_date == day))
 
     def latest_of_days(self, first: date, last: date) -> dict[date, Run]:
         """The latest run that scored chat rows of each day from `first` to `last`, however it ended.
 
         Runs that kept a day as it was are left out: the tables are those of the run before.
         """
-        days = _runs.c.score_date.between(first, last) & (_runs.c.kind != TEST_RUN)
+        days = self._mine & _runs.c.score_date.between(first, last) & (_runs.c.kind != TEST_RUN)
         return {run.score_date: run for run in self._runs(sa.select(_runs).where(days, _runs.c.outcome != "kept"))}
 
     def latest_kept(self, first: date, last: date) -> dict[date, Run]:
         """The latest run of each day from `first` to `last` that kept the day as it was."""
-        kept = _runs.c.score_date.between(first, last) & (_runs.c.outcome == "kept")
+        kept = self._mine & _runs.c.score_date.between(first, last) & (_runs.c.outcome == "kept")
         return {run.score_date: run for run in self._runs(sa.select(_runs).where(kept))}
 
     def last_completed_day(self, before: date) -> date | None:
         """The last day before another of which a run of chat rows was completed as a whole day."""
-        completed = _WHOLE_DAY & (_runs.c.outcome == "completed")
+        completed = self._mine & _WHOLE_DAY & (_runs.c.outcome == "completed")
         query = sa.select(sa.func.max(_runs.c.score_date)).where(completed, _runs.c.score_date < before)
         with self._database.transaction() as connection:
             last: date | None = connection.execute(query).scalar_one()
@@ -157,15 +162,16 @@ class RunLedger:
 
     def whole_days(self, first: date, last: date) -> list[Run]:
         """The runs that were to score all of a day from `first` to `last`, earliest first, however they ended."""
-        return self._runs(sa.select(_runs).where(_WHOLE_DAY, _runs.c.score_date.between(first, last)))
+        return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.score_date.between(first, last)))
 
     def whole_days_since(self, since: datetime) -> list[Run]:
         """The runs that were to score all of a day and began at `since` or later, earliest first."""
-        return self._runs(sa.select(_runs).where(_WHOLE_DAY, _runs.c.started_at >= since))
+        return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.started_at >= since))
 
     def unended_since(self, since: datetime) -> list[Run]:
         """The runs that began at `since` or later and have not ended: they work, or have died. Earliest first."""
-        return self._runs(sa.select(_runs).where(_runs.c.started_at >= since, _runs.c.outcome == "running"))
+        unended = self._mine & (_runs.c.started_at >= since) & (_runs.c.outcome == "running")
+        return self._runs(sa.select(_runs).where(unended))
 
     def usd_since(self, since: datetime) -> float:
         """What the judge has cost in the runs that began at `since` or later, as far as it is known, in USD."""
@@ -210,7 +216,7 @@ class RunLedger:
 
     def unreported(self, kind: str, since: date) -> list[Run]:
         """The runs of this kind and of days from `since` on that have scored something and have notified nobody."""
-        scored = (_runs.c.kind == kind) & (_runs.c.score_date >= since) & _runs.c.rows_in.is_not(None)
+        scored = self._mine & (_runs.c.kind == kind) & (_runs.c.score_date >= since) & _runs.c.rows_in.is_not(None)
         return self._runs(sa.select(_runs).where(scored, _runs.c.told_at.is_(None)))
 
     def mark_reported(self, run_ids: Sequence[str], at: datetime) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from tasks.config.addresses import is_bigquery
+from tasks.config.services import stored_service
 from tasks.warehouse.day_queries import DayQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowSearch
@@ -27,7 +28,11 @@ SINKS = "aqb.warehouses"
 
 
 class Warehouse(Protocol):
-    """Tables in days. Writing a day replaces that day: a reader sees the old day or the new one."""
+    """Tables in days. Writing a day replaces that day: a reader sees the old day or the new one.
+
+    Of several services each has a warehouse of its own over the same tables: it writes their column `service`, and
+    reads, replaces and locks what is of this service alone.
+    """
 
     url: str
 
@@ -121,8 +126,8 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
     """The warehouse at `url`: a folder, a dataset of BigQuery, or one that an installed package offers.
 
     A package offers a warehouse for a scheme of URLs by an entry point of that name in the group `aqb.warehouses`: a
-    class that is called with these three arguments. `settings` say how BigQuery is reached, a folder needs none;
-    `labels` (`rubric`, `run_id`) mark its jobs.
+    class that is called with these three arguments. `settings` say how BigQuery is reached and of which service the
+    rows are (`tasks.config.services`), a folder needs none; `labels` (`rubric`, `run_id`) mark its jobs.
 
     Raises:
         UsageError: a kind of URL that is not supported.
@@ -142,4 +147,4 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
             f"this version cannot use the warehouse '{url}'",
             fix='give a folder (warehouse = "data/warehouse") or a dataset ("bigquery://project/dataset")',
         )
-    return FolderWarehouse(Path(url))
+    return FolderWarehouse(Path(url), stored_service(settings) if settings else None)

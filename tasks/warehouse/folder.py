@@ -1,4 +1,7 @@
-"""A warehouse in a folder: one Parquet file per table and day, `<table>/<day>.parquet`."""
+"""A warehouse in a folder: one Parquet file per table and day, `<table>/<day>.parquet`.
+
+Those of a service that has a name are `<table>/<service>/<day>.parquet`.
+"""
 
 import fcntl
 import fnmatch
@@ -21,7 +24,7 @@ from scoring.errors import StorageError
 from tasks.files.atomic import is_at, remove_unfinished, writable, write_parquet
 from tasks.warehouse.day_queries import FrameQueries, fired_rows
 from tasks.warehouse.row_search import FrameSearch
-from tasks.warehouse.tables import SCORES, shaped
+from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
 
 _STAGING = ".staging"
 _SMALL_BYTES = 64 * 1024
@@ -30,12 +33,14 @@ _SMALL_BYTES = 64 * 1024
 class FolderWarehouse:
     """Score tables as Parquet files, readable by DuckDB, pandas and external tables of BigQuery.
 
-    Writers hold the staging lock of the day they write; readers need no lock.
+    Writers hold the staging lock of the day they write; readers need no lock. Days and locks of a `service` are its
+    own; None is the one without a name.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, service: str | None = None) -> None:
         self.folder = folder
         self.url = str(folder)
+        self._service = service
 
     def replace_day(
         self,
@@ -52,7 +57,8 @@ class FolderWarehouse:
         the same day wait for each other. `most` needs no look here: the writer of a day has locked it since it
         was counted.
         """
-        path = self.path(table, day)
+        path, schema = self.path(table, day), schema_of_service(schema, self._service)
+        frames = rows_of_service(frames, self._service)
         if only is None:
             write_parquet(path, schema, frames)
             return
@@ -81,7 +87,7 @@ class FolderWarehouse:
             return None
         files = [_rows_of(self.path(table, day), day) for day in wanted]
         rows = pl.concat(files, how="diagonal_relaxed")  # versions may have written other columns
-        return rows if schema is None else shaped(rows, schema)
+        return rows.drop(SERVICE, strict=False) if schema is None else shaped(rows, schema)
 
     def days(self, table: str) -> list[date]:
         """The days that a table holds; files that are not named like a day are not ours.
@@ -89,7 +95,7 @@ class FolderWarehouse:
         Raises:
             StorageError: the warehouse is no folder that can be read.
         """
-        folder, found = self.folder / table, []
+        folder, found = self._folder_of(table), []
         try:
             names = [path.name for path in folder.iterdir()]
         except FileNotFoundError:
@@ -121,12 +127,18 @@ class FolderWarehouse:
 
     def path(self, table: str, day: date) -> Path:
         """The file of one table and day."""
-        return self.folder / table / f"{day.isoformat()}.parquet"
+        return self._folder_of(table) / f"{day.isoformat()}.parquet"
+
+    def _folder_of(self, table: str) -> Path:
+        return self.folder / table / (self._service or "")
+
+    def _own(self, name: str) -> str:
+        return name if self._service is None else f"{self._service}.{name}"
 
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
         """Holds the kernel's lock on a file; others wait for its owner, who cannot outlive it, however long."""
-        with self._lock_file(name) as lock:
+        with self._lock_file(self._own(name)) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
@@ -138,6 +150,11 @@ class FolderWarehouse:
             StorageError: another run of that name is still working, or the folder cannot be written, was removed, or
                 has a link in place of its staging folder.
         """
+        with self._staged(self._own(name)) as folder:
+            yield folder
+
+    @contextmanager
+    def _staged(self, name: str) -> Iterator[Path]:
         folder = self.folder / _STAGING / name
         with self._lock_file(name) as lock:
             try:
@@ -177,13 +194,14 @@ class FolderWarehouse:
             yield lock
 
     def remove_leftovers(self, before: datetime, *, dry_run: bool) -> int:
-        """Removes unfinished files and staging folders of killed runs; a run that works keeps its own."""
+        """Removes unfinished files and staging folders of killed runs, of every service; a run that works keeps its
+        own."""
         staged = (path for path in (self.folder / _STAGING).glob("*/") if path.is_dir())
         folders = [path.name for path in staged if path.stat().st_mtime < before.timestamp()]
         removed = remove_unfinished(self.folder, before, dry_run=dry_run)
         for name in folders:
             # Entering a staging folder removes what a killed run has left there.
-            with suppress(StorageError), nullcontext() if dry_run else self.staging(name):
+            with suppress(StorageError), nullcontext() if dry_run else self._staged(name):
                 removed += 1
         return removed
 

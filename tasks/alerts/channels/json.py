@@ -43,6 +43,7 @@ class JsonWebhook:
             "title": next((block["text"] for block in message.blocks if block["type"] == "header"), ""),
             "text": message.text,
             "day": message.thread or None,
+            **({"service": message.service} if message.service else {}),
             "run_id": next((block.get("run_id") for block in message.blocks if block["type"] == "context"), None),
             "keys": list(message.keys),
             "written_at": message.created_at.isoformat(),

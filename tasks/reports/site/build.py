@@ -46,6 +46,7 @@ from tasks.reports.site.pages import Link
 from tasks.reports.site.period_pages import period_page
 from tasks.reports.site.row_pages import rows_page
 from tasks.reports.site.scored_days import ScoredSpan, SpanTables, read_span, scored_days
+from tasks.reports.site.services_page import ServiceStanding, services_page
 from tasks.reports.site.testrun_charts import kept_intervals, metric_intervals
 from tasks.reports.site.testrun_history import page_of_set, runs_by_set
 from tasks.reports.site.testrun_pages import testrun_page, testruns_index
@@ -124,6 +125,34 @@ def build_pages(
         (folder / FIRST_PAGE).touch()
     last = folder / day_page_name(tables.days[-1]) if tables.days else None
     return BuiltSite(folder / FIRST_PAGE, last, len(pages) + judged, pages.written + written)
+
+
+def build_services_pages(
+    warehouse: Warehouse,
+    services: list[ServiceStanding],
+    folder: Path,
+    time_zone: str,
+    judge_end: ModelEnd | None = None,
+) -> BuiltSite:
+    """Writes the page over several services, whose own pages are written by `build_pages`, and those of no service:
+    of test runs and of the judge.
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    shown_runs, pages = _shown_runs(folder, read_testruns(warehouse, SPAN_DAYS)), KeptPages(folder)
+    inputs = PageInputs(warehouse, None, SpanTables([], {}, {}, {}, []), shown_runs, time_zone)
+    judged = any(map(warehouse.days, _JUDGE_TABLES))
+    written = judged and write_changed(folder / JUDGE_PAGE, _judge_page(warehouse, SPAN_DAYS, judge_end))
+    over_all = {FIRST_PAGE: ("overview", FIRST_PAGE), ALERTS_PAGE: ("alerts", ALERTS_PAGE)}
+    pages.begin(inputs.of_testruns() | dict.fromkeys(over_all))
+    _testrun_pages(pages, warehouse, folder, shown_runs)
+    for name, (section, leads_to) in reversed(over_all.items()):
+        pages.write(name, services_page(services, is_judged=judged, section=section, leads_to=leads_to))
+    pages.keep()
+    with writable(folder):
+        (folder / FIRST_PAGE).touch()
+    return BuiltSite(folder / FIRST_PAGE, None, len(pages) + judged, pages.written + written)
 
 
 def _judge_page(warehouse: Warehouse, span: int, end: ModelEnd | None) -> str:

@@ -31,18 +31,22 @@ _REACH = timedelta(2 * FOUR_WEEKS)
 
 
 class PageInputs:
-    """The inputs of all pages, from small tables and from what the warehouse says of those whose rows are not read."""
+    """The inputs of all pages, from small tables and from what the warehouse says of those whose rows are not read.
+
+    Without a `rubric` there are pages of test runs alone.
+    """
 
     def __init__(
         self,
         warehouse: Warehouse,
-        rubric: RowRubric,
+        rubric: RowRubric | None,
         tables: SpanTables,
         runs: Sequence[ShownTestRun],
         time_zone: str,
     ) -> None:
         self._tables, self._runs = tables, runs
-        self._same = _digest(_program(), rubric.id, rubric.version, time_zone)
+        rules = (rubric.id, rubric.version) if rubric else ()
+        self._same = _digest(_program(), *rules, time_zone)
         self._kpis = {day: _digest_of_rows(rows) for day, rows in sorted(tables.kpis.items())}
         versions = _versions(warehouse, (SCORES, EXCLUDED), tables.days)
         self._rows = {day: _digest(self._same, self._kpis[day], *versions[day]) for day in tables.days}
@@ -72,7 +76,7 @@ class PageInputs:
         return {
             **self._of_days(scored, contents),
             **of_periods,
-            **self._of_testruns(),
+            **self.of_testruns(),
             ALERTS_PAGE: self._alerts_page(policy, snoozes),
         }
 
@@ -92,7 +96,7 @@ class PageInputs:
         beside = [one in periods for one in (period.before, period.after)]
         return _digest(self._kpis_of(period.last, period.before.first), beside, *days)
 
-    def _of_testruns(self) -> dict[str, Inputs]:
+    def of_testruns(self) -> dict[str, Inputs]:
         """Those of the pages of test runs, of their sets, and of the list of all."""
         found, sets = {}, dict[str, list[Inputs]]()
         for shown, inputs in zip(self._runs, self._of_runs, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from google.api_core.client_options import ClientOptions
@@ -168,3 +169,13 @@ def _will_pass(error: BaseException) -> bool:
     if isinstance(error, GoogleAPICallError) and any(detail.get("reason") in _BUSY_REASONS for detail in error.errors):
         return True
     return isinstance(error, (TooManyRequests, ServerError, *_LOST_CONNECTIONS))
+
+
+def of_day(day: date) -> list[QueryParameter]:
+    """The parameter @day."""
+    return [ScalarQueryParameter("day", "DATE", day)]
+
+
+def of_days(days: Sequence[date]) -> list[QueryParameter]:
+    """The parameter @days."""
+    return [ArrayQueryParameter("days", "DATE", list(days))]

@@ -1,7 +1,7 @@
 """Arrow schemas as BigQuery tables: types, descriptions, partitions; what of a table may change, and what not."""
 # ruff: noqa: S608  (the SQL is made of names that were checked; values travel as parameters)
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 import pyarrow as pa
@@ -13,9 +13,10 @@ from scoring.chat.shrinkage import TENANT_MIN_ROWS
 from scoring.errors import UsageError
 from tasks.config.addresses import TableName
 from tasks.warehouse.bigquery.client import APP_LABEL
+from tasks.warehouse.tables import SERVICE
 
 DAY_COLUMN = "score_date"
-_CLUSTERED_BY = ("tenant_id", "agent_type")
+_CLUSTERED_BY = (SERVICE, "tenant_id", "agent_type")
 _TYPES = (
     (types.is_string, "STRING", pl.String()),
     (types.is_int64, "INTEGER", pl.Int64()),
@@ -27,7 +28,7 @@ _TYPES = (
 
 
 def new_table(name: TableName, schema: pa.Schema) -> Table:
-    """A table in days for rows of this schema, clustered by tenant or agent where it has them."""
+    """A table in days for rows of this schema, clustered by service, tenant or agent where it has them."""
     table = Table(str(name), schema=[_field(field) for field in schema])
     table.time_partitioning = TimePartitioning(field=DAY_COLUMN)
     table.clustering_fields = [column for column in _CLUSTERED_BY if column in schema.names] or None
@@ -70,7 +71,25 @@ def extended_schema(table: Table, schema: pa.Schema) -> list[SchemaField] | None
     return extended if extended != list(table.schema) else None
 
 
-def polars_schema(fields: Sequence[SchemaField]) -> dict[str, pl.DataType]:
+def service_condition(table: Table, service: str | None, row: str = "") -> str:
+    """An AND that leaves the rows of a service, None being the one without a name, as the table has them now.
+
+    `row` is the name of its rows with a dot.
+    """
+    is_named = any(field.name == SERVICE for field in table.schema)
+    if service is None:
+        return f" AND {row}{SERVICE} IS NULL" if is_named else ""
+    return f" AND {row}{SERVICE} = '{service}'" if is_named else " AND FALSE"
+
+
+def of_service(table: Table, service: str | None) -> str:
+    """What stands behind FROM for the rows of a service: the table, or a query, whose unused columns cost nothing."""
+    name = f"`{table.project}.{table.dataset_id}.{table.table_id}`"
+    condition = service_condition(table, service).removeprefix(" AND ")
+    return f"(SELECT * FROM {name} WHERE {condition})" if condition else name
+
+
+def polars_schema(fields: Iterable[SchemaField]) -> dict[str, pl.DataType]:
     """The columns of a table that this version knows the type of, as Polars reads them."""
     found = {field.name: _polars_type(field) for field in fields}
     return {name: kind for name, kind in found.items() if kind is not None}
@@ -118,17 +137,17 @@ def _shown(field: SchemaField) -> str:
     return f"ARRAY<{field.field_type}>" if field.mode == "REPEATED" else str(field.field_type)
 
 
-def small_enough(name: TableName, most: Mapping[str | None, int]) -> tuple[str, list[ArrayQueryParameter]]:
-    """A condition of a MERGE of one day (@days) with its parameters: no tenant, nor all of them (`*`), has more rows
-    than `most`. Of a tenant that is not named there are fewer than `TENANT_MIN_ROWS`.
+def small_enough(rows: str, most: Mapping[str | None, int]) -> tuple[str, list[ArrayQueryParameter]]:
+    """A condition of a MERGE of one day (@days) of `rows` (behind FROM) with its parameters: no tenant, nor all of them
+    (`*`), has more rows than `most`. Of a tenant that is not named there are fewer than `TENANT_MIN_ROWS`.
     """
     tenant = "IFNULL(CONCAT('=', tenant_id), '-')"  # no tenant can be taken for none, or for all
     condition = (
         " AND NOT EXISTS (\n"
         f"  SELECT had.tenant FROM (\n"
-        f"    SELECT {tenant} AS tenant, COUNT(*) AS row_count FROM {name.quoted}\n"
+        f"    SELECT {tenant} AS tenant, COUNT(*) AS row_count FROM {rows}\n"
         f"    WHERE {DAY_COLUMN} IN UNNEST(@days) GROUP BY tenant\n"
-        f"    UNION ALL SELECT '*', COUNT(*) FROM {name.quoted} WHERE {DAY_COLUMN} IN UNNEST(@days)\n"
+        f"    UNION ALL SELECT '*', COUNT(*) FROM {rows} WHERE {DAY_COLUMN} IN UNNEST(@days)\n"
         "  ) AS had LEFT JOIN (\n"
         "    SELECT tenant, @most_rows[OFFSET(place)] AS row_count\n"
         "    FROM UNNEST(@most_tenants) AS tenant WITH OFFSET place\n"

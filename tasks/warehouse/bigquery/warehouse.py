@@ -16,7 +16,6 @@ import polars as pl
 import pyarrow as pa
 from google.api_core.exceptions import NotFound, PreconditionFailed
 from google.cloud.bigquery import (
-    ArrayQueryParameter,
     LoadJobConfig,
     ParquetOptions,
     QueryJob,
@@ -29,16 +28,25 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns, fired_rows_query
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
+from tasks.config.services import stored_service
 from tasks.files.atomic import parquet_into, writable
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
-from tasks.warehouse.bigquery.client import REQUEST_TIMEOUT_S, JobClient, QueryParameter
+from tasks.warehouse.bigquery.client import REQUEST_TIMEOUT_S, JobClient, QueryParameter, of_day, of_days
 from tasks.warehouse.bigquery.day_queries import BigQueryDayQueries
 from tasks.warehouse.bigquery.errors import as_aqb_errors
 from tasks.warehouse.bigquery.row_search import BigQueryRowSearch
-from tasks.warehouse.bigquery.tables import DAY_COLUMN, extended_schema, new_table, polars_schema, small_enough
+from tasks.warehouse.bigquery.tables import (
+    DAY_COLUMN,
+    extended_schema,
+    new_table,
+    of_service,
+    polars_schema,
+    service_condition,
+    small_enough,
+)
 from tasks.warehouse.folder import FolderWarehouse
-from tasks.warehouse.tables import SCORES, shaped
+from tasks.warehouse.tables import SCORES, SERVICE, rows_of_service, schema_of_service, shaped
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -51,7 +59,8 @@ class BigQueryWarehouse:
     """Score tables in `bigquery://project/dataset`, which must exist; tables are made when they are first written.
 
     A day is loaded into a table of its own and takes the old day's place in one MERGE: readers see the old day or the
-    new one, whatever dies when. What a killed run leaves expires within a day. Lists that are NULL become empty.
+    new one, whatever dies when. What a killed run leaves expires within a day. Lists that are NULL become empty. The
+    rows of all services stand in the same tables: every statement names those of its own in the column `service`.
 
     Raises (all methods):
         InputError: there is no such dataset.
@@ -63,6 +72,7 @@ class BigQueryWarehouse:
         self.url = url
         self.dataset = dataset_of(url)
         self._settings = settings
+        self._service = stored_service(settings)
         self._labels = dict(labels or {})
 
     def replace_day(
@@ -79,22 +89,28 @@ class BigQueryWarehouse:
         Writers of the same day need no lock: each MERGE replaces what the one before it has left, and looks itself
         whether that is more than `most`.
         """
-        target = self.table(table)
-        with self._scratch_file() as file:
-            rows = parquet_into(file, schema, frames)
-            with as_aqb_errors(str(target)), self._loaded(file, rows, self._prepared(target, schema)) as staged:
-                self._merge(target, staged, [day], schema.names, only, most=most)
+        self._replace_by_load(table, [day], schema, frames, only, most)
 
     def replace_days(self, table: str, days: Sequence[date], schema: pa.Schema, rows: pl.DataFrame) -> None:
         """The same of some days, all of them in one MERGE."""
-        target = self.table(table)
+        self._replace_by_load(table, days, schema, [rows])
+
+    def _replace_by_load(
+        self,
+        table: str,
+        days: Sequence[date],
+        schema: pa.Schema,
+        frames: Iterable[pl.DataFrame],
+        only: Mapping[str, str] | None = None,
+        most: Mapping[str | None, int] | None = None,
+    ) -> None:
+        name, schema = self.table(table), schema_of_service(schema, self._service)
         with self._scratch_file() as file:
-            parquet_into(file, schema, [rows])
-            with (
-                as_aqb_errors(str(target)),
-                self._loaded(file, rows.height, self._prepared(target, schema)) as staged,
-            ):
-                self._merge(target, staged, days, schema.names)
+            rows = parquet_into(file, schema, rows_of_service(frames, self._service))
+            with as_aqb_errors(str(name)):
+                target = self._prepared(name, schema)
+                with self._loaded(file, rows, target) as staged:
+                    self._merge(target, staged, days, schema.names, only, most=most)
 
     def replace_day_by(
         self,
@@ -107,11 +123,12 @@ class BigQueryWarehouse:
         most: Mapping[str | None, int] | None = None,
     ) -> int:
         """The same by the rows of a query over this dataset, which may use @day; returns how many they are."""
-        target = self.table(table)
-        bound = [*_of_day(day), *parameters]
-        with as_aqb_errors(str(target)):
-            self._prepared(target, schema)
-            merged = self._merge(target, f"(\n{query}\n)", [day], schema.names, only, bound, most)
+        name, schema = self.table(table), schema_of_service(schema, self._service)
+        rows = query if self._service is None else f"SELECT *, '{self._service}' AS {SERVICE} FROM (\n{query}\n)"
+        bound = [*of_day(day), *parameters]
+        with as_aqb_errors(str(name)):
+            target = self._prepared(name, schema)
+            merged = self._merge(target, f"(\n{rows}\n)", [day], schema.names, only, bound, most)
         if merged.dml_stats is None:
             raise AssertionError("BigQuery counts what a MERGE inserts")
         return merged.dml_stats.inserted_row_count
@@ -130,7 +147,7 @@ class BigQueryWarehouse:
 
     def ask(self, query: str, day: date) -> list[dict[str, Any]]:
         """The few and small rows of a query over this dataset, which may use @day."""
-        return self._rows(query, _of_day(day), "ask")
+        return self._rows(query, of_day(day), "ask")
 
     def read(
         self, table: str, days: Sequence[date] | None = None, schema: pa.Schema | None = None
@@ -143,16 +160,17 @@ class BigQueryWarehouse:
         found = self._found(source)
         if found is None:
             return None
-        present = polars_schema(found.schema)
+        present = polars_schema(field for field in found.schema if field.name != SERVICE)
+        rows_of_table = of_service(found, self._service)
 
         def frames(
             columns: list[str] | None, predicate: pl.Expr | None, limit: int | None, _size: int | None
         ) -> Iterator[pl.DataFrame]:
             chosen = columns or list(present)
             where = f" WHERE {DAY_COLUMN} IN UNNEST(@days)" if days is not None else ""
-            bound = _of_days(days) if days is not None else []
+            bound = of_days(days) if days is not None else []
             end = f" LIMIT {limit}" if limit is not None else ""
-            job = self._query(f"SELECT {_list(chosen)} FROM {source.quoted}{where}{end}", bound, "read", source)
+            job = self._query(f"SELECT {_list(chosen)} FROM {rows_of_table}{where}{end}", bound, "read", source)
             types = pl.Schema({name: present[name] for name in chosen})
             for page in self._client.pages(job, str(source)):
                 frame = pl.DataFrame(page).cast(types)
@@ -163,27 +181,28 @@ class BigQueryWarehouse:
 
     def day_versions(self, table: str, days: Sequence[date]) -> dict[date, str]:
         """How many rows each day has, and a hash over all of them: one statement."""
-        versions, source = dict.fromkeys(days, ""), self.table(table)
-        if days and self._found(source):
+        versions = dict.fromkeys(days, "")
+        if days and (found := self._found(self.table(table))):
             sql = (
                 f"SELECT {DAY_COLUMN}, COUNT(*) AS row_count,\n"
                 "  BIT_XOR(FARM_FINGERPRINT(TO_JSON_STRING(found))) AS row_hash\n"
-                f"FROM {source.quoted} AS found WHERE {DAY_COLUMN} IN UNNEST(@days) GROUP BY {DAY_COLUMN}"
+                f"FROM {of_service(found, self._service)} AS found\n"
+                f"WHERE {DAY_COLUMN} IN UNNEST(@days) GROUP BY {DAY_COLUMN}"
             )
-            for row in self._rows(sql, _of_days(days), "versions"):
+            for row in self._rows(sql, of_days(days), "versions"):
                 versions[row[DAY_COLUMN]] = f"{row['row_count']} {row['row_hash']}"
         return versions
 
     def day_queries(self, day: date, rubric: RowRubric) -> BigQueryDayQueries:
         """The queries over the day's partition."""
-        scores = self.table(SCORES).quoted
+        scores = self.rows_of(SCORES)
         return BigQueryDayQueries(rubric, scores, lambda query: self.ask(query, day), lambda: self.columns(SCORES))
 
     def row_search(self, rubric: RowRubric) -> BigQueryRowSearch:
         """The search over the table."""
         return BigQueryRowSearch(
             rubric,
-            self.table(SCORES).quoted,
+            self.rows_of(SCORES),
             lambda query, parameters: self._rows(query, parameters, "search"),
             lambda: self.columns(SCORES),
         )
@@ -194,8 +213,8 @@ class BigQueryWarehouse:
         if not known or not days:
             return []
         columns = fired_columns(rubric)
-        query = fired_rows_query(self.table(SCORES).quoted, [name for name in columns if name in known])
-        return [dict.fromkeys(columns) | row for row in self._rows(query, _of_days(days), "ask")]
+        query = fired_rows_query(self.rows_of(SCORES), [name for name in columns if name in known])
+        return [dict.fromkeys(columns) | row for row in self._rows(query, of_days(days), "ask")]
 
     def columns(self, table: str) -> set[str]:
         """The columns that a table has now; none where there is no such table."""
@@ -205,21 +224,23 @@ class BigQueryWarehouse:
     def days(self, table: str) -> list[date]:
         """The days of which a table has rows, earliest first."""
         source = self.table(table)
-        if self._found(source) is None:
+        if (found := self._found(source)) is None:
             return []
-        sql = f"SELECT DISTINCT {DAY_COLUMN} FROM {source.quoted} WHERE {DAY_COLUMN} IS NOT NULL ORDER BY 1"
+        rows = of_service(found, self._service)
+        sql = f"SELECT DISTINCT {DAY_COLUMN} FROM {rows} WHERE {DAY_COLUMN} IS NOT NULL ORDER BY 1"
         job = self._query(sql, [], "days", source)
         return [row[DAY_COLUMN] for row in self._client.rows(job, str(source))]
 
     @contextmanager
     def staging(self, name: str) -> Iterator[Path]:
         """A folder of this machine (`bigquery.scratch`), with a lease in the state database."""
-        with self.lock(name), FolderWarehouse(self._scratch).staging(name) as folder:
+        with self.lock(name), FolderWarehouse(self._scratch, self._service).staging(name) as folder:
             yield folder
 
     @contextmanager
     def lock(self, name: str, wait_s: float | None = None) -> Iterator[None]:
         """Holds a lease in the state database; waits by default as long as the lease of a dead holder lasts."""
+        name = name if self._service is None else f"{self._service}.{name}"
         with StateDatabase(self._settings.state_url) as state, Leases(state).held(name, wait_s):
             yield
 
@@ -230,6 +251,11 @@ class BigQueryWarehouse:
     def table(self, name: str) -> TableName:
         """The full name of one of our tables."""
         return TableName(self.dataset.project, self.dataset.dataset, name)
+
+    def rows_of(self, table: str) -> str:
+        """What stands behind FROM for the rows of this service in one of our tables."""
+        found = self._found(self.table(table))
+        return self.table(table).quoted if found is None else of_service(found, self._service)
 
     def _staging_name(self, table: str) -> TableName:
         return self.table(f"{table}_staging_{uuid.uuid4().hex}")
@@ -314,7 +340,7 @@ class BigQueryWarehouse:
 
     def _merge(
         self,
-        target: TableName,
+        target: Table,
         rows: str,
         days: Sequence[date],
         columns: Sequence[str],
@@ -326,39 +352,37 @@ class BigQueryWarehouse:
 
         `most` is for a single day.
         """
-        same = only or {}
+        same, name = only or {}, self.table(target.table_id)
         old = "".join(f" AND old.`{column}` = @only_{place}" for place, column in enumerate(same))
-        allowed, limits = ("", []) if most is None else small_enough(target, most)
+        mine = service_condition(target, self._service, "old.")
+        allowed, limits = ("", []) if most is None else small_enough(of_service(target, self._service), most)
         merged = self._query(
-            f"MERGE {target.quoted} AS old USING {rows} AS new ON FALSE\n"
-            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){old}{allowed} THEN DELETE\n"
+            f"MERGE {name.quoted} AS old USING {rows} AS new ON FALSE\n"
+            f"WHEN NOT MATCHED BY SOURCE AND old.{DAY_COLUMN} IN UNNEST(@days){mine}{old}{allowed} THEN DELETE\n"
             f"WHEN NOT MATCHED BY TARGET{allowed} THEN INSERT ({_list(columns)}) VALUES ({_list(columns)})",
             [
-                *_of_days(days),
+                *of_days(days),
                 *(ScalarQueryParameter(f"only_{place}", "STRING", value) for place, value in enumerate(same.values())),
                 *parameters,
                 *limits,
             ],
             "merge",
-            target,
+            name,
         )
         if most is not None:
-            self._refuse_grown(merged, target, days[0])
+            self._refuse_grown(merged, name, days[0])
         return merged
 
     def _refuse_grown(self, merged: QueryJob, target: TableName, day: date) -> None:
         """Nothing deleted and nothing inserted where there are rows: the statement found more than it may replace."""
         touched = merged.dml_stats and (merged.dml_stats.deleted_row_count + merged.dml_stats.inserted_row_count)
-        if not touched and self._rows_of(target, day):
+        sql = f"SELECT COUNT(*) AS row_count FROM {self.rows_of(target.table)} WHERE {DAY_COLUMN} = @day"
+        if not touched and self._rows(sql, of_day(day), "count")[0]["row_count"]:
             raise StorageError(
                 f"{day} has got more rows while it was scored; it stays as it is",
                 where=str(target),
                 fix="run the day again",
             )
-
-    def _rows_of(self, name: TableName, day: date) -> int:
-        sql = f"SELECT COUNT(*) AS row_count FROM {name.quoted} WHERE {DAY_COLUMN} = @day"
-        return int(self._rows(sql, _of_day(day), "count")[0]["row_count"])
 
     def _rows(self, sql: str, parameters: Sequence[QueryParameter], step: str) -> list[dict[str, Any]]:
         return self._client.rows(self._query(sql, parameters, step, self.dataset), self.url)
@@ -367,14 +391,6 @@ class BigQueryWarehouse:
         self, sql: str, parameters: Sequence[QueryParameter], step: str, name: TableName | DatasetName
     ) -> QueryJob:
         return self._client.query(sql, parameters, step, str(name))
-
-
-def _of_day(day: date) -> list[QueryParameter]:
-    return [ScalarQueryParameter("day", "DATE", day)]
-
-
-def _of_days(days: Sequence[date]) -> list[QueryParameter]:
-    return [ArrayQueryParameter("days", "DATE", list(days))]
 
 
 def _list(columns: Iterable[str]) -> str:

@@ -1,0 +1,52 @@
+"""The chat rows of a service, and `[[monitoring.service]]`: several of them.
+
+Source: SPEC 13.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from scoring.rubrics import DEFAULT_ROW_RUBRIC
+from tasks.config.bigquery import SourceColumn
+from tasks.config.section import Place, Section, Zone
+
+SERVICES_FOLDER = "services"
+"""The folder below the reports that has a folder of reports for each service."""
+
+_ColumnName = Annotated[str, Field(min_length=1)]
+
+
+class ChatRowSettings(Section):
+    """The chat rows of a service: where they come from, what scores them and what the score table keeps."""
+
+    rubric: str = DEFAULT_ROW_RUBRIC
+    """The rubric that scores chat rows; a warehouse holds the days of one."""
+
+    source: Place = "data/chat_rows"
+    """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
+
+    columns: dict[SourceColumn, _ColumnName] = Field(default_factory=dict)
+    """Columns of files that are called differently: `user_input = "question"`; dots lead into structs and JSON."""
+
+    naive_timestamps: Zone = "UTC"
+    """The zone of timestamps that name none."""
+
+    keep_text: Literal["flagged", "all", "none"] = "flagged"
+    """Rows whose two texts the score table keeps: those with an alert or a final grade C or F, all, or none."""
+
+
+class ServiceSettings(ChatRowSettings):
+    """One of several services. What it leaves out is as `[monitoring]` has it."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    """How tables, pages and messages call it: small letters, digits and hyphens. A new name is a new service."""
+
+    source: Place
+    """Its chat rows, as `monitoring.source`."""
+
+    routes: tuple[str, ...] = ()
+    """The names of the routes that get its messages; empty: all."""
+
+    has_unnamed_days: bool = False
+    """Whether days without a name are its own: those scored before there were services, and all that follow."""

@@ -1,0 +1,49 @@
+"""Several services: the settings of each as if it were alone, and what wants one or none of them.
+
+Source: SPEC 13.
+"""
+
+from scoring.errors import UsageError
+from tasks.config.settings import Settings, settings_of_service
+
+
+def is_of_several(settings: Settings) -> bool:
+    """Whether there are services with names, and none of them is chosen."""
+    return bool(settings.monitoring.service) and not settings.service
+
+
+def refuse_several(settings: Settings) -> None:
+    """Refuses settings of several services where one is meant.
+
+    Raises:
+        UsageError: they are of several.
+    """
+    if is_of_several(settings):
+        names = [one.name for one in settings.monitoring.service]
+        raise UsageError(
+            f"there are several services: {', '.join(names)}",
+            fix=f"choose one before the command: aqb --service {names[0]} ...",
+        )
+
+
+def refuse_chosen(settings: Settings, what: str) -> None:
+    """Refuses settings of a chosen service for what is of none.
+
+    Raises:
+        UsageError: one is chosen.
+    """
+    if settings.service:
+        raise UsageError(f"{what} are of no service", where=f"service {settings.service}", fix="choose none")
+
+
+def services_of(settings: Settings) -> list[Settings]:
+    """The settings of each service; of one that has no name, or is chosen, the given ones."""
+    if not is_of_several(settings):
+        return [settings]
+    return [settings_of_service(settings, one.name) for one in settings.monitoring.service]
+
+
+def stored_service(settings: Settings) -> str | None:
+    """What tables and keys hold of the service that the settings are of; None where it has no name there."""
+    of_name = (one for one in settings.monitoring.service if one.name == settings.service)
+    return next((one.name for one in of_name if not one.has_unnamed_days), None)

@@ -1,0 +1,60 @@
+"""The page over several services: where each of them stands, and the way to its pages."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from scoring.chat.conclusion import conclusion, verdicts_text
+from scoring.chat.kpi_windows import FOUR_WEEKS, kpi_windows
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.errors import AqbError
+from tasks.chat.tables import KPIS, read_kpis
+from tasks.config.chat_rows import SERVICES_FOLDER
+from tasks.context import Context
+from tasks.files.report_paths import FIRST_PAGE
+from tasks.reports.site.pages import Link, Table, page
+from tasks.reports.wording import NOTHING, day_text
+
+_HEADER = ("서비스", "마지막으로 채점한 날", "목표", "한 줄 요약")
+
+
+@dataclass(frozen=True)
+class ServiceStanding:
+    """A service, its last scored day (None without one), how its targets stand and what happened (Korean)."""
+
+    name: str
+    day: date | None
+    verdicts: str
+    summary: str
+
+
+def standing_of(context: Context) -> ServiceStanding:
+    """Where the service of a context stands; of one that cannot be read the summary says why."""
+    name = context.settings.service
+    try:
+        rubric, warehouse = context.rubric, context.warehouse
+        days = warehouse.days(KPIS)
+        if not days:
+            return ServiceStanding(name, None, NOTHING, "아직 채점한 날이 없습니다.")
+        kpis = read_kpis(warehouse, rubric, days[-2 * FOUR_WEEKS :])
+    except AqbError as error:
+        return ServiceStanding(name, None, NOTHING, f"읽을 수 없습니다: {error.what}")
+    of_all = {day: row for day, rows in kpis.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
+    windows = [kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.quotients if kpi.target]
+    total = of_all[days[-1]]
+    happened = conclusion(rubric, windows, total["rows"], total, framed=0)[0]
+    return ServiceStanding(name, days[-1], verdicts_text(windows), happened)
+
+
+def services_page(services: list[ServiceStanding], *, is_judged: bool, section: str, leads_to: str = FIRST_PAGE) -> str:
+    """The page, or with `leads_to` another one of the menu that each service has."""
+    rows = [
+        (
+            Link(one.name, f"{SERVICES_FOLDER}/{one.name}/{leads_to}" if one.day else ""),
+            day_text(one.day) if one.day else NOTHING,
+            one.verdicts,
+            one.summary,
+        )
+        for one in services
+    ]
+    table = Table(_HEADER, rows)
+    return page("services.html", root="", section=section, title="서비스", judged=is_judged, services=table)

@@ -1,0 +1,203 @@
+"""Several services in one night: each has its rows, tables, pages and messages, and one that breaks stops no other."""
+
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import polars as pl
+import pytest
+
+from flows.backfill import IncompleteBackfillError
+from flows.nightly import IncompleteServicesError
+from flows.steps.status import status_of
+from flows.steps.watch import watch_services
+from scoring.alerting.all_clear import Unfinished
+from scoring.alerting.snoozes import Snooze
+from scoring.errors import UsageError
+from tasks.alerts.delivery import Clock
+from tasks.alerts.outbox import Outbox
+from tasks.alerts.unfinished import finished
+from tasks.config.alerts import AlertsSettings, Route
+from tasks.config.chat_rows import ServiceSettings
+from tasks.config.settings import MonitoringSettings, Settings, settings_of_service
+from tasks.context import Context
+from tasks.state.alert_choices import AlertChoices
+from tasks.state.run_ledger import RunLedger
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
+from tests.builders.flows import backfill, nightly
+from tests.builders.settings import settings_in
+from tests.builders.site import page
+from tests.fakes.slack_server import FakeSlack
+from tests.flows.conftest import QA
+
+NEXT_DAY = DAY + timedelta(days=1)
+
+
+def with_services(settings: Settings, *services: ServiceSettings) -> Settings:
+    return settings.model_copy(update={"monitoring": MonitoringSettings(service=services)})
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Two services with rows of a day, and between them one whose source is gone."""
+    write_rows(tmp_path / "hiring" / "a.jsonl", [best(0), refused(1), plain(2)])
+    write_rows(tmp_path / "support" / "a.jsonl", [plain(0)])
+    names = ("hiring", "gone", "support")
+    services = [ServiceSettings(name=name, source=str(tmp_path / name)) for name in names]
+    return with_services(settings_in(tmp_path), *services)
+
+
+def scores(settings: Settings, service: str) -> pl.DataFrame:
+    with Context(settings_of_service(settings, service)) as context:
+        rows = context.warehouse.read("monitoring_scores", [DAY])
+        return pl.DataFrame() if rows is None else rows.collect()
+
+
+def test_a_service_that_breaks_stops_no_other_and_the_error_names_it(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError, match=r"1 of 3 services failed, hiring, support done: gone: ") as ended:
+        nightly(settings, DAY)
+    assert [one.own.service for one in ended.value.outcome.services if one.own.complete] == ["hiring", "support"]
+    assert [scores(settings, name).height for name in ("hiring", "gone", "support")] == [3, 0, 1]
+    assert [path for path in ended.value.outcome.problems if path.startswith("gone ")]
+
+
+def test_services_have_tables_with_their_name_that_others_do_not_see(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    folder = Path(settings.warehouse) / "monitoring_scores"
+    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet")) == [
+        f"hiring/{DAY}.parquet",
+        f"support/{DAY}.parquet",
+    ]
+    stored = pl.read_parquet(folder / "hiring" / f"{DAY}.parquet")
+    assert (stored.columns[-1], stored["service"].unique().to_list()) == ("service", ["hiring"])
+    runs = pl.read_parquet(Path(settings.warehouse) / "runs" / "support" / f"{DAY}.parquet")
+    assert runs["rows_in"].to_list() == [1]
+    with Context(settings) as context:
+        assert context.warehouse.days("monitoring_scores") == []
+
+
+def test_days_of_before_go_on_as_those_of_the_service_that_has_them(tmp_path: Path) -> None:
+    """What one unnamed service has written stays as it is and stays known: nothing is scored again."""
+    source = tmp_path / "source"
+    write_rows(source / "a.jsonl", [best(0), refused(1)])
+    before = settings_in(tmp_path)
+    nightly(before, DAY)
+    table = Path(before.warehouse) / "monitoring_scores" / f"{DAY}.parquet"
+    content = table.read_bytes()
+    assert "service" not in pl.read_parquet(table).columns
+
+    former = ServiceSettings(name="former", source=str(source), has_unnamed_days=True)
+    other = ServiceSettings(name="other", source=str(source))
+    several = with_services(before, former, other)
+    outcome = backfill(DAY, DAY, settings=several)
+    assert ([one.service for one in outcome.days], outcome.up_to_date) == (["other"], 1)
+    assert table.read_bytes() == content
+    assert scores(several, "former").equals(scores(several, "other"))
+
+
+def test_a_backfill_goes_on_after_a_service_that_breaks(settings: Settings) -> None:
+    with pytest.raises(IncompleteBackfillError, match="gone: ") as ended:
+        backfill(DAY, DAY, settings=settings)
+    assert [one.service for one in ended.value.outcome.days if one.complete] == ["hiring", "support"]
+    assert scores(settings, "support").height == 1
+
+
+def test_a_service_whose_rubric_is_broken_is_told_by_name(settings: Settings) -> None:
+    broken = ServiceSettings(name="broken", source=settings.monitoring.service[0].source, rubric="no-such-rubric")
+    with pytest.raises(IncompleteServicesError, match=r"hiring done: broken: .*no-such-rubric"):
+        nightly(with_services(settings, settings.monitoring.service[0], broken), DAY)
+
+
+def test_the_failure_of_a_night_is_over_when_every_service_is_done(settings: Settings, tmp_path: Path) -> None:
+    failed = Unfinished("nightly", DAY, DAY, "run")
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    told = {failed.key: datetime.now(UTC)}
+    with Context(settings) as context:
+        assert not finished(context, told)
+        write_rows(tmp_path / "gone" / "a.jsonl", [plain(0)])
+        nightly(settings, DAY)
+        assert list(finished(context, told)) == [failed]
+
+
+def test_runs_of_a_day_are_those_of_its_service(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    with Context(settings) as context:
+        known = {
+            one.settings.service: [run.outcome for run in RunLedger(one.state).of_day(DAY)] for one in context.services
+        }
+        assert RunLedger(context.state).of_day(DAY) == []
+    assert known == {"hiring": ["completed"], "gone": ["failed"], "support": ["completed"]}
+
+
+def test_a_fact_of_one_service_is_news_of_another_and_each_message_names_its_own(
+    settings: Settings, tmp_path: Path, slack: FakeSlack
+) -> None:
+    write_rows(tmp_path / "gone" / "a.jsonl", [refused(0), refused(1)])
+    quiet = settings.monitoring.service[2].model_copy(update={"routes": ("other",)})
+    routes = (Route(name="qa", webhook_env=QA), Route(name="other", webhook_env=QA))
+    alerts = AlertsSettings(route=routes, api_url=slack.api_url)
+    services = (*settings.monitoring.service[:2], quiet)
+    several = with_services(settings, *services).model_copy(update={"alerts": alerts})
+    nightly(several, DAY)
+    nightly(several, DAY)
+
+    with Context(several) as context:
+        outbox = Outbox(context.state)
+        written = [(one.route, one.service, one.text.partition(" · ")[0]) for one in outbox.latest(100)]
+        keys = {one.settings.service: set(Outbox(one.state).known_keys("qa")) for one in context.services}
+        assert outbox.known_keys("qa") == {}
+    assert set(written) == {(route, name, name) for route in ("qa", "other") for name in ("hiring", "gone")}
+    assert keys["hiring"] & keys["gone"]
+    assert keys["support"] == set()
+
+
+def test_a_snooze_is_of_one_service(settings: Settings) -> None:
+    with Context(settings) as context:
+        hiring, _, support = (AlertChoices(one.state) for one in context.services)
+        hiring.snooze(Snooze("weak_answer", "*", NEXT_DAY, "known", "kim", datetime.now(UTC), {}))
+        assert ([one.rule for one in hiring.snoozes(DAY)], support.snoozes(DAY)) == (["weak_answer"], [])
+        assert not support.end_snooze("weak_answer", "*", datetime.now(UTC))
+
+
+def test_a_late_night_is_told_of_the_service_that_is_late(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    morning = datetime.combine(NEXT_DAY, time(8), ZoneInfo(settings.time_zone))
+    with Context(settings) as context:
+        reports = watch_services(context, Clock(lambda: morning))
+    assert {one.service: one.late.day if one.late else None for one in reports} == {
+        "hiring": None,
+        "gone": DAY,
+        "support": None,
+        "": None,
+    }
+
+
+def test_the_first_page_leads_to_each_service_and_says_how_it_stands(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    first = page(Path(settings.reports))
+    assert [link for link in first.links if link[0] in ("hiring", "gone", "support")] == [
+        ("hiring", "services/hiring/index.html"),
+        ("support", "services/support/index.html"),
+    ]
+    assert (Path(settings.reports) / "services" / "hiring" / "monitoring" / f"{DAY}.html").is_file()
+    for name in ("index.html", "alerts.html", "test-runs/index.html"):
+        assert (Path(settings.reports) / name).is_file()
+
+
+def test_status_knows_each_service(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    found = status_of(settings)
+    assert found.facts["nights hiring"]["last_completed_day"] == DAY
+    assert found.facts["nights gone"]["last_completed_day"] is None
+    assert found.gauges['night_late{service="gone"}'] == 1.0
+
+
+def test_what_is_about_one_service_wants_it_chosen(settings: Settings) -> None:
+    with Context(settings) as context, pytest.raises(UsageError, match="several services: hiring, gone, support"):
+        _ = context.rubric
