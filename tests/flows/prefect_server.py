@@ -20,7 +20,10 @@ PREFECT = Path(sys.executable).with_name("prefect")
 CACHE = Path(__file__).parents[2] / ".pytest_cache" / "prefect"
 _DEADLINE_S = 180.0
 
-_UNUSED_SERVICES = ("EVENT_PERSISTER", "TRIGGERS", "FOREMAN", "LATE_RUNS", "CANCELLATION_CLEANUP", "REPOSSESSOR")
+_UNUSED_SERVICES = (
+    *("EVENT_PERSISTER", "TRIGGERS", "FOREMAN", "LATE_RUNS", "CANCELLATION_CLEANUP", "REPOSSESSOR"),
+    *("CLEANUP_RECONCILER", "PAUSE_EXPIRATIONS"),
+)
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ def told(facts: Facts) -> list[tuple[int, str, str | None]]:
 
 
 def test_kpi_is_told_when_its_verdict_changes_and_not_every_day_it_is_missed() -> None:
-    (new, missed, _), (over, resolved, _) = told(on_days([[failing(32)]] * 20 + [[failing(4)]] * 40))
+    (new, missed, _), (over, resolved, _) = told(on_days([[failing(32)]] * 20 + [[failing(4)]] * 28))
     assert (new, missed, resolved) == (0, "new", "resolved")
     assert 20 < over < 48
 
@@ -57,7 +57,7 @@ def test_kpi_message_names_the_window_and_its_interval() -> None:
 
 
 def test_kpi_that_is_met_again_is_told_by_itself() -> None:
-    facts = on_days([[failing(32)]] * 20 + [[failing(4)]] * 40)
+    facts = on_days([[failing(32)]] * 20 + [[failing(4)]] * 28)
     over = next(day for day in facts if any(one.state == "resolved" for one in incidents_on(facts, day)))
     (message,) = day_messages(day_digest(over, facts, facts.kpis[over][0]), RouteFilter())
     assert message.level == "info"

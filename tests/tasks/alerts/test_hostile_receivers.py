@@ -4,6 +4,7 @@ import gzip
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from tasks.alerts.channels.json import JsonWebhook
 from tasks.alerts.channels.slack import SlackBot, SlackWebhook
 from tasks.alerts.delivery import deliver
 from tasks.alerts.outbox import Outbox
+from tests.builders.state import opened
 from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
 from tests.fakes.slack_server import CHANNEL, TOKEN
 from tests.tasks.alerts.conftest import NIGHT, Hands, message
@@ -46,6 +48,13 @@ def dripping(start: bytes, piece: bytes) -> Script:
 
 def always(*pieces: bytes) -> Script:
     return lambda body: pieces
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Iterator[Outbox]:
+    """In one kind of database, whose kind is no matter of receivers: `test_slack_delivery` has it in each."""
+    with opened(Outbox, f"sqlite:///{tmp_path}/state.db") as box:
+        yield box
 
 
 def outcome(kind: str, script: Script, outbox: Outbox, hands: Hands) -> tuple[str, HostileServer]:
