@@ -55,7 +55,7 @@ def criteria_tab(rubric: AnyTestRunRubric) -> Tab:
         SheetColumn(METRIC),
         SheetColumn("점수"),
         SheetColumn("기준", "long", 90),
-        SheetColumn(STORED_NAME),
+        SheetColumn(STORED_NAME, folded=True),
     ]
     rows = [
         [metric.title, points, meaning, metric.name]

@@ -7,8 +7,10 @@ says why. `scores.xlsx` has tests of its own: its tab of columns gives their sto
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from fractions import Fraction
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from scoring.catalog import TestRunChoices, plan_of
@@ -19,6 +21,9 @@ from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.markdown.comparison import comparison_markdown, comparison_page
 from tasks.reports.markdown.period import period_report
 from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.review.queue import review_queue
+from tasks.review.review_tab import STORED_NAME
+from tasks.review.review_workbook import write_review_workbook
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.read_folder import read_scored_folder
@@ -50,7 +55,7 @@ TERMS = {
         "Top",
         "Query",
     ),  # of the seeds
-    *("aqb", "rows", "report", "alerts", "snooze"),  # commands
+    *("aqb", "rows", "report", "alerts", "snooze", "runs", "review", "import", "agreement"),  # commands
     *("error", "index", "message", "value", "true", "false", "datakey", "ms", "Raw"),  # of the agents' Raw JSON
     *("id", "timestamp"),  # columns of people's own files
     *("vs", "https"),
@@ -69,7 +74,7 @@ def artefacts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Everything that the samples lead to, as people read it: name -> text without markup."""
     folder = tmp_path_factory.mktemp("words")
     texts = dict(testrun_texts(folder)) | dict(chat_texts(folder))
-    for name in ("digest", "page"):
+    for name in ("digest", "page", "all_clear", "weekly"):  # a failure and a late night are for those who run it
         texts[name] = Path(f"tests/cases/alerting/{name}.txt").read_text(encoding="utf-8")
     return texts
 
@@ -88,6 +93,8 @@ def testrun_texts(folder: Path) -> Iterator[tuple[str, str]]:
         if (out / "review.csv").exists():
             yield f"{rubric} {name} review.csv", (out / "review.csv").read_text(encoding="utf-8-sig")
         scored = read_scored_folder(out)
+        write_review_workbook(out / "review.xlsx", scored, review_queue(scored, Fraction(1, 2)))
+        yield f"{rubric} {name} review.xlsx", workbook(out / "review.xlsx")
         compared = compare_testruns(scored.run_scores(), scored.run_scores(), scored.titles, scored.noise)
         yield f"{rubric} {name} comparison.md", comparison_markdown(compared, []).replace("\\", "")
         (out / "comparison.html").write_text(comparison_page(compared, [], {}), encoding="utf-8")
@@ -109,6 +116,14 @@ def chat_texts(folder: Path) -> Iterator[tuple[str, str]]:
     source = chat_rows.write_rows(folder / "rows.jsonl", [*rows, chat_rows.plain(timestamp="어제")])
     write_score_folder(folder / "chat", chat_rows.scored(source, folder / "staging"), ())
     yield "chat report.md", markdown(folder / "chat" / "report.md")
+
+
+def workbook(path: Path) -> str:
+    """Names of tabs and texts of cells, a line a row; without the folded names that the tables have for the metrics."""
+    sheets = openpyxl.load_workbook(path).worksheets
+    columns = (column for sheet in sheets for column in sheet.iter_cols(values_only=True) if column[0] != STORED_NAME)
+    texts = [str(cell) for column in columns for cell in column if cell is not None]
+    return "\n".join([*(sheet.title for sheet in sheets), *texts])
 
 
 def markdown(path: Path) -> str:
