@@ -14,12 +14,11 @@ from scoring.chat.sql_tables import scores_query
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.sources import ChatRowFiles
-from tests.builders.cases import portion
 from tests.cases.ola_monitoring.adversarial import FIXED, Row, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
 from tests.fakes.googlesql import CHAT_ROWS, TABLE, answers, answers_over
 
-INVENTED_ROWS = len(portion(range(1000)))
+INVENTED_ROWS = 300
 
 
 @pytest.fixture(scope="session")
