@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.alerting.messages import OutboxMessage, with_mention
+from scoring.alerting.messages import OutboxMessage, with_mention, with_service
 from tasks.alerts.channels.json import JsonWebhook
 from tasks.alerts.delivery import Deliveries, deliver
 from tasks.alerts.outbox import Outbox
@@ -76,6 +76,13 @@ def test_json_payload_has_exactly_the_documented_fields() -> None:
     assert list(payload) == re.findall(r"^\| `(\w+)` \|", document.partition("## Blocks")[0], re.MULTILINE)
     for block in payload["blocks"]:
         assert f'"type": "{block["type"]}"' in document
+
+
+def test_json_payload_names_the_service_where_there_are_several() -> None:
+    alone, one_of_several = (with_service(page(), name) for name in ("", "support"))
+    payloads = [JsonWebhook("").payload(OutboxMessage.unsaved("ops", one, NIGHT)) for one in (alone, one_of_several)]
+    assert [payload.get("service") for payload in payloads] == [None, "support"]
+    assert payloads[1]["title"] == f"support · {payloads[0]['title']}"
 
 
 @pytest.mark.parametrize(
