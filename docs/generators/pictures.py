@@ -16,6 +16,7 @@ from scoring.days import days_between
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import write_alerts
+from tasks.config.settings import MonitoringSettings
 from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowOrder
@@ -48,9 +49,11 @@ def draw(folder: Path) -> None:
     _shoot(overview.as_uri(), "dashboard-desktop", 1280, 1640)
     _shoot(overview.as_uri(), "dashboard-phone", 390, 1400, scale=2)
     draw_messages(folder)
-    with served(settings_in(folder)) as address:
+    source = MonitoringSettings(source=str(folder / f"{LAST_DAY}.parquet"))
+    with served(settings_in(folder, monitoring=source)) as address:
         _shoot(f"{address}/rows?final_grade=F&final_grade=C", "web-rows", 1280, 1500)
         _shoot(f"{address}/alerts", "web-alerts", 1280, 1000)
+        _shoot(f"{address}/review/rows/{LAST_DAY}", "web-review", 1280, 900)
         _shoot(f"{address}/rows/{_worst_row(warehouse)}", "web-row", 1280, 1100)
 
 

@@ -98,7 +98,8 @@ def export(
     scored = read_scored_folder(run)
     review = review_queue(scored, share, load_settings().test_runs.names)
     write_review_workbook(out, scored, review)
-    typer.echo(f"{review.flagged} flagged queries and {review.audited} at random, {len(review.items)} rows: {out}")
+    queries = f"{review.flagged} flagged queries, {review.borderline} borderline and {review.audited} at random"
+    typer.echo(f"{queries}, {len(review.items)} rows: {out}")
 
 
 @review_app.command("import")

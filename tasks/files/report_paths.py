@@ -65,6 +65,11 @@ class ReportPaths:
         """The folder of a scored test run: report, tables, workbook."""
         return self.folder / TESTRUNS / f"{safe_name(PurePath(input_name).stem)}-{sha256[:_HASH_DIGITS]}"
 
+    def testrun_folders(self) -> list[Path]:
+        """The folders of scored test runs, the last written one first."""
+        summaries = self.folder.glob(f"{TESTRUNS}/*/summary.json")
+        return [one.parent for one in sorted(summaries, key=lambda one: (-one.stat().st_mtime_ns, one))]
+
     def address(self, path: Path) -> str:
         """Where people open a report; '' where reports are not served."""
         if not self.url:

@@ -1,7 +1,8 @@
 """Every verdict that people have given, in the state database: a row each, and none is ever changed. Only the note of
 a label goes where the session that it is about is erased.
 
-Who changes their mind gives a later verdict of the same item: the newest of each reviewer counts.
+Who changes their mind gives a later verdict of the same item: the newest of each reviewer counts. One that is empty
+takes the one before back.
 
 Source: SPEC 12.
 """
@@ -43,7 +44,7 @@ class KeptLabel:
 
     An item is a `row_id`, or a query of the test run with this content, '' in the others' columns. `round` is '' for
     the query as a whole. `epoch` is what judged the metric, None where rules score it. `probability` is that of the
-    item to be drawn for review, None where nobody drew it.
+    item to be drawn for review, None where nobody drew it. An empty `label` takes the reviewer's earlier ones back.
     """
 
     labelled_at: datetime
@@ -62,9 +63,14 @@ class KeptLabel:
     probability: float | None
 
     @property
+    def item(self) -> tuple[str, ...]:
+        """What the verdict is of."""
+        return (self.rubric, self.input_sha256, self.query_id, self.round, self.row_id, self.metric)
+
+    @property
     def given(self) -> tuple[str, ...]:
         """Who has given a verdict of what."""
-        return (self.rubric, self.input_sha256, self.query_id, self.round, self.row_id, self.metric, self.reviewer)
+        return (*self.item, self.reviewer)
 
 
 def kept_labels(labels: Iterable[Label], labelled: Labelled, at: datetime) -> list[KeptLabel]:
@@ -104,8 +110,10 @@ class LabelStore:
 
     def add(self, labels: Sequence[KeptLabel]) -> int:
         """Adds what is not known yet, and returns how many that are: the same file twice adds nothing."""
+        reviewers = {one.reviewer for one in labels}
         with self._database.transaction() as connection:
-            said = {one.given: (one.label, one.note) for one in _read(connection)}
+            known = _read(connection, _labels.c.reviewer.in_(reviewers))
+            said = {one.given: (one.label, one.note) for one in known}
             new = [one for one in labels if said.get(one.given) != (one.label, one.note)]
             if new:
                 connection.execute(sa.insert(_labels), [vars(one) for one in new])
@@ -115,6 +123,12 @@ class LabelStore:
         """Every label in the order in which they were given."""
         with self._database.transaction() as connection:
             return _read(connection)
+
+    def labels_of(self, rubric: str, input_sha256: str, row_ids: Sequence[str]) -> list[KeptLabel]:
+        """Those of a test run (its `row_ids` are '' alone) or of chat rows, in the order in which they were given."""
+        of_input = (_labels.c.rubric == rubric, _labels.c.input_sha256 == input_sha256)
+        with self._database.transaction() as connection:
+            return _read(connection, *of_input, _labels.c.row_id.in_(row_ids))
 
     def forget_notes(self, row_ids: Sequence[str], *, dry_run: bool) -> int:
         """Takes the notes from the labels of these rows, which may quote them; returns how many labels had one."""
@@ -132,13 +146,17 @@ class LabelStore:
 
 
 def newest(labels: Iterable[KeptLabel]) -> list[KeptLabel]:
-    """The verdict of each reviewer on each item that counts, from labels in the order in which they were given."""
-    return list({one.given: one for one in labels}.values())
+    """The verdict of each reviewer on each item that counts, from labels in the order in which they were given.
+
+    None of an item whose verdict was taken back.
+    """
+    return [one for one in {one.given: one for one in labels}.values() if one.label]
 
 
-def _read(connection: sa.Connection) -> list[KeptLabel]:
+def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> list[KeptLabel]:
     columns = [_labels.c[field.name] for field in fields(KeptLabel)]
-    return [KeptLabel(*row) for row in connection.execute(sa.select(*columns).order_by(_labels.c.id))]
+    query = sa.select(*columns).where(*conditions).order_by(_labels.c.id)
+    return [KeptLabel(*row) for row in connection.execute(query)]
 
 
 def write_kept_labels(path: Path, labels: Iterable[KeptLabel]) -> None:

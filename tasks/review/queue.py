@@ -1,10 +1,12 @@
-"""What people should look at in a scored test run: the flagged queries, and some of the others by lot.
+"""What people should look at in a scored test run: the flagged queries, and some of the others by lot, more of those
+that are neither good nor bad.
 
 The lot is drawn by a hash of the run's content and the query's id: the same run always gives the same queries, another
 run others. Scores are left out, and the order is that of the hash: a person who knows the score agrees with it.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,8 +27,12 @@ from tasks.testruns.read_folder import ScoredFolder
 _MEASURED = ("speed", "speed_single", "speed_multi", "stability")
 # Rubrics without review flags: seed 003, 6 wants items of 0 to 2 points looked at.
 _LOW_POINTS = 2
+_GOOD_POINTS = 4
+_BORDERLINE_TIMES = 5
 _HASHES = 2**64
-_BY_LOT = "무작위로 뽑음"
+_BY_LOT, _BORDERLINE = "무작위로 뽑음", f"{_LOW_POINTS}점과 {_GOOD_POINTS}점 사이의 점수가 있어 뽑음"
+USUAL_AUDIT = Fraction(1, 20)
+"""The share of the queries that are neither flagged nor borderline; of the borderline ones five times as many."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,11 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Review:
-    """The items, query by query; `flagged` and `audited` count queries."""
+    """The items, query by query; `flagged`, `borderline` and `audited`, those at random, count queries."""
 
     items: list[Drawn]
     flagged: int
+    borderline: int
     audited: int
 
 
@@ -88,24 +95,47 @@ def worth(row: Mapping[str, Any]) -> float:
     return sum(known) / len(known) if known else 0.0
 
 
+def borderline_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame) -> set[str]:
+    """The queries of which a score that people have an opinion about is neither low nor good."""
+    names = [f"{metric.name}_score" for metric in reviewed_metrics(rubric)]
+    between = [pl.col(name).is_between(_LOW_POINTS, _GOOD_POINTS, "none") for name in names if name in queries.columns]
+    return set(queries.filter(pl.any_horizontal(pl.lit(value=False), *between))["query_id"])
+
+
+def drawn_queries(run: ScoredFolder, audit: Fraction) -> dict[str, tuple[str, float]]:
+    """Query id -> why it is looked at (Korean) and with which probability, in the order of the lots."""
+    flagged = flagged_queries(run.rubric, run.queries, run.scores)
+    borderline = borderline_queries(run.rubric, run.queries)
+    drawn = {}
+    for lot, query_id in sorted((_lot(run, query_id), query_id) for query_id in run.queries["query_id"]):
+        share, why = (
+            (min(_BORDERLINE_TIMES * audit, Fraction(1)), _BORDERLINE) if query_id in borderline else (audit, _BY_LOT)
+        )
+        if query_id in flagged:
+            drawn[query_id] = (flagged[query_id], 1.0)
+        elif lot < share * _HASHES:
+            drawn[query_id] = (why, float(share))
+    return drawn
+
+
 def review_queue(run: ScoredFolder, audit: Fraction, names: TeamNames = COMMON_NAMES) -> Review:
     """What to look at in `run`; `audit` is the share of the other queries, `names` what a team calls its columns.
 
     Raises:
         InputError: the copy of the input in `scores.xlsx` cannot be read.
     """
-    lots = {query_id: _lot(run, query_id) for query_id in run.queries["query_id"]}
-    flagged = flagged_queries(run.rubric, run.queries, run.scores)
-    audited = {query_id for query_id, lot in lots.items() if query_id not in flagged and lot < audit * _HASHES}
+    drawn = drawn_queries(run, audit)
     answers = read_testrun_file(run.folder / "scores.xlsx", names).queries
-    chosen = sorted((flagged.keys() | audited) & answers.keys(), key=lambda query_id: (lots[query_id], query_id))
     metrics = reviewed_metrics(run.rubric)
     items = [
-        Drawn(item, flagged[query_id]) if query_id in flagged else Drawn(item, _BY_LOT, float(audit))
-        for query_id in chosen
+        Drawn(item, *drawn[query_id])
+        for query_id in drawn
+        if query_id in answers
         for item in review_items(sorted(answers[query_id], key=attrgetter("round")), metrics)
     ]
-    return Review(items, len(flagged), len(audited))
+    whys = Counter(why for why, _ in drawn.values())
+    others = whys[_BORDERLINE] + whys[_BY_LOT]
+    return Review(items, len(drawn) - others, whys[_BORDERLINE], whys[_BY_LOT])
 
 
 def _lot(run: ScoredFolder, query_id: str) -> int:

@@ -1,6 +1,7 @@
 """The server of `aqb web`: which page stands at which address, and what browsers may do with every answer."""
 
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -10,15 +11,15 @@ from tasks.context import Context
 from tasks.web.access import Access
 from tasks.web.accesses_page import accesses_page
 from tasks.web.alerts_page import alerts_page, snooze, unsnooze
-from tasks.web.asked import STATIC, page
+from tasks.web.asked import POLICY, STATIC, page
 from tasks.web.door import Door
+from tasks.web.review_page import label, question_page, review_page, take_back
 from tasks.web.row_exports import export_csv, export_workbook
 from tasks.web.row_page import row_page
 from tasks.web.rows_page import rows_page
 
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -39,6 +40,16 @@ def web_app(context: Context, access: Access) -> ASGIApp:
         Route("/rows.csv", door.to(export_csv, "reader")),
         Route("/rows.xlsx", door.to(export_workbook, "reader")),
         Route("/rows/{day}/{row_id}", door.to(row_page, "reader")),
+        Route("/review", door.to(review_page, "reader")),
+        *(
+            route
+            for path in ("/review/rows/{day}", "/review/runs/{run}")
+            for route in (
+                Route(path, door.to(question_page, "reviewer")),
+                Route(path, door.to(label, "reviewer"), methods=["POST"]),
+                Route(f"{path}/undo", door.to(take_back, "reviewer"), methods=["POST"]),
+            )
+        ),
         Route("/alerts", door.to(alerts_page, "reader")),
         Route("/alerts/snooze", door.to(snooze, "operator"), methods=["POST"]),
         Route("/alerts/unsnooze", door.to(unsnooze, "operator"), methods=["POST"]),
@@ -56,8 +67,9 @@ class _Guarded:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                bounds = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-                message["headers"] = [*message["headers"], *bounds]
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, sending)
@@ -72,7 +84,8 @@ async def _static(request: Request) -> Response:
     path = STATIC.get(request.path_params["name"])
     if path is None:
         return await _not_there(request, None)
-    return Response(path.read_bytes(), media_type="text/css", headers={"Cache-Control": "public, max-age=31536000"})
+    kind = "text/javascript" if path.suffix == ".js" else "text/css"
+    return Response(path.read_bytes(), media_type=kind, headers={"Cache-Control": "public, max-age=31536000"})
 
 
 async def _not_there(_: Request, __: Exception | None) -> Response:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,8 +21,16 @@ from tasks.web.access import Access, Viewer
 
 _HERE = Path(__file__).parent
 _SITE = _HERE.parent / "reports" / "site"
-STATIC = {"site.css": _SITE / "site.css", "web.css": _HERE / "static" / "web.css"}
+STATIC = {
+    "site.css": _SITE / "site.css",
+    **{name: _HERE / "static" / name for name in ("web.css", "keys.js")},
+}
 """The files that pages load, by their names in addresses."""
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""What a browser may do with a page; none but those that say so run a script."""
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -48,6 +56,18 @@ class Asked:
         """Whether texts are shown as they are."""
         return self.viewer.sees_personal_data(self.access.settings)
 
+    @property
+    def day(self) -> date:
+        """The day in the path.
+
+        Raises:
+            NotFoundError: it is none.
+        """
+        try:
+            return date.fromisoformat(self.place["day"])
+        except ValueError:
+            raise NotFoundError("그런 날은 없습니다") from None
+
     def record(self, action: str, target: str) -> None:
         """Keeps on the disk who did what.
 
@@ -63,9 +83,11 @@ class Asked:
 
 
 def page(template: str, viewer: Viewer | None = None, status: int = 200, **values: Any) -> HTMLResponse:
-    """The page that a template makes of `values`, also for a stranger."""
+    """The page that a template makes of `values`, also for a stranger; with `script`, one of `STATIC`, it runs that."""
+    script = values.setdefault("script", "")
     text = _environment().get_template(template).render(values, viewer=viewer)
-    return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
+    policy = POLICY + ("; script-src 'self'" if script else "")
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-store", "Content-Security-Policy": policy})
 
 
 def href(path: str, pairs: Iterable[tuple[str, str]]) -> str:

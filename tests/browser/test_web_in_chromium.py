@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
 
+from tasks.review.label_store import LabelStore
 from tasks.state.alert_choices import AlertChoices
 from tasks.warehouse.folder import FolderWarehouse
 from tests.browser.chromium import IN_CHROMIUM
@@ -21,6 +22,7 @@ from tests.builders.web import OF_TOKENS, TOKENS, served
 pytestmark = IN_CHROMIUM
 
 HOSTILE = "</title><script>alert(1)</script>"
+REVIEW = f"/review/rows/{DAY}"
 PHONE = {"width": 390, "height": 844}
 ROWS = [
     *(refused(session_id="s1", user_input=f"{HOSTILE} {n}번째 질문") for n in range(3)),
@@ -103,13 +105,39 @@ def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, str]) ->
     expect(tab.get_by_text("조용히 한 규칙이 없습니다")).to_be_visible()
 
 
+def test_web_in_chromium_is_reviewed_with_one_key_a_verdict(tab: Tab, pages: tuple[str, str]) -> None:
+    log_in(tab, pages[0])
+    tab.get_by_role("link", name="검토", exact=True).press("Enter")
+    tab.get_by_role("link", name="운영 대화 2026").press("Enter")
+    done = tab.locator("nav.steps").first
+    expect(done).to_contain_text("0/")
+    tab.wait_for_load_state()
+    first = tab.locator(".question").last.inner_text()
+    tab.keyboard.press("m")
+    tab.keyboard.type("note 3")  # a digit in the note is no verdict
+    tab.keyboard.press("Escape")
+    for key, shown in (("4", "1/"), ("1", "2/"), ("u", "1/")):
+        tab.keyboard.press(key)
+        expect(done).to_contain_text(shown)
+        tab.wait_for_load_state()
+    tab.keyboard.press("ArrowLeft")
+    expect(tab.get_by_label("메모")).to_have_value("note 3")
+    assert tab.locator(".question").last.inner_text() == first
+    tab.get_by_text("자동 점수와 다른 사람의 점수").press("Enter")
+    expect(tab.get_by_text("자동 점수:")).to_be_visible()
+    with opened(LabelStore, pages[1]) as store:
+        kept = store.every_label()
+    assert [bool(one.label) for one in kept] == [True, True, False]
+    assert kept[0].note == "note 3"
+
+
 def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, str]) -> None:
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
     log_in(tab, pages[0])
     row = tab.locator("table.list tbody a").first.get_attribute("href")
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
-        for page in ("/rows", "/rows?final_grade=F", str(row), "/alerts", "/accesses"):
+        for page in ("/rows", "/rows?final_grade=F", str(row), "/review", REVIEW, "/alerts", "/accesses"):
             tab.goto(pages[0] + page)
             assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")

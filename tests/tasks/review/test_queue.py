@@ -13,6 +13,7 @@ from tasks.review.review_tab import SHEET
 from tasks.review.review_workbook import read_review_workbook, write_review_workbook
 from tasks.testruns.read_folder import ScoredFolder
 from tests.builders.scored_testruns import CHECK, plan_row, scored_folder
+from tests.builders.testruns import LONG_HEADER
 
 FORMULA = '=HYPERLINK("https://example.com","눌러 보세요")'
 
@@ -47,6 +48,18 @@ def test_an_audit_takes_about_its_share_of_the_others_and_always_the_same(run: S
     assert queries(review) == queries(review_queue(run, Fraction(20, 100)))
     assert set(queries(review)) < set(queries(review_queue(run, Fraction(40, 100))))
     assert review_queue(run, Fraction(1)).audited == 99
+
+
+def test_queries_between_low_and_good_are_drawn_five_times_as_often(tmp_path: Path) -> None:
+    half = f'{CHECK}\n2) assistantMessage에 "급여"와 관련된 내용이 언급되어 있는가'
+    rows = [plan_row(f"Q{place}") for place in range(60)]
+    for row in rows[:30]:
+        row[LONG_HEADER.index("기대결과")] = half
+    review = review_queue(scored_folder(tmp_path, rows), Fraction(1, 10))
+    assert {drawn.probability for drawn in review.items if int(drawn.item.query_id[1:]) < 30} == {0.5}
+    assert {drawn.probability for drawn in review.items if int(drawn.item.query_id[1:]) >= 30} == {0.1}
+    assert (review.flagged, review.borderline + review.audited) == (0, len(queries(review)))
+    assert review.borderline > review.audited > 0
 
 
 def test_flagged_queries_do_not_stand_first(run: ScoredFolder) -> None:

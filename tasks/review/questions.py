@@ -1,0 +1,136 @@
+"""What one person is asked of one item: a metric, what there is to choose from, and the label that is kept of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from hashlib import sha256
+from typing import Any
+
+import polars as pl
+
+from scoring.chat.review_draw import (
+    BORDERLINE,
+    EDGE_POINTS,
+    FLAGGED,
+    KIND,
+    OTHER,
+    PROBABILITY,
+    draw_columns,
+    drawn_rows,
+    judged_scales,
+)
+from scoring.chat.rubric import GradeScale, RowRubric
+from scoring.testruns.rubric import AnyTestRunRubric
+from tasks.review.label_store import KeptLabel
+from tasks.review.queue import Drawn
+from tasks.review.review_tab import POINTS
+from tasks.testruns.read_folder import ScoredFolder
+from tasks.warehouse import Warehouse
+from tasks.warehouse.tables import SCORES
+
+_ID_DIGITS = 16
+_LARGEST_KEY = 5
+_NOT_YET = datetime.min.replace(tzinfo=UTC)
+WHY_DRAWN = {
+    FLAGGED: "알림이 있는 행에서 뽑음",
+    BORDERLINE: f"{EDGE_POINTS}점 차이로 등급이 갈리는 행에서 뽑음",
+    OTHER: "나머지 행에서 무작위로 뽑음",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One verdict: the key that gives it, the label that is kept, and what it says (Korean, may be empty)."""
+
+    key: str
+    label: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One metric of one item. `blank` is the label without a verdict, `why` the reason to look at it (Korean)."""
+
+    blank: KeptLabel
+    title: str
+    choices: Sequence[Choice]
+    why: str
+
+    @property
+    def id(self) -> str:
+        """The same for everybody and always; no sign of it needs an escape."""
+        return sha256("\0".join(self.blank.item).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
+
+    def answered(self, label: str, note: str, reviewer: str, at: datetime) -> KeptLabel:
+        """The label that is kept; an empty one takes the reviewer's earlier one back."""
+        return replace(self.blank, label=label, note=note, reviewer=reviewer, labelled_at=at)
+
+
+def row_questions(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[Question]]:
+    """What is asked of the drawn rows of each of these days.
+
+    Raises:
+        StorageError: the warehouse cannot be read.
+    """
+    names = ["score_date", "rubric_version", *draw_columns(rubric)]
+    scores = warehouse.read(SCORES, days, rubric.scores_schema)
+    if scores is None:
+        return {}
+    by_day = scores.select(names).collect().partition_by("score_date", as_dict=True)
+    return {day: list(_of_rows(by_day[day,], rubric, day)) for day in days if (day,) in by_day}
+
+
+def _of_rows(rows: pl.DataFrame, rubric: RowRubric, day: date) -> Iterator[Question]:
+    versions = dict(rows.select("row_id", "rubric_version").iter_rows())
+    scales = judged_scales(rubric)
+    for row in drawn_rows(rows, rubric, day).iter_rows(named=True):
+        for scale in scales:
+            yield Question(
+                _blank(rubric, versions[row["row_id"]], row[PROBABILITY], row_id=row["row_id"], metric=scale.column),
+                rubric.titles[scale.column],
+                _grades(scale),
+                WHY_DRAWN[row[KIND]],
+            )
+
+
+def run_questions(run: ScoredFolder, drawn: Drawn) -> Iterator[Question]:
+    """What is asked of an item of a test run."""
+    metrics = {metric.name: metric for metric in run.rubric.metrics}
+    for name in drawn.item.metrics:
+        blank = _blank(
+            run.rubric,
+            run.version,
+            drawn.probability,
+            input_sha256=run.summary["inputs"][0]["sha256"],
+            file=run.file,
+            query_id=drawn.item.query_id,
+            round=drawn.item.round,
+            metric=name,
+            epoch=metrics[name].epoch(run.epochs),
+        )
+        yield Question(blank, metrics[name].title, _points(run.rubric, name), drawn.why)
+
+
+def _blank(rubric: RowRubric | AnyTestRunRubric, version: str, probability: float, **known: Any) -> KeptLabel:
+    places = dict.fromkeys(("input_sha256", "file", "query_id", "round", "row_id", "label", "reviewer", "note"), "")
+    return KeptLabel(
+        **{"epoch": None, **places, **known},
+        labelled_at=_NOT_YET,
+        rubric=rubric.id,
+        rubric_version=version,
+        probability=probability,
+    )
+
+
+def _grades(scale: GradeScale) -> list[Choice]:
+    """The best grade has the largest key, as the most points have."""
+    largest = max(_LARGEST_KEY, len(scale.grades) - 1)
+    return [
+        Choice(str(largest - place), grade.code, f"{grade.sign} {grade.title}")
+        for place, grade in enumerate(scale.grades)
+    ]
+
+
+def _points(rubric: AnyTestRunRubric, metric: str) -> list[Choice]:
+    meanings = dict(rubric.criteria.get(metric, ()))
+    return [Choice(points, points, meanings.get(points, "")) for points in POINTS]

@@ -1,0 +1,57 @@
+"""A row's conversation and texts as a person may read them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from scoring.chat.row_filter import RowFilter
+from scoring.chat.row_ids import TEXTS
+from scoring.days import days_window
+from scoring.judging.masking import masked
+from tasks.chat.source_rows import explained_rows
+from tasks.warehouse.row_search import RowOrder
+from tasks.web.asked import Asked
+
+_MOST_TURNS = 200
+_LONGEST_TEXT = 20_000
+
+Row = Mapping[str, Any]
+
+
+def around(day: date, session: str) -> RowFilter:
+    """The rows of a session from the day before to the day after."""
+    return RowFilter(day - timedelta(days=1), day + timedelta(days=1), session=session)
+
+
+def conversation(asked: Asked, day: date, row: Row) -> Sequence[Row]:
+    """The turns around a row of that day, in their order; none without a session."""
+    if not row["session_id"]:
+        return []
+    rubric = asked.context.rubric
+    columns = ["score_date", "row_id", "timestamp", rubric.total, rubric.final_scale.column, *TEXTS]
+    search = asked.context.warehouse.row_search(rubric)
+    order = RowOrder("timestamp", descending=False)
+    return search.rows(around(day, row["session_id"]), columns, order, 0, _MOST_TURNS).to_dicts()
+
+
+def with_source_texts(asked: Asked, day: date, rows: Sequence[Row]) -> list[Row]:
+    """The rows with the texts that the source has for them."""
+    days = [one.get("score_date", day) for one in rows]
+    window = days_window(min(days), max(days), asked.context.settings.time_zone)
+    found, _ = explained_rows([one["row_id"] for one in rows], None, window, asked.context)
+    return [
+        {**one, **{name: found[one["row_id"]].values[name] for name in TEXTS}} if one["row_id"] in found else one
+        for one in rows
+    ]
+
+
+def lacks_texts(rows: Sequence[Row]) -> bool:
+    """Whether a text of one of the rows is not kept."""
+    return any(row[name] is None for row in rows for name in TEXTS)
+
+
+def shown_text(asked: Asked, text: str | None) -> str | None:
+    """A text as this person may read it, cut where a page would not hold it."""
+    if text is None or asked.sees_personal_data:
+        return text and text[:_LONGEST_TEXT]
+    return masked(text, end=_LONGEST_TEXT)
