@@ -4,6 +4,7 @@ Both work day by day, each day atomically and locked against the runs that write
 look is changed last: killed at any moment, the same command finishes the work.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,6 +17,7 @@ from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
 from scoring.chat.row_ids import TEXTS
 from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import EXCLUDED, SCORES
+from tasks.config.services import stored_service
 from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import ReportPaths
@@ -34,13 +36,15 @@ _ROWS_PER_FRAME = 20_000
 def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> dict[str, int]:
     """Takes away what is older than `before`, and leftovers of killed runs; returns how much of what.
 
+    Of a chosen service that is its texts alone.
+
     Score rows lose their texts, judgements and verdicts go, with what reports and messages quote. Scores, KPIs, alert
     facts and the ledger of runs stay.
 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric, reports = context.warehouse, context.rubric, context.reports
+    warehouse, reports = context.warehouse, context.reports
     places = (
         "reports that quote",
         f"{SCORES}: texts",
@@ -50,19 +54,11 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
         "web accesses",
     )
     found = dict.fromkeys(places, 0)
-    for day in (day for day in warehouse.days(SCORES) if day < before):
-        texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
-        if not texts:
-            continue
-        pages = _pages_of(reports, day)
-        found["reports that quote"] += len(pages)
-        found[f"{SCORES}: texts"] += texts
-        if dry_run:
-            continue
-        with warehouse.staging(f"monitoring-{day}"):
-            for page in pages:
-                page.unlink(missing_ok=True)
-            _clear(warehouse, day, SCORES, rubric.scores_schema, pl.lit(value=True), TEXTS)
+    for one in context.services:
+        for place, count in _prune_texts(one, before, dry_run=dry_run).items():
+            found[place] += count
+    if context.settings.service:
+        return found
     for day in (day for day in warehouse.days(JUDGEMENTS) if day < before):
         judgements = _count(warehouse, day, JUDGEMENTS, pl.lit(value=True))
         found[f"{JUDGEMENTS}: rows"] += judgements
@@ -78,20 +74,49 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
     return found | {"leftovers of killed runs": leftovers}
 
 
+def _prune_texts(context: Context, before: date, *, dry_run: bool) -> Counter[str]:
+    """Clears the texts of a service's rows, and removes what quotes them."""
+    warehouse, found = context.warehouse, Counter[str]()
+    for day in (day for day in warehouse.days(SCORES) if day < before):
+        texts = _count(warehouse, day, SCORES, pl.any_horizontal(pl.col(TEXTS).is_not_null()))
+        if not texts:
+            continue
+        pages = [page for reports in _reports_of(context) for page in _pages_of(reports, day)]
+        found["reports that quote"] += len(pages)
+        found[f"{SCORES}: texts"] += texts
+        if dry_run:
+            continue
+        with warehouse.staging(f"monitoring-{day}"):
+            for page in pages:
+                page.unlink(missing_ok=True)
+            _clear(warehouse, day, SCORES, context.rubric.scores_schema, pl.lit(value=True), TEXTS)
+    return found
+
+
 def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) -> dict[str, int]:
     """Takes a session's texts and id out of every table, report and message; returns how much of what.
 
-    The rows keep their scores, so that no rate changes. Later runs leave the session out by themselves.
+    The rows keep their scores, so that no rate changes. Later runs leave the session out by themselves. Of a chosen
+    service that is what its tables, and what was made of them, hold.
 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.
     """
-    warehouse, rubric, reports = context.warehouse, context.rubric, context.reports
     if not dry_run:
         remember_erased(context.state, session_id, now)
-    mine = pl.col("session_id") == session_id
     places = ("reports", "alert messages", "notes of labels", "web accesses")
     found = dict.fromkeys((f"{SCORES}: rows", f"{EXCLUDED}: rows", *places), 0)
+    for one in context.services:
+        for place, count in _erase_rows(one, session_id, dry_run=dry_run).items():
+            found[place] += count
+    found["web accesses"] = AuditLog(context.state).forget_text(session_id, dry_run=dry_run)
+    return found
+
+
+def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[str]:
+    """Takes a session out of the rows of a service, and out of what shows them."""
+    warehouse, found = context.warehouse, Counter[str]()
+    mine = pl.col("session_id") == session_id
     outbox, labels = Outbox(context.state), LabelStore(context.state)
     for day in sorted({*warehouse.days(SCORES), *warehouse.days(EXCLUDED)}):
         # Nobody else may be writing the day: a run that began earlier does not know of this session yet.
@@ -103,13 +128,21 @@ def erase(context: Context, session_id: str, now: datetime, *, dry_run: bool) ->
             if row_ids:
                 found["alert messages"] += outbox.forget_rows(row_ids, dry_run=dry_run)
                 found["notes of labels"] += labels.forget_notes(row_ids, dry_run=dry_run)
-                found["reports"] += _forget_in_reports(reports, day, row_ids, dry_run=dry_run)
+                found["reports"] += sum(
+                    _forget_in_reports(reports, day, row_ids, dry_run=dry_run) for reports in _reports_of(context)
+                )
             if excluded and not dry_run:
-                _clear(warehouse, day, EXCLUDED, rubric.excluded_schema, mine, PERSONAL_COLUMNS)
+                _clear(warehouse, day, EXCLUDED, context.rubric.excluded_schema, mine, PERSONAL_COLUMNS)
             if row_ids and not dry_run:
-                _clear(warehouse, day, SCORES, rubric.scores_schema, mine, PERSONAL_COLUMNS)
-    found["web accesses"] = AuditLog(context.state).forget_text(session_id, dry_run=dry_run)
+                _clear(warehouse, day, SCORES, context.rubric.scores_schema, mine, PERSONAL_COLUMNS)
     return found
+
+
+def _reports_of(context: Context) -> list[ReportPaths]:
+    """The reports of a service; where it had no name once, also those of that time."""
+    former = context.reports.folder.parent.parent
+    had_no_name = context.settings.service and stored_service(context.settings) is None
+    return [context.reports, *([ReportPaths(former)] if had_no_name else [])]
 
 
 def _count(warehouse: Warehouse, day: date, table: str, where: pl.Expr) -> int:

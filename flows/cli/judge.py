@@ -13,6 +13,7 @@ from flows.cli.score import estimate_line
 from flows.cli.terminal import Json, finish, judge_progress, open_context, show
 
 if TYPE_CHECKING:
+    from tasks.context import Context
     from tasks.judge.client import Estimate
 
 judge_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -26,6 +27,14 @@ def judge() -> None:
 
     Example: aqb judge anchors --dry-run
     """
+
+
+def _context_of_all() -> Context:
+    from tasks.config.services import refuse_chosen
+
+    context = open_context()
+    refuse_chosen(context.settings, "the judge and its tables")
+    return context
 
 
 @judge_app.command()
@@ -45,7 +54,7 @@ def anchors(
     from tasks.judge_quality.anchor_table import news_of_night
     from tasks.judge_quality.anchors import anchor_questions, ask_anchors, estimate_anchors
 
-    with open_context() as context:
+    with _context_of_all() as context:
         asked = anchor_questions(context)
         if dry_run:
             estimate = estimate_anchors(context, asked)
@@ -88,7 +97,7 @@ def switch(
     from tasks.reports.markdown.judge_quality import switch_dict, switch_markdown
     from tasks.testruns.plans import last_plans, plan_of_input
 
-    with open_context() as context:
+    with _context_of_all() as context:
         settings = context.settings
         if files:
             plans = [plan_of_input(identity_of(path), settings) for path in files]
@@ -134,7 +143,7 @@ def audit(
     from tasks.judge_quality.audit import Auditor, write_audit
     from tasks.reports.markdown.judge_quality import audit_dict, audit_markdown
 
-    with open_context() as context:
+    with _context_of_all() as context:
         auditor = Auditor(context.settings.judge, context.state)
         if not _agreed({"audit": auditor.estimate()}, dry_run=dry_run, yes=yes, as_json=as_json):
             return

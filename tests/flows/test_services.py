@@ -21,10 +21,11 @@ from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.chat_rows import ServiceSettings
 from tasks.config.settings import MonitoringSettings, Settings, settings_of_service
 from tasks.context import Context
+from tasks.retention import erase, prune
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.run_ledger import RunLedger
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
-from tests.builders.flows import backfill, nightly
+from tests.builders.flows import backfill, nightly, score_inbox
 from tests.builders.settings import settings_in
 from tests.builders.site import page
 from tests.fakes.slack_server import FakeSlack
@@ -201,3 +202,35 @@ def test_status_knows_each_service(settings: Settings) -> None:
 def test_what_is_about_one_service_wants_it_chosen(settings: Settings) -> None:
     with Context(settings) as context, pytest.raises(UsageError, match="several services: hiring, gone, support"):
         _ = context.rubric
+
+
+def test_an_erased_session_is_in_the_tables_and_reports_of_no_service(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    write_rows(source / "a.jsonl", [refused(0, session_id="somebody"), refused(1, session_id="other")])
+    before = settings_in(tmp_path)
+    nightly(before, DAY)
+    former = ServiceSettings(name="former", source=str(source), has_unnamed_days=True)
+    several = with_services(before, former, ServiceSettings(name="other", source=str(source)))
+    nightly(several, DAY)
+    (row_id,) = scores(several, "former").filter(session_id="somebody")["row_id"]
+
+    with Context(several) as context:
+        found = erase(context, "somebody", datetime.now(UTC), dry_run=False)
+    assert found["monitoring_scores: rows"] == 2
+    assert [scores(several, name)["session_id"].to_list() for name in ("former", "other")] == [[None, "other"]] * 2
+    quoting = [path for path in Path(several.reports).rglob("*.html") if row_id in path.read_text(encoding="utf-8")]
+    assert quoting == []
+
+
+def test_old_texts_are_pruned_in_every_service(settings: Settings) -> None:
+    with pytest.raises(IncompleteServicesError):
+        nightly(settings, DAY)
+    with Context(settings) as context:
+        found = prune(context, NEXT_DAY, datetime.now(UTC), dry_run=False)
+    assert found["monitoring_scores: texts"] == 1
+    assert scores(settings, "hiring")["user_input"].to_list() == [None] * 3
+
+
+def test_test_runs_are_of_no_service(settings: Settings) -> None:
+    with pytest.raises(UsageError, match="test runs are of no service"):
+        score_inbox(settings_of_service(settings, "hiring"), DAY)
