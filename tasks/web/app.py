@@ -33,6 +33,7 @@ def web_app(context: Context, access: Access) -> ASGIApp:
     routes = [
         Route("/", _first_page),
         Route("/static/{name}", _static),
+        Route("/health", door.health()),
         Route("/login", door.login_page()),
         Route("/login", door.login(), methods=["POST"]),
         Route("/logout", door.logout(), methods=["POST"]),

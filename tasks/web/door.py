@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from scoring.errors import AqbError, UsageError, line_of_ours
 from tasks.config.web import Role
 from tasks.context import Context
+from tasks.state.audit_log import AuditLog
 from tasks.web.access import LOOPBACK, Access, Viewer
 from tasks.web.asked import Asked, NotFoundError, page
 
@@ -55,6 +56,17 @@ class Door:
                 raise RefusedError(403, "이 일을 할 권한이 없습니다")
             asked = await self._asked(request, viewer)
             return await to_thread.run_sync(endpoint, asked, limiter=self._at_once)
+
+        return _explained(answer)
+
+    def health(self) -> Answer:
+        """Says `ok` to what watches the server, under any name, where the state database answers; else it is a 503."""
+
+        async def answer(request: Request) -> Response:
+            if not self._access.requests.allows(f"health of {_address(request)}"):
+                raise RefusedError(429, "요청이 너무 많습니다. 1분 뒤에 다시 하십시오")
+            await to_thread.run_sync(lambda: AuditLog(self._context.state).latest(1))
+            return Response("ok\n", media_type="text/plain", headers={"Cache-Control": "no-store"})
 
         return _explained(answer)
 

@@ -1,6 +1,7 @@
 """Who gets in, what is turned away, and what browsers may do with every answer."""
 
 import re
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -99,6 +100,16 @@ def test_door_keeps_the_cookie_off_plain_http_from_other_machines(settings: Sett
     with browser(settings, web, base_url="http://aqb.example.com") as client:
         answer = client.post("/login", data={"token": TOKENS["TOKEN_READER"]})
     assert "Secure" in answer.headers["set-cookie"]
+
+
+def test_door_says_under_any_name_whether_the_state_database_answers(settings: Settings, tmp_path: Path) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        answer = client.get("/health", headers={"host": "10.0.0.7"})
+        assert (answer.status_code, answer.text) == (200, "ok\n")
+    (tmp_path / "no-folder").write_text("a file")
+    away = settings.model_copy(update={"state_url": f"sqlite:///{tmp_path}/no-folder/state.db"})
+    with browser(away, OF_TOKENS) as client:
+        assert client.get("/health").status_code == 503
 
 
 def test_door_ends_a_session_after_its_hours(settings: Settings) -> None:
