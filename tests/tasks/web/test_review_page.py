@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,22 @@ def test_review_page_hides_score_reason_and_other_people_until_the_verdict(setti
         seen = client.get(f"{ROWS}?item={item}").text
     assert all(word in seen for word in ("자동 점수", "운영자의 메모", "operator", "뽑힐 확률"))
     assert {one.reviewer for one in newest(kept(settings))} == {"operator", "reviewer"}
+
+
+def test_review_page_loses_nothing_of_two_reviewers_at_once(settings: Settings) -> None:
+    def review(role: str) -> None:
+        with browser(settings, OF_TOKENS) as client:
+            log_in(client, role)
+            address = ROWS
+            for _ in range(5):
+                address = answer(client, address, first_choice(client, address))
+
+    roles = ("reviewer", "operator")
+    with ThreadPoolExecutor(len(roles)) as people:
+        list(people.map(review, roles))
+    by_person = {role: {one.item for one in newest(kept(settings)) if one.reviewer == role} for role in roles}
+    assert [len(items) for items in by_person.values()] == [5, 5]
+    assert by_person["reviewer"] == by_person["operator"]  # both have the same list in the same order
 
 
 def test_review_page_takes_a_verdict_back_by_another_label(settings: Settings, client: TestClient) -> None:
