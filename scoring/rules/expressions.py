@@ -17,7 +17,8 @@ from scoring.rules.bands import Bands
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 LiteralValue = str | int | float | None
 
-# RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere.
+# RE2, Rust and Python agree on these escapes; \d \s \w \b are ASCII in RE2 and Unicode elsewhere; \< \> are
+# signs in RE2 and Python, and edges of words in Rust.
 _PORTABLE_ESCAPES = frozenset("ntrf")
 _SET = re.compile(r"\[\^?\]?([^\]]*)\]")
 # $, flags and look-arounds, a repetition without a lower bound, possessive repetitions.
@@ -38,7 +39,7 @@ class Pattern:
 
     def __post_init__(self) -> None:
         for escape in re.findall(r"\\(.)", self.regex, flags=re.DOTALL):
-            if escape.isalnum() and escape not in _PORTABLE_ESCAPES:
+            if (escape.isalnum() or escape in "<>") and escape not in _PORTABLE_ESCAPES:
                 raise RuleError(
                     f"regex {self.regex!r} uses \\{escape}, which engines read differently",
                     fix=r"write the characters out: [0-9] for \d, [\t\n\f\r ] for \s, [0-9A-Za-z_] for \w",

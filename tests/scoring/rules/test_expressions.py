@@ -32,7 +32,9 @@ from scoring.rules.googlesql_backend import to_sql
 from scoring.rules.polars_backend import to_polars
 
 
-@pytest.mark.parametrize("escape", ["d", "D", "s", "S", "w", "W", "b", "B", "A", "Z", "z", "pL", "x41", "1", "v", "a"])
+@pytest.mark.parametrize(
+    "escape", ["d", "D", "s", "S", "w", "W", "b", "B", "A", "Z", "z", "pL", "x41", "1", "v", "a", "<", ">"]
+)
 def test_escapes_that_engines_read_differently_are_refused(escape: str) -> None:
     with pytest.raises(RuleError, match=re.escape(f"\\{escape[0]}")):
         Pattern(f"가\\{escape}")
