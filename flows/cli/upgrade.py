@@ -31,9 +31,10 @@ def upgrade(
 
     settings = load_settings()
     lacking = _lacking(settings, change=not check)
-    stale = _stale(settings)
+    stale = {} if check and lacking else _stale(settings)  # before the upgrade there may be no column to read
     state = "up to date" if not lacking else f"{'lacks' if check else 'added'} {_listed(lacking)}"
     lines = [f"state database: {state}"]
+    lines += ["score tables: days to score again are counted by `aqb upgrade`"] if check and lacking else []
     lines += [f"score tables: {count} days were scored before ({why}); `aqb backfill`" for why, count in stale.items()]
     show({"lacking": lacking, "stale": stale}, "\n".join(lines), as_json=as_json)
     if check and lacking:

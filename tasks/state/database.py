@@ -142,6 +142,12 @@ class StateDatabase:
                 if self._opened and not self._is_there(self._opened):  # SQLite would go on in the removed file
                     raise self._refused("its file was removed or replaced while it was in use")
         except sa.exc.DBAPIError as error:
+            if self.lacking:
+                raise StorageError(
+                    f"an earlier version made the state database: it lacks {', '.join(self.lacking)}",
+                    where=self._shown_url,
+                    fix="aqb upgrade",
+                ) from error
             raise self._refused(error.orig) from error
 
     def _connection(self) -> sa.Connection:

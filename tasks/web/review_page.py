@@ -108,7 +108,7 @@ def label(asked: Asked) -> Response:
     if verdict not in {choice.label for choice in question.choices}:
         raise UsageError("그런 점수는 없습니다", fix="페이지에 있는 점수를 고르십시오.")
     if len(note) > _NOTE_CHARACTERS:
-        raise UsageError(f"메모를 {_NOTE_CHARACTERS:,}자 안에서 쓰십시오")
+        raise UsageError("메모가 너무 깁니다", fix=f"메모를 {_NOTE_CHARACTERS:,}자 안에서 쓰십시오.")
     store = LabelStore(asked.context.state)
     _keep(asked, store, queue, question, verdict, note)
     mine = {one.item for one in newest(queue.labels(store)) if one.reviewer == asked.viewer.name}

@@ -167,7 +167,7 @@ def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -
         "intraday": {"day", "kind", "allow_shrink"},
         "test-runs": {"day"},
         "backfill": {"first", "last", "force", "alerts", "allow_shrink", "across_workers"},
-        "backfill-day": {"day", "allow_shrink"},
+        "backfill-day": {"day", "allow_shrink", "service"},
     }
     explained = {
         name: {part: bool(shown.get("description")) for part, shown in form["properties"].items()}
