@@ -92,7 +92,7 @@ def _environment(folders: tuple[Path, ...], finalize: Callable[[Any], Any] | Non
         keep_trailing_newline=True,
     )
     environment.filters |= _FILTERS
-    environment.globals["signs"] = VERDICT_SIGNS
+    environment.globals |= {"signs": VERDICT_SIGNS, "scripted": True}  # pages of `aqb web` run no script
     return environment
 
 

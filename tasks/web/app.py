@@ -17,6 +17,7 @@ from tasks.web.review_page import label, question_page, review_page, take_back
 from tasks.web.row_exports import export_csv, export_workbook
 from tasks.web.row_page import row_page
 from tasks.web.rows_page import rows_page
+from tasks.web.testruns_page import testrun_file, testrun_page, testruns_page
 
 _HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -51,6 +52,9 @@ def web_app(context: Context, access: Access) -> ASGIApp:
                 Route(f"{path}/undo", door.to(take_back, "reviewer"), methods=["POST"]),
             )
         ),
+        Route("/test-runs/index.html", door.to(testruns_page, "reader")),
+        Route("/test-runs/{page}", door.to(testrun_page, "reader")),
+        Route("/test-runs/{folder}/{name}", door.to(testrun_file, "reader")),
         Route("/alerts", door.to(alerts_page, "reader")),
         Route("/alerts/snooze", door.to(snooze, "operator"), methods=["POST"]),
         Route("/alerts/unsnooze", door.to(unsnooze, "operator"), methods=["POST"]),

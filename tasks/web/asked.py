@@ -39,6 +39,14 @@ class NotFoundError(AqbError):
     """What a page should show is not there."""
 
 
+class RefusedError(Exception):
+    """A request that is turned away: the status of the answer, and the reason for people (Korean)."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+        super().__init__(reason)
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request: `place` are the parts of its path, `pairs` what stands behind `?`, `form` what was sent."""
@@ -100,5 +108,5 @@ def href(path: str, pairs: Iterable[tuple[str, str]]) -> str:
 def _environment() -> Environment:
     environment = html_environment(_HERE / "templates").overlay()
     versions = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in STATIC.items()}
-    environment.globals = {**environment.globals, "versions": versions}
+    environment.globals = {**environment.globals, "versions": versions, "scripted": False}
     return environment

@@ -18,7 +18,7 @@ from tasks.config.web import Role
 from tasks.context import Context
 from tasks.state.audit_log import AuditLog
 from tasks.web.access import LOOPBACK, Access, Viewer
-from tasks.web.asked import Asked, NotFoundError, page
+from tasks.web.asked import Asked, NotFoundError, RefusedError, page
 
 _COOKIE = "aqb_session"
 _MOST_FORM_BYTES, _MOST_FIELDS, _FORM_WITHIN_S = 64 * 1024, 200, 10.0
@@ -28,14 +28,6 @@ _log = logging.getLogger(__name__)
 
 Page = Callable[[Asked], Response]
 Answer = Callable[[Request], Awaitable[Response]]
-
-
-class RefusedError(Exception):
-    """A request that is turned away: the status of the answer, and the reason for people (Korean)."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        self.status, self.reason = status, reason
-        super().__init__(reason)
 
 
 class Door:

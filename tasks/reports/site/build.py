@@ -42,15 +42,22 @@ from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarise
 from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_rows
 from tasks.reports.site.page_inputs import PageInputs
-from tasks.reports.site.pages import Link
+from tasks.reports.site.pages import Link, page
 from tasks.reports.site.period_pages import period_page
 from tasks.reports.site.row_pages import rows_page
 from tasks.reports.site.scored_days import ScoredSpan, SpanTables, read_span, scored_days
 from tasks.reports.site.services_page import ServiceStanding, services_page
 from tasks.reports.site.testrun_charts import kept_intervals, metric_intervals
-from tasks.reports.site.testrun_history import page_of_set, runs_by_set
-from tasks.reports.site.testrun_pages import testrun_page, testruns_index
-from tasks.reports.site.testrun_tables import PublishedTestRun, ShownTestRun, executions_of, queries_of, read_testruns
+from tasks.reports.site.testrun_history import runs_by_set, values_of_set
+from tasks.reports.site.testrun_pages import testrun_values, testruns_index
+from tasks.reports.site.testrun_tables import (
+    RUN_FILES,
+    PublishedTestRun,
+    ShownTestRun,
+    executions_of,
+    queries_of,
+    read_testruns,
+)
 from tasks.reports.site.worst_rows import ShownRow, shown_rows
 from tasks.testruns.warehouse import JUDGEMENTS
 from tasks.warehouse import Warehouse
@@ -62,7 +69,6 @@ if TYPE_CHECKING:
 SPAN_DAYS = 60
 _JUDGE_TABLES = (JUDGEMENTS, ANCHORS, AUDITS, SWITCHES)
 _USUAL_POLICY = AlertPolicy()
-_FILES = {"report.md": "보고서(Markdown)", "scores.xlsx": "점수 워크북(Excel)"}
 
 
 @dataclass(frozen=True)
@@ -207,12 +213,14 @@ def _testrun_pages(pages: KeptPages, warehouse: Warehouse, folder: Path, runs: S
         if known is None:
             executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
             known = metric_intervals(run, executions, queries)
-            text = testrun_page(run, executions, queries, known, _links(folder, shown), shown.before)
+            values = testrun_values(run, executions, queries, known, _links(folder, shown), shown.before)
+            text = page("run.html", root="../", section="runs", **values)
             pages.write(shown.name, text, {name: one and asdict(one) for name, one in known.items()})
         intervals[run.sha256, run.rubric_id] = known
     for of_set in runs_by_set([shown.run for shown in runs]):
         if pages.lacks(name := f"{TESTRUNS}/{of_set[-1].set_page}"):
-            pages.write(name, page_of_set(of_set, intervals))
+            values = values_of_set(of_set, intervals)
+            pages.write(name, page("test_set.html", root="../", section="runs", **values))
     if pages.lacks(name := f"{TESTRUNS}/{FIRST_PAGE}"):
         pages.write(name, testruns_index([shown.run for shown in runs]))
 
@@ -224,11 +232,11 @@ def _shown_runs(folder: Path, runs: Sequence[PublishedTestRun]) -> list[ShownTes
     for run in runs:
         place = ReportPaths(folder).testrun_folder(run.name, run.sha256)
         before = (run.summary.get("change") or {}).get("sha256", "")
-        files = [name for name in _FILES if (place / name).is_file()]
+        files = [name for name in RUN_FILES if (place / name).is_file()]
         found.append(ShownTestRun(run, files, pages.get((before, run.rubric_id), "")))
     return found
 
 
 def _links(folder: Path, shown: ShownTestRun) -> list[Link]:
     place = ReportPaths(folder).testrun_folder(shown.run.name, shown.run.sha256)
-    return [Link(_FILES[name], quote(f"{place.name}/{name}")) for name in shown.files]
+    return [Link(RUN_FILES[name], quote(f"{place.name}/{name}")) for name in shown.files]

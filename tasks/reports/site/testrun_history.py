@@ -10,7 +10,7 @@ from scoring.markdown import score_text
 from scoring.stats.intervals import Interval
 from scoring.testruns.history import standing
 from scoring.testruns.summaries import mean_text
-from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table, page
+from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table
 from tasks.reports.site.testrun_charts import interval_of
 from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.wording import NOTHING, count_text
@@ -53,26 +53,23 @@ def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
     return Table(["에이전트", "최근 실행", "지난 실행보다", "근거", "이력"], rows)
 
 
-def page_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> str:
-    """The page of one test set; `runs` in the order in which they ran."""
+def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> dict[str, Any]:
+    """What the page of one test set shows; `runs` in the order in which they ran."""
     last = runs[-1]
     charts = [
         chart for metric, title in last.titles.items() if (chart := _history_chart(runs, metric, title, intervals))
     ]
     verdict, why = standing(last.summary.get("change"))
-    return page(
-        "test_set.html",
-        charts=charts,
-        root="../",
-        section="runs",
-        title=f"{last.agent_title} 테스트 세트",
-        judged=any(run.is_judged for run in runs),
-        last=last,
-        verdict=verdict,
-        why=why,
-        history=charts,
-        runs=_runs_table(runs),
-    )
+    return {
+        "charts": charts,
+        "title": f"{last.agent_title} 테스트 세트",
+        "judged": any(run.is_judged for run in runs),
+        "last": last,
+        "verdict": verdict,
+        "why": why,
+        "history": charts,
+        "runs": _runs_table(runs),
+    }
 
 
 def _history_chart(runs: Sequence[PublishedTestRun], metric: str, title: str, intervals: RunIntervals) -> Chart | None:

@@ -61,15 +61,15 @@ def testruns_index(runs: Sequence[PublishedTestRun]) -> str:
     )
 
 
-def testrun_page(
+def testrun_values(
     run: PublishedTestRun,
     executions: Sequence[Row],
     queries: Sequence[Row],
     intervals: Mapping[str, Interval | None],
     files: Sequence[Link],
     before: str = "",
-) -> str:
-    """The page of one run; `files` are the report and the workbook that lie beside it.
+) -> dict[str, Any]:
+    """What the page of one run shows; `files` are the report and the workbook that lie beside it.
 
     `intervals` are those of `metric_intervals`, `before` is the page of the run that it is compared with, '' for none.
     """
@@ -81,38 +81,35 @@ def testrun_page(
     shown = shown_queries(run, queries, executions_of)
     links = query_links(queries, shown)
     parts, quality = run.parts, run.summary["data_quality"]
-    return page(
-        "run.html",
-        charts=[rounds, scores, *latencies],
-        root="../",
-        section="runs",
-        title=run.name,
-        judged=run.is_judged,
-        run=run,
-        parts=parts,
-        files=files,
-        intervals={name: interval_of(interval) for name, interval in intervals.items()},
-        rounds=rounds,
-        scores=scores,
-        latencies=latencies,
-        targets=_targets(parts),
-        consistency=_consistency(run.summary["set"].get("consistency", {}), run.figure_titles),
-        headline=run.summary.get("headline", ()),
-        change=change,
-        changes=Table(CHANGE_HEADER, change_rows(change)) if change else None,
-        before=before,
-        sections=[_with_links(each, links) for each in parts.tables if each.rows and each.title],
-        failures=[_with_links(each, links) for each in parts.tables if each.rows and not each.title],
-        knows_review=any("manual_review_reasons" in query["columns"] for query in queries),
-        review=[query for query in queries if query["columns"].get("manual_review_reasons")],
-        links=links,
-        queries=shown,
-        judge=_judge(run.summary["judge"]),
-        quality=_counts_table(quality, run.code_title),
-        lint=_lint(run.summary.get("lint", ()), links),
-        notes=_counts_table(quality.get("notes", {}), lambda code: NOTE_TITLES.get(code, code)),
-        untrusted=[run.titles[name] for name in run.untrusted if name in run.titles],
-    )
+    return {
+        "charts": [rounds, scores, *latencies],
+        "title": run.name,
+        "judged": run.is_judged,
+        "run": run,
+        "parts": parts,
+        "files": files,
+        "intervals": {name: interval_of(interval) for name, interval in intervals.items()},
+        "rounds": rounds,
+        "scores": scores,
+        "latencies": latencies,
+        "targets": _targets(parts),
+        "consistency": _consistency(run.summary["set"].get("consistency", {}), run.figure_titles),
+        "headline": run.summary.get("headline", ()),
+        "change": change,
+        "changes": Table(CHANGE_HEADER, change_rows(change)) if change else None,
+        "before": before,
+        "sections": [_with_links(each, links) for each in parts.tables if each.rows and each.title],
+        "failures": [_with_links(each, links) for each in parts.tables if each.rows and not each.title],
+        "knows_review": any("manual_review_reasons" in query["columns"] for query in queries),
+        "review": [query for query in queries if query["columns"].get("manual_review_reasons")],
+        "links": links,
+        "queries": shown,
+        "judge": _judge(run.summary["judge"]),
+        "quality": _counts_table(quality, run.code_title),
+        "lint": _lint(run.summary.get("lint", ()), links),
+        "notes": _counts_table(quality.get("notes", {}), lambda code: NOTE_TITLES.get(code, code)),
+        "untrusted": [run.titles[name] for name in run.untrusted if name in run.titles],
+    }
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,13 @@ from tasks.warehouse import Warehouse
 
 Row = Mapping[str, Any]
 
+RUN_FILES = {
+    "report.md": "보고서(Markdown)",
+    "scores.xlsx": "점수 워크북(Excel)",
+    "review.csv": "수기 확인 목록(CSV)",
+}
+"""The files of a report folder that people take home, and what they call them."""
+
 
 @dataclass(frozen=True)
 class PublishedTestRun:

@@ -11,9 +11,10 @@ from uuid import UUID
 import pytest
 
 from tasks.files.report_paths import ReportPaths
+from tasks.reports.site.pages import page as page_of
 from tasks.reports.site.testrun_charts import latency_charts, metric_intervals
-from tasks.reports.site.testrun_history import page_of_set, runs_by_set
-from tasks.reports.site.testrun_pages import testrun_page as testrun_page_of
+from tasks.reports.site.testrun_history import runs_by_set, values_of_set
+from tasks.reports.site.testrun_pages import testrun_values
 from tasks.reports.site.testrun_tables import executions_of, queries_of, read_testruns
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
@@ -271,7 +272,8 @@ def test_a_chart_of_response_times_and_a_page_hold_at_any_size(
     box = [chart.data["box"][name] for name in ("p5", "p25", "p50", "p75", "p95")]
     assert box == sorted(box)
     assert box[-1] <= chart.data["end"]
-    text = testrun_page_of(run, rounds, queries, metric_intervals(run, rounds, queries), [])
+    values = testrun_values(run, rounds, queries, metric_intervals(run, rounds, queries), [])
+    text = page_of("run.html", root="../", section="runs", **values)
     assert len(text.encode()) < 1_500_000
     assert ("답변과 체크는 그중" in text) == (executions >= 2_000)
 
@@ -339,6 +341,5 @@ def test_a_line_breaks_where_the_rules_changed(warehouse: FolderWarehouse, tmp_p
     write_plan_run(warehouse, tmp_path, "20260302", 20)
     runs = read_testruns(warehouse, 60)
     (changed,) = runs_by_set([replace(runs[0], rubric_version="3"), *runs[1:]])
-    text = page_of_set(changed, {})
-    data = json.loads(text[text.index('id="chart-data">') + 16 :].partition("</script>")[0])
-    assert [point["segment"] for point in data["history-accuracy"]["points"]] == [0, 1]
+    charts = {chart.id: chart.data for chart in values_of_set(changed, {})["charts"]}
+    assert [point["segment"] for point in charts["history-accuracy"]["points"]] == [0, 1]
