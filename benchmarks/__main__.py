@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.report import FULL, QUICK, SECTIONS, head, section
+from benchmarks.report import FULL, QUICK, SECTIONS, USUAL, head, section
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -35,7 +35,7 @@ def main() -> None:
 def report(options: list[str]) -> Iterator[str]:
     """The head, then each section as soon as it is measured, in a process of its own: none holds what another left."""
     yield head()
-    for name in SECTIONS:
+    for name in USUAL:
         command = [sys.executable, "-m", "benchmarks", "--only", name, *options]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
         if done.returncode:

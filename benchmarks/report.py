@@ -27,6 +27,9 @@ SECTIONS = {
 }
 """The function of each section and its module, in the order of the report."""
 
+USUAL = [name for name in SECTIONS if name != "large"]
+"""What is measured unless one section is asked for: ten gigabytes of files are made for the other."""
+
 _LIBRARIES = ("polars", "pyarrow", "pandas", "duckdb", "prefect", "openai")
 
 
@@ -80,7 +83,7 @@ def head() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
         "# Benchmarks\n\n"
-        "`make bench` repeats them in about half an hour, best with nothing else running; "
+        "`make bench` repeats all but `large` in about half an hour, best with nothing else running; "
         "`.venv/bin/python -m benchmarks --write` also writes this page. One section alone: "
         f"`.venv/bin/python -m benchmarks --only NAME`, with {', '.join(f'`{name}`' for name in SECTIONS)}.\n\n"
         f"{os.cpu_count()} cores ({_processor()}), {memory_gb:.0f} GB, {platform.system()} {platform.release()}, "
