@@ -35,6 +35,7 @@ from flows.cli import (
     upgrade,
     watch,
     web,
+    worker,
 )
 from flows.cli.terminal import complain
 from flows.runtime.code_version import code_version
@@ -74,6 +75,7 @@ app.command()(score.score)
 app.command()(nightly.nightly)
 app.command()(backfill.backfill)
 app.command()(nightly.test_runs)
+app.command()(worker.worker)
 app.command()(serve.serve)
 app.command()(automations.automations)
 app.command()(nightly.demo)

@@ -26,16 +26,11 @@ def serve(
     Example: aqb serve --prefect-file deployments/prefect.yaml
     """
     import prefect
-    from prefect.settings import PREFECT_API_URL
 
-    from flows.runtime.prefect_env import reaching_prefect
+    from flows.runtime.prefect_env import reaching_prefect, require_lasting_server
 
     deployments = served_deployments(prefect_file)
-    if not PREFECT_API_URL.value():
-        raise UsageError(
-            "there is no Prefect server whose schedules could be served",
-            fix="start one with `prefect server start` and set PREFECT_API_URL=http://127.0.0.1:4200/api",
-        )
+    require_lasting_server()
     # Schedules go on while this process is away: a run that came due meanwhile starts when it is back.
     with reaching_prefect():
         prefect.serve(*deployments, pause_on_shutdown=False)

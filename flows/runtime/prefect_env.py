@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import NoReturn
 
-from scoring.errors import StorageError
+from scoring.errors import StorageError, UsageError
 from tasks.config.secrets import shown_url
 from tasks.waiting import result_of
 
@@ -124,6 +124,21 @@ def reaching_prefect() -> Iterator[None]:
             fix="start it, correct PREFECT_API_URL (http://127.0.0.1:4200/api) or unset it; then run again: "
             "what is done stays done",
         ) from None
+
+
+def require_lasting_server() -> None:
+    """Stops what takes its runs from a server that stays, where none is named.
+
+    Raises:
+        UsageError: that.
+    """
+    from prefect.settings import PREFECT_API_URL
+
+    if not PREFECT_API_URL.value():
+        raise UsageError(
+            "there is no Prefect server whose runs could be taken",
+            fix="start one with `prefect server start` and set PREFECT_API_URL=http://127.0.0.1:4200/api",
+        )
 
 
 @contextmanager

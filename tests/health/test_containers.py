@@ -87,6 +87,6 @@ def test_every_file_of_the_image_that_a_service_names_is_copied_there() -> None:
     assert {name for name in named if name != "/opt/aqb/deployments/"} <= there
 
 
-@pytest.mark.parametrize("name", ["install", "worker", "as-aqb"])
+@pytest.mark.parametrize("name", ["install", "as-aqb"])
 def test_every_script_may_be_executed(name: str) -> None:
     assert (DEPLOYMENTS / name).stat().st_mode & 0o111 == 0o111

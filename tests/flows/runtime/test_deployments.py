@@ -1,6 +1,7 @@
 """`deployments/prefect.yaml` on a real Prefect server, with a real worker: what is planned, what runs, what fails."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import pytest
 import yaml
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.responses import DeploymentResponse, FlowRunResponse
 from prefect.states import Cancelling
 
@@ -25,6 +26,7 @@ from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.state import opened
 from tests.fakes.slack_server import FakeSlack, Posted
+from tests.flows.conftest import AQB
 from tests.flows.prefect_server import PREFECT, eventually, running
 
 pytestmark = pytest.mark.slow
@@ -42,6 +44,7 @@ class Service:
     folder: Path
     client: SyncPrefectClient
     slack: FakeSlack
+    worker: subprocess.Popen[bytes]
 
     def deployment(self, name: str) -> DeploymentResponse:
         return self.client.read_deployment_by_name(FULL_NAMES[name])
@@ -93,10 +96,9 @@ def service(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> It
     with FakeSlack() as slack, get_client(sync_client=True) as client:
         client.create_work_pool(WorkPoolCreate(name="aqb", type="process"))
         prefect("deploy", "--prefect-file", PREFECT_FILE, "--all")
-        worker = [str(PREFECT), "worker", "start", "--pool", "aqb"]
         told = {"SLACK_WEBHOOK_URL": slack.webhook()}
-        with running(worker, place / "worker.log", env=env | told, cwd=folder):
-            yield Service(folder, client, slack)
+        with running([str(AQB), "worker"], place / "worker.log", env=env | told, cwd=folder) as worker:
+            yield Service(folder, client, slack, worker)
 
 
 def test_a_run_that_was_deployed_completes_in_the_folder_of_the_settings(service: Service) -> None:
@@ -201,3 +203,16 @@ def test_a_file_without_schedules_is_a_wrong_usage(tmp_path: Path, text: str | N
         file.write_text(text)
     with pytest.raises(UsageError, match="no schedules can be read"):
         served_deployments(file)
+
+
+def test_worker_that_is_stopped_completes_its_run_begins_no_other_and_ends(service: Service) -> None:
+    """The last test of the file: there is no worker afterwards."""
+    warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
+    with warehouse.lock("monitoring-alerts"):  # the run waits here, in the middle of its day
+        goes_on = service.new_run("backfill", first=str(DAY), last=str(DAY), force=True)
+        service.wait_for_step("write")
+        service.worker.send_signal(signal.SIGTERM)
+        later = service.new_run("nightly", day=str(DAY))
+    assert service.worker.wait(timeout=120) == 0
+    states = {run_id: service.client.read_flow_run(run_id).state for run_id in (goes_on, later)}
+    assert [state and state.type for state in states.values()] == [StateType.COMPLETED, StateType.SCHEDULED]

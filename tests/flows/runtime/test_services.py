@@ -1,8 +1,6 @@
-"""The scripts that services come through: one reader of `aqb.env`, and a worker that ends after its runs."""
+"""What services come through: one reader of `aqb.env`, and the template of a work pool."""
 
 import json
-import os
-import signal
 import subprocess
 from pathlib import Path
 
@@ -42,24 +40,6 @@ def test_as_aqb_refuses_a_line_that_is_no_variable_without_its_value(as_aqb: Pat
     done = subprocess.run([as_aqb, "true"], capture_output=True, text=True)
     assert (done.returncode, "5ecret" in done.stderr) == (2, False)
     assert "no NAME=value: export KEY" in done.stderr
-
-
-@pytest.mark.slow
-def test_worker_waits_for_its_runs_when_it_is_stopped(tmp_path: Path) -> None:
-    """A stand-in for Prefect's worker starts a run, which ends by itself when the test lets it."""
-    gate, program = tmp_path / "gate", tmp_path / "prefect"
-    os.mkfifo(gate)
-    program.write_text(f"#!/bin/sh\nsh -c 'echo began; read _ <{gate}; echo done' &\nwait\n")
-    program.chmod(0o755)
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    command = [str(DEPLOYMENTS / "worker"), "--pool", "aqb"]
-    with subprocess.Popen(command, env=os.environ | {"PATH": path}, stdout=subprocess.PIPE, text=True) as worker:
-        assert worker.stdout
-        assert worker.stdout.readline() == "began\n"
-        worker.send_signal(signal.SIGTERM)
-        gate.write_text("go on\n")  # a run that the stop had killed would read nothing, and block this
-        assert worker.stdout.readline() == "done\n"
-        assert worker.wait() == 0
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -1,0 +1,47 @@
+"""A worker that ends after its runs. Prefect's own interrupts them when it is stopped, and they end as crashed."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from functools import partial
+from threading import Thread
+
+import anyio
+from prefect.settings import get_current_settings
+from prefect.utilities.services import critical_service_loop
+from prefect.workers.process import ProcessWorker
+from prefect.workers.server import build_healthcheck_server
+
+
+async def work(pool: str, *, limit: int | None, tells_health: bool, tell: Callable[[str], None]) -> None:
+    """Runs what a work pool has to be run, each flow run in a process of its own, until SIGTERM or SIGINT.
+
+    Then it takes no further run, and returns when those that go on have ended; a second signal ends them as Prefect
+    does. It asks for runs and keeps its place in the pool as `prefect worker start` does.
+
+    Raises:
+        RuntimeError: the server was away for many minutes.
+    """
+    settings = get_current_settings().worker
+    worker = ProcessWorker(work_pool_name=pool, limit=limit)
+    if tells_health:
+        server = build_healthcheck_server(worker, settings.query_seconds)
+        Thread(target=server.run, daemon=True).start()
+    loop, this = asyncio.get_running_loop(), asyncio.current_task()
+    assert this is not None
+    async with worker, anyio.create_task_group() as asking:
+
+        def drain() -> None:
+            tell("no further run is taken; waits for those that go on, a second signal ends them")
+            asking.cancel_scope.cancel()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, this.cancel)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, drain)
+        for workload, interval_s in (
+            (worker.get_and_submit_flow_runs, settings.query_seconds),
+            (worker.sync_with_backend, settings.heartbeat_seconds),
+        ):
+            asking.start_soon(partial(critical_service_loop, workload, interval_s, jitter_range=0.3, backoff=4))
+        tell(f"worker {worker.name!r} of the pool {pool!r} has started")
