@@ -20,6 +20,8 @@ _MAX_POINTS = 5
 _RowKey = tuple[str, str]
 Problem = tuple[int, str]
 """The line of a label, and what is wrong with it."""
+LabelledPair = tuple[Label, Pair]
+"""A label, and what it says beside the score."""
 
 
 class ScoredRun(Protocol):
@@ -70,12 +72,12 @@ def labelled_testruns(labels: Sequence[Label], runs: Sequence[ScoredFolder], pat
         raise UsageError("two of these runs are of the same file", fix="give each run once")
     pairs, problems = testrun_pairs(labels, runs)
     refuse(problems, path)
-    epochs = _epochs(runs, {pair.metric for pair in pairs})
+    epochs = _epochs(runs, {pair.metric for _, pair in pairs})
     contents = {run.file: run.summary["inputs"][0]["sha256"] for run in runs}
-    return Labelled(pairs, runs[0].rubric.id, runs[0].version, runs[0].titles, epochs, contents)
+    return Labelled([pair for _, pair in pairs], runs[0].rubric.id, runs[0].version, runs[0].titles, epochs, contents)
 
 
-def testrun_pairs(labels: Sequence[Label], runs: Iterable[ScoredRun]) -> tuple[list[Pair], list[Problem]]:
+def testrun_pairs(labels: Sequence[Label], runs: Iterable[ScoredRun]) -> tuple[list[LabelledPair], list[Problem]]:
     """The labels of these runs beside their scores, and what is wrong with a line of the others."""
     by_file = {run.file: _Items(run) for run in runs}
     pairs, problems = [], []
@@ -85,7 +87,7 @@ def testrun_pairs(labels: Sequence[Label], runs: Iterable[ScoredRun]) -> tuple[l
         except _LabelError as problem:
             problems.append((label.line, str(problem)))
         else:
-            pairs += [pair] if pair else []
+            pairs += [(label, pair)] if pair else []
     return pairs, problems
 
 
@@ -114,17 +116,17 @@ def labelled_rows(rubric: RowRubric, labels: Sequence[Label], warehouse: Warehou
     """
     pairs, problems, version = row_pairs(rubric, labels, warehouse)
     refuse(problems, path)
-    return Labelled(pairs, rubric.id, version, rubric.titles)
+    return Labelled([pair for _, pair in pairs], rubric.id, version, rubric.titles)
 
 
 def row_pairs(
     rubric: RowRubric, labels: Sequence[Label], warehouse: Warehouse
-) -> tuple[list[Pair], list[Problem], str]:
+) -> tuple[list[LabelledPair], list[Problem], str]:
     """The labels of scored rows beside their grades, what is wrong with a line of the others, and which versions of the
     rubric have scored them."""
     scales = {scale.column: scale.codes[::-1] for scale in (*rubric.crosstab_scales, rubric.final_scale)}
     rows = _rows(rubric, {label.row_id for label in labels}, warehouse)
-    pairs: list[Pair] = []
+    pairs: list[LabelledPair] = []
     problems: list[Problem] = []
     for label in labels:
         scale = scales.get(label.metric)
@@ -138,7 +140,7 @@ def row_pairs(
         else:
             session = row["session_id"] or label.row_id
             score, given = scale.index(row[label.metric]), scale.index(label.label)
-            pairs.append(Pair(label.metric, row["tenant_id"], session, score, given))
+            pairs.append((label, Pair(label.metric, row["tenant_id"], session, score, given)))
     return pairs, problems, ", ".join(sorted({row["rubric_version"] for row in rows.values()}))
 
 

@@ -6,15 +6,17 @@ Source: SPEC 12.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from itertools import combinations
 
 import polars as pl
 
 from scoring.catalog import rubrics
 from scoring.chat.rubric import RowRubric
-from scoring.stats.agreement import ALL_AGENTS, Pair, agreements
+from scoring.stats.agreement import Pair, agreements
 from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
 from tasks.review.label_store import KeptLabel
 from tasks.review.labels import Label
@@ -23,8 +25,23 @@ from tasks.testruns.trusted_metrics import Measured, write_agreements
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
 from tasks.warehouse import Warehouse
 
+ComparedLabel = tuple[KeptLabel, Pair]
 _Run = tuple[str, str]
 """Rubric and content of the file."""
+
+
+@dataclass(frozen=True)
+class ComparedLabels:
+    """Labels of one rubric, each beside the score of its item.
+
+    `version` names the versions of the rubric that have scored them; `epoch` is what judged their metrics, None where
+    rules score.
+    """
+
+    rubric: str
+    version: str
+    epoch: str | None
+    pairs: Sequence[ComparedLabel]
 
 
 def judge_trust(
@@ -38,42 +55,70 @@ def judge_trust(
     Raises:
         StorageError: the warehouse cannot be read or written.
     """
-    compared = {}
-    for name, measured in _measured(labels, rubric, warehouse):
-        write_agreements(warehouse, day, name, measured, trusted_from)
-        compared[name] = sum(one.n for group in measured for one in group.found if one.agent_type == ALL_AGENTS)
-    return compared
+    measured: dict[str, list[Measured]] = {}
+    compared: Counter[str] = Counter()
+    for one in compared_labels(labels, rubric, warehouse):
+        pairs = [pair for _, pair in one.pairs]
+        epochs = {pair.metric: one.epoch for pair in pairs} if one.epoch else {}
+        measured.setdefault(one.rubric, []).append(Measured(one.version, agreements(pairs), epochs))
+        compared[one.rubric] += len(pairs)
+    for name, found in measured.items():
+        write_agreements(warehouse, day, name, found, trusted_from)
+    return dict(compared)
 
 
-def _measured(
+def compared_labels(
     labels: Sequence[KeptLabel], rubric: RowRubric | None, warehouse: Warehouse
-) -> Iterator[tuple[str, list[Measured]]]:
-    of_rows = [_label(one, "") for one in labels if rubric and one.row_id and one.rubric == rubric.id]
-    pairs, _, version = row_pairs(rubric, of_rows, warehouse) if rubric and of_rows else ([], [], "")
-    if rubric and pairs:
-        yield rubric.id, [Measured(version, agreements(pairs), {})]
+) -> Iterator[ComparedLabels]:
+    """These labels beside the scores that the warehouse holds, by rubric and by what judged the metrics.
+
+    `rubric` and what is left out are those of `judge_trust`.
+
+    Raises:
+        StorageError: the warehouse cannot be read.
+    """
+    of_rows = [one for one in labels if rubric and one.row_id and one.rubric == rubric.id]
+    if rubric and of_rows:
+        pairs, _, version = row_pairs(rubric, _lines(of_rows, ""), warehouse)
+        if pairs:
+            yield ComparedLabels(rubric.id, version, None, [(of_rows[one.line], pair) for one, pair in pairs])
     runs: dict[_Run, list[KeptLabel]] = {}
     for one in labels:
         if not one.row_id:
             runs.setdefault((one.rubric, one.input_sha256), []).append(one)
-    by_rubric: dict[str, dict[str | None, list[tuple[str, Pair]]]] = {}
+    groups: dict[tuple[str, str | None], list[tuple[str, KeptLabel, Pair]]] = {}
     for run in _stored_runs(warehouse, runs):
-        mine = [_label(one, run.file) for one in runs[run.rubric.id, run.sha256]]
-        for pair in testrun_pairs(mine, [run])[0]:
-            groups = by_rubric.setdefault(run.rubric.id, {})
-            groups.setdefault(run.epochs.get(pair.metric), []).append((run.version, pair))
-    for name, groups in by_rubric.items():
-        yield name, [_of_judge(epoch, found) for epoch, found in groups.items()]
+        mine = runs[run.rubric.id, run.sha256]
+        for label, pair in testrun_pairs(_lines(mine, run.file), [run])[0]:
+            found = groups.setdefault((run.rubric.id, run.epochs.get(pair.metric)), [])
+            found.append((run.version, mine[label.line], pair))
+    for (name, epoch), found in groups.items():
+        versions = ", ".join(sorted({version for version, _, _ in found}))
+        yield ComparedLabels(name, versions, epoch, [(kept, pair) for _, kept, pair in found])
 
 
-def _of_judge(epoch: str | None, found: Sequence[tuple[str, Pair]]) -> Measured:
-    pairs = [pair for _, pair in found]
-    versions = ", ".join(sorted({version for version, _ in found}))
-    return Measured(versions, agreements(pairs), {pair.metric: epoch for pair in pairs} if epoch else {})
+def _lines(kept: Sequence[KeptLabel], file: str) -> list[Label]:
+    """Labels as a file would have them; the line of each is its place."""
+    return [
+        Label(one.metric, one.label, file, one.query_id, one.round, one.row_id, one.reviewer, line=place)
+        for place, one in enumerate(kept)
+    ]
 
 
-def _label(kept: KeptLabel, file: str) -> Label:
-    return Label(kept.metric, kept.label, file, kept.query_id, kept.round, kept.row_id, kept.reviewer)
+def pairs_of_people(pairs: Iterable[ComparedLabel]) -> dict[tuple[str, str], list[Pair]]:
+    """What two people said of the same items, by their names in the order of the alphabet.
+
+    The score of such a pair is what the first of them said.
+    """
+    by_item: dict[tuple[str, ...], dict[str, Pair]] = {}
+    for kept, pair in pairs:
+        by_item.setdefault(kept.item, {})[kept.reviewer] = pair
+    found: dict[tuple[str, str], list[Pair]] = {}
+    for said in by_item.values():
+        for first, second in combinations(sorted(said), 2):
+            both = replace(said[second], agent_type=None, score=said[first].label)
+            found.setdefault((first, second), []).append(both)
+    return found
 
 
 @dataclass(frozen=True)

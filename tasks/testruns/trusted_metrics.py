@@ -57,7 +57,7 @@ def write_agreements(
     """
     identity = {"score_date": day, "rubric": rubric}
     rows = [
-        _row(one, trusted_from)
+        agreement_figures(one, trusted_from)
         | identity
         | {"rubric_version": group.rubric_version, "epoch": group.epochs.get(one.metric)}
         for group in measured
@@ -92,7 +92,8 @@ def untrusted_metrics(
     return tuple(untrusted)
 
 
-def _row(one: Agreement, trusted_from: float) -> dict[str, Any]:
+def agreement_figures(one: Agreement, trusted_from: float) -> dict[str, Any]:
+    """What the table holds of an agreement beside where it comes from."""
     kappas: dict[str, Any] = {}
     for weights, kappa in (("linear", one.linear), ("quadratic", one.quadratic)):
         kappas[f"{weights}_kappa"] = kappa.value

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tasks.context import Context
 from tasks.web.access import Access
 from tasks.web.accesses_page import accesses_page
+from tasks.web.agreement_page import agreement_page
 from tasks.web.alerts_page import alerts_page, snooze, unsnooze
 from tasks.web.asked import POLICY, STATIC, page
 from tasks.web.door import Door
@@ -43,6 +44,7 @@ def web_app(context: Context, access: Access) -> ASGIApp:
         Route("/rows.xlsx", door.to(export_workbook, "reader")),
         Route("/rows/{day}/{row_id}", door.to(row_page, "reader")),
         Route("/review", door.to(review_page, "reader")),
+        Route("/review/agreement", door.to(agreement_page, "reader")),
         *(
             route
             for path in ("/review/rows/{day}", "/review/runs/{run}")

@@ -151,6 +151,12 @@ class RunQueue:
         """The queries on the list, without reading their answers."""
         return {*drawn_queries(self.run, USUAL_AUDIT)}
 
+    def questions_of(self, label: KeptLabel) -> list[Question]:
+        """That of the item of a label, where it is of this run and drawn."""
+        if label.input_sha256 != self.run.summary["inputs"][0]["sha256"]:
+            return []
+        return [one for one in self.questions if one.blank.item == label.item]
+
     def labels(self, store: LabelStore) -> list[KeptLabel]:
         """Those of the run."""
         return store.labels_of(self.run.rubric.id, self.run.summary["inputs"][0]["sha256"], [""])

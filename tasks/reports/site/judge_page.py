@@ -30,6 +30,7 @@ from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import RUNS
 
 KIND_TITLES = {"intent": "의도 충족", "semantic": "답변의 질", "conclusions": "결론의 일관성"}
+AGREEMENT_TITLES = ("라벨", "일치", "선형 κ (95% 구간)", "판단")
 _SHOWN_NIGHTS, _SHOWN_QUERIES = 30, 10
 _QUERY_CHARACTERS, _MODEL_CHARACTERS = 120, 80
 _LATEST_FIRST = ("last", "first", "rubric", "kind", "epoch")
@@ -177,15 +178,22 @@ def _people(warehouse: Warehouse) -> Table:
             titles.get((row["rubric"], row["metric"]), row["metric"]),
             row["rubric"],
             str(row["score_date"]),
-            count_text(row["n"]),
-            percent(row["exact"] / row["n"]) if row["n"] else NOTHING,
-            kappa_text(row),
-            Mark("신뢰", "met", "●", "") if row["trusted"] else Mark("신뢰 전", "undecided", "■", ""),
+            *agreement_cells(row),
             row["epoch"],
         ]
         for row in newest.reverse().iter_rows(named=True)
     ]
-    return Table(["지표", "루브릭", "잰 날", "라벨", "일치", "선형 κ (95% 구간)", "판단", "에포크"], rows)
+    return Table(["지표", "루브릭", "잰 날", *AGREEMENT_TITLES, "에포크"], rows)
+
+
+def agreement_cells(row: Mapping[str, Any]) -> list[Cell]:
+    """What stands below `AGREEMENT_TITLES`, of a row of the `agreements` table."""
+    return [
+        count_text(row["n"]),
+        percent(row["exact"] / row["n"]) if row["n"] else NOTHING,
+        kappa_text(row),
+        Mark("신뢰", "met", "●", "") if row["trusted"] else Mark("신뢰 전", "undecided", "■", ""),
+    ]
 
 
 def _costs(warehouse: Warehouse, span: int) -> tuple[Table, list[str]]:

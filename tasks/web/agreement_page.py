@@ -1,0 +1,174 @@
+"""How far people agree with the scores and with each other, from the labels that count now, and where they do not."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import polars as pl
+from starlette.responses import Response
+
+from scoring.catalog import rubrics
+from scoring.chat.rubric import RowRubric
+from scoring.markdown import score_text
+from scoring.stats.agreement import ALL_AGENTS, agreements
+from scoring.stats.intervals import MIN_N_FOR_VERDICT
+from scoring.testruns.rubric import TestRunRubric
+from tasks.context import Context
+from tasks.reports.site.judge_page import AGREEMENT_TITLES, agreement_cells
+from tasks.reports.site.pages import Cell, Link, Table
+from tasks.review.label_store import KeptLabel, LabelStore, newest
+from tasks.review.trust import ComparedLabel, ComparedLabels, compared_labels, pairs_of_people
+from tasks.testruns.trusted_metrics import agreement_figures
+from tasks.warehouse.tables import SCORES
+from tasks.web.asked import Asked, href
+from tasks.web.review_queues import RunQueue, run_queues
+
+_SHOWN = 50
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One metric of one item with every verdict of people on it."""
+
+    labels: Sequence[ComparedLabel]
+
+    @property
+    def label(self) -> KeptLabel:
+        """One that names the item."""
+        return self.labels[0][0]
+
+    @property
+    def distance(self) -> float:
+        """How far the score and the verdicts lie apart, in points or grades."""
+        values = [self.labels[0][1].score, *(pair.label for _, pair in self.labels)]
+        return max(values) - min(values)
+
+    def is_of(self, reviewer: str) -> bool:
+        """Whether this person has given one of the verdicts."""
+        return any(kept.reviewer == reviewer for kept, _ in self.labels)
+
+
+def agreement_page(asked: Asked) -> Response:
+    """The agreement of every metric, of every two people, and the items on which they differ.
+
+    A reviewer sees only items that they have judged, or with `every=1` all of them.
+    """
+    context, sees_all = asked.context, ("every", "1") in asked.pairs
+    asked.record("사람과 맞는 정도", "모두" if sees_all else "")
+    labels = newest(LabelStore(context.state).every_label())
+    compared = list(compared_labels(labels, context.rubric, context.warehouse))
+    apart = _apart(compared)
+    blind = asked.viewer.may("reviewer") and not sees_all
+    visible = [one for one in apart if not blind or one.is_of(asked.viewer.name)]
+    return asked.page(
+        "agreement.html",
+        section="review",
+        title="사람과 얼마나 맞나",
+        labels=len(labels),
+        left_out=len(labels) - sum(len(one.pairs) for one in compared),
+        least=context.settings.agreement.trusted_from,
+        least_queries=MIN_N_FOR_VERDICT,
+        metrics=_metrics(context, compared),
+        people=_people(context, compared),
+        apart=_items(asked, visible[:_SHOWN]),
+        hidden=len(apart) - len(visible),
+        further=len(visible[_SHOWN:]),
+    )
+
+
+def _apart(compared: Iterable[ComparedLabels]) -> list[_Judged]:
+    """The items on which the score and people differ, those that lie furthest apart first."""
+    by_item: dict[tuple[str, ...], list[ComparedLabel]] = {}
+    for one in compared:
+        for kept, pair in one.pairs:
+            by_item.setdefault(kept.item, []).append((kept, pair))
+    apart = [judged for pairs in by_item.values() if (judged := _Judged(pairs)).distance > _EQUAL]
+    return sorted(apart, key=lambda one: -one.distance)
+
+
+def _metrics(context: Context, compared: Iterable[ComparedLabels]) -> Table:
+    least = context.settings.agreement.trusted_from
+    rows: list[list[Cell]] = [
+        [_title(context, one.rubric, found.metric), one.rubric, *agreement_cells(agreement_figures(found, least))]
+        for one in compared
+        for found in agreements(pair for _, pair in one.pairs)
+        if found.agent_type == ALL_AGENTS
+    ]
+    return Table(["지표", "루브릭", *AGREEMENT_TITLES], rows)
+
+
+def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:
+    """Of two people there is nothing to trust: the last cell is left out."""
+    least = context.settings.agreement.trusted_from
+    rows: list[list[Cell]] = [
+        [
+            " · ".join(map(_name, people)),
+            _title(context, group.rubric, found.metric),
+            *agreement_cells(agreement_figures(found, least))[:-1],
+        ]
+        for group in compared
+        for people, pairs in pairs_of_people(group.pairs).items()
+        for found in agreements(pairs)
+    ]
+    return Table(["두 사람", "지표", *AGREEMENT_TITLES[:-1]], rows)
+
+
+def _items(asked: Asked, apart: Sequence[_Judged]) -> Table:
+    context = asked.context
+    days = _days(context, [one.label.row_id for one in apart if one.label.row_id])
+    runs = run_queues(context) if any(not one.label.row_id for one in apart) else []
+    rows: list[list[Cell]] = [
+        [
+            _link(asked, one.label, days, runs),
+            _title(context, one.label.rubric, one.label.metric),
+            _said(context, one.label, one.labels[0][1].score),
+            ", ".join(
+                f"{kept.reviewer or '이름 없음'}: {_said(context, kept, pair.label)}" for kept, pair in one.labels
+            ),
+        ]
+        for one in apart
+    ]
+    return Table(["항목", "지표", "자동 점수", "사람"], rows)
+
+
+def _days(context: Context, row_ids: Sequence[str]) -> Mapping[str, date]:
+    """The days on which these rows stand."""
+    scores = context.warehouse.read(SCORES, schema=context.rubric.scores_schema) if row_ids else None
+    if scores is None:
+        return {}
+    return dict(scores.filter(pl.col("row_id").is_in(row_ids)).select("row_id", "score_date").collect().iter_rows())
+
+
+def _link(asked: Asked, label: KeptLabel, days: Mapping[str, date], runs: Iterable[RunQueue]) -> Link:
+    """To the row, or for reviewers to the question of a test run while it is on a list."""
+    if label.row_id:
+        return Link(f"{days[label.row_id]} {label.row_id}", f"/rows/{days[label.row_id]}/{label.row_id}")
+    text = " · ".join(part for part in (label.file, label.query_id, label.round) if part)
+    for run in runs if asked.viewer.may("reviewer") else ():
+        for question in run.questions_of(label):
+            return Link(text, href(run.address, [("item", question.id)]))
+    return Link(text, "")
+
+
+def _name(reviewer: str) -> str:
+    return reviewer or "이름 없음"
+
+
+def _title(context: Context, rubric: str, metric: str) -> str:
+    scored_by = rubrics().get(rubric)
+    if isinstance(scored_by, TestRunRubric):
+        return next((one.title for one in scored_by.metrics if one.name == metric), metric)
+    return context.rubric.titles.get(metric, metric)
+
+
+def _said(context: Context, label: KeptLabel, value: float) -> str:
+    """A score or verdict in the words of its scale."""
+    return _grade(context.rubric, label.metric, value) if label.row_id else f"{score_text(value, 2)}점"
+
+
+def _grade(rubric: RowRubric, metric: str, place: float) -> str:
+    """The grade of a place on its scale, 0 for the worst."""
+    (scale,) = [one for one in rubric.scales if one.column == metric]
+    grade = scale.grades[::-1][int(place)]
+    return f"{grade.sign} {grade.title}"
