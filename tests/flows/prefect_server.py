@@ -12,9 +12,13 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
+
+if TYPE_CHECKING:  # tests that start no server do not wait for its import
+    from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.objects import TaskRun
 
 PREFECT = Path(sys.executable).with_name("prefect")
 CACHE = Path(__file__).parents[2] / ".pytest_cache" / "prefect"
@@ -35,6 +39,16 @@ def eventually(look: Callable[[], T | None], what: str) -> T:
         assert time.monotonic() < deadline, f"waited {_DEADLINE_S:g} s in vain: {what}"
         time.sleep(0.25)  # between two questions to another process, which answering keeps from its work
     return found
+
+
+def ended_task_runs(client: "SyncPrefectClient", **asked: Any) -> "list[TaskRun]":
+    """The task runs that are asked for, when all have ended: the server hears of that a little after the flow."""
+
+    def ended() -> "list[TaskRun] | None":
+        found = client.read_task_runs(**asked)
+        return found if all(task.state and task.state.is_final() for task in found) else None
+
+    return eventually(ended, "all task runs have ended")
 
 
 @contextmanager

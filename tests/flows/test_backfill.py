@@ -37,6 +37,7 @@ from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.flows import backfill, nightly
 from tests.builders.state import in_context, opened
 from tests.flows.conftest import Command
+from tests.flows.prefect_server import ended_task_runs
 
 A_DAY = 24 * 60
 LAST = DAY + timedelta(days=3)
@@ -138,7 +139,7 @@ def test_days_in_worker_processes_are_task_runs_and_leave_what_one_process_leave
     run_id = state.state_details.flow_run_id
     assert run_id is not None
     with get_client(sync_client=True) as client:
-        tasks = client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id])))
+        tasks = ended_task_runs(client, flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id])))
         # Its own method for this asks for artifacts of task runs only.
         found = client.request("POST", "/artifacts/filter", json={"flow_runs": {"id": {"any_": [str(run_id)]}}})
     assert {task.name: task.state_name for task in tasks} == dict.fromkeys(

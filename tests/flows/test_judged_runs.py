@@ -32,6 +32,7 @@ from tests.builders.settings import settings_in
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.flows.conftest import Command
+from tests.flows.prefect_server import ended_task_runs
 
 SAMPLES = Path("tasks/samples/inbox").resolve()
 WIDE, MOVE = SAMPLES / "resume_agent_sample.xlsx", SAMPLES / "url_agent_sample.csv"
@@ -207,7 +208,7 @@ def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_or
     names = [f"{step} {run.name}" for step in ("judge", "score test run") for run in runs]
     with get_client(sync_client=True) as client:
         this_run = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
-        tasks = {task.name: task for task in client.read_task_runs(flow_run_filter=this_run)}
+        tasks = {task.name: task for task in ended_task_runs(client, flow_run_filter=this_run)}
         of_flow = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run_id]))
         shown = client.read_artifacts(artifact_filter=of_flow)
         lines = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run_id])))

@@ -24,6 +24,7 @@ from tests.builders.chat_rows import BEST_QUESTION, DAY, REFUSAL, best, plain, r
 from tests.builders.settings import settings_in
 from tests.builders.state import opened
 from tests.builders.testruns import LONG_HEADER, long_row, write_csv
+from tests.flows.prefect_server import ended_task_runs
 
 TABLES = ("alerts", "monitoring_crosstab", "monitoring_excluded", "monitoring_kpis", "monitoring_scores", "rejected")
 
@@ -54,7 +55,7 @@ def run_nightly(settings: Settings) -> FlowRun:
     assert run_id is not None
     this_run = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
     with get_client(sync_client=True) as client:  # everything is spelled out: what is left out travels as a bad null
-        tasks = client.read_task_runs(flow_run_filter=this_run, sort=TaskRunSort.NAME_ASC, limit=100)
+        tasks = ended_task_runs(client, flow_run_filter=this_run, sort=TaskRunSort.NAME_ASC, limit=100)
         artifacts = client.read_artifacts(
             artifact_filter=ArtifactFilter(),
             flow_run_filter=this_run,

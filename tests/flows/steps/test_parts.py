@@ -14,6 +14,7 @@ from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.sources import ChatRowFiles
 from tasks.config.settings import Settings
 from tests.builders.chat_rows import best, refused, write_rows
+from tests.flows.prefect_server import ended_task_runs
 
 PARTS = 4
 
@@ -46,5 +47,5 @@ def test_parts_in_a_flow_are_task_runs_and_leave_what_one_process_leaves(
     assert [frame.rows() for frame in found.score_frames()] == [frame.rows() for frame in alone.score_frames()]
     names = TaskRunFilter(name=TaskRunFilterName(any_=[f"part {number}" for number in range(PARTS)]))
     with get_client(sync_client=True) as client:
-        tasks = client.read_task_runs(task_run_filter=names)
+        tasks = ended_task_runs(client, task_run_filter=names)
     assert [task.state_name for task in tasks] == ["Completed"] * PARTS
