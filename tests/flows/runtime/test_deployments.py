@@ -101,14 +101,6 @@ def service(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> It
             yield Service(folder, client, slack, worker)
 
 
-def test_a_run_that_was_deployed_completes_in_the_folder_of_the_settings(service: Service) -> None:
-    run = service.finished_run("nightly", day=str(DAY))
-    assert run.state is not None
-    assert run.state.is_completed(), run.state.message
-    assert (service.folder / "data" / "warehouse" / "monitoring_scores" / f"{DAY}.parquet").exists()
-    assert run.parameters == {"day": str(DAY)}
-
-
 def test_a_deployed_run_with_a_mistyped_parameter_is_told_with_its_name(service: Service) -> None:
     run = service.finished_run("nightly", day=str(DAY), forse=True)
 
@@ -209,10 +201,11 @@ def test_worker_that_is_stopped_completes_its_run_begins_no_other_and_ends(servi
     """The last test of the file: there is no worker afterwards."""
     warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
     with warehouse.lock("monitoring-alerts"):  # the run waits here, in the middle of its day
-        goes_on = service.new_run("backfill", first=str(DAY), last=str(DAY), force=True)
+        goes_on = service.new_run("nightly", day=str(DAY))
         service.wait_for_step("write")
         service.worker.send_signal(signal.SIGTERM)
-        later = service.new_run("nightly", day=str(DAY))
-    assert service.worker.wait(timeout=120) == 0
-    states = {run_id: service.client.read_flow_run(run_id).state for run_id in (goes_on, later)}
-    assert [state and state.type for state in states.values()] == [StateType.COMPLETED, StateType.SCHEDULED]
+        later = service.new_run("backfill", first=str(DAY), last=str(DAY))
+    assert service.worker.wait(timeout=180) == 0
+    states = [service.client.read_flow_run(run_id).state for run_id in (goes_on, later)]
+    assert [state and state.type for state in states] == [StateType.COMPLETED, StateType.SCHEDULED]
+    assert (service.folder / "data" / "warehouse" / "monitoring_scores" / f"{DAY}.parquet").exists()
