@@ -13,6 +13,7 @@ ALERTS_PAGE = "alerts.html"
 JUDGE_PAGE = "judge.html"
 TESTRUNS = "test-runs"
 _PERIOD_REPORT = "monitoring-"
+_ROWS = "-rows"
 _HASH_DIGITS = 8
 _NOT_IN_FOLDER_NAMES = re.compile(r"[^\w.()-]+")
 _NOT_IN_PAGE_NAMES = re.compile(r"[^0-9A-Za-z가-힣_-]+")
@@ -39,9 +40,9 @@ class ReportPaths:
         return self.folder / f"{_PERIOD_REPORT}{period.key}.md"
 
     def period_pages(self) -> dict[Path, Period]:
-        """The pages and Markdown reports of periods that there are."""
+        """The pages and Markdown reports of periods that there are, and the pages of their rows."""
         pages = [*self.folder.glob("monitoring/*.html"), *self.folder.glob(f"{_PERIOD_REPORT}*.md")]
-        found = ((page, period_of_key(page.stem.removeprefix(_PERIOD_REPORT))) for page in pages)
+        found = ((page, period_of_key(page.stem.removeprefix(_PERIOD_REPORT).removesuffix(_ROWS))) for page in pages)
         return {page: period for page, period in found if period}
 
     def day_page(self, day: date) -> Path:
@@ -82,9 +83,9 @@ def day_page_name(day: date) -> str:
     return f"monitoring/{day}.html"
 
 
-def rows_page_name(day: date) -> str:
-    """The page of the rows of a day, seen from the first page."""
-    return f"monitoring/{day}-rows.html"
+def rows_page_name(of: date | Period) -> str:
+    """The page of the rows of a day or a period, seen from the first page."""
+    return f"monitoring/{of.key if isinstance(of, Period) else of}{_ROWS}.html"
 
 
 def period_page_name(period: Period) -> str:

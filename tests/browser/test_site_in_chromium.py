@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
+from scoring.chat.periods import month_of, week_of
 from scoring.stats.comparison import compare_testruns
 from scoring.testruns.team_names import COMMON_NAMES
 from tasks.reports.markdown.comparison import comparison_page
@@ -28,6 +29,7 @@ pytestmark = IN_CHROMIUM
 
 HOSTILE = "</title></script><script>alert(1)</script>\u2028"
 DAYS = [DAY + timedelta(days=offset) for offset in (0, 1, 3, 4)]
+PERIODS = {period for day in DAYS for period in (week_of(day), month_of(day))}
 ROWS_PER_DAY = 60
 PHONE = {"width": 390, "height": 844}
 
@@ -123,20 +125,18 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def one_of_each(site: Path) -> list[str]:
-    """A page of each kind: the first, a day, its rows and week, the alerts, the test runs, a test run, a test set."""
+    """A page of each kind: first, day, its rows, week, its rows, alerts, test runs, a test run, a test set."""
     (run,) = (site / "test-runs").glob("resume*.html")
     of_set = min((site / "test-runs").glob("set-*.html"))
     day = DAYS[-1]
-    of_day = [f"monitoring/{name}.html" for name in (day, f"{day}-rows", f"week-{day - timedelta(day.weekday())}")]
+    of_day = [f"monitoring/{of}{rows}.html" for of in (day, week_of(day).key) for rows in ("", "-rows")]
     of_runs = [f"test-runs/{name}" for name in ("index.html", run.name, of_set.name)]
     return ["index.html", *of_day, "alerts.html", *of_runs]
 
 
 def test_every_page_draws_its_charts_and_every_link_resolves(site: Path, tab: Tab) -> None:
     found = pages(site)
-    weeks = {day.isocalendar().week for day in DAYS}
-    months = {day.month for day in DAYS}
-    assert len(found) == 2 * len(DAYS) + len(weeks) + len(months) + 2 * len(SAMPLE_RUNS) + 3  # a run, its test set
+    assert len(found) == 2 * (len(DAYS) + len(PERIODS)) + 2 * len(SAMPLE_RUNS) + 3  # with rows; a run, its test set
     broken = []
     for name, each in found.items():
         tab.goto((site / name).as_uri())
@@ -223,7 +223,7 @@ def test_every_count_leads_to_exactly_as_many_rows(site: Path, tab: Tab) -> None
                 path, _, fragment = href.partition("#")
                 rows = (site / name).parent.joinpath(path).resolve().relative_to(site).as_posix()
                 wanted.setdefault(rows, {}).setdefault(fragment, set()).add(re.split("[ (]", text)[0])
-    assert len(wanted) == len(DAYS)
+    assert len(wanted) == len(DAYS) + len(PERIODS)
     assert sum(map(len, wanted.values())) > 200
     for rows, counts in wanted.items():
         tab.goto((site / rows).as_uri())

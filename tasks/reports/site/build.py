@@ -40,7 +40,7 @@ from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_pages import alert_examples, day_page, overview
 from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarised
 from tasks.reports.site.kept_pages import KeptPages, write_changed
-from tasks.reports.site.listed_rows import list_rows
+from tasks.reports.site.listed_rows import list_period_rows, list_rows
 from tasks.reports.site.page_inputs import PageInputs
 from tasks.reports.site.pages import Link, page
 from tasks.reports.site.period_pages import period_page
@@ -119,8 +119,11 @@ def build_pages(
         pages.begin(others | {FIRST_PAGE: first_page})
         summaries, last_rows = _day_pages(pages, warehouse, rubric, scored, time_zone)
         for period in made:
-            if pages.lacks(name := period_page_name(period)):
-                pages.write(name, period_page(rubric, scored, period, summaries, periods))
+            if pages.lacks(period_page_name(period)) or pages.lacks(rows_page_name(period)):
+                shown = [day for day in scored.days if day.day in period]
+                listed = list_period_rows(warehouse, rubric, period, [day.total for day in shown], time_zone)
+                pages.write(rows_page_name(period), rows_page(listed, shown[-1]))
+                pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):
             pages.write(ALERTS_PAGE, alerts_page(watched, scored, snoozes, time_zone))

@@ -1,4 +1,4 @@
-"""The rows of a day as its page of rows lists them, and what they can be told apart by. Source: SPEC 1.3.
+"""The rows of a day or a period as its page of rows lists them, and what they can be told apart by. Source: SPEC 1.3.
 
 Rows that people are told about (an alert, or a grade whose texts are kept) come first, the worst of them first.
 """
@@ -6,13 +6,16 @@ Rows that people are told about (an alert, or a grade whose texts are kept) come
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
 from scoring.chat.kpis import Quotient
+from scoring.chat.periods import Period
+from scoring.chat.row_filter import RowFilter
 from scoring.chat.rubric import LEVEL_TITLES, CodedColumn, RowRubric
 from scoring.chat.templates import question_template
 from scoring.judging.masking import masked
@@ -22,6 +25,7 @@ from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import EXCLUDED
 from tasks.reports.wording import tenant_text
 from tasks.warehouse import Warehouse
+from tasks.warehouse.row_search import RowOrder
 
 MOST_ROWS = 10_000
 """Of a page of rows: a row takes about 80 bytes without its texts, and a page has at most 1.5 MB."""
@@ -29,6 +33,8 @@ MOST_ROWS = 10_000
 QUESTION_CHARACTERS = 300
 FLAGGED = "flagged"
 _OFFERED_TEMPLATES = 50
+_QUESTIONS_OF_PERIOD = 1_000
+"""Of so many rows of a period the questions stand on its page; those of all stand on the pages of its days."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +52,15 @@ class Facet:
     many: bool = False
     offered: int = 1_000
 
+    def rows_with(self, value: str) -> list[bool]:
+        """Whether each row has a value."""
+        place = list(self.values).index(value) if value in self.values else len(self.values)
+        return [bool(of >> place & 1) if self.many else of == place for of in self.of_rows]
+
 
 @dataclass(frozen=True)
 class ListedRows:
-    """The rows of a day that are listed, and how many there are in all (`rows`).
+    """The rows of a day, or of the `period`, that are listed, and how many there are in all (`rows`).
 
     Rows that were not scored and yet have an alert are among them; they have neither id nor scores.
     """
@@ -58,11 +69,18 @@ class ListedRows:
     frame: pl.DataFrame
     rows: int
     time_zone: str
+    period: Period | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether every row of the day is listed."""
-        return self.frame.height >= self.rows
+        """Whether every row is listed, with its question where it is kept."""
+        return self.frame.height >= self.rows and (self.period is None or self.frame.height <= _QUESTIONS_OF_PERIOD)
+
+    def count(self, **wanted: str) -> int:
+        """How many of the listed rows have all of these values."""
+        facets = {facet.name: facet for facet in self.facets}
+        columns = [facets[name].rows_with(value) for name, value in wanted.items()]
+        return sum(map(all, zip(*columns, strict=True)))
 
     @cached_property
     def questions(self) -> list[str | None]:
@@ -137,7 +155,29 @@ def list_rows(warehouse: Warehouse, rubric: RowRubric, day: date, rows: int, tim
     """Reads the rows of a day that has `rows` scored ones; none where its score table is gone."""
     worst = warehouse.day_queries(day, rubric).worst_rows(_columns(rubric), MOST_ROWS)
     worst = worst.with_columns(to_polars(rubric.flagged).alias(FLAGGED))
-    excluded = warehouse.read(EXCLUDED, [day], rubric.excluded_schema)
+    return _with_fired(warehouse, [day], ListedRows(rubric, worst, rows, time_zone))
+
+
+def list_period_rows(
+    warehouse: Warehouse, rubric: RowRubric, period: Period, days: Sequence[Mapping[str, Any]], time_zone: str
+) -> ListedRows:
+    """Reads the rows of days of a period by their KPI rows; of more than MOST_ROWS those with the lowest totals."""
+    columns = [name for name in _columns(rubric) if name != "llm_response"]
+    scored = [day["score_date"] for day in days]
+    wanted, lowest_first = RowFilter(scored[0], scored[-1]), RowOrder(rubric.total, descending=False)
+    found = warehouse.row_search(rubric).rows(wanted, columns, lowest_first, 0, MOST_ROWS)
+    worst = found.with_columns(to_polars(rubric.flagged).alias(FLAGGED), llm_response=pl.lit(None, pl.String))
+    worst = worst.sort(~pl.col(FLAGGED), rubric.total, "timestamp", "row_id")
+    has_question = pl.int_range(pl.len()) < _QUESTIONS_OF_PERIOD
+    worst = worst.with_columns(pl.when(has_question).then("user_input"))
+    rows = sum(day["rows"] for day in days)
+    return _with_fired(warehouse, scored, ListedRows(rubric, worst, rows, time_zone, period))
+
+
+def _with_fired(warehouse: Warehouse, days: Sequence[date], listed: ListedRows) -> ListedRows:
+    """The rows, and those of the days that were not scored and yet have an alert."""
+    worst, rows = listed.frame, listed.rows
+    excluded = warehouse.read(EXCLUDED, days, listed.rubric.excluded_schema)
     if excluded is not None and worst.height:
         fired = excluded.filter(pl.col("alert_level").is_not_null()).collect()
         shared = [name for name in fired.columns if name in worst.columns]
@@ -145,7 +185,7 @@ def list_rows(warehouse: Warehouse, rubric: RowRubric, day: date, rows: int, tim
             [worst, fired.select(shared).with_columns(pl.lit(True).alias(FLAGGED))], how="diagonal_relaxed"
         )
         rows += fired.height
-    return ListedRows(rubric, worst, rows, time_zone)
+    return replace(listed, frame=worst, rows=rows)
 
 
 def masked_texts(texts: Iterable[str | None], length: int) -> list[str | None]:

@@ -72,7 +72,10 @@ class PageInputs:
         Of the known `periods` those have a page that are `made`.
         """
         contents = {day.day: _digest(self._rows[day.day], *_content(day)) for day in scored.days}
-        of_periods = {period_page_name(one): self._period_page(one, contents, periods) for one in made}
+        of_periods: dict[str, Inputs] = {}
+        for one in made:
+            pages = period_page_name(one), rows_page_name(one)
+            of_periods |= dict.fromkeys(pages, self._period_page(one, contents, periods))
         return {
             **self._of_days(scored, contents),
             **of_periods,

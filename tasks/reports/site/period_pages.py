@@ -16,13 +16,13 @@ from tasks.reports.site.day_charts import interval_chart, kpis_of
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.day_tables import day_table, question_text
 from tasks.reports.site.kpi_cards import KpiCard, counted_of
-from tasks.reports.site.listed_rows import counted_title
+from tasks.reports.site.listed_rows import ListedRows, counted_title
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import summed_questions
 from tasks.reports.site.row_pages import RowLinks, row_links
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, rows_of
 from tasks.reports.site.tenant_trends import tenant_trend_table
-from tasks.reports.wording import count_text, day_text
+from tasks.reports.wording import day_text
 
 _MOST_QUESTIONS = 15
 _LEAST_REPEATED = 2
@@ -38,14 +38,34 @@ class _Day:
     links: RowLinks
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """The days of a period, and their rows as the page of its rows lists them."""
+
+    period: Period
+    days: Sequence[_Day]
+    listed: ListedRows
+
+    def sum(self, total: int, **wanted: str) -> Cell:
+        """The rows of all days together that have these values."""
+        complete = self.listed.complete or self.listed.count(**wanted) == total
+        return RowLinks(self.period, "../", self.listed.frame.height > 0, complete).count(total, **wanted)
+
+
 def period_page(
-    rubric: RowRubric, span: ScoredSpan, period: Period, summaries: Mapping[date, DaySummary], known: Collection[Period]
+    span: ScoredSpan,
+    period: Period,
+    summaries: Mapping[date, DaySummary],
+    listed: ListedRows,
+    known: Collection[Period],
 ) -> str:
     """The page of a period of which at least one day is in the span; it leads to its neighbours among the `known`.
 
+    `listed` are the rows of these days on the page of its rows, to which sums lead.
+
     Days that another rubric version has scored than the last one are in its tables, not in its KPIs.
     """
-    found = [day for day in span.days if day.day in period]
+    rubric, found = listed.rubric, [day for day in span.days if day.day in period]
     days = [_Day(day, summaries[day.day], row_links(day.day, summaries[day.day], "../")) for day in found]
     version = found[-1].version
     rows, before = (rows_of(span.rows_of(), one, version) for one in (period, period.before))
@@ -70,7 +90,7 @@ def period_page(
         cards=cards,
         day_table=day_table(rubric, found, by_day, [day.links for day in days]),
         tenants=tenant_trend_table(rubric, span, period, version),
-        tables=_tables(rubric, days),
+        tables=_tables(_Shown(period, days, listed)),
         before=period_link(period.before, "../") if period.before in known else None,
         after=period_link(period.after, "../") if period.after in known else None,
     )
@@ -92,8 +112,9 @@ def _framed(rubric: RowRubric, days: Iterable[SiteDay], version: str) -> int:
     return sum(map(rubric.framed_rows, counted))
 
 
-def _tables(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
+def _tables(shown: _Shown) -> list[tuple[str, Table]]:
     """Title and table of what is counted day by day; every count leads to its rows."""
+    rubric, days = shown.listed.rubric, shown.days
     rates = [kpi for kpi in rubric.quotients if kpi.is_rate]
     failures = [dict(day.summary.failures) for day in days]
     tables = [
@@ -101,7 +122,7 @@ def _tables(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
             "지표에 든 행",
             _by_day(
                 "지표",
-                days,
+                shown,
                 [
                     (counted_title(kpi), [counted_of(kpi, day.site.total) for day in days], {"kpi": kpi.name})
                     for kpi in rates
@@ -112,7 +133,7 @@ def _tables(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
             "알림",
             _by_day(
                 "알림",
-                days,
+                shown,
                 [
                     (rule.title, [day.site.total[f"alert_{rule.id}"] for day in days], {"alert": rule.id})
                     for rule in rubric.alert_rules
@@ -123,7 +144,7 @@ def _tables(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
             "실패 유형",
             _by_day(
                 "실패 유형",
-                days,
+                shown,
                 [
                     (title, [of_day.get(code, 0) for of_day in failures], {rubric.failure.column: code})
                     for code, title in rubric.failure.titles.items()
@@ -131,10 +152,11 @@ def _tables(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
             ),
         ),
     ]
-    return [*tables, *_category_table(rubric, days), *_question_table(days)]
+    return [*tables, *_category_table(shown), *_question_table(shown)]
 
 
-def _category_table(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, Table]]:
+def _category_table(shown: _Shown) -> list[tuple[str, Table]]:
+    rubric, days = shown.listed.rubric, shown.days
     category = rubric.category
     if category is None or not all(day.summary.categories for day in days):
         return []
@@ -146,30 +168,29 @@ def _category_table(rubric: RowRubric, days: Sequence[_Day]) -> list[tuple[str, 
         )
         for code, title in category.titles.items()
     ]
-    return [("질문 유형별 알림이나 낮은 등급", _by_day(rubric.titles[category.column], days, lines))]
+    return [("질문 유형별 알림이나 낮은 등급", _by_day(rubric.titles[category.column], shown, lines))]
 
 
-def _question_table(days: Sequence[_Day]) -> list[tuple[str, Table]]:
-    of_days = [{one.template: one.rows for one in day.summary.questions} for day in days]
-    common = [one for one in summed_questions(day.summary.questions for day in days) if one.rows >= _LEAST_REPEATED]
+def _question_table(shown: _Shown) -> list[tuple[str, Table]]:
+    asked = [day.summary.questions for day in shown.days]
+    of_days = [{one.template: one.rows for one in of_day} for of_day in asked]
+    common = [one for one in summed_questions(asked) if one.rows >= _LEAST_REPEATED]
     lines = [
         (question_text(one), [of_day.get(one.template, 0) for of_day in of_days], {"template": one.template})
         for one in common[:_MOST_QUESTIONS]
     ]
-    return [("알림이나 낮은 등급에서 반복된 질문", _by_day("질문", days, lines))] if lines else []
+    return [("알림이나 낮은 등급에서 반복된 질문", _by_day("질문", shown, lines))] if lines else []
 
 
-def _by_day(
-    title: str, days: Sequence[_Day], lines: Iterable[tuple[str, Sequence[int | None], Mapping[str, str]]]
-) -> Table:
-    """A line for each thing that is counted, the most frequent first: the sum, then each day with its rows.
+def _by_day(title: str, shown: _Shown, lines: Iterable[tuple[str, Sequence[int | None], Mapping[str, str]]]) -> Table:
+    """A line for each thing that is counted, the most frequent first: the sum, then each day, with their rows.
 
     Of more than two months there are only the sums: nobody reads so many columns.
     """
-    shown = days if len(days) <= _MOST_COLUMNS else []
+    days = shown.days if len(shown.days) <= _MOST_COLUMNS else []
     counted = [(name, sum(count or 0 for count in counts), counts, wanted) for name, counts, wanted in lines]
     rows: list[list[Cell]] = []
     for name, total, counts, wanted in sorted((one for one in counted if one[1]), key=lambda one: (-one[1], one[0])):
-        cells = (day.links.count(count, **wanted) for day, count in zip(shown, counts, strict=False))
-        rows.append([name, count_text(total), *cells])
-    return Table([title, "합계", *(day_text(day.site.day) for day in shown)], rows)
+        cells = (day.links.count(count, **wanted) for day, count in zip(days, counts, strict=False))
+        rows.append([name, shown.sum(total, **wanted), *cells])
+    return Table([title, "합계", *(day_text(day.site.day) for day in days)], rows)

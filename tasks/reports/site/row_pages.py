@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import polars as pl
 
+from scoring.chat.periods import Period
 from scoring.markdown import shortened
 from tasks.files.report_paths import rows_page_name
 from tasks.reports.site.day_summaries import DaySummary
@@ -23,19 +24,19 @@ _LENGTHS = ((QUESTION_CHARACTERS, 500), (200, 300), (120, 160), (80, 80), (60, 3
 
 @dataclass(frozen=True)
 class RowLinks:
-    """Links to the rows of a day from a page for which `root` leads to the first page.
+    """Links to the rows of a day or a period from a page for which `root` leads to the first page.
 
     There are none where the score table is gone; where a page cannot list every row, each link says so.
     """
 
-    day: date
+    of: date | Period
     root: str
     there: bool
     complete: bool
 
     def href(self, **wanted: str) -> str:
         """The rows that have all of these values."""
-        return f"{self.root}{rows_page_name(self.day)}#{urlencode(wanted)}"
+        return f"{self.root}{rows_page_name(self.of)}#{urlencode(wanted)}"
 
     def count(self, count: int | None, of: int = 0, /, **wanted: str) -> Cell:
         """A count that leads to its rows, with its share of a total; only a text where there are none."""
@@ -51,14 +52,17 @@ def row_links(day: date, summary: DaySummary, root: str) -> RowLinks:
 
 
 def rows_page(listed: ListedRows, day: SiteDay) -> str:
-    """The page of the rows of a day, which its script filters."""
+    """The page of the rows of a day, or of the period that ends with it, which its script filters."""
+    period = listed.period
+    back = Link(period.title, f"{period.key}.html") if period else Link(str(day.day), f"{day.day}.html")
     return page(
         "rows.html",
         root="../",
         section="monitoring",
-        title=f"{day_text(day.day)} 행",
+        title=f"{period.title if period else day_text(day.day)} 행",
         rubric=listed.rubric,
         day=day,
+        back=back,
         listed=listed,
         facets=listed.facets,
         row_data=embedded(_data(listed)),
@@ -73,6 +77,7 @@ def _data(listed: ListedRows) -> dict[str, Any]:
     grades = [[grade.sign, grade.tone] for grade in rubric.final_scale.grades]
     cause = frame[rubric.cause].to_list() if rubric.cause else []
     questions, answers = _shown_texts(listed)
+    days = sorted(set(frame["score_date"]))
     return {
         "facets": [
             {"name": one.name, "titles": list(one.values.values()), "values": list(one.values), "of": one.of_rows}
@@ -92,7 +97,7 @@ def _data(listed: ListedRows) -> dict[str, Any]:
         "id": [row_id or "" for row_id in frame["row_id"]],
         "question": questions,
         "answer": answers,
-    }
+    } | ({"days": list(map(str, days)), "day": list(map(days.index, frame["score_date"]))} if listed.period else {})
 
 
 def _shown_texts(listed: ListedRows) -> tuple[list[str | None], list[str | None]]:

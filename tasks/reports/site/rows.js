@@ -1,4 +1,4 @@
-// Lists the rows of a day that have what the form asks for. The fragment of the address holds the same choice
+// Lists the rows of a day or a period that have what the form asks for. The fragment of the address holds the same choice
 // (#failure_type=blocked&tenant="a"), so that a count anywhere leads to exactly its rows.
 "use strict";
 (() => {
@@ -24,6 +24,7 @@
     return made;
   };
   const time = (seconds) => [3600, 60, 1].map((unit) => String(Math.floor(seconds / unit) % 60).padStart(2, "0")).join(":");
+  const day = (row) => data.days?.[data.day[row]];
   const points = (row) => (data.total[row] === null ? "채점하지 않음" : `${data.total[row].toFixed(1)}점`);
 
   const show = (row) => {
@@ -37,9 +38,11 @@
     for (const title of titles("alert", row)) element(meta, "span", "tag", title);
     const kept = data.question[row] !== null;
     const question = element(item, "p", "question", kept ? data.question[row] || "(빈 질문)" : undefined);
-    if (!kept) element(question, "em", "", "글을 보관하지 않은 행");
+    if (!kept) element(question, "em", "", data.days ? "글은 그날의 행에서 봅니다" : "글을 보관하지 않은 행");
     if (data.answer[row] !== null) element(item, "p", "answer", data.answer[row] || "(빈 답변)");
     const facts = element(item, "p", "facts");
+    if (day(row) && data.id[row]) element(facts, "a", "", day(row)).href = `${day(row)}-rows.html#text=${data.id[row]}`;
+    else if (day(row)) element(facts, "span", "", day(row));
     element(facts, "span", "", time(data.time[row]));
     for (const name of ["tenant", ...data.told.slice(1)]) for (const title of titles(name, row)) element(facts, "span", "", title);
     if (data.cause[row]) element(facts, "span", "", `원인: ${data.cause[row]}`);
@@ -95,7 +98,7 @@
     const named = [...facets.values()].filter((facet) => !["flagged", "hour"].includes(facet.name));
     const names = named.map((facet) => form.elements.namedItem(facet.name).labels[0].firstChild.data.trim());
     const lines = found.map((row) => [
-      data.id[row], time(data.time[row]), data.total[row], ...named.map((facet) => titles(facet.name, row).join(", ")),
+      data.id[row], [day(row), time(data.time[row])].filter(Boolean).join(" "), data.total[row], ...named.map((facet) => titles(facet.name, row).join(", ")),
       data.question[row], data.answer[row],
     ]);
     const text = [["행 ID", "시각", "점수", ...names, "질문", "답변"], ...lines].map((line) => line.map(cell).join(",")).join("\r\n");

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import reduce
 from typing import Any
@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from scoring.chat.periods import month_of, week_of
 from scoring.chat.templates import question_template
 from scoring.judging.masking import masked
 from tasks.chat.tables import EXCLUDED
@@ -29,6 +30,10 @@ DAYS = [FIRST + timedelta(days=day) for day in range(int(os.environ.get("LINKED_
 ROWS_PER_DAY = int(os.environ.get("LINKED_ROWS", "40"))
 
 Row = Mapping[str, Any]
+
+COUNT = re.compile(r"[0-9,]+( \(.*\))?$")
+# Of all rows, whatever their grade; and the share of a rule on a day of the page of alerts, which leads to the day.
+UNLINKED = {"채점", "제외", "n", "채점한 행", "행", "비율"}
 
 # What a link asks for, in the words of the requirements, of a scored row or of an excluded one with an alert.
 ASKED: dict[str, Callable[[Row, str], bool]] = {
@@ -85,9 +90,9 @@ def listed_rows(page: Page) -> Callable[[str], int]:
     return lambda fragment: len(reduce(frozenset.__and__, map(rows_of.__getitem__, parse_qsl(fragment)), every))
 
 
-def table_rows(warehouse: FolderWarehouse, day: date) -> list[Row]:
-    """The scored rows of a day, and the excluded ones with an alert."""
-    tables = (warehouse.read(name, [day]) for name in (SCORES, EXCLUDED))
+def table_rows(warehouse: FolderWarehouse, days: Sequence[date]) -> list[Row]:
+    """The scored rows of some days, and the excluded ones with an alert."""
+    tables = (warehouse.read(name, days) for name in (SCORES, EXCLUDED))
     scored, excluded = (table.collect().to_dicts() if table is not None else [] for table in tables)
     return [*scored, *(row for row in excluded if row["alert_level"])]
 
@@ -103,19 +108,31 @@ def test_every_linked_count_is_the_number_of_rows_listed_and_of_rows_in_the_tabl
     wanted: dict[str, dict[str, set[int]]] = {}
     for name, fragment, number in linked_counts(found):
         wanted.setdefault(name, {}).setdefault(fragment, set()).add(number)
-    assert len(wanted) == len(DAYS)
+    of_days = {f"{day}-rows.html": [day] for day in DAYS}
+    periods = {period for day in DAYS for period in (week_of(day), month_of(day))}
+    of_periods = {f"{one.key}-rows.html": [day for day in DAYS if day in one] for one in periods}
+    assert set(wanted) == {*of_days, *of_periods}
     kinds = Counter(name for of_day in wanted.values() for asked in of_day for name, _ in parse_qsl(asked))
     grades = {scale.column for scale in RUBRIC.scales}
     assert set(kinds) == {*ASKED, *grades, "alert_level", "failure_type", "question_category"}
     assert kinds.total() > 50 * len(DAYS)
-    for day in DAYS:
-        asked = wanted[f"{day}-rows.html"]
-        rows, listed = table_rows(warehouse, day), listed_rows(found[f"monitoring/{day}-rows.html"])
+    for name, days in (of_days | of_periods).items():
+        asked = wanted[name]
+        rows, listed = table_rows(warehouse, days), listed_rows(found[f"monitoring/{name}"])
         in_table = {
             fragment: sum(all(meets(row, *one) for one in parse_qsl(fragment)) for row in rows) for fragment in asked
         }
-        assert {fragment: {number} for fragment, number in in_table.items()} == asked, day
-        assert {fragment: listed(fragment) for fragment in asked} == in_table, day
+        assert {fragment: {number} for fragment, number in in_table.items()} == asked, name
+        assert {fragment: listed(fragment) for fragment in asked} == in_table, name
+
+
+def test_counts_without_a_link_are_of_all_rows_or_stand_beside_their_day(
+    built: tuple[FolderWarehouse, dict[str, Page]],
+) -> None:
+    """A count of rows with an alert, a failure type or a low grade has a link."""
+    cells = (re.findall(r'<td data-title="([^"]*)">([0-9][^<]*)</td>', page.source) for page in built[1].values())
+    titles = {title for found in cells for title, text in found if COUNT.match(text) and not text.startswith("0")}
+    assert titles == UNLINKED
 
 
 def test_linked_counts_lead_to_kpis_of_the_rubric_alone() -> None:

@@ -105,7 +105,7 @@ def test_a_build_after_a_change_of_a_day_makes_its_pages_and_those_over_days(
     write_day(warehouse, NEXT_DAY, [best()])
     build(warehouse, site)
     write_day(warehouse, NEXT_DAY, [best(), refused()])
-    assert build(warehouse, site).written == 6  # the day, its rows, its week, its month, the alerts, the first page
+    assert build(warehouse, site).written == 8  # day, week and month with their rows, the alerts, the first page
     assert sources(site) == first_build(warehouse, site)
 
 
