@@ -27,11 +27,12 @@ from tests.samples.chat_rows import generate_chat_rows
 
 pytestmark = IN_CHROMIUM
 
+LONG_QUESTION = "어제 산 주식이 왜 이렇게 많이 떨어졌는지 뉴스와 실적을 함께 보고 차근차근 알려 줘"
 HOSTILE = "</title></script><script>alert(1)</script>\u2028"
 DAYS = [DAY + timedelta(days=offset) for offset in (0, 1, 3, 4)]
 PERIODS = {period for day in DAYS for period in (week_of(day), month_of(day))}
 ROWS_PER_DAY = 60
-PHONE = {"width": 390, "height": 844}
+PHONE = {"width": 360, "height": 800}
 
 OPEN_ALL = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 
@@ -101,11 +102,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     warehouse = FolderWarehouse(folder / "warehouse")
     hostile = refused(user_input=HOSTILE, tenant_id=HOSTILE)
+    repeated = refused(user_input=LONG_QUESTION)
     for day in DAYS:
         table = generate_chat_rows(day, 1, ROWS_PER_DAY, seed=5).to_pylist()
         rows = [{**row, "session_id": row["request_metadata"]["session_id"]} for row in table]
         kept = [{name: value for name, value in row.items() if name != "request_metadata"} for row in rows]
-        write_day(warehouse, day, [*kept, hostile], of_version("0" if day == DAYS[0] else "1"))
+        write_day(warehouse, day, [*kept[2:], repeated, repeated, hostile], of_version("0" if day == DAYS[0] else "1"))
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, DAYS[-1])
     build(warehouse, folder / "site")
