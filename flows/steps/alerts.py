@@ -5,9 +5,7 @@ The steps of flows are here; `flows/steps/announce.py` writes and sends.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import date, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +14,12 @@ import polars as pl
 from flows.runtime.clock import now
 from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
-from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipeline
+from flows.steps.announce import DeliveryReport, announce, to_pipeline
 from flows.steps.subscriptions import subscriptions
 from flows.steps.watch import all_clears
-from scoring.alerting.day_messages import day_messages
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.judge_messages import JudgeNews, judge_message
-from scoring.alerting.messages import DayDigest, OutboxMessage, with_mention, with_service
+from scoring.alerting.messages import OutboxMessage, with_mention, with_service
 from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
 from scoring.alerting.run_messages import (
     KeptDay,
@@ -33,23 +30,20 @@ from scoring.alerting.run_messages import (
     review_message,
 )
 from scoring.alerting.watch import DECISION_DAYS
-from scoring.alerting.weekly import weekly_message
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.days import days_between
 from scoring.errors import AqbError, InputError
-from tasks.alerts.day_digest import day_digest, read_week
+from tasks.alerts.day_messages import MessagesFor, digest_of, ends_week, messages_of_day
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import finished
 from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import AlertsSettings
 from tasks.context import Context
-from tasks.judge_quality.model_end import near_end
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.alert_choices import AlertChoices
-from tasks.state.run_ledger import INTRADAY, TEST_RUN, RunLedger
+from tasks.state.run_ledger import TEST_RUN, RunLedger
 
-_SUNDAY = 6
 _WEEK = timedelta(days=7)
 
 
@@ -156,24 +150,10 @@ def announce_days(context: Context, days: Sequence[date]) -> DeliveryReport:
     notifications: list[tuple[str, MessagesFor]] = []
     for day in days:
         digest = digest_of(context, day)
-        if context.settings.alerts.all_quiet_weekly and _ends_week(digest):
+        if context.settings.alerts.all_quiet_weekly and ends_week(digest):
             notifications.append(("", _quiet_week(context, day)))
-        notifications += _of_day(context, digest)
+        notifications += messages_of_day(context, digest)
     return announce(context, notifications)
-
-
-def _of_day(context: Context, digest: DayDigest) -> list[tuple[str, MessagesFor]]:
-    """What is told of a scored day, and on the last day of a week of the week."""
-    found: list[tuple[str, MessagesFor]] = [(str(digest.day), partial(day_messages, digest))]
-    if context.settings.alerts.weekly and _ends_week(digest):
-        week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id)
-        end = near_end(context.state, context.settings.judge, digest.day)
-        found.append(("", partial(weekly_message, replace(week, snoozes=digest.snoozes, judge_end=end))))
-    return found
-
-
-def _ends_week(digest: DayDigest) -> bool:
-    return digest.day.weekday() == _SUNDAY and digest.kind == "nightly"
 
 
 def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[OutboxMessage, dict[str, Any]]]:
@@ -183,7 +163,7 @@ def preview_messages(context: Context, days: Sequence[date]) -> list[tuple[Outbo
         InputError: a day has not been scored.
     """
     found, outbox = [], Outbox(context.state)
-    notifications = [one for day in days for one in _of_day(context, digest_of(context, day))]
+    notifications = [one for day in days for one in messages_of_day(context, digest_of(context, day))]
     for thread, messages_for in notifications:
         for one in subscriptions(context.settings.alerts):
             for message in messages_for(one.filter, outbox.known_keys(one.name)):
@@ -210,17 +190,6 @@ def preview(context: Context, days: int) -> tuple[date, date, list[PreviewedMess
     routes = {one.name: one.filter for one in subscriptions(context.settings.alerts)}
     watched = WatchedDays(rubric, kpis, policy)
     return first, last, preview_days(watched, days_between(first, last), routes), forecast(watched)
-
-
-def digest_of(context: Context, day: date) -> DayDigest:
-    """The incidents of a scored day, and what their messages need."""
-    runs, choices = RunLedger(context.state).of_day(day), AlertChoices(context.state)
-    policy = choices.policy(context.settings.alerts)
-    if any(run.kind == INTRADAY for run in runs):  # half of the day's level is for its night, half for all looks before
-        looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
-        policy = replace(policy, looks=looks)
-    digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
-    return replace(digest, snoozes=choices.snoozes(day))
 
 
 def _quiet_week(context: Context, sunday: date) -> MessagesFor:

@@ -7,14 +7,15 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
 from flows.steps.subscriptions import Subscription, subscriptions
 from scoring.alerting.blocks import readable
-from scoring.alerting.messages import Message, OutboxMessage, RouteFilter, with_mention, with_service
+from scoring.alerting.messages import Message, OutboxMessage, with_mention, with_service
 from scoring.alerting.run_messages import expired_message
+from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
 from tasks.config.settings import Settings
@@ -26,9 +27,6 @@ _log = logging.getLogger(__name__)
 
 STILL_NEWS = timedelta(days=3)
 """How old a day may be to be reported; older ones are filled in without messages, as by a backfill."""
-
-MessagesFor = Callable[[RouteFilter, Mapping[str, datetime]], list[Message]]
-"""The messages for a route that has been sent messages with these keys, each with when it was written."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from scoring.alerting.messages import RouteFilter
 from scoring.errors import UsageError
 from tasks.alerts.channel import Channel
 from tasks.alerts.channels import open_channel
+from tasks.alerts.day_messages import route_filters
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings, Destination
 from tasks.config.secret_places import Secret, secret_of
 
@@ -38,13 +39,7 @@ class Subscription:
 
 def subscriptions(alerts: AlertsSettings, *, with_prefect: bool = True) -> list[Subscription]:
     """Every route, the default one last. Without Prefect one with a Secret block has a problem and no secret."""
-    filters = {
-        route.name: RouteFilter(
-            frozenset(route.levels), frozenset(route.rubrics), frozenset(route.tenants), frozenset(route.agent_types)
-        )
-        for route in alerts.route
-    }
-    filters[DEFAULT_ROUTE] = RouteFilter(others=tuple(filters.values()))
+    filters = route_filters(alerts)
     found = []
     for name, destination in alerts.destinations().items():
         variable = destination.webhook_env or destination.bot_token_env

@@ -10,10 +10,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now
-from flows.steps.announce import DeliveryReport, MessagesFor, announce, to_pipeline
+from flows.steps.announce import DeliveryReport, announce, to_pipeline
 from scoring.alerting.all_clear import LateNight, Unfinished, all_clear_message, late_message, uncalled
 from scoring.alerting.messages import Message, RouteFilter
 from scoring.alerting.run_messages import FlowFailure, failure_message
+from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock
 from tasks.alerts.unfinished import dead_runs, finished, late_night
 from tasks.context import Context

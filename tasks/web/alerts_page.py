@@ -18,6 +18,7 @@ from scoring.chat.row_filter import tenant_of, tenant_value
 from scoring.days import days_between
 from scoring.errors import UsageError
 from scoring.markdown import score_text
+from tasks.alerts.day_messages import digest_of, messages_of_day, route_filters
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.rule_rates import known_tenants, snooze_rule
 from tasks.chat.tables import KPIS, read_kpis
@@ -61,6 +62,7 @@ def alerts_page(asked: Asked) -> Response:
             for message in told
             if message.day == last
         ],
+        routes=_new_by_route(asked, last),
         sent=_sent(Outbox(context.state).latest(_MESSAGES), ZoneInfo(context.settings.time_zone)),
         snoozes=[
             {
@@ -136,6 +138,18 @@ def _today(asked: Asked) -> date:
 def _rows_of(rule: str, day: date, with_rows: set[str]) -> str:
     """The rows of a rule; of a KPI or the day as a whole there are none."""
     return href("/rows", [("first", str(day)), ("last", str(day)), ("alert", rule)]) if rule in with_rows else ""
+
+
+def _new_by_route(asked: Asked, day: date) -> Table:
+    """What each route has not been sent yet of a day."""
+    context, outbox = asked.context, Outbox(asked.context.state)
+    told = messages_of_day(context, digest_of(context, day))
+    rows: list[list[Cell]] = []
+    for route, route_filter in route_filters(context.settings.alerts).items():
+        known = outbox.known_keys(route)
+        new = [one for _, messages_for in told for one in messages_for(route_filter, known)]
+        rows += [[route, masked_text(one.text, _TEXT_CHARACTERS)] for one in new] or [[route, "새로 보낼 것이 없음"]]
+    return Table(["경로", "내용"], rows)
 
 
 def _sent(messages: Sequence[OutboxMessage], zone: ZoneInfo) -> Table:

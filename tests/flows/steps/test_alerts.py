@@ -13,7 +13,7 @@ from prefect.client.schemas.objects import State
 from pydantic import SecretStr
 
 from flows.nightly import NightlyOutcome, nightly
-from flows.steps.alerts import announce_days, digest_of
+from flows.steps.alerts import announce_days
 from flows.steps.announce import announce
 from flows.steps.day import score_day
 from scoring.alerting.day_messages import day_messages
@@ -21,6 +21,7 @@ from scoring.alerting.messages import RouteFilter
 from scoring.alerting.run_messages import quiet_message
 from scoring.days import day_window
 from tasks.alerts.channel import Delivery, DeliveryStatus
+from tasks.alerts.day_messages import digest_of
 from tasks.alerts.outbox import Outbox
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
 from tasks.chat.sources import ChatRowFiles

@@ -3,14 +3,19 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from html import unescape
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
+from scoring.alerting.day_messages import day_messages
 from scoring.alerting.messages import Message
+from tasks.alerts.day_messages import digest_of, route_filters
 from tasks.alerts.outbox import Outbox
+from tasks.config.alerts import AlertsSettings
 from tasks.config.settings import Settings
+from tasks.context import Context
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.audit_log import AuditLog
 from tasks.warehouse.folder import FolderWarehouse
@@ -69,6 +74,30 @@ def test_alerts_page_lists_what_was_written_and_what_became_of_it(settings: Sett
     text = opened_page(client, "/alerts").text
     assert "team 기다림" in text
     assert "<b>" not in client.get("/alerts").text.split("보낸 메시지")[1]
+
+
+def test_alerts_page_says_what_each_route_has_still_to_be_sent(tmp_path: Path, rising: FolderWarehouse) -> None:
+    routes = [
+        {"name": "pages", "levels": ["critical"], "webhook_env": "PAGES"},
+        {"name": "nobody", "tenants": ["other"], "webhook_env": "NOBODY"},
+    ]
+    alerts = AlertsSettings.model_validate({"route": routes})
+    settings = settings_in(tmp_path, warehouse=rising.url, alerts=alerts)
+    with Context(settings) as context:
+        (page, *others) = day_messages(digest_of(context, LAST), route_filters(alerts)["pages"])
+        assert not others
+    with browser(settings) as client:
+        assert told_by_route(client)["pages"] == page.text
+        assert told_by_route(client)["nobody"] == "새로 보낼 것이 없음"
+        with opened(Outbox, settings.state_url) as outbox:
+            outbox.put("pages", "", [page], WRITTEN)
+        assert told_by_route(client)["pages"] == "새로 보낼 것이 없음"
+
+
+def told_by_route(client: TestClient) -> dict[str, str]:
+    """The last message that is new to each route."""
+    part = client.get("/alerts").text.split('id="routes"')[1].split("</section>")[0]
+    return {route: unescape(text) for route, text in re.findall(r'<th scope="row">(.+?)</th><td[^>]*>(.+?)</td>', part)}
 
 
 def test_alerts_page_keeps_a_rule_quiet_and_lets_it_speak_again(settings: Settings, client: TestClient) -> None:

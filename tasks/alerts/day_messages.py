@@ -1,0 +1,66 @@
+"""What is told of a scored day, route by route."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from functools import partial
+
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.messages import DayDigest, Message, RouteFilter
+from scoring.alerting.weekly import weekly_message
+from tasks.alerts.day_digest import day_digest, read_week
+from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings
+from tasks.context import Context
+from tasks.judge_quality.model_end import near_end
+from tasks.state.alert_choices import AlertChoices
+from tasks.state.run_ledger import INTRADAY, RunLedger
+
+_SUNDAY = 6
+
+MessagesFor = Callable[[RouteFilter, Mapping[str, datetime]], list[Message]]
+"""The messages for a route that has been sent messages with these keys, each with when it was written."""
+
+
+def route_filters(alerts: AlertsSettings) -> dict[str, RouteFilter]:
+    """What each route of the settings is interested in, the default one last."""
+    filters = {
+        route.name: RouteFilter(
+            frozenset(route.levels), frozenset(route.rubrics), frozenset(route.tenants), frozenset(route.agent_types)
+        )
+        for route in alerts.route
+    }
+    return {**filters, DEFAULT_ROUTE: RouteFilter(others=tuple(filters.values()))}
+
+
+def messages_of_day(context: Context, digest: DayDigest) -> list[tuple[str, MessagesFor]]:
+    """What is told of a scored day, and on the last day of a week of the week; each with its thread.
+
+    Raises:
+        StorageError: the warehouse cannot be read.
+    """
+    found: list[tuple[str, MessagesFor]] = [(str(digest.day), partial(day_messages, digest))]
+    if context.settings.alerts.weekly and ends_week(digest):
+        week = read_week(context.warehouse, context.rubric, digest.day, context.reports, digest.run_id)
+        end = near_end(context.state, context.settings.judge, digest.day)
+        found.append(("", partial(weekly_message, replace(week, snoozes=digest.snoozes, judge_end=end))))
+    return found
+
+
+def ends_week(digest: DayDigest) -> bool:
+    """Whether a week is over with this day, and its night has scored it."""
+    return digest.day.weekday() == _SUNDAY and digest.kind == "nightly"
+
+
+def digest_of(context: Context, day: date) -> DayDigest:
+    """The incidents of a scored day, and what their messages need.
+
+    Raises:
+        InputError: the day is not scored.
+    """
+    runs, choices = RunLedger(context.state).of_day(day), AlertChoices(context.state)
+    policy = choices.policy(context.settings.alerts)
+    if any(run.kind == INTRADAY for run in runs):  # half of the day's level is for its night, half for all looks before
+        looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
+        policy = replace(policy, looks=looks)
+    digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
+    return replace(digest, snoozes=choices.snoozes(day))
