@@ -98,7 +98,13 @@ def _one_authority(home: Path) -> Path:
     return path
 
 
-_PREFECT_SAYS = ("Failed to reach API", "Found incompatible versions", "Timed out while attempting to connect")
+_PREFECT_SAYS = (
+    "Failed to reach API",
+    "Found incompatible versions",
+    "Timed out while attempting to connect",
+    "Runner failed to start",
+    "Service exceeded error threshold",
+)
 """How Prefect, which has no error of its own for it, begins to say that there is no server that it can use."""
 
 
@@ -202,6 +208,8 @@ def is_prefect_gone(error: Exception) -> bool:
 
     if isinstance(error, (httpx.HTTPError, httpx.InvalidURL)):
         return True
+    if isinstance(error, ExceptionGroup):  # of a worker
+        return all(map(is_prefect_gone, error.exceptions))
     return isinstance(error, RuntimeError) and str(error).startswith(_PREFECT_SAYS)
 
 
@@ -209,6 +217,8 @@ def _reason(error: BaseException) -> str:
     """What went wrong, in a line without the address, which may hold a password."""
     import httpx
 
+    if isinstance(error, ExceptionGroup):
+        return _reason(error.exceptions[0])
     if isinstance(error, httpx.HTTPStatusError):
         return f"it answers with status {error.response.status_code}"
     if isinstance(error, httpx.InvalidURL):

@@ -20,7 +20,7 @@ async def work(pool: str, *, limit: int | None, tells_health: bool, tell: Callab
     does. It asks for runs and keeps its place in the pool as `prefect worker start` does.
 
     Raises:
-        RuntimeError: the server was away for many minutes.
+        ExceptionGroup: the server was away for many minutes; runs that went on have been ended.
     """
     settings = get_current_settings().worker
     worker = ProcessWorker(work_pool_name=pool, limit=limit)

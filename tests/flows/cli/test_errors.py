@@ -242,8 +242,12 @@ SERVE = ("serve", "--prefect-file", ROOT / "deployments" / "prefect.yaml")
 
 @pytest.mark.parametrize(
     ("command", "address"),
-    [(("nightly", "--date", "2026-02-13"), "http://127.0.0.1:1/api"), (SERVE, "localhost:4200/api")],
-    ids=["nightly", "serve"],
+    [
+        (("nightly", "--date", "2026-02-13"), "http://127.0.0.1:1/api"),
+        (SERVE, "localhost:4200/api"),
+        (("worker",), "localhost"),
+    ],
+    ids=["nightly", "serve", "worker"],
 )
 def test_an_address_without_a_prefect_server_is_named(
     installed_aqb: Command, command: tuple[str | Path, ...], address: str
@@ -252,9 +256,12 @@ def test_an_address_without_a_prefect_server_is_named(
     assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", "correct PREFECT_API_URL")
 
 
-def test_serving_needs_a_server(aqb: Command, prefect_at: PrefectAt) -> None:
+@pytest.mark.parametrize("command", [SERVE, ("worker",)], ids=["serve", "worker"])
+def test_serving_and_working_need_a_server(
+    aqb: Command, prefect_at: PrefectAt, command: tuple[str | Path, ...]
+) -> None:
     prefect_at(None)
-    assert_told(aqb(*SERVE), 2, "no Prefect server", "`prefect server start`")
+    assert_told(aqb(*command), 2, "no Prefect server", "`prefect server start`")
 
 
 @pytest.mark.slow

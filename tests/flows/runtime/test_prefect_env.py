@@ -1,16 +1,21 @@
 """Prefect's home folder, looked at before Prefect starts."""
 
+import asyncio
 import os
 import signal
 import ssl
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
+import anyio
+import httpx
 import pytest
+from prefect.utilities.services import critical_service_loop
 
-from flows.runtime.prefect_env import prepare_prefect, running_flows
+from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect, running_flows
 from scoring.errors import StorageError
 from tests.builders.disks import small_disk
 
@@ -87,3 +92,18 @@ def test_temporary_server_of_running_flows_is_not_ended_by_ctrl_c(monkeypatch: p
         finally:
             server.stop()
     assert process.returncode == -signal.SIGTERM
+
+
+def test_server_that_stays_away_from_a_worker_is_named_in_a_line() -> None:
+    async def ask() -> None:
+        raise httpx.ConnectError("refused")
+
+    async def asking() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(critical_service_loop, ask, 0.0, printer=lambda *_: None))
+
+    with (
+        pytest.raises(PrefectGoneError, match="cannot be reached: Service exceeded error threshold"),
+        reaching_prefect(),
+    ):
+        asyncio.run(asking())
