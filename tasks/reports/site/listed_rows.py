@@ -103,12 +103,13 @@ class ListedRows:
             scale.column: {grade.code: f"{grade.sign} {grade.title}" for grade in scale.grades}
             for scale in rubric.scales
         }
-        tenants = {tenant_value(name): tenant_text(name) for name in sorted(set(frame["tenant_id"]), key=str)}
+        names = sorted(set(frame["tenant_id"]), key=str)
+        tenants = {tenant_value(name): tenant_text(name) for name in names}
         return [
             Facet(
                 FLAGGED, "범위", {"1": "알림이나 낮은 등급이 있는 행"}, _places(["1"], _texts(frame[FLAGGED].cast(int)))
             ),
-            Facet("tenant", "테넌트", tenants, _places(tenants, map(tenant_value, frame["tenant_id"]))),
+            Facet("tenant", "테넌트", tenants, _places(names, frame["tenant_id"])),
             Facet(
                 "alert",
                 "알림",
@@ -167,7 +168,7 @@ def list_period_rows(
     wanted, lowest_first = RowFilter(scored[0], scored[-1]), RowOrder(rubric.total, descending=False)
     found = warehouse.row_search(rubric).rows(wanted, columns, lowest_first, 0, MOST_ROWS)
     worst = found.with_columns(to_polars(rubric.flagged).alias(FLAGGED), llm_response=pl.lit(None, pl.String))
-    worst = worst.sort(~pl.col(FLAGGED), rubric.total, "timestamp", "row_id")
+    worst = worst.sort(~pl.col(FLAGGED), rubric.total, "timestamp", "row_id", "score_date")
     has_question = pl.int_range(pl.len()) < _QUESTIONS_OF_PERIOD
     worst = worst.with_columns(pl.when(has_question).then("user_input"))
     rows = sum(day["rows"] for day in days)
