@@ -26,12 +26,15 @@ def web(
     """
     import uvicorn
 
+    from tasks.config.log_lines import ToStandardError, send_lines_to
     from tasks.config.services import refuse_several
     from tasks.web.access import Access
     from tasks.web.app import web_app
 
     with open_context() as context:
         refuse_several(context.settings)
+        if context.settings.log_format == "json":
+            send_lines_to(ToStandardError(as_json=True))
         access = Access(context.settings.web, host, time.monotonic)
         config = uvicorn.Config(
             web_app(context, access),

@@ -10,9 +10,9 @@ from typing import Any
 
 from flows.runtime.clock import now
 from flows.runtime.code_version import code_version
-from flows.runtime.logs import lines_of_run
 from flows.runtime.telemetry import measure_run, run_attributes, span
 from scoring.errors import AqbError
+from tasks.config.log_lines import lines_with
 from tasks.context import Context
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
@@ -103,7 +103,7 @@ def recorded_run(
     )
     with (
         Leases(state).held(run.run_id, wait_s=0),
-        lines_of_run(run.run_id),
+        lines_with(run_id=run.run_id),
         span(f"run {kind}") as attributes,
     ):
         recording = RunRecorder(ledger, run)

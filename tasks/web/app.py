@@ -1,5 +1,9 @@
 """The server of `aqb web`: which page stands at which address, and what browsers may do with every answer."""
 
+import logging
+import time
+from uuid import uuid4
+
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -7,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tasks.config.log_lines import lines_with
 from tasks.context import Context
 from tasks.web.access import Access
 from tasks.web.accesses_page import accesses_page
@@ -20,6 +25,7 @@ from tasks.web.row_page import row_page
 from tasks.web.rows_page import rows_page
 from tasks.web.testruns_page import testrun_file, testrun_page, testruns_page
 
+_log = logging.getLogger(__name__)
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -66,20 +72,29 @@ def web_app(context: Context, access: Access) -> ASGIApp:
 
 
 class _Guarded:
-    """Puts the headers that bound what a browser may do with an answer on every one."""
+    """Puts the headers that bound what a browser may do with an answer on every one, and logs each with an id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, request_id = time.monotonic(), uuid4().hex
+
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in {**_HEADERS, "X-Request-ID": request_id}.items():
                     headers.setdefault(name, value)
+                # Conditions may quote what people wrote: no line has them.
+                seconds = time.monotonic() - began
+                _log.info("%s %s: %d in %.3f s", scope["method"], scope["path"], message["status"], seconds)
             await send(message)
 
-        await self._app(scope, receive, sending)
+        with lines_with(request_id=request_id):
+            await self._app(scope, receive, sending)
 
 
 async def _first_page(_: Request) -> Response:
