@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -218,6 +219,27 @@ def ask_pages(warehouse: str, *addresses: str) -> dict[str, Any]:
     return seconds
 
 
+def ask_at_once(warehouse: str, people: str, *addresses: str) -> dict[str, Any]:
+    """The seconds until each of so many people has the page that all of them open at the same moment."""
+    import httpx
+
+    from tests.builders.settings import settings_in
+    from tests.builders.web import served
+
+    with (
+        TemporaryDirectory() as folder,
+        served(settings_in(Path(folder), warehouse=warehouse)) as server,
+        ThreadPoolExecutor(int(people)) as pool,
+    ):
+        began = time.perf_counter()
+
+        def answered_after(person: int) -> float:
+            httpx.get(server + addresses[person % len(addresses)], timeout=120).raise_for_status()
+            return time.perf_counter() - began
+
+        return {"seconds": sorted(pool.map(answered_after, range(int(people))))}
+
+
 def _timed(do: Callable[[], dict[str, int] | None]) -> dict[str, Any]:
     began = time.process_time()
     found = do() or {}
@@ -238,7 +260,7 @@ _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
     job.__name__: job
     for job in (
         *(made, text_gb, days_later, shuffle, check_same_table),
-        *(rule_engine, read_only, read_and_score, build_site, ask_pages),
+        *(rule_engine, read_only, read_and_score, build_site, ask_pages, ask_at_once),
         *(duckdb, duckdb_same_table),
         *(read_ours, read_pandas, read_duckdb),
         *(write_ours, write_pandas, write_duckdb),
