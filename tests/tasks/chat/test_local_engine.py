@@ -343,4 +343,4 @@ def test_answers_that_decide_an_order_are_read_again_without_holding_the_file(tm
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     numbered, peak_mib = map(int, done.stdout.split())
     assert numbered == rows // part
-    assert peak_mib < 400
+    assert peak_mib < 450  # 388 to 401 were seen; with all texts it would be 360 more
