@@ -44,7 +44,20 @@ def processes(workers: int, log_format: Literal["plain", "json"]) -> Callable[[]
     """Worker processes of this machine; None for one worker, which is this process."""
     if workers == 1:
         return None
-    return lambda: ProcessPoolTaskRunner(workers, initializer=_start_worker, initargs=(log_format,))
+    return lambda: _Processes(workers, initializer=_start_worker, initargs=(log_format,))
+
+
+class _Processes(ProcessPoolTaskRunner):
+    """A pool that this process does not wait for when it ends.
+
+    A worker that was killed may have held the lock of the queue of messages: its last one would never be sent.
+    """
+
+    def __exit__(self, *reason: object) -> None:
+        queue = self._subprocess_message_queue
+        super().__exit__(*reason)
+        if queue is not None:
+            queue.cancel_join_thread()
 
 
 def threads(most: int) -> Callable[[], Runner]:
