@@ -2,26 +2,24 @@
 
 import fcntl
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
+
+from tests.fakes.postgresql import postgresql_programs, running_postgresql
 
 if TYPE_CHECKING:  # tests that start no server do not wait for its import
     from prefect.client.orchestration import SyncPrefectClient
     from prefect.client.schemas.objects import TaskRun
 
 PREFECT = Path(sys.executable).with_name("prefect")
-CACHE = Path(__file__).parents[2] / ".pytest_cache" / "prefect"
 _DEADLINE_S = 180.0
 
 _UNUSED_SERVICES = (
@@ -67,26 +65,8 @@ def running(command: list[str], log: Path, **options: Any) -> Iterator[subproces
 
 
 @pytest.fixture(scope="session")
-def prefect_database() -> Path:
-    """An empty database of Prefect to be copied. Its migrations take seconds, so it is kept between runs."""
-    kept = CACHE / f"{version('prefect')}.db"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with _locked(CACHE / "lock", fcntl.LOCK_EX):
-        if not kept.exists():
-            with TemporaryDirectory(dir=CACHE) as home:
-                subprocess.run(
-                    [str(PREFECT), "server", "database", "upgrade", "--yes"],
-                    env=os.environ | {"PREFECT_HOME": home},
-                    check=True,
-                    capture_output=True,
-                )
-                Path(home, "prefect.db").rename(kept)
-    return kept
-
-
-@pytest.fixture(scope="session")
-def prefect_server(prefect_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server with a database of its own, started as docs/operate.md says; flows here use it.
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server, started as docs/operate.md says; flows here use it.
 
     The first worker that asks for it starts it, and stops it when the others have ended.
     """
@@ -103,7 +83,7 @@ def prefect_server(prefect_database: Path, tmp_path_factory: pytest.TempPathFact
         with _locked(starting, fcntl.LOCK_EX):
             ours = not address.exists()
             if ours:
-                started = started_server(prefect_database, tmp_path_factory.mktemp("prefect"), _UNUSED_SERVICES)
+                started = started_server(tmp_path_factory.mktemp("prefect"), _UNUSED_SERVICES)
                 address.write_text(server.enter_context(started))
             user.enter_context(_locked(using, fcntl.LOCK_SH))
         url = address.read_text()
@@ -125,18 +105,26 @@ def _locked(path: Path, how: int) -> Iterator[None]:
 
 
 @contextmanager
-def started_server(database: Path, home: Path, unused: Sequence[str] = ()) -> Iterator[str]:
-    """The address of a server with a copy of this database, without its unused services; flows in the block use it."""
+def started_server(home: Path, unused: Sequence[str] = ()) -> Iterator[str]:
+    """The address of a server with an empty database, without its unused services; flows in the block use it.
+
+    Its database is of PostgreSQL where that is installed: in SQLite's it refuses writes of processes that write at the
+    same time, who then wait for half a minute.
+    """
     from prefect.client.orchestration import get_client
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    shutil.copy(database, home / "prefect.db")
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
-    disabled = {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in unused}
-    environment = os.environ | disabled | {"PREFECT_HOME": str(home)}
+    environment = os.environ | {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in unused}
+    environment |= {"PREFECT_HOME": str(home)}
     command = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
-    with running(command, home / "server.log", env=environment), temporary_settings({PREFECT_API_URL: url}):
+    with ExitStack() as server:
+        if programs := postgresql_programs():
+            database = server.enter_context(running_postgresql(programs))
+            environment["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = f"postgresql+asyncpg://{database}/postgres"
+        server.enter_context(running(command, home / "server.log", env=environment))
+        server.enter_context(temporary_settings({PREFECT_API_URL: url}))
         with get_client(sync_client=True) as client:
             eventually(lambda: True if client.api_healthcheck() is None else None, "the Prefect server answers")
         yield url

@@ -43,12 +43,10 @@ def test_a_file_without_automations_is_a_wrong_usage(tmp_path: Path, text: str |
 
 
 @pytest.mark.skipif("SOAK" not in os.environ, reason="takes a server with all its services: `make soak`")
-def test_automations_call_a_run_crashed_whose_heartbeats_have_stopped(
-    aqb: Command, prefect_database: Path, tmp_path: Path
-) -> None:
+def test_automations_call_a_run_crashed_whose_heartbeats_have_stopped(aqb: Command, tmp_path: Path) -> None:
     file = tmp_path / "automations.yaml"
     file.write_text(FILE.read_text(encoding="utf-8").replace("within: 90", "within: 10"))
-    with started_server(prefect_database, tmp_path), get_client(sync_client=True) as client:
+    with started_server(tmp_path), get_client(sync_client=True) as client:
         assert aqb("automations", "--file", file).exit_code == 0
         run = client.create_flow_run(nightly, tags=["aqb"], state=Running())
         heartbeat(run)
