@@ -25,13 +25,13 @@ KILLS = int(os.environ.get("WEB_KILLS", "1"))
 """How many servers are killed. `make soak` asks for more."""
 
 SERVER = """
-import sys, time
+import sys
 from pathlib import Path
 from tests.builders.settings import settings_in
 from tests.builders.web import served
 with served(settings_in(Path(sys.argv[1]), warehouse=sys.argv[2])) as address:
     print(address, flush=True)
-    time.sleep(600)
+    sys.stdin.read()  # until the test closes it, or ends itself
 """
 ROWS = f"/review/rows/{DAYS[0]}"
 
@@ -40,7 +40,7 @@ def reviewed_until_killed(folder: Path, warehouse: str, seconds: float) -> list[
     """The notes of the verdicts that a server answered before it was killed."""
     confirmed: list[str] = []
     command = [sys.executable, "-c", SERVER, str(folder), warehouse]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         address = server.stdout.readline().strip()
         with httpx.Client(base_url=address, timeout=30) as client:
