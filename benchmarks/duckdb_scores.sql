@@ -277,5 +277,6 @@ SELECT
         '제공되지 않|데이터(에|가)? 없|'
         || '(데이터|자료|정보)(가|는|에|에는)?( 내| 내에)? (없(습|어|으|는)|존재하지 않|포함되(어 있)?지 않|확인되지 않)'
     ) AS answer_says_no_data,
+    CAST(NULL AS VARCHAR) AS source_id,
     llm_response AS whole_answer
 FROM alerts;

@@ -64,8 +64,8 @@ def score(
     """Scores the chat rows of a pandas, Polars or Arrow table by the rules of a row rubric.
 
     Required columns: `user_input`, `llm_response`, `timestamp`, `input_tokens`, `output_tokens`. `tenant_id`,
-    `session_id` and `request_metadata` (a struct or JSON text) are read where they are there. A timestamp without a
-    zone is UTC. `time_zone` tells the day of a row, `keep_text` which scored rows keep their two texts.
+    `session_id`, `source_id` and `request_metadata` (a struct or JSON text) are read where they are there. A timestamp
+    without a zone is UTC. `time_zone` tells the day of a row, `keep_text` which scored rows keep their two texts.
 
     Raises:
         InputError: a required column is missing, or one has a type that cannot hold what it should.

@@ -63,7 +63,7 @@ def leaves_to_read(where: str, schema: pa.Schema, names: Mapping[str, str] | Non
     expected = {
         **dict.fromkeys(TEXTS, (_holds_text, "text")),
         **dict.fromkeys(("input_tokens", "output_tokens"), (_holds_numbers, "a number")),
-        **dict.fromkeys(("tenant_id", "session_id"), (_holds_labels, "text")),
+        **dict.fromkeys(("tenant_id", "session_id", "source_id"), (_holds_labels, "text")),
         "timestamp": (_holds_timestamps, "a timestamp, a date or text"),
         "request_metadata": (_holds_metadata, "a struct with a session_id of text, or JSON text"),
     }
@@ -195,7 +195,7 @@ def _columns(
         *(column(name) if texts is None else ParsedColumn(texts[name], {}) for name in TEXTS),
         *map(column, _TOKENS),
         ParsedColumn(timestamps.microseconds.cast(CHAT_ROW_SCHEMA["timestamp"]), timestamps.problems),
-        *map(column, ("tenant_id", "session_id")),
+        *map(column, ("tenant_id", "session_id", "source_id")),
         ParsedColumn(lines, {}),
     ]
 

@@ -37,6 +37,7 @@ def cell_rows(
         ParsedColumn(texts["session_id"], {})
         if "session_id" in texts
         else _sessions(texts.get("request_metadata", missing)),
+        ParsedColumn(texts.get("source_id", missing), {}),
         ParsedColumn(lines, {}),
     ]
     return row_batch(file, parsed, times, window)

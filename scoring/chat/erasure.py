@@ -5,9 +5,9 @@ from collections.abc import Collection
 
 import polars as pl
 
-from scoring.chat.row_ids import TEXTS
+from scoring.chat.row_ids import SOURCE_ID, TEXTS
 
-PERSONAL_COLUMNS = ("session_id", *TEXTS)
+PERSONAL_COLUMNS = ("session_id", SOURCE_ID.name, *TEXTS)
 
 
 def session_hash(session_id: str) -> str:
@@ -16,7 +16,7 @@ def session_hash(session_id: str) -> str:
 
 
 def without_sessions(rows: pl.DataFrame, erased: Collection[str]) -> pl.DataFrame:
-    """The same rows; those of erased sessions without their session id and texts. Scores and row ids stay."""
+    """The same rows; those of erased sessions without their ids in the source and texts. Scores and row ids stay."""
     if not erased:
         return rows
     gone = [one for one in rows["session_id"].drop_nulls().unique() if session_hash(one) in erased]

@@ -14,7 +14,7 @@ from scoring.errors import InputError
 REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
 # `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
 # read.
-READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata")
+READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata", "source_id")
 UTC_ZONE = "UTC"
 _NAMES_SHOWN = 30
 

@@ -2,7 +2,8 @@
 
 A row's key is the first 32 hex digits of SHA-256 over a canonical text of timestamp (microseconds), tenant, session,
 `user_input` and the length of `llm_response`. Each text is preceded by its length, and NULL is a bare `-`, so no text
-can imitate another row's key. Equal keys are told apart by `-2`, `-3` in the order of tokens and answer text.
+can imitate another row's key. Equal keys are told apart by `-2`, `-3` in the order of tokens, answer text
+and id in the source.
 Source: SPEC 1.3, row_id.
 """
 
@@ -10,13 +11,21 @@ from collections.abc import Callable
 from hashlib import sha256
 
 import polars as pl
+import pyarrow as pa
+
+from scoring.rules.arrow_types import field
 
 KEY_HEX_DIGITS = 32
 TEXTS = ("user_input", "llm_response")
 """The two texts of a turn, which tables keep for some rows and retention removes."""
 
+SOURCE_ID = field(
+    "source_id", pa.string(), "원본 기록의 id. 스팬이면 '트레이스 id/스팬 id', 로그면 응답 id. 모르면 NULL"
+)
+"""What the source calls a turn, for sending its scores back there; nothing is scored by it."""
+
 _KEYED_TEXTS = ("tenant_id", "session_id", "user_input")
-TIE_BREAK = ("input_tokens", "output_tokens", "llm_response")
+TIE_BREAK = ("input_tokens", "output_tokens", "llm_response", SOURCE_ID.name)
 
 
 def row_keys(rows: pl.DataFrame) -> pl.Series:

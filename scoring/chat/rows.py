@@ -21,6 +21,7 @@ CHAT_ROW_SCHEMA = pl.Schema(
         "timestamp": pl.Datetime("us", "UTC"),
         "tenant_id": pl.String(),
         "session_id": pl.String(),
+        "source_id": pl.String(),
         "line": pl.Int64(),
     }
 )
@@ -101,6 +102,7 @@ class RowBuilder:
                 moment and moment.microseconds,
                 cells.label("tenant_id", row.get("tenant_id")),
                 cells.label("session_id", session),
+                cells.label("source_id", row.get("source_id")),
                 line,
             )
         except UnreadableCell as problem:

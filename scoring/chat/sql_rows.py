@@ -19,14 +19,14 @@ from scoring.rules.googlesql_backend import literal
 _TOKENS = ("input_tokens", "output_tokens")
 _NUMBERS = ("INTEGER", "INT64", "FLOAT", "FLOAT64", "NUMERIC", "BIGNUMERIC", "STRING")
 _LABELS = ("STRING", "INTEGER", "INT64")
+_LABELLED = ("tenant_id", "session_id", "source_id")
 _TYPES: Mapping[str, Sequence[str]] = {
     "user_input": ("STRING",),
     "llm_response": ("STRING",),
     "input_tokens": _NUMBERS,
     "output_tokens": _NUMBERS,
     "timestamp": ("TIMESTAMP", "DATETIME", "DATE", "STRING"),
-    "tenant_id": _LABELS,
-    "session_id": _LABELS,
+    **dict.fromkeys(_LABELLED, _LABELS),
 }
 _RECORDS = ("RECORD", "STRUCT")
 _WITHOUT_ZONE = r"r'^\s*[0-9]+-[0-9]+-[0-9]+(?:[Tt ][0-9:.]*)?\s*$'"
@@ -92,8 +92,8 @@ def chat_rows_query(
     none.
 
     Columns: `user_input`, `llm_response`, `input_tokens`, `output_tokens` (FLOAT64, NaN is NULL), `timestamp`,
-    `tenant_id`, `session_id`, `unreadable` (the name of the column that cannot be read, a key of `UNREADABLE`; NULL
-    where all can), `naive` (whether the timestamp named no zone).
+    `tenant_id`, `session_id`, `source_id`, `unreadable` (the name of the column that cannot be read, a key of
+    `UNREADABLE`; NULL where all can), `naive` (whether the timestamp named no zone).
 
     Raises:
         InputError: a required column is missing, or one has a type that cannot hold what it should.
@@ -109,7 +109,7 @@ def chat_rows_query(
         "llm_response": columns["llm_response"].sql,
         **{name: _number(columns[name]) for name in _TOKENS},
         "timestamp": timestamp,
-        **{name: _label(columns.get(name)) for name in ("tenant_id", "session_id")},
+        **{name: _label(columns.get(name)) for name in _LABELLED},
         "unreadable": _unreadable(columns),
         "naive": _naive(columns["timestamp"]),
     }
@@ -129,7 +129,7 @@ def rejecting_unreadable(rubric: RowRubric) -> RowRubric:
 def _production_schema(prefix: str, names: Mapping[str, str]) -> list[_Field]:
     """The columns of the production view under other names, which may be paths into structs."""
     kinds = {name: "FLOAT64" if name in _TOKENS else kinds[0] for name, kinds in _TYPES.items()}
-    paths = {name: names.get(name, name) for name in kinds}
+    paths = {name: names.get(name, name) for name in kinds if name in names or name != "source_id"}
     if "session_id" not in names:
         paths["session_id"] = f"{names.get('request_metadata', 'request_metadata')}.session_id"
     return _nested([((prefix + path).split("."), kinds[name]) for name, path in paths.items()])

@@ -17,12 +17,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 import polars as pl
+import polars.selectors as cs
 
 from scoring.chat.day_content import DayContent
 from scoring.chat.erasure import without_sessions
 from scoring.chat.kpi_figures import MeanIntervals, with_figures
 from scoring.chat.kpis import ALL_TENANTS, crosstab_table, kpi_table
-from scoring.chat.row_ids import TEXTS, TIE_BREAK, row_keys, with_row_ids
+from scoring.chat.row_ids import SOURCE_ID, TEXTS, TIE_BREAK, row_keys, with_row_ids
 from scoring.chat.rows import FileFailure
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, copied, excluded_rows
@@ -39,6 +40,7 @@ from tasks.files.atomic import writable
 from tasks.warehouse import Warehouse
 from tasks.warehouse.tables import REJECTED
 
+_SOURCE_ID = cs.by_name(SOURCE_ID.name, require_all=False)  # a rubric may do without it
 _UNKNOWN: MeanIntervals = MappingProxyType({})
 
 PART_BYTES = 96_000_000
@@ -118,12 +120,12 @@ class ScoredRows(ScoringOutcome):
         same = ["row_key", "input_tokens", "output_tokens"]
         undecided = repeated.filter(pl.col(ANSWER_HASH).n_unique().over(same) > 1)
         if undecided.is_empty():
-            return repeated.sort(same)
+            return repeated.sort(*same, _SOURCE_ID)
         answers = self._answers(undecided["timestamp"].unique()).select(*same, ANSWER_HASH, "llm_response").unique()
         ranked = answers.with_columns(_rank=pl.col("llm_response").rank("dense").over(same)).drop("llm_response")
         return (
             repeated.join(ranked, on=[*same, ANSWER_HASH], how="left", nulls_equal=True)
-            .sort(*same, "_rank")
+            .sort(*same, "_rank", _SOURCE_ID)
             .drop("_rank")
         )
 

@@ -18,6 +18,7 @@ SourceColumn = Literal[
     "tenant_id",
     "session_id",
     "request_metadata",
+    "source_id",
 ]
 
 

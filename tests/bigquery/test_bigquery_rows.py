@@ -77,6 +77,7 @@ def test_a_row_of_the_production_view_is_read_as_it_is(client: Client, dataset: 
             "timestamp": datetime(2026, 2, 13, 3, tzinfo=UTC),
             "tenant_id": "t1",
             "session_id": "s1",
+            "source_id": None,
             "line": None,
         }
     ]
@@ -145,12 +146,13 @@ def test_a_timestamp_without_a_zone_is_counted(client: Client, dataset: str, set
 
 
 def test_an_exported_log_is_read_by_prefix_and_names(client: Client, dataset: str, settings: Settings) -> None:
-    payload = "STRUCT('질문' AS question, '답변' AS llm_response, '7' AS input_tokens, 8 AS output_tokens, 's9' AS sid)"
+    texts = "'질문' AS question, '답변' AS llm_response"
+    payload = f"STRUCT({texts}, '7' AS input_tokens, 8 AS output_tokens, 's9' AS sid, 'r1' AS id)"
     address = view_of(client, dataset, {"timestamp": NOON, "jsonPayload": payload})
-    names = {"user_input": "question", "session_id": "sid"}
+    names = {"user_input": "question", "session_id": "sid", "source_id": "id"}
     (row,) = read(BigQueryChatRows(address, reaching(settings, prefix="jsonPayload.", columns=names)))
     assert (row["user_input"], row["input_tokens"], row["output_tokens"]) == ("질문", 7.0, 8.0)
-    assert (row["session_id"], row["tenant_id"]) == ("s9", None)
+    assert (row["session_id"], row["source_id"], row["tenant_id"]) == ("s9", "r1", None)
 
 
 def test_a_payload_of_type_json_is_read_like_a_struct(client: Client, dataset: str, settings: Settings) -> None:

@@ -84,7 +84,7 @@ def settings(tmp_path: Path) -> Settings:
         for row in (best(number * DAY_MINUTES), plain(number * DAY_MINUTES + 1), refused(number * DAY_MINUTES + 2))
     ]
     for number in (0, 2):
-        mine = {"session_id": SESSION, "user_input": SECRET}
+        mine = {"session_id": SESSION, "source_id": f"{SESSION}/02bc", "user_input": SECRET}
         rows.append(refused(number * DAY_MINUTES + 3, llm_response=SECRET_ANSWER, **mine))
         rows.append(plain(number * DAY_MINUTES + 4, llm_response=None, **mine))
     settings = Settings(
@@ -155,7 +155,7 @@ def test_the_scores_of_an_erased_session_and_everything_of_others_stay(settings:
     def of_others(name: str) -> list[tuple[object, ...]]:
         return [row for row in table(settings, name).rows() if SESSION not in row]
 
-    numbers = pl.exclude("session_id", "user_input", "llm_response")
+    numbers = pl.exclude("session_id", "source_id", "user_input", "llm_response")
     scores, others = table(settings, "monitoring_scores").select(numbers), of_others("monitoring_scores")
     report = Path(settings.reports) / f"monitoring-{DAY}.md"
     lines = report.read_text("utf-8").splitlines()

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from scoring.chat.kpi_figures import figure_fields
 from scoring.chat.kpis import measure_fields, quotient_fields
+from scoring.chat.row_ids import SOURCE_ID
 from scoring.rubrics.ola_monitoring import kpis, outcome
 from scoring.rules.arrow_types import TIMESTAMP, definition_fields, field
 
@@ -31,6 +32,7 @@ SCORES = pa.schema(
         *definition_fields(one for one in outcome.DEFINITIONS if one is not outcome.SAYS_NO_DATA),
         *_RUBRIC,
         *definition_fields([outcome.SAYS_NO_DATA]),
+        SOURCE_ID,
     ]
 )
 

@@ -27,6 +27,7 @@ SCORE_COLUMNS = [
     ("alert_rules", pa.list_(TEXT)),
     *((name, TEXT) for name in ("cause", "rubric", "rubric_version")),
     ("answer_says_no_data", TRUTH),
+    ("source_id", TEXT),
 ]
 
 

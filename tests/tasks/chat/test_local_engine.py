@@ -204,6 +204,13 @@ def test_undecided_answers_in_one_bucket_leave_other_keys_alone(score_table: Sco
     assert firsts["llm_response"].unique().to_list() == [ANSWERS_OF_ONE_LENGTH[0]]
 
 
+def test_turns_that_only_the_source_tells_apart_are_numbered_by_its_ids(score_table: ScoreTable) -> None:
+    table = score_table(
+        [refused(source_id="b"), refused(source_id="c")], [refused(source_id=None), refused(source_id="a")]
+    )
+    assert table.sort(pl.col("row_id").str.len_chars(), "row_id")["source_id"].to_list() == [None, "a", "b", "c"]
+
+
 def test_turns_that_are_equal_in_everything_keep_ids_of_their_own(score_table: ScoreTable) -> None:
     table = score_table([refused(), refused()], [refused()])
     key = min(table["row_id"])

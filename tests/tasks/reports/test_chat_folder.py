@@ -61,6 +61,7 @@ SCORE_COLUMNS = [
     ("rubric", "string"),
     ("rubric_version", "string"),
     ("answer_says_no_data", "bool"),
+    ("source_id", "string"),
 ]
 # SPEC 1.4.
 EXCLUDED_COLUMNS = [

@@ -138,6 +138,7 @@ TURN = st.fixed_dictionaries(
         "timestamp": st.none() | st.datetimes(timezones=st.just(UTC)),
         "tenant_id": LABEL,
         "session_id": LABEL,
+        "source_id": LABEL,
     }
 )
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from scoring.chat.reading import READ_COLUMNS
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
 from scoring.days import Window
 from scoring.inputs import Reject
@@ -58,7 +59,7 @@ def failure(path: Path) -> str:
 def test_a_parquet_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
     (batch,) = read(parquet(tmp_path, {"tenant_id": ["t"], "x_enc_data": ["secret"]}))
     assert batch.rows.schema == CHAT_ROW_SCHEMA
-    assert list(batch.rows.to_dicts()[0].values()) == ["질문", "답", 10.0, 5.0, MOMENT, "t", None, 1]
+    assert list(batch.rows.to_dicts()[0].values()) == ["질문", "답", 10.0, 5.0, MOMENT, "t", None, None, 1]
 
 
 @pytest.mark.parametrize("kind", TEXT_TYPES, ids=str)
@@ -225,8 +226,8 @@ def test_numbers_in_texts_that_are_none_reject_their_rows(tmp_path: Path) -> Non
 
 def test_a_column_that_is_null_throughout_may_have_no_type(tmp_path: Path) -> None:
     nothing = pa.nulls(1)
-    names = ("user_input", "llm_response", "input_tokens", "output_tokens", "timestamp", "tenant_id", "session_id")
-    assert list(rows(parquet(tmp_path, dict.fromkeys(names, nothing)))[0].values()) == [*[None] * 7, 1]
+    names = [name for name in READ_COLUMNS if name != "request_metadata"]
+    assert list(rows(parquet(tmp_path, dict.fromkeys(names, nothing)))[0].values()) == [*[None] * 8, 1]
 
 
 def test_text_that_is_no_utf8_rejects_its_row_only(tmp_path: Path) -> None:

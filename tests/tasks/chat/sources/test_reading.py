@@ -24,8 +24,15 @@ CANONICAL = {
     "timestamp": "2026-02-13T01:00:00Z",
     "tenant_id": "t1",
     "session_id": "s1",
+    "source_id": "7f3a/02bc",
 }
-RENAMED = {"user_input": "질문 내용", "llm_response": "답변", "timestamp": "when", "tenant_id": "회사"}
+RENAMED = {
+    "user_input": "질문 내용",
+    "llm_response": "답변",
+    "timestamp": "when",
+    "tenant_id": "회사",
+    "source_id": "span",
+}
 NESTED = {
     "user_input": "log.request.text",
     "llm_response": "log.reply",
@@ -33,10 +40,12 @@ NESTED = {
     "output_tokens": "log.usage.out",
     "timestamp": "at",
     "request_metadata": "log.meta",
+    "source_id": "log.trace",
 }
 LOG = {
     "request": {"text": "질문"},
     "reply": "답",
+    "trace": "7f3a/02bc",
     "usage": {"in": 10, "out": 5.5},
     "meta": {"session_id": "s1", "x_enc_data": "zz"},
 }

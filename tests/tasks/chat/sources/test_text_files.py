@@ -56,13 +56,13 @@ def test_a_csv_row_becomes_a_row_of_the_schema(tmp_path: Path) -> None:
     (batch,) = read(path)
     assert batch.rows.schema == CHAT_ROW_SCHEMA
     moment = datetime(2026, 2, 13, 16, 44, 52, tzinfo=UTC)
-    assert list(batch.rows.to_dicts()[0].values()) == ["질문", "답", 10.0, 5.5, moment, None, None, 2]
+    assert list(batch.rows.to_dicts()[0].values()) == ["질문", "답", 10.0, 5.5, moment, None, None, None, 2]
 
 
 def test_empty_csv_cells_are_empty_texts_and_null_elsewhere(tmp_path: Path) -> None:
-    path = csv_file(tmp_path, ",,,,2026-02-13Z,,", header=f"{HEADER},tenant_id,session_id")
+    path = csv_file(tmp_path, ",,,,2026-02-13Z,,,", header=f"{HEADER},tenant_id,session_id,source_id")
     (row,) = rows(path)
-    assert list(row.values()) == ["", "", None, None, datetime(2026, 2, 13, tzinfo=UTC), None, None, 2]
+    assert list(row.values()) == ["", "", None, None, datetime(2026, 2, 13, tzinfo=UTC), None, None, None, 2]
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("rows.csv", ","), ("rows.tsv", "\t")])
