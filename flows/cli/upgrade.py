@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,13 +15,26 @@ if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
 _LONGEST_LIST = 10
+STORES = (
+    "tasks.alerts.outbox",
+    "tasks.judge.verdict_store",
+    "tasks.judge_quality.anchor_store",
+    "tasks.judge_quality.model_end",
+    "tasks.review.label_store",
+    "tasks.state.alert_choices",
+    "tasks.state.audit_log",
+    "tasks.state.erased_sessions",
+    "tasks.state.leases",
+    "tasks.state.run_ledger",
+)
+"""The modules whose tables are in the state database."""
 
 
 def upgrade(
     check: Annotated[bool, typer.Option("--check", help="Say what would be done, and change nothing.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring the state database to this version: tables and columns that it lacks, in one transaction a store.
+    """Bring the state database to this version: tables and columns that it lacks, in one transaction.
 
     Runs do it too when they first need them. Score tables need nothing: days of earlier versions are read as they are,
     and those that a backfill would score again are counted. With --check exit code 1: there is something to do.
@@ -42,23 +56,17 @@ def upgrade(
 
 
 def _lacking(settings: Settings, *, change: bool) -> list[str]:
-    """What the stores miss in the state database; afterwards it is there where that is wanted."""
-    from tasks.alerts.outbox import Outbox
-    from tasks.judge.verdict_store import VerdictStore
-    from tasks.judge_quality.anchor_store import AnchorStore
-    from tasks.state.alert_choices import AlertChoices
-    from tasks.state.database import StateDatabase
-    from tasks.state.leases import Leases
-    from tasks.state.run_ledger import RunLedger
+    """What the state database lacks; afterwards it is there where that is wanted."""
+    from tasks.state.database import STATE_TABLES, StateDatabase
 
-    stores: tuple[Any, ...] = (RunLedger, Leases, AlertChoices, Outbox, VerdictStore, AnchorStore)
+    for module in STORES:
+        import_module(module)
+    tables = STATE_TABLES.sorted_tables
     with StateDatabase(settings.state_url, read_only=True) as seen:
-        for store in stores:
-            store(seen)
+        seen.create_tables(*tables)
     if change:
         with StateDatabase(settings.state_url) as changed:
-            for store in stores:
-                store(changed)
+            changed.create_tables(*tables)
     return seen.lacking
 
 

@@ -86,7 +86,7 @@ def _database(context: Context, found: Status) -> None:
     lacking = context.state.lacking
     found.facts["database"] = {"kind": "SQLite" if context.state.is_sqlite else "PostgreSQL", "lacking": lacking}
     if lacking:
-        raise AqbError(f"an earlier version made it: it lacks {', '.join(lacking)}", fix="aqb upgrade")
+        raise AqbError(f"it lacks {', '.join(lacking)}", fix="aqb upgrade")
 
 
 def _nights(context: Context, found: Status) -> None:

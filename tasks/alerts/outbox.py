@@ -15,7 +15,7 @@ from scoring.alerting.blocks import Block
 from scoring.alerting.messages import NEVER_TRIED, Message, OutboxMessage
 from tasks.alerts.block_kit import neutral_blocks
 from tasks.alerts.channel import Delivery, DeliveryStatus
-from tasks.state.database import StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 
 LEASE = timedelta(minutes=5)
 """How long one attempt may take, retries included; after that its process is dead and another run may try."""
@@ -26,10 +26,9 @@ LIFETIME = timedelta(days=3)
 _SERVICE = "service="
 """How the keys of a service begin that has a name."""
 
-_metadata = sa.MetaData()
 _messages = sa.Table(
     "alert_messages",
-    _metadata,
+    STATE_TABLES,
     sa.Column("id", sa.Integer, primary_key=True),  # ascending: messages go out in the order they were written
     sa.Column("route", sa.String, nullable=False),
     sa.Column("kind", sa.String, nullable=False),
@@ -49,7 +48,7 @@ _messages = sa.Table(
 )
 _keys = sa.Table(
     "alert_keys",
-    _metadata,
+    STATE_TABLES,
     sa.Column("route", sa.String, primary_key=True),
     sa.Column("key", sa.String, primary_key=True),
     sa.Column("message_id", sa.ForeignKey("alert_messages.id"), nullable=False),
@@ -65,7 +64,7 @@ class Outbox:
     """
 
     def __init__(self, database: StateDatabase) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_messages, _keys)
         self._database = database
         self._prefix = "" if database.service is None else f"{_SERVICE}{database.service}|"
 

@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from scoring.judging.requests import Verdict, VerdictStatus
 from tasks.judge.dialect import AnswerForm, Dialect
 from tasks.judge.replies import Usage
-from tasks.state.database import StateDatabase
+from tasks.state.database import STATE_TABLES, StateDatabase
 
 _T = TypeVar("_T")
 _KEYS_PER_QUERY = 500
@@ -23,10 +23,9 @@ _USUAL_SHARE = 0.2
 _FINAL = (VerdictStatus.OK, VerdictStatus.REFUSED)
 _ADDED_UP = ("tokens_in", "tokens_cached", "tokens_out", "usd", "attempts")
 
-_metadata = sa.MetaData()
 _verdicts = sa.Table(
     "verdicts",
-    _metadata,
+    STATE_TABLES,
     sa.Column("key", sa.String(64), primary_key=True),
     sa.Column("kind", sa.String, nullable=False),
     sa.Column("rubric", sa.String, nullable=False),
@@ -49,13 +48,13 @@ _verdicts = sa.Table(
 )
 _limits = sa.Table(
     "judge_limits",
-    _metadata,
+    STATE_TABLES,
     sa.Column("name", sa.String, primary_key=True),
     sa.Column("state", sa.JSON, nullable=False),
 )
 _batches = sa.Table(
     "judge_batches",
-    _metadata,
+    STATE_TABLES,
     sa.Column("token", sa.String, primary_key=True),
     sa.Column("endpoint", sa.String, nullable=False),
     sa.Column("batch_id", sa.String),
@@ -64,7 +63,7 @@ _batches = sa.Table(
 )
 _dialects = sa.Table(
     "judge_dialects",
-    _metadata,
+    STATE_TABLES,
     sa.Column("name", sa.String, primary_key=True),
     sa.Column("left_out", sa.JSON, nullable=False),
     sa.Column("form", sa.String, nullable=False),
@@ -146,7 +145,7 @@ class VerdictStore:
     """The judge's part of the state database. Every method is one transaction and may raise StorageError."""
 
     def __init__(self, database: StateDatabase) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_verdicts, _limits, _batches, _dialects)
         self._database = database
         self._insert: Any = sqlite.insert if self._database.is_sqlite else postgresql.insert
         self._first_limit = self._insert(_limits).on_conflict_do_nothing()

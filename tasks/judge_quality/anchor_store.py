@@ -12,14 +12,13 @@ from scoring.judging.requests import JudgeRequest, QuestionKind, digest
 from scoring.testruns.rubric import TestRunRubric
 from tasks.config.judge import JudgeSettings
 from tasks.judge.questions import Question
-from tasks.state.database import StateDatabase
+from tasks.state.database import STATE_TABLES, StateDatabase
 
 _SET_DIGITS = 16
 
-_metadata = sa.MetaData()
 _anchors = sa.Table(
     "judge_anchors",
-    _metadata,
+    STATE_TABLES,
     sa.Column("key", sa.String(64), primary_key=True),
     sa.Column("place", sa.Integer, nullable=False),
     sa.Column("rubric", sa.String, nullable=False),
@@ -73,7 +72,7 @@ class AnchorStore:
     """The anchors of today. Every method is one transaction and may raise StorageError."""
 
     def __init__(self, database: StateDatabase) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_anchors)
         self._database = database
 
     def read(self) -> list[Anchor]:

@@ -9,12 +9,11 @@ import sqlalchemy as sa
 
 from scoring.alerting.judge_messages import ModelEnd
 from tasks.config.judge import SHUTDOWN_NOTICE, JudgeSettings, endpoint_of
-from tasks.state.database import StateDatabase
+from tasks.state.database import STATE_TABLES, StateDatabase
 
-_metadata = sa.MetaData()
 _models = sa.Table(
     "judge_models",
-    _metadata,
+    STATE_TABLES,
     sa.Column("name", sa.String, primary_key=True),
     sa.Column("shutdown_date", sa.Date),
 )
@@ -30,7 +29,7 @@ def look_up_end(database: StateDatabase, settings: JudgeSettings) -> None:
     from tasks.judge.check import shutdown_date  # with the openai package, which pages do without
 
     row = {"name": _name(settings), "shutdown_date": shutdown_date(settings)}
-    database.create_tables(_metadata)
+    database.create_tables(_models)
     with database.transaction() as connection:
         connection.execute(sa.delete(_models).where(_models.c.name == row["name"]))
         connection.execute(sa.insert(_models).values(**row))
@@ -40,7 +39,7 @@ def near_end(database: StateDatabase, settings: JudgeSettings, today: date) -> M
     """The end of the model from 60 days before; None where it is later, or none is known. Asks nobody."""
     if not settings.enabled or endpoint_of(settings) is None:
         return None
-    database.create_tables(_metadata)
+    database.create_tables(_models)
     with database.transaction() as connection:
         query = sa.select(_models.c.shutdown_date).where(_models.c.name == _name(settings))
         last = connection.execute(query).scalar_one_or_none()

@@ -18,12 +18,11 @@ from tasks.files.atomic import write_text
 from tasks.files.excel import excel_csv
 from tasks.review.labels import Label
 from tasks.review.pairing import Labelled
-from tasks.state.database import StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 
-_metadata = sa.MetaData()
 _labels = sa.Table(
     "labels",
-    _metadata,
+    STATE_TABLES,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("labelled_at", UtcDateTime, nullable=False, index=True),
     *(
@@ -105,7 +104,7 @@ class LabelStore:
     """
 
     def __init__(self, database: StateDatabase) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_labels)
         self._database = database
 
     def add(self, labels: Sequence[KeptLabel]) -> int:

@@ -12,12 +12,11 @@ import sqlalchemy as sa
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.watch import AlertPolicy
 from tasks.config.alerts import AlertsSettings
-from tasks.state.database import StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 
-_metadata = sa.MetaData()
 _snoozes = sa.Table(
     "alert_snoozes",
-    _metadata,
+    STATE_TABLES,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("rule", sa.String, nullable=False),
     sa.Column("tenant_id", sa.String),  # `*`: all of them; NULL: rows without one
@@ -31,7 +30,7 @@ _snoozes = sa.Table(
 )
 _acceptances = sa.Table(
     "alert_acceptances",
-    _metadata,
+    STATE_TABLES,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("rule", sa.String, nullable=False),
     sa.Column("tenant_id", sa.String),
@@ -63,7 +62,7 @@ class AlertChoices:
     """
 
     def __init__(self, database: StateDatabase) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_snoozes, _acceptances)
         self._database = database
 
     def snooze(self, made: Snooze) -> None:

@@ -6,12 +6,11 @@ from urllib.parse import quote_plus
 
 import sqlalchemy as sa
 
-from tasks.state.database import StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 
-_metadata = sa.MetaData()
 _audit = sa.Table(
     "web_audit",
-    _metadata,
+    STATE_TABLES,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("at", UtcDateTime, nullable=False, index=True),
     sa.Column("who", sa.String, nullable=False),
@@ -40,7 +39,7 @@ class AuditLog:
     """
 
     def __init__(self, database: StateDatabase) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_audit)
         self._database = database
 
     def add(self, access: Access) -> None:

@@ -32,8 +32,10 @@ _SCHEMA_LOCK = 7_240_117  # any number that no other program locks in that datab
 SCHEMA_NUMBER = 1
 """The form of the tables. It rises with a change that older code must not meet; a new table or column is none."""
 
-_numbers = sa.MetaData()
-_schema = sa.Table("schema_number", _numbers, sa.Column("number", sa.Integer, nullable=False))
+STATE_TABLES = sa.MetaData()
+"""The tables of the stores that have been imported."""
+
+_schema = sa.Table("schema_number", sa.MetaData(), sa.Column("number", sa.Integer, nullable=False))
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):
@@ -70,7 +72,7 @@ class StateDatabase:
         self._shown_url = shown_url(url)
         self._is_read_only = read_only
         self.lacking: list[str] = []
-        self._created: set[sa.MetaData] = set()
+        self._created: set[sa.Table] = set()
         self._creating = threading.Lock()
         self._has_answered = False
         try:
@@ -100,20 +102,23 @@ class StateDatabase:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def create_tables(self, metadata: sa.MetaData) -> None:
-        """Creates the tables of a store that the database lacks; a second call for the same tables does nothing.
+    def create_tables(self, *tables: sa.Table) -> None:
+        """Creates those of the tables that the database lacks; a second call for the same tables does nothing.
 
         A table that an earlier version created gets the columns that it lacks; these must be nullable. All of it is one
         transaction: a process that is killed on the way has changed nothing.
         """
         with self._creating:
-            if metadata in self._created:
+            if self._created.issuperset(tables):
                 return
             if self._is_read_only:
+                if self._file and not self._file.exists():
+                    self.lacking += [table.name for table in tables]
+                    return
                 with self.transaction() as connection:
                     self._refuse_later_form(connection)
-                    self.lacking += _lacking(connection, metadata)
-                self._created.add(metadata)
+                    self.lacking += _lacking(connection, tables)
+                self._created.update(tables)
                 return
             if self._file:
                 try:  # SQLite's own files beside it follow its mode: verdicts and messages quote people
@@ -126,12 +131,12 @@ class StateDatabase:
                 if not self.is_sqlite:
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
                 number = self._refuse_later_form(connection)
-                metadata.create_all(connection)
-                _add_missing_columns(connection, metadata)
+                STATE_TABLES.create_all(connection, tables)
+                _add_missing_columns(connection, tables)
                 if number < SCHEMA_NUMBER:
-                    _numbers.create_all(connection)
+                    _schema.create(connection, checkfirst=True)
                     connection.execute(sa.insert(_schema).values(number=SCHEMA_NUMBER))
-            self._created.add(metadata)
+            self._created.update(tables)
 
     @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
@@ -144,7 +149,7 @@ class StateDatabase:
         except sa.exc.DBAPIError as error:
             if self.lacking:
                 raise StorageError(
-                    f"an earlier version made the state database: it lacks {', '.join(self.lacking)}",
+                    f"the state database lacks what this version keeps in it: {', '.join(self.lacking)}",
                     where=self._shown_url,
                     fix="aqb upgrade",
                 ) from error
@@ -201,11 +206,11 @@ def _file_of(url: sa.URL) -> Path | None:
     return Path(name) if is_file else None
 
 
-def _lacking(connection: sa.Connection, metadata: sa.MetaData) -> list[str]:
-    """The tables of a store that are not there, and the columns that those lack which are."""
+def _lacking(connection: sa.Connection, tables: Sequence[sa.Table]) -> list[str]:
+    """Those of the tables that are not there, and the columns that the others lack."""
     there = set(sa.inspect(connection).get_table_names())
-    missing = [table.name for table in metadata.sorted_tables if table.name not in there]
-    present = [table for table in metadata.sorted_tables if table.name in there]
+    missing = [table.name for table in tables if table.name not in there]
+    present = [table for table in tables if table.name in there]
     return missing + [f"{column.table.name}.{column.name}" for column in _missing_columns(connection, present)]
 
 
@@ -215,9 +220,9 @@ def _missing_columns(connection: sa.Connection, tables: Sequence[sa.Table]) -> l
     return [column for table in tables for column in table.columns if column.name not in names[table.name]]
 
 
-def _add_missing_columns(connection: sa.Connection, metadata: sa.MetaData) -> None:
+def _add_missing_columns(connection: sa.Connection, tables: Sequence[sa.Table]) -> None:
     dialect = connection.dialect
-    for column in _missing_columns(connection, metadata.sorted_tables):
+    for column in _missing_columns(connection, tables):
         name, declared = dialect.identifier_preparer.format_table(column.table), CreateColumn(column)
         connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {declared.compile(dialect=dialect)}")
 

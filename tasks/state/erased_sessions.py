@@ -5,12 +5,11 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from scoring.chat.erasure import session_hash
-from tasks.state.database import StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 
-_metadata = sa.MetaData()
 _erased = sa.Table(
     "erased_sessions",
-    _metadata,
+    STATE_TABLES,
     sa.Column("session_hash", sa.String(64), primary_key=True),
     sa.Column("erased_at", UtcDateTime, nullable=False),
 )
@@ -22,7 +21,7 @@ def erased_sessions(database: StateDatabase) -> frozenset[str]:
     Raises:
         StorageError: the state database cannot be read.
     """
-    database.create_tables(_metadata)
+    database.create_tables(_erased)
     with database.transaction() as connection:
         return frozenset(connection.execute(sa.select(_erased.c.session_hash)).scalars())
 
@@ -34,7 +33,7 @@ def remember_erased(database: StateDatabase, session_id: str, now: datetime) -> 
         StorageError: the state database cannot be written.
     """
     found = session_hash(session_id)
-    database.create_tables(_metadata)
+    database.create_tables(_erased)
     with database.transaction() as connection:
         if not connection.execute(sa.select(_erased).where(_erased.c.session_hash == found)).first():
             connection.execute(sa.insert(_erased).values(session_hash=found, erased_at=now))

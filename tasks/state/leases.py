@@ -16,16 +16,15 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from scoring.errors import StorageError
-from tasks.state.database import StateDatabase
+from tasks.state.database import STATE_TABLES, StateDatabase
 
 LEASE_S = 60.0
 _RENEWALS_PER_LEASE = 4
 _LONGEST_NAP_S = 1.0
 
-_metadata = sa.MetaData()
 _leases = sa.Table(
     "leases",
-    _metadata,
+    STATE_TABLES,
     sa.Column("name", sa.String, primary_key=True),
     sa.Column("owner", sa.String, nullable=False),
     sa.Column("ends_at", sa.Float, nullable=False),  # seconds since 1970
@@ -40,7 +39,7 @@ class Leases:
     """
 
     def __init__(self, database: StateDatabase, lease_s: float = LEASE_S) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_leases)
         self._database = database
         self._lease_s = lease_s
         if self._database.is_sqlite:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from scoring.rules.arrow_types import TIMESTAMP, empty_frame
 from scoring.rules.arrow_types import field as arrow_field
-from tasks.state.database import StateDatabase, UtcDateTime
+from tasks.state.database import STATE_TABLES, StateDatabase, UtcDateTime
 
 NIGHTLY, INTRADAY, BACKFILL, TEST_RUN = "nightly", "intraday", "backfill", "test_run"
 
@@ -92,10 +92,9 @@ def _table(name: str, row: type[Run | RunStep], keys: int) -> tuple[sa.Table, pa
         columns.append(sa.Column(column, stored, primary_key=place < keys, nullable=bool(optional)))
         if doc:
             described.append(arrow_field(column, published, *doc))
-    return sa.Table(name, _metadata, *columns), pa.schema(described)
+    return sa.Table(name, STATE_TABLES, *columns), pa.schema(described)
 
 
-_metadata = sa.MetaData()
 _runs, RUNS_SCHEMA = _table("runs", Run, keys=1)
 _steps, _ = _table("run_steps", RunStep, keys=2)
 sa.Index("runs_by_day", _runs.c.score_date)
@@ -112,7 +111,7 @@ class RunLedger:
     """
 
     def __init__(self, database: StateDatabase) -> None:
-        database.create_tables(_metadata)
+        database.create_tables(_runs, _steps)
         self._database = database
         self._mine = _runs.c.service == database.service
 

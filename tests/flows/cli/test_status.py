@@ -66,7 +66,7 @@ def test_status_of_a_healthy_installation_is_one_screen_and_ends_with_0(aqb: Com
 
 def test_status_without_a_state_database_makes_none(aqb: Command, folder: Path) -> None:
     found = status(aqb)
-    assert "unable to open database file" in found["problems"][0]
+    assert "it lacks runs, run_steps" in found["problems"][0]
     assert len(found["problems"]) == 1
     assert list(folder.iterdir()) == []
 

@@ -9,13 +9,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from flows.cli.upgrade import STORES
 from tasks.state.database import SCHEMA_NUMBER
 from tasks.state.run_ledger import RunLedger
 from tests.builders.state import opened
 from tests.flows.conftest import Command
 
-EARLIER = Path(__file__).parents[2] / "earlier_version"
+PROJECT = Path(__file__).parents[3]
+EARLIER = PROJECT / "tests" / "earlier_version"
 SETTINGS = f"""
 warehouse = "warehouse"
 reports = "reports"
@@ -84,28 +87,77 @@ def test_older_code_stops_at_a_database_of_a_later_form_and_changes_nothing(aqb:
     assert content(earlier / "state.db") == before
 
 
+def form(file: Path) -> dict[str, object]:
+    """Table -> its columns, key, indexes and constraints."""
+    seen = sa.inspect(sa.create_engine(f"sqlite:///{file}"))
+    return {
+        name: (
+            {column["name"]: (str(column["type"]), column["nullable"]) for column in seen.get_columns(name)},
+            seen.get_pk_constraint(name)["constrained_columns"],
+            sorted(index["name"] or "" for index in seen.get_indexes(name)),
+            seen.get_unique_constraints(name),
+            seen.get_foreign_keys(name),
+        )
+        for name in seen.get_table_names()
+    }
+
+
+def test_upgraded_database_has_the_form_of_a_new_one(aqb: Command, earlier: Path) -> None:
+    assert aqb("upgrade").exit_code == 0
+    (earlier / "state.db").rename(earlier / "upgraded.db")
+    (earlier / "state.db").touch()
+    assert aqb("upgrade").exit_code == 0
+    assert form(earlier / "upgraded.db") == form(earlier / "state.db")
+
+
+def test_upgrade_knows_every_store() -> None:
+    modules = {
+        ".".join(path.relative_to(PROJECT).with_suffix("").parts)
+        for path in (PROJECT / "tasks").rglob("*.py")
+        if "STATE_TABLES," in path.read_text(encoding="utf-8")
+    }
+    assert set(STORES) == modules
+
+
 KILLED = """
-import os, sys
+import os, shutil, sys
 import sqlalchemy as sa
-from tasks.state.database import StateDatabase
-from tasks.alerts.outbox import Outbox
+from flows.cli import main
 
 def kill(connection, cursor, statement, *_):
-    if statement.lstrip().startswith("CREATE TABLE"):
-        kill.left -= 1
-        if not kill.left:
-            os.kill(os.getpid(), 9)
+    kill.left -= statement.lstrip().startswith(("CREATE TABLE", "ALTER TABLE"))
+    if not kill.left:
+        os.kill(os.getpid(), 9)
 
-kill.left = int(sys.argv[1])
-sa.event.listen(sa.Engine, "after_cursor_execute", kill)
-Outbox(StateDatabase("sqlite:///state.db"))
+count = int(sys.argv[1])
+sys.argv = ["aqb", "upgrade", "--check"]
+try:
+    main()
+except SystemExit:
+    sys.argv.remove("--check")
+    sa.event.listen(sa.Engine, "after_cursor_execute", kill)
+for kill.left in range(1, count + 1):
+    os.mkdir(f"killed-{kill.left}")
+    for name in ("aqb.toml", "state.db"):
+        shutil.copy(name, f"killed-{kill.left}")
+    if not os.fork():
+        os.chdir(f"killed-{kill.left}")
+        main()
+    os.wait()
 """
 
 
-@pytest.mark.parametrize("tables", [1, 2])
-def test_upgrade_that_is_killed_on_the_way_has_changed_nothing(aqb: Command, earlier: Path, tables: int) -> None:
-    before = aqb("upgrade", "--check").out
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(tables)], cwd=earlier, check=False)
-    assert killed.returncode == -9
-    assert aqb("upgrade", "--check").out == before
-    assert aqb("upgrade").exit_code == 0
+def dump(file: Path) -> list[str]:
+    with closing(sqlite3.connect(file)) as state:
+        return list(state.iterdump())
+
+
+def test_upgrade_that_is_killed_after_any_statement_has_changed_nothing(aqb: Command, earlier: Path) -> None:
+    before = dump(earlier / "state.db")
+    lacking = json.loads(aqb("upgrade", "--check", "--json").out)["lacking"]
+    subprocess.run([sys.executable, "-c", KILLED, str(len(lacking))], cwd=earlier, check=True)
+    killed = list(earlier.glob("killed-*"))
+    assert len(killed) == len(lacking)
+    for folder in killed:
+        assert (folder / "state.db-wal").exists()  # the process ended with its changes in its hands
+        assert dump(folder / "state.db") == before

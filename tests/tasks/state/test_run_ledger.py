@@ -192,7 +192,7 @@ def test_a_database_gets_the_tables_of_a_store_together_or_none(state_url: str) 
     sa.Table("second", metadata, sa.Column("a", sa.String), sa.Index("refused", sa.text("no_such_function(a)")))
     with StateDatabase(state_url) as database:
         with pytest.raises(StorageError, match="cannot be used"):
-            database.create_tables(metadata)
+            database.create_tables(*metadata.sorted_tables)
         with database.transaction() as connection:
             assert not sa.inspect(connection).has_table("first")
 
