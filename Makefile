@@ -38,6 +38,7 @@ fuzz: setup
 soak: setup
 	$(MAKE) --jobs=2 --output-sync=target kills-nightly kills-backfill
 	MASKED_CHARACTERS=1000000 .venv/bin/python -m pytest tests/scoring/judging/test_masking.py
+	RULE_EXPRESSIONS=10000 .venv/bin/python -m pytest tests/scoring/rules/test_parser.py
 	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/alerts/test_slack_kills.py
 	SOAK=1 .venv/bin/python -m pytest tests/flows/cli/test_automations.py
 	LINKED_DAYS=31 LINKED_ROWS=400 .venv/bin/python -m pytest tests/tasks/reports/site/test_linked_counts.py

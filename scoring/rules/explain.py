@@ -47,14 +47,9 @@ def evaluate(expression: ex.Expression, row: Row) -> Any:
             return row[name]
         case ex.Value(value):
             return value
-        case ex.Length(text):
-            return len(evaluate(text, row))
-        case ex.Count(text, pattern):
-            return sum(1 for _ in re.finditer(pattern.regex, evaluate(text, row)))
-        case ex.Matches(text, pattern):
-            return re.search(pattern.regex, evaluate(text, row)) is not None
-        case ex.ContainsAny(text, words):
-            return any(word in evaluate(text, row) for word in words)
+        case ex.Length(text) | ex.Count(text) | ex.Matches(text) | ex.ContainsAny(text):
+            found = evaluate(text, row)
+            return None if found is None else _of_text(expression, found)
         case ex.Ratio(numerator, denominator):
             return _ratio(evaluate(numerator, row), evaluate(denominator, row))
         case ex.Compare(left, operator, right):
@@ -87,6 +82,18 @@ def evaluate(expression: ex.Expression, row: Row) -> Any:
             return max(components, key=lambda component: component[1] - row[component[0]])[0]
         case ex.Fired(rules):
             return [rule for rule, condition in rules if evaluate(condition, row) is True]
+
+
+def _of_text(expression: ex.Length | ex.Count | ex.Matches | ex.ContainsAny, text: str) -> int | bool:
+    match expression:
+        case ex.Length():
+            return len(text)
+        case ex.Count(_, pattern):
+            return sum(1 for _ in re.finditer(pattern.regex, text))
+        case ex.Matches(_, pattern):
+            return re.search(pattern.regex, text) is not None
+        case ex.ContainsAny(_, words):
+            return any(word in text for word in words)
 
 
 def _ratio(numerator: float | None, denominator: float | None) -> float | None:

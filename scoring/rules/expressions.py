@@ -25,6 +25,8 @@ _SET = re.compile(r"\[\^?\]?([^\]]*)\]")
 _NOT_PORTABLE = re.compile(r"\$|\(\?(?!:)|\{,|[*+?}]\+")
 # Nested and named sets, and the set operators of Rust and of future Python.
 _NOT_PORTABLE_IN_SET = re.compile(r"\[|&&|--|~~|\|\|")
+_REPETITION = re.compile(r"\{([0-9]+)(?:,([0-9]*))?\}")
+_MOST_REPEATED = 1_000  # RE2 refuses more
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,9 @@ class Pattern:
         outside_sets = _SET.sub("", unescaped)
         if _NOT_PORTABLE.search(outside_sets) or any(_NOT_PORTABLE_IN_SET.search(chars) for chars in sets):
             raise RuleError(f"regex {self.regex!r} has a part that engines read differently")
+        counts = [count for found in _REPETITION.findall(outside_sets) for count in found if count]
+        if any(len(count) > 4 or int(count) > _MOST_REPEATED for count in counts):
+            raise RuleError(f"regex {self.regex[:80]!r} repeats a part more than {_MOST_REPEATED:,} times")
         try:
             re.compile(self.regex)
         except re.error as error:
@@ -78,10 +83,21 @@ class Length:
 
 @dataclass(frozen=True)
 class Count:
-    """How often a pattern occurs in a text, without overlaps."""
+    """How often a pattern occurs in a text, without overlaps.
+
+    Raises:
+        RuleError: the pattern matches an empty text, of which engines see more or fewer.
+    """
 
     text: Column
     pattern: Pattern
+
+    def __post_init__(self) -> None:
+        if re.match(self.pattern.regex, ""):
+            raise RuleError(
+                f"regex {self.pattern.regex!r} matches an empty text, which engines count differently",
+                fix="write + in place of *, or leave the optional part out",
+            )
 
 
 @dataclass(frozen=True)
@@ -182,14 +198,16 @@ class Case:
 class WeightedScore:
     """Weighted mean of whole-number scores with one decimal, rounded half away from zero.
 
-    Weights are integer percents that add up to 100; the arithmetic is done in integers, because binary floats round
-    61.25 to 61.2. Scores must not be negative.
+    Weights are integer percents above 0 that add up to 100; the arithmetic is done in integers, because binary floats
+    round 61.25 to 61.2. Scores must not be negative.
     """
 
     terms: tuple[tuple[int, Column], ...]
 
     def __post_init__(self) -> None:
         total = sum(weight for weight, _ in self.terms)
+        if least := [weight for weight, _ in self.terms if weight <= 0]:
+            raise RuleError(f"a weight of {least[0]} % is none", fix="give weights from 1 to 100 %")
         if total != 100:
             raise RuleError(f"weights must add up to 100 %, these add up to {total} %")
 

@@ -4,9 +4,10 @@ Nothing here is quoted by hand from data: constants come from rubrics.
 """
 
 import math
-from collections.abc import Iterable
 
 from scoring.rules import expressions as ex
+
+_CONDITIONS = (ex.Compare, ex.IsIn, ex.IsNull, ex.AllOf, ex.AnyOf, ex.Not)
 
 
 def to_sql(expression: ex.Expression) -> str:
@@ -33,16 +34,16 @@ def to_sql(expression: ex.Expression) -> str:
                 return f"{to_sql(value)} = {literal(options[0])}"
             return f"{to_sql(value)} IN ({', '.join(map(literal, options))})"
         case ex.IsNull(value):
-            return f"{to_sql(value)} IS NULL"
+            return f"{_operand(value, *_CONDITIONS)} IS NULL"
         case ex.AllOf(terms):
-            return " AND ".join(_operands(terms))
+            return " AND ".join(_operand(term, ex.AllOf, ex.AnyOf) for term in terms)
         case ex.AnyOf(terms):
-            return " OR ".join(_operands(terms))
+            return " OR ".join(_operand(term, ex.AllOf, ex.AnyOf) for term in terms)
         case ex.Not(term):
             return f"NOT ({to_sql(term)})"
         case ex.Sum(terms):
             plain = all(isinstance(term, (ex.Column, ex.Value, ex.Count)) for term in terms)
-            return (" + " if plain else "\n  + ").join(map(to_sql, terms))
+            return (" + " if plain else "\n  + ").join(_operand(term, ex.Sum) for term in terms)
         case ex.Case(branches, otherwise):
             whens = [f"WHEN {to_sql(branch.condition)} THEN {to_sql(branch.value)}" for branch in branches]
             if len(whens) == 1:
@@ -69,19 +70,21 @@ def literal(value: ex.LiteralValue) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, str):
-        return "'" + value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+        return f"'{escaped}'"
     if isinstance(value, float) and math.isinf(value):
-        return "CAST('inf' AS FLOAT64)"
+        return f"CAST('{value}' AS FLOAT64)"
     return repr(value)
 
 
 def _regex(regex: str) -> str:
     """A raw string, as the seed writes them; a Pattern refuses what RE2 would read differently."""
     ex.Pattern(regex)
-    if "'" in regex:
+    if {"'", "\n", "\r"} & set(regex):
         return literal(regex)
     return f"r'{regex}'"
 
 
-def _operands(terms: Iterable[ex.Expression]) -> list[str]:
-    return [f"({to_sql(term)})" if isinstance(term, (ex.AllOf, ex.AnyOf)) else to_sql(term) for term in terms]
+def _operand(term: ex.Expression, *bracketed: type[object]) -> str:
+    """A part of an expression, in brackets where it is one of these."""
+    return f"({to_sql(term)})" if isinstance(term, bracketed) else to_sql(term)

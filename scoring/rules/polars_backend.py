@@ -42,7 +42,8 @@ def to_polars(expression: ex.Expression) -> pl.Expr:
         case ex.ContainsAny(text, words):
             return _contains_any(to_polars(text), words)
         case ex.Ratio(numerator, denominator):
-            divisor = to_polars(denominator)
+            # One value for all rows of a batch would be multiplied by its reciprocal, which can round the other way.
+            divisor = to_polars(denominator) + pl.int_range(pl.len()) * 0
             quotient = to_polars(numerator).cast(pl.Float64) / pl.when(divisor != 0).then(divisor)
             return pl.when(quotient.is_finite()).then(quotient)
         case ex.Compare(left, operator, right):

@@ -14,6 +14,7 @@ from scoring.rules.expressions import (
     Column,
     Compare,
     ContainsAny,
+    Definition,
     Expression,
     Fired,
     IsIn,
@@ -29,7 +30,7 @@ from scoring.rules.expressions import (
     banded,
 )
 from scoring.rules.googlesql_backend import to_sql
-from scoring.rules.polars_backend import to_polars
+from scoring.rules.polars_backend import to_polars, with_definitions
 
 
 @pytest.mark.parametrize(
@@ -153,6 +154,20 @@ def test_null_is_read_as_in_bigquery(expression: Expression, value: object) -> N
     found = in_polars(expression, row)
     assert (found.to_list() if isinstance(found, pl.Series) else found) == value
     assert evaluate(expression, row) == value
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("divisor", [Value(35), banded(Column("n"), Bands("at_least", ((1, 7),), beyond=35), "")])
+def test_a_ratio_is_divided_where_all_rows_have_one_divisor(divisor: Expression, rows: int) -> None:
+    """Multiplied by 1 / 35 it would be 2.857142857142857e-302."""
+    frame = pl.DataFrame({"n": [1e-300] * rows})
+    definitions = (
+        Definition("d", divisor, "", ""),
+        Definition("of_value", Ratio(Column("n"), divisor), "", ""),
+        Definition("of_column", Ratio(Column("n"), Column("d")), "", ""),
+    )
+    scored = with_definitions(frame.lazy(), definitions).collect()
+    assert scored.select("of_value", "of_column").rows() == [(1e-300 / 35, 1e-300 / 35)] * rows
 
 
 def test_null_is_in_no_list() -> None:
