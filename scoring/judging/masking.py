@@ -11,23 +11,30 @@ nothing back (`++`), all others are bounded.
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 
 class _Kind(NamedTuple):
     """What a pattern finds. Masked is its group `data` or the whole match, if `check` accepts its digits.
 
-    Without a label it is nobody's: it stays, and no later kind looks inside it.
+    Without a label it is nobody's: it stays, and no later kind looks inside it. Every match that counts holds what the
+    kind `needs`, which is found fast, and which most texts do not have.
     """
 
     label: str
     pattern: re.Pattern[str]
-    check: Callable[[str], bool] = bool
+    check: Callable[[str], bool]
+    needs: re.Pattern[str]
 
 
-def _kind(label: str, pattern: str, check: Callable[[str], bool] = bool) -> _Kind:
-    return _Kind(label, re.compile(pattern, re.IGNORECASE), check)
+_LONG_NUMBER = re.compile(r"[0-9](?:[^0-9가-힣\n]{0,8}[0-9]){6}")
+
+
+def _kind(
+    label: str, pattern: str, check: Callable[[str], bool] = bool, needs: re.Pattern[str] = _LONG_NUMBER
+) -> _Kind:
+    return _Kind(label, re.compile(pattern, re.IGNORECASE), check, needs)
 
 
 def _is_card(digits: str) -> bool:
@@ -73,6 +80,12 @@ _KOREAN_HOST = rf"(?:[a-z0-9가-힣-]{{1,63}}{_DOT}){{1,8}}(?:[가-힣]{{2,5}}|[
 _TOKEN = r"""[^\s"'&,;<>{}\[\]()가-힣]"""  # noqa: S105  (a sign of a key)
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 
+_LONG_WORD = re.compile(f"{_TOKEN}{{8}}")
+_AT_SIGN = re.compile(r"@|골뱅이|[\[({<][ ]?at", re.IGNORECASE)
+_OWNER = re.compile("법인|주민|rrn|뒷|생|birth|dob", re.IGNORECASE)
+_ADDRESS = re.compile("[0-9a-f][.:][0-9a-f:]", re.IGNORECASE)
+_NEEDS = (_LONG_NUMBER, _LONG_WORD, _AT_SIGN, _OWNER, _ADDRESS)
+
 _JOINED_PHONE = re.compile(rf"(?:82|0)(?:1[016-9][0-9]{{7,8}}|{_AREA}[0-9]{{7,8}})")
 _JOINED_RESIDENT = re.compile(f"{_BIRTHDAY}[1-8][0-9]{{6}}")
 
@@ -83,14 +96,15 @@ def _one_by_one(count: str) -> str:
 
 # In the order in which they claim their digits: labels and the most particular shapes first.
 _KINDS = (
-    _kind("", r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z])"),
-    _kind("", r"법인(?:등록)?[ ]?번호[^0-9\n]{0,5}(?P<data>[0-9]{6}-?[0-9]{7})" + _LAST_DIGITS),
+    _kind("", r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z])", needs=_LONG_WORD),
+    _kind("", r"법인(?:등록)?[ ]?번호[^0-9\n]{0,5}(?P<data>[0-9]{6}-?[0-9]{7})" + _LAST_DIGITS, needs=_OWNER),
     _kind(
         "[인증키]",
         r"(?<![a-z0-9])(?:(?:sk|pk|rk)[-_][a-z0-9_-]{16,}+|gh[opusr]_[a-z0-9]{20,}+|github_pat_[a-z0-9_]{20,}+"
         r"|xox[a-z]-[a-z0-9-]{10,}+|(?:akia|asia)[a-z0-9]{16}(?![a-z0-9])|aiza[a-z0-9_-]{30,}+|ya29\.[a-z0-9_-]{20,}+"
         r"|glpat-[a-z0-9_-]{16,}+|hf_[a-z0-9]{20,}+|npm_[a-z0-9]{20,}+|sg\.[a-z0-9_-]{16,64}\.[a-z0-9_-]{16,}+"
         r"|eyj[a-z0-9_-]{8,}+\.[a-z0-9_-]{4,}+(?:\.[a-z0-9_-]{4,}+)?|hooks\.slack\.com/services/[a-z0-9/]{16,}+)",
+        needs=_LONG_WORD,
     ),
     _kind(
         "[인증키]",
@@ -98,15 +112,21 @@ _KINDS = (
         r"|authorization|인증[ ]?키|API[ ]?키|비밀번호|토큰)"
         r"[\"'`]?[ ]?[:=은는][ ]?[\"'`]?(?:(?:bearer|basic)[ ])?"
         rf"(?P<data>(?=[^\s]{{0,64}}[0-9]){_TOKEN}{{8,}}+)",
+        needs=_LONG_WORD,
     ),
-    _kind("[인증키]", rf"(?<![a-z])bearer[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)"),
-    _kind("[이메일]", rf"(?<![\w.%+-])[\w.%+-]++(?:'[\w.%+-]++)?[ ]{{0,2}}@[ ]{{0,2}}(?:{_HOST}|{_KOREAN_HOST})"),
-    _kind("[이메일]", rf"(?<![a-z0-9._%+-])[a-z0-9._%+-]++{_AT}(?:{_HOST}|{_KOREAN_HOST})"),
+    _kind("[인증키]", rf"(?<![a-z])bearer[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
+    _kind(
+        "[이메일]",
+        rf"(?<![\w.%+-])[\w.%+-]++(?:'[\w.%+-]++)?[ ]{{0,2}}@[ ]{{0,2}}(?:{_HOST}|{_KOREAN_HOST})",
+        needs=_AT_SIGN,
+    ),
+    _kind("[이메일]", rf"(?<![a-z0-9._%+-])[a-z0-9._%+-]++{_AT}(?:{_HOST}|{_KOREAN_HOST})", needs=_AT_SIGN),
     _kind(
         "[주민등록번호]",
         rf"(?:(?<!\[)주민(?:등록)?|rrn){_NAMED}(?P<data>[0-9](?:[ \t./-]{{0,3}}[0-9*]){{12,14}}){_LAST_DIGITS}",
+        needs=_OWNER,
     ),
-    _kind("[주민등록번호]", rf"뒷[ ]?자리{_NAMED}(?P<data>[1-8][0-9*]{{6}}){_LAST_DIGITS}"),
+    _kind("[주민등록번호]", rf"뒷[ ]?자리{_NAMED}(?P<data>[1-8][0-9*]{{6}}){_LAST_DIGITS}", needs=_OWNER),
     _kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[1-4][0-9*●xX]{{6}}{_LAST_DIGITS}"),
     _kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[5-8][0-9*●xX]{{6}}{_LAST_DIGITS}"),
     _kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}[1-4][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
@@ -166,13 +186,15 @@ _KINDS = (
     _kind(
         "[생년월일]",
         rf"(?:(?<!\[)생년월일|생일|출생(?:연월일|일자|일)?|birth(?:[ _-]?da(?:y|te))?|dob){_NAMED}(?P<data>{_DATE})",
+        needs=_OWNER,
     ),
-    _kind("[생년월일]", rf"(?<![0-9])(?P<data>{_DATE})[ ]?생(?![가-힣])"),
-    _kind("[IP 주소]", rf"(?<![0-9.])(?:{_OCTET}\.){{3}}{_OCTET}(?!\.?[0-9])"),
+    _kind("[생년월일]", rf"(?<![0-9])(?P<data>{_DATE})[ ]?생(?![가-힣])", needs=_OWNER),
+    _kind("[IP 주소]", rf"(?<![0-9.])(?:{_OCTET}\.){{3}}{_OCTET}(?!\.?[0-9])", needs=_ADDRESS),
     _kind(
         "[IP 주소]",
         r"(?<![0-9a-f]:)(?<![0-9a-z])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}"
         r"|[0-9a-f]{3,4}:(?:[0-9a-f]{1,4}:){0,5}(?::[0-9a-f]{1,4}){1,6})(?![0-9a-z:])",
+        needs=_ADDRESS,
     ),
     # Digits one by one, each behind a gap.
     _kind("[카드번호]", _one_by_one("{14,15}"), _is_card),
@@ -235,7 +257,7 @@ def _found(plain: str) -> list[tuple[str, int, int]]:
         return []
     found = []
     taken = bytearray(len(plain))
-    for label, pattern, check in _KINDS:
+    for label, pattern, check, _ in _kinds_with(tuple(needs for needs in _NEEDS if needs.search(plain))):
         for match in pattern.finditer(plain):
             begin, stop = match.span("data" if "data" in pattern.groupindex else 0)
             if not any(taken[begin:stop]) and check(re.sub("[^0-9]", "", plain[begin:stop]) or "-"):
@@ -243,6 +265,12 @@ def _found(plain: str) -> list[tuple[str, int, int]]:
                 if label:
                     found.append((label, begin, stop))
     return sorted(found, key=lambda one: one[1])
+
+
+@cache
+def _kinds_with(held: tuple[re.Pattern[str], ...]) -> tuple[_Kind, ...]:
+    """The kinds that a text can have which holds what these need, in their order."""
+    return tuple(kind for kind in _KINDS if kind.needs in held)
 
 
 def _undisguised(text: str) -> tuple[str, range | list[int]]:
