@@ -33,11 +33,16 @@ class Explanation:
 def explain(definitions: Sequence[ex.Definition], row: Row) -> Explanation:
     """Every column of one scored row and the rules behind it. `row` holds the input columns; None is NULL."""
     values = dict(row)
-    findings: list[Finding] = []
+    found: list[Finding] = []
     for definition in definitions:
         values[definition.name] = evaluate(definition.expression, values)
-        findings.extend(_findings(definition.name, definition.expression, values))
-    return Explanation(values, tuple(findings))
+        found.extend(findings(definition, values))
+    return Explanation(values, tuple(found))
+
+
+def findings(definition: ex.Definition, row: Row) -> list[Finding]:
+    """The rules behind one column of a row that holds every column before it."""
+    return _findings(definition.name, definition.expression, row)
 
 
 def evaluate(expression: ex.Expression, row: Row) -> Any:

@@ -106,10 +106,8 @@ class ListedRows:
         names = sorted(set(frame["tenant_id"]), key=str)
         tenants = {tenant_value(name): tenant_text(name) for name in names}
         return [
-            Facet(
-                FLAGGED, "범위", {"1": "알림이나 낮은 등급이 있는 행"}, _places(["1"], _texts(frame[FLAGGED].cast(int)))
-            ),
-            Facet("tenant", "테넌트", tenants, _places(names, frame["tenant_id"])),
+            Facet(FLAGGED, "범위", {"1": "알림이나 낮은 등급이 있는 행"}, _places([True], frame[FLAGGED].to_list())),
+            Facet("tenant", "테넌트", tenants, _places(names, frame["tenant_id"].to_list())),
             Facet(
                 "alert",
                 "알림",
@@ -119,11 +117,13 @@ class ListedRows:
             ),
             self._kpi_facet(),
             *(
-                Facet(one.column, _title(rubric, one.column), one.titles, _places(one.titles, frame[one.column]))
+                Facet(
+                    one.column, _title(rubric, one.column), one.titles, _places(one.titles, frame[one.column].to_list())
+                )
                 for one in coded
             ),
             *(
-                Facet(name, rubric.titles[name], grades, _places(grades, frame[name]))
+                Facet(name, rubric.titles[name], grades, _places(grades, frame[name].to_list()))
                 for name, grades in scales.items()
             ),
             Facet(
@@ -226,10 +226,6 @@ def _columns(rubric: RowRubric) -> list[str]:
 
 def _title(rubric: RowRubric, column: str) -> str:
     return "알림 수준" if column == "alert_level" else rubric.titles[column]
-
-
-def _texts(values: pl.Series) -> list[str]:
-    return [str(value) for value in values]
 
 
 def _places(values: Iterable[object], of_rows: Iterable[object]) -> list[int]:

@@ -1,7 +1,10 @@
 """The page over several services: where each of them stands, and the way to its pages."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpi_windows import FOUR_WEEKS, kpi_windows
@@ -9,10 +12,12 @@ from scoring.chat.kpis import ALL_TENANTS
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.chat_rows import SERVICES_FOLDER
-from tasks.context import Context
 from tasks.files.report_paths import FIRST_PAGE
 from tasks.reports.site.pages import Link, Table, page
 from tasks.reports.wording import NOTHING, day_text
+
+if TYPE_CHECKING:  # its settings take long to import
+    from tasks.context import Context
 
 _HEADER = ("서비스", "마지막으로 채점한 날", "목표", "한 줄 요약")
 

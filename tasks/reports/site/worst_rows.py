@@ -17,7 +17,7 @@ import polars as pl
 from scoring.chat.rubric import Grade, RowRubric
 from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import shortened
-from scoring.rules.explain import Finding, explain
+from scoring.rules.explain import Finding, findings
 from scoring.rules.expressions import Case, Column, Definition, Expression, Sum, Value
 from tasks.reports.site.listed_rows import FLAGGED, ListedRows
 from tasks.warehouse import Warehouse
@@ -67,7 +67,9 @@ def shown_rows(
 def _worst_ids(listed: ListedRows) -> list[str]:
     """The worst of the framed rows, and of the others that people are told about."""
     told = listed.frame.filter(pl.col(FLAGGED) & pl.col(listed.rubric.total).is_not_null())
-    framed = [listed.rubric.is_framed(row) for row in told.iter_rows(named=True)]
+    crosstab = listed.rubric.crosstab
+    grades = told.select(crosstab.row_grade, crosstab.column_grade)
+    framed = [listed.rubric.is_framed(row) for row in grades.iter_rows(named=True)]
     is_framed = pl.Series(framed, dtype=pl.Boolean)
     return [*told.filter(is_framed)["row_id"].head(_WORST_FRAMED), *told.filter(~is_framed)["row_id"].head(_WORST)]
 
@@ -97,16 +99,14 @@ def _parts(rubric: RowRubric, row: Mapping[str, Any]) -> list[tuple[str, int, li
 
     A component that the version of the row did not have is left out.
     """
-    found = defaultdict(list)
-    if None not in (row["user_input"], row["llm_response"]) and row["rubric_version"] == rubric.version:
-        for finding in explain(rubric.definitions, row).findings:
-            found[finding.column].append(finding)
+    explained = None not in (row["user_input"], row["llm_response"]) and row["rubric_version"] == rubric.version
     part_of = {name: part.column for part in rubric.parts for name in _terms(rubric, part.column)}
     components = defaultdict(list)
     for definition, maximum in _scored_components(rubric.definitions):
         name = definition.name
         if row[name] is not None and name in part_of:
-            components[part_of[name]].append(Component(definition.title, row[name], maximum, found[name]))
+            found = findings(definition, row) if explained else []
+            components[part_of[name]].append(Component(definition.title, row[name], maximum, found))
     return [(rubric.titles[score], row[score], of_score) for score, of_score in components.items()]
 
 
