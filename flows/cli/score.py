@@ -41,6 +41,9 @@ def score(
         list[TableFormat] | None,
         typer.Option(help="Chat rows: write the tables as CSV files, or as one workbook, as well."),
     ] = None,
+    format: Annotated[  # noqa: A002  (the option's name)
+        str, typer.Option(help="Chat rows: what wrote them, otel-genai for example. Default: the setting.")
+    ] = "",
     naive_timestamps: Annotated[
         str, typer.Option(help="Chat rows: the zone of timestamps that name none.", metavar="ZONE")
     ] = "",
@@ -61,8 +64,9 @@ def score(
 
     choices = TestRunChoices(rubric, agent_type, _options(option or []))
     given: dict[str, Any] = {"judge": {"enabled": True}} if judge else {}
-    if naive_timestamps:
-        given["monitoring"] = {"naive_timestamps": naive_timestamps}
+    of_rows = {"format": format, "naive_timestamps": naive_timestamps}
+    if chosen := {name: value for name, value in of_rows.items() if value}:
+        given["monitoring"] = chosen
     settings = load_settings(**given)
     if dry_run:
         estimates = estimate_inputs(inputs, choices, out, settings)

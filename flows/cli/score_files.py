@@ -1,26 +1,25 @@
 """`aqb score`: files into a folder, without Prefect, a server or a database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from flows.cli.terminal import progress
 from scoring.catalog import TestRunChoices, row_rubric, rubric_of
+from scoring.chat.reading import Reading
 from scoring.chat.rubric import RowRubric
 from scoring.errors import AqbError, InputError, UsageError
 from scoring.inputs import nothing_scored
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, layout_of
 from tasks.chat.local_engine import score_chat_rows
-from tasks.chat.sources import ChatRowFiles, reading_of
+from tasks.chat.sources import ChatRowFiles, endings_of, reading_of
 from tasks.config.settings import Settings
 from tasks.files.atomic import sole_writer
 from tasks.files.discovery import matching_files
 from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.chat_tables import TABLES
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
-
-_CHAT_ENDINGS = (".parquet", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,8 @@ def files_to_score(
     What an earlier call wrote to `out` is none of them.
     """
     agent_type_of(FileFacts(""), choices.agent_type)
-    files = matching_files(inputs, (*_CHAT_ENDINGS, *RUN_FILE_ENDINGS), out)
+    reading = reading_of(settings)
+    files = matching_files(inputs, (*_chat_endings(reading), *RUN_FILE_ENDINGS), out)
     among_inputs = any(Path(given).is_dir() and Path(given).resolve() == out.resolve() for given in inputs)
     if among_inputs or any(path.resolve().parent == out.resolve() and path.stem in TABLES for path in files):
         raise UsageError(
@@ -84,16 +84,21 @@ def files_to_score(
             where=str(out),
             fix=f"choose another --out folder, such as {out / 'scores'}",
         )
-    are_chat_rows = _are_chat_rows(files, choices.rubric, reading_of(settings).names)
+    are_chat_rows = _are_chat_rows(files, choices.rubric, reading)
     if are_chat_rows and (choices.options or choices.agent_type):
         raise UsageError("chat rows take no --option and no --agent-type", fix="leave them out")
     return files, are_chat_rows
 
 
-def _are_chat_rows(files: Sequence[Path], rubric_id: str, names: Mapping[str, str]) -> bool:
+def _chat_endings(reading: Reading) -> tuple[str, ...]:
+    """The endings of files that hold chat rows for certain."""
+    return tuple(ending for ending in endings_of(reading) if ending not in RUN_FILE_ENDINGS)
+
+
+def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading) -> bool:
     if rubric_id:
         return isinstance(rubric_of(rubric_id), RowRubric)
-    chat = [path for path in files if _is_chat_file(path, names)]
+    chat = [path for path in files if _is_chat_file(path, reading)]
     if chat and len(chat) < len(files):
         raise UsageError(
             f"chat rows and test runs in one call: {chat[0].name} holds chat rows",
@@ -102,12 +107,12 @@ def _are_chat_rows(files: Sequence[Path], rubric_id: str, names: Mapping[str, st
     return bool(chat)
 
 
-def _is_chat_file(path: Path, names: Mapping[str, str]) -> bool:
-    if path.suffix.lower() in _CHAT_ENDINGS:
+def _is_chat_file(path: Path, reading: Reading) -> bool:
+    if path.suffix.lower() in _chat_endings(reading):
         return True
     try:
         headers = headers_of(path)
     except InputError:
         return False  # the reader of test runs says what is wrong with it
-    own = {called: name for name, called in names.items()}
+    own = {called: name for name, called in reading.names.items()}
     return layout_of([own.get(header, header) for header in headers]) is Layout.CHAT

@@ -49,8 +49,10 @@ def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None
     """A timestamp in ISO 8601 or as BigQuery writes it (`2026-02-13 16:44:52.12 UTC`); NULL for a blank.
 
     A fraction is cut to microseconds, a date alone is its midnight. Without a zone it is in `naive_zone` (None: UTC),
-    and marked. A number is refused: its unit is unknown.
+    and marked. A number is refused: its unit is unknown. An `Instant` stays.
     """
+    if isinstance(value, Instant):
+        return value
     if isinstance(value, str):
         value = value.strip() or None
     if value is None:
@@ -87,9 +89,14 @@ def in_zone(microseconds: int, zone: ZoneInfo) -> int:
 
 
 def text(column: str, value: object) -> bytes | None:
-    """One of the two texts in UTF-8, untouched; NULL stays apart from the empty text."""
+    """One of the two texts in UTF-8, untouched; NULL stays apart from the empty text.
+
+    An `UnreadableCell` in place of a value is raised.
+    """
     if value is None:
         return None
+    if isinstance(value, UnreadableCell):
+        raise value
     if not isinstance(value, str):
         raise UnreadableCell(column, "not_text", f"{column} 값이 글자가 아니라 {_kind(value)}입니다.")
     try:

@@ -1,4 +1,4 @@
-"""How a table of chat rows is read: what its columns are called, where each one stands, and times without a zone.
+"""How chat rows are read: what wrote them, what their columns are called and where they stand, times without a zone.
 
 Source: SPEC 1.1.
 """
@@ -6,7 +6,7 @@ Source: SPEC 1.1.
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from scoring.chat.row_ids import TEXTS
 from scoring.errors import InputError
@@ -16,6 +16,9 @@ REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
 # read.
 READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata", "source_id")
 UTC_ZONE = "UTC"
+ROWS: Literal["rows"] = "rows"
+Format = Literal["rows", "otel-genai"]
+"""What wrote a file: rows is a table with a row a turn, the others are of other tools."""
 _NAMES_SHOWN = 30
 
 
@@ -23,11 +26,12 @@ _NAMES_SHOWN = 30
 class Reading:
     """What the columns of the files are called, by the names of chat rows, and the zone of times that name none.
 
-    A name may be a path with dots that leads into structs and JSON text.
+    A name may be a path with dots that leads into structs and JSON text. `format` is what another tool wrote.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     naive_zone: str = UTC_ZONE
+    format: Format = ROWS
 
 
 AS_IT_IS = Reading()

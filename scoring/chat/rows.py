@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import polars as pl
 
@@ -59,6 +60,13 @@ class FileFailure:
 
     file: str
     error: InputError
+
+
+class Unreadable(NamedTuple):
+    """Why what should hold a row holds none: a code in English, a reason in Korean; nothing of its content."""
+
+    code: str
+    reason: str
 
 
 class RowBuilder:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from scoring.chat.reading import ROWS, Format
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from tasks.config.bigquery import SourceColumn
 from tasks.config.section import Place, Section, Zone
@@ -25,6 +26,9 @@ class ChatRowSettings(Section):
 
     source: Place = "data/chat_rows"
     """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""
+
+    format: Format = ROWS
+    """What wrote the files: `rows` is a table with a row a turn, the others are exports of other tools."""
 
     columns: dict[SourceColumn, _ColumnName] = Field(default_factory=dict)
     """Columns of files that are called differently: `user_input = "question"`; dots lead into structs and JSON."""

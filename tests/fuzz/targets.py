@@ -53,6 +53,7 @@ from tests.fuzz.mutations import (
 
 _ROOT = Path(__file__).parents[2]
 _INBOX = _ROOT / "tasks/samples/inbox"
+_EXPORTS = _ROOT / "tests/exports"
 _ROWS = 8
 _TESTRUN_RUBRICS = ("", "", "plan-agent", "recruit-agent", "aqb-1.2")
 _USD = 0.01
@@ -94,6 +95,15 @@ def run_jsonl(draw: random.Random) -> str:
     path.write_bytes(data)
     lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
     return scored(path, "ola-monitoring", sum(bool(line.strip()) for line in lines))
+
+
+def run_export(draw: random.Random) -> str:
+    """What another tool exported."""
+    export = draw.choice(sorted(_EXPORTS.glob("*.jsonl")))
+    path = Path(export.name)
+    path.write_bytes(mutated_lines(list(map(json.loads, export.read_text(encoding="utf-8").splitlines())), draw))
+    Path("aqb.toml").write_text(f'monitoring.format = "{export.stem}"', encoding="utf-8")
+    return scored(path, "ola-monitoring")
 
 
 def run_parquet(draw: random.Random) -> str:
@@ -310,6 +320,7 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "tsv": run_tsv,
     "xlsx": run_xlsx,
     "jsonl": run_jsonl,
+    "export": run_export,
     "parquet": run_parquet,
     "judge": run_judge,
     "slack": run_slack,

@@ -11,7 +11,17 @@ from tests.fuzz.targets import KINDS, scored
 
 pytestmark = pytest.mark.slow
 
-CASES = {"csv": 15, "tsv": 15, "xlsx": 20, "jsonl": 10, "parquet": 15, "judge": 8, "slack": 5, "settings": 12}
+CASES = {
+    "csv": 12,
+    "tsv": 13,
+    "xlsx": 17,
+    "jsonl": 10,
+    "export": 8,
+    "parquet": 15,
+    "judge": 8,
+    "slack": 5,
+    "settings": 12,
+}
 CORPUS = Path(__file__).parent / "corpus"
 
 

@@ -4,10 +4,11 @@ Here: what every source is, and the choice by its address.
 
 files        inputs -> files -> batches, one file after the other; a failed file does not stop the others
 delimited, json_lines, parquet      one kind of file each: bytes -> cells or columns
+exports      JSON Lines that other tools wrote: bytes -> objects
 bigquery     a view, a period at a time
 
 What a cell or a column says, and which rows are rejected, is pure: `rows`, `cells`, `arrow_rows` and `sql_rows` of
-`scoring.chat`.
+`scoring.chat`, and what an object of another tool says: `exports` there.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from scoring.chat.day_content import DayContent
-from scoring.chat.reading import Reading
+from scoring.chat.reading import ROWS, Reading
 from scoring.days import Window
 from scoring.errors import UsageError
 from scoring.inputs import FileIdentity
-from tasks.chat.sources.files import ChatRowFiles
+from tasks.chat.sources.files import ChatRowFiles, endings_of
 from tasks.chat.sources.pieces import RowStream
 from tasks.config.addresses import is_bigquery
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
 
-__all__ = ["ChatRowFiles", "ChatRowSource", "RowStream", "open_source", "reading_of"]
+__all__ = ["ChatRowFiles", "ChatRowSource", "RowStream", "endings_of", "open_source", "reading_of"]
 
 
 class ChatRowSource(RowStream, Protocol):
@@ -66,9 +67,10 @@ class ChatRowSource(RowStream, Protocol):
 
 
 def reading_of(settings: Settings) -> Reading:
-    """How files are read by `[monitoring.columns]` and `monitoring.naive_timestamps`."""
+    """How files are read by `monitoring.format`, `[monitoring.columns]` and `monitoring.naive_timestamps`."""
     monitoring = settings.monitoring
-    return Reading({str(name): called for name, called in monitoring.columns.items()}, monitoring.naive_timestamps)
+    names = {str(name): called for name, called in monitoring.columns.items()}
+    return Reading(names, monitoring.naive_timestamps, monitoring.format)
 
 
 def open_source(address: str | Path, settings: Settings, labels: Mapping[str, str] | None = None) -> ChatRowSource:
@@ -89,6 +91,12 @@ def open_source(address: str | Path, settings: Settings, labels: Mapping[str, st
         )
     if not is_bigquery(str(address)):
         return ChatRowFiles([address], reading=reading_of(settings))
+    if settings.monitoring.format != ROWS:
+        raise UsageError(
+            f'monitoring.format = "{settings.monitoring.format}" is for files',
+            where=str(address),
+            fix="leave it out: a view has a row for each turn",
+        )
     from tasks.chat.sources.bigquery import BigQueryChatRows  # a second of imports that only BigQuery needs
 
     return BigQueryChatRows(str(address), settings, labels)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from scoring.chat.reading import AS_IT_IS, Reading
+from scoring.chat.reading import AS_IT_IS, ROWS, Reading
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.inputs import FileIdentity
 from tasks.chat.sources.delimited import cut_delimited, read_delimited
+from tasks.chat.sources.exports import EXPORT_ENDINGS, read_export
 from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import cut_parquet, read_parquet
 from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
@@ -26,7 +27,6 @@ _READERS: dict[str, _Reader] = {
     ".jsonl": read_json_lines,
     ".ndjson": read_json_lines,
 }
-_ENDINGS = ", ".join(_READERS)
 _LINE_ENDINGS = (".jsonl", ".ndjson")
 
 
@@ -43,7 +43,7 @@ class FilePieces:
             path = piece.path
             try:
                 before = path.stat()
-                yield from _reader_of(path)(piece, window, self.reading)
+                yield from _reader_of(path, self.reading)(piece, window, self.reading)
                 _refuse_cut(path, before)
             except InputError as error:
                 yield FileFailure(str(path), error)
@@ -58,7 +58,7 @@ class ChatRowFiles:
     """
 
     def __init__(self, inputs: Sequence[str | Path], out: Path | None = None, reading: Reading = AS_IT_IS) -> None:
-        self.files = matching_files(inputs, tuple(_READERS), out)
+        self.files = matching_files(inputs, endings_of(reading), out)
         self.reading = reading
         self.naive_zone = reading.naive_zone
 
@@ -97,29 +97,34 @@ class ChatRowFiles:
         return f"{len(self.files)} files, {size:,} bytes"
 
 
+def endings_of(reading: Reading) -> tuple[str, ...]:
+    """The endings of the files that are read so."""
+    return tuple(_READERS) if reading.format == ROWS else EXPORT_ENDINGS
+
+
 def _cut(path: Path, window: Window | None, reading: Reading, piece_bytes: int) -> Iterator[FilePiece]:
     """The pieces of a file; one that cannot be cut is one piece, whose reader says what is wrong with it."""
     ending = path.suffix.lower()
     try:
-        if ending == ".parquet":
-            yield from cut_parquet(path, window, reading, piece_bytes)
-        elif ending in _LINE_ENDINGS:
+        if reading.format != ROWS or ending in _LINE_ENDINGS:
             yield from cut_lines(path, piece_bytes)
+        elif ending == ".parquet":
+            yield from cut_parquet(path, window, reading, piece_bytes)
         else:
             yield from cut_delimited(path, piece_bytes)
     except (InputError, OSError, pa.ArrowException, UnicodeDecodeError):
         yield FilePiece(path)
 
 
-def _reader_of(path: Path) -> _Reader:
-    try:
-        return _READERS[path.suffix.lower()]
-    except KeyError:
+def _reader_of(path: Path, reading: Reading) -> _Reader:
+    ending, endings = path.suffix.lower(), endings_of(reading)
+    if ending not in endings:
         raise InputError(
-            f"expected a name ending in {_ENDINGS}, found {path.suffix or 'no ending'}",
+            f"expected a name ending in {', '.join(endings)}, found {path.suffix or 'no ending'}",
             where=str(path),
             fix="rename or convert the file",
-        ) from None
+        )
+    return _READERS[ending] if reading.format == ROWS else read_export
 
 
 def _refuse_cut(path: Path, before: stat_result) -> None:

@@ -4,12 +4,9 @@ A block of lines is read by pyarrow where that reads it as Python would; where a
 by line, which tells what is wrong with each.
 """
 
-import json
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,13 +18,13 @@ import pyarrow.json as pa_json
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
 from scoring.chat.reading import READ_COLUMNS, REQUIRED_COLUMNS, Reading, column_places, place_of, value_in
 from scoring.chat.row_ids import TEXTS
-from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder
+from scoring.chat.rows import BATCH_ROWS, RowBatch, RowBuilder, Unreadable
 from scoring.days import Window
 from scoring.errors import InputError
 from scoring.limits import LONGEST_LINE
+from tasks.chat.sources.json_objects import BOM, json_objects
 from tasks.chat.sources.pieces import BLOCK_BYTES, FilePiece, refuse_replaced
 
-_BOM = b"\xef\xbb\xbf"
 _TOKENS = ("input_tokens", "output_tokens")
 _KINDS = {
     **dict.fromkeys(_TOKENS, pa.float64()),
@@ -56,7 +53,7 @@ def read_json_lines(piece: FilePiece, window: Window | None, reading: Reading) -
         line, start = piece.first_line, piece.start
         while block := _whole_lines(file, start, piece.stop):
             # Columns of other names may stand inside objects, which Python finds.
-            plain = None if reading.names else _plain_table(block.removeprefix(_BOM) if line == 1 else block)
+            plain = None if reading.names else _plain_table(block.removeprefix(BOM) if line == 1 else block)
             if plain is None:
                 lines = FilePiece(path, start, start + len(block), line)
                 yield from _line_by_line(lines, file, window, reading)
@@ -132,50 +129,14 @@ def _with_one_session(table: pa.Table, block: bytes) -> pa.Table | None:
 def _line_by_line(piece: FilePiece, file: BinaryIO, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
     """The same lines, and what is wrong with those that cannot be read."""
     builder = RowBuilder(str(piece.path), window, reading.naive_zone)
-    for line, text in _lines(piece, file):
-        found = _parsed(text)
-        if isinstance(found, dict):
-            builder.add(line, _named(found, reading.names) if reading.names else found)
-        elif isinstance(found, _NotJson):
-            builder.reject(line, "not_json", f"JSON으로 읽을 수 없습니다: {found}")
+    for line, found in json_objects(piece, file):
+        if isinstance(found, Unreadable):
+            builder.reject(line, *found)
         else:
-            builder.reject(line, "not_an_object", "JSON 객체가 아닙니다: 한 줄에 객체 하나가 있어야 합니다.")
+            builder.add(line, _named(found, reading.names) if reading.names else found)
         if builder.full:
             yield builder.take()
     yield builder.take()
-
-
-class _NotJson(str):
-    """Where and why a line stops being JSON, without its content."""
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        return _NotJson(f"{error.pos + 1}번째 글자에서 {error.msg}")
-    except (ValueError, RecursionError) as error:
-        return _NotJson("너무 깊습니다." if isinstance(error, RecursionError) else "너무 긴 정수가 있습니다.")
-
-
-def _lines(piece: FilePiece, file: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Number and text of each line that is not blank; bytes that are no UTF-8 become lone surrogates."""
-    file.seek(piece.start)
-    left = math.inf if piece.stop is None else piece.stop - piece.start
-    for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=piece.first_line):
-        if left <= 0:
-            return
-        left -= len(raw)
-        if len(raw) == LONGEST_LINE:
-            raise InputError(
-                f"line {number} is longer than {LONGEST_LINE:,} bytes: expected one JSON object a line",
-                where=str(piece.path),
-                fix="check that it is JSON Lines, and export it again",
-            )
-        if number == 1:
-            raw = raw.removeprefix(_BOM)
-        if text := raw.decode("utf-8", "surrogateescape").strip(" \t\r\n"):
-            yield number, text
 
 
 def _named(found: dict[str, object], names: Mapping[str, str]) -> dict[str, object]:
@@ -188,9 +149,8 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
     """Reads until every required key was seen: one line of a usual file, all of a wrong one."""
     called = {name: names.get(name, name) for name in READ_COLUMNS}
     seen: dict[str, None] = {}
-    for _, text in _lines(FilePiece(path), file):
-        found = _parsed(text)
-        if isinstance(found, dict):
+    for _, found in json_objects(FilePiece(path), file):
+        if not isinstance(found, Unreadable):
             seen.update(dict.fromkeys(place.column for name in called.values() if (place := place_of(name, found))))
             if all(place_of(called[name], seen) for name in REQUIRED_COLUMNS):
                 return
@@ -198,6 +158,7 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
         raise InputError(
             "no line holds an object with one of the expected keys",
             where=str(path),
-            fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}",
+            fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}, "
+            "or set monitoring.format (aqb score: --format) to the tool that wrote it",
         )
     column_places(str(path), tuple(seen), names)

@@ -24,6 +24,7 @@ ROWS = [
     ["=SUM(A1)", "죄송합니다", "2026-02-13 23:30:00", "10", "20"],
     ["뭐야", "네", "2026-02-13T00:00:00Z", "-5", "20"],
 ]
+SPANS = Path("tests/exports/otel-genai.jsonl").resolve()
 RENAMED = ["--out", "out", "--naive-timestamps", "Asia/Seoul"]
 
 
@@ -43,6 +44,12 @@ def test_score_names_the_column_that_a_chat_file_lacks(aqb: Command, folder: Pat
     assert ended.exit_code == 1
     assert f"chat.csv: required columns are missing: {lacking}; found " in ended.err
     assert "under [monitoring.columns]" in ended.err
+
+
+def test_score_reads_what_another_tool_exported(aqb: Command, folder: Path) -> None:
+    ended = aqb("score", SPANS, "--format", "otel-genai", "--out", "out")
+    assert "ola-monitoring 1, rows in 5 = scored 4 + excluded 1 + rejected 0" in ended.out
+    assert "set monitoring.format (aqb score: --format)" in aqb("score", SPANS, "--out", "out", "--format", "rows").err
 
 
 def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export: Path) -> None:

@@ -1,0 +1,58 @@
+"""The question and the answer of a call of a model, in the messages that tools record of it.
+
+A message is an object with a `role`. What it says is text, or a list of parts: `parts` in OpenTelemetry, `content` in
+the APIs of OpenAI and of others. Source: SPEC 13.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+_ASKING, _ANSWERING = frozenset({"user", "human"}), frozenset({"assistant", "ai", "model"})
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+_TOOL_PARTS = frozenset({"tool_call", "tool_use", "function_call"})
+
+
+def question_in(messages: Sequence[object]) -> object:
+    """What the user said last in text; None where nobody did, and what is no text where a text should be."""
+    return next(_texts(reversed(messages), _ASKING), None)
+
+
+def answer_in(messages: Sequence[object]) -> object:
+    """What the model said in text, of several choices the first; otherwise as `question_in`."""
+    return next(_texts(messages, _ANSWERING), None)
+
+
+def asks_for_tools(messages: Iterable[object]) -> bool:
+    """Whether the model wants to hear of tools before it answers."""
+    return any(isinstance(message, dict) and _names_a_tool(message) for message in messages)
+
+
+def _names_a_tool(message: dict[str, object]) -> bool:
+    parts = _said(message)
+    kinds = [part.get("type") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return bool(message.get("tool_calls")) or not _TOOL_PARTS.isdisjoint(map(str, kinds))
+
+
+def _texts(messages: Iterable[object], roles: frozenset[str]) -> Iterator[object]:
+    for message in messages:
+        if isinstance(message, dict) and str(message.get("role")) in roles:
+            text = _text_of(_said(message))
+            if text is not None:
+                yield text
+
+
+def _said(message: dict[str, object]) -> object:
+    return message.get("parts", message.get("content"))
+
+
+def _text_of(said: object) -> object:
+    """The text of all its parts."""
+    if not isinstance(said, list):
+        return said
+    texts = [
+        part.get("text", part.get("content")) if isinstance(part, dict) else part
+        for part in said
+        if not isinstance(part, dict) or str(part.get("type", "text")) in _TEXT_PARTS
+    ]
+    if not all(isinstance(text, str) for text in texts):
+        return texts
+    return "\n".join(map(str, texts)) if texts else None

@@ -1,0 +1,69 @@
+"""Chat rows from what other tools export: JSON Lines whose objects a format turns into rows.
+
+Source: SPEC 13.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from scoring.chat.exports import Names, Turn
+from scoring.chat.exports.otel_genai import otel_turns
+from scoring.chat.reading import Format, Reading, no_column
+from scoring.chat.rows import RowBatch, RowBuilder, Unreadable
+from scoring.days import Window
+from scoring.errors import InputError
+from tasks.chat.sources.json_objects import json_objects
+from tasks.chat.sources.pieces import FilePiece, refuse_replaced
+
+_TurnReader = Callable[[dict[str, object], Names], Iterator[Turn | Unreadable]]
+_FORMATS: Mapping[Format, _TurnReader] = {"otel-genai": otel_turns}
+EXPORT_ENDINGS = (".jsonl", ".ndjson", ".json")
+
+
+def read_export(piece: FilePiece, window: Window | None, reading: Reading) -> Iterator[RowBatch]:
+    """Batches of the turns of a file in the order of its lines, of which each may hold any number of them.
+
+    Raises InputError for a file of which no line is of the format, and for a name of `[monitoring.columns]` that no
+    turn has.
+    """
+    turns_in = _FORMATS[reading.format]
+    with piece.path.open("rb") as file:
+        refuse_replaced(piece, os.fstat(file.fileno()).st_ino)
+        _refuse_other(piece.path, file, reading)
+        builder = RowBuilder(str(piece.path), window, reading.naive_zone)
+        for line, found in json_objects(piece, file):
+            for turn in [found] if isinstance(found, Unreadable) else turns_in(found, reading.names):
+                if isinstance(turn, Unreadable):
+                    builder.reject(line, *turn)
+                else:
+                    builder.add(line, turn)
+                if builder.full:
+                    yield builder.take()
+        yield builder.take()
+
+
+def _refuse_other(path: Path, file: BinaryIO, reading: Reading) -> None:
+    """Reads until there is an object of the format and a turn with each of the names: a line of a usual file."""
+    is_other, turns, missing = True, 0, dict(reading.names)
+    for _, found in json_objects(FilePiece(path), file):
+        if isinstance(found, Unreadable):
+            continue
+        held = list(_FORMATS[reading.format](found, reading.names))
+        is_other = is_other and held != [] and all(isinstance(turn, Unreadable) for turn in held)
+        for turn in held:
+            if not isinstance(turn, Unreadable):
+                turns += 1
+                missing = {name: called for name, called in missing.items() if name not in turn}
+        if not is_other and not missing:
+            return
+    if is_other:
+        raise InputError(
+            f"no line holds an object of the format {reading.format}",
+            where=str(path),
+            fix="export it as JSON Lines, or set monitoring.format (aqb score: --format) to what wrote it",
+        )
+    if turns and missing:
+        name, called = next(iter(missing.items()))
+        raise no_column(str(path), called, name, f"none of {turns:,} turns has it")

@@ -1,0 +1,246 @@
+"""Files that other tools wrote: the real exports of `tests/exports`, and what may be wrong with such a file."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.chat.reading import Format, Reading
+from scoring.chat.rows import FileFailure, RowBatch
+from scoring.days import Window
+from scoring.errors import UsageError
+from tasks.chat.sources import ChatRowFiles, open_source
+from tasks.config.settings import MonitoringSettings, Settings
+
+EXPORTS = Path("tests/exports")
+OTEL: Format = "otel-genai"
+# What the support bot was asked and answered; its last question failed at the provider.
+TURNS = [
+    ("c-1001", "Where is my order A-48213?", "It left our warehouse on Monday and should reach you by Thursday."),
+    ("c-1001", "Can I still change its address?", "I'm sorry, but I can't help with that."),
+    (
+        "c-1002",
+        "I want my money back for the kettle.",
+        "Of course. Send it back within 30 days:\n1. print a label\n2. post it.",
+    ),
+    ("c-1003", "배송은 얼마나 걸리나요?", "보통 2~3일 걸립니다. "),
+    ("c-1004", "Cancel my subscription, please.", None),
+]
+TOKENS = [(88, 21), (112, 14), (64, 22), (64, 8), (None, None)]
+FAR_AWAY = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC))
+
+
+def batch_of(
+    path: Path, form: Format, names: Mapping[str, str] | None = None, window: Window | None = None
+) -> RowBatch:
+    (batch,) = ChatRowFiles([path], reading=Reading(names or {}, format=form)).batches(window)
+    assert isinstance(batch, RowBatch), batch
+    return batch
+
+
+def error_of(path: Path, form: Format, names: Mapping[str, str] | None = None) -> str:
+    *_, last = ChatRowFiles([path], reading=Reading(names or {}, format=form)).batches()
+    assert isinstance(last, FileFailure)
+    return str(last.error)
+
+
+def rejects_of(batch: RowBatch) -> list[tuple[int | None, str | None, str]]:
+    return [(reject.line, reject.column, reject.code) for reject in batch.rejects]
+
+
+def written(tmp_path: Path, *objects: object) -> Path:
+    path = tmp_path / "export.jsonl"
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in objects), encoding="utf-8")
+    return path
+
+
+# --- Every format ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [OTEL])
+def test_the_turns_of_an_export_are_what_people_asked_and_were_answered(form: Format) -> None:
+    batch = batch_of(EXPORTS / f"{form}.jsonl", form)
+    assert batch.rejects == ()
+    rows = batch.rows
+    assert list(zip(rows["session_id"], rows["user_input"], rows["llm_response"], strict=True)) == TURNS
+    assert list(zip(rows["input_tokens"], rows["output_tokens"], strict=True)) == TOKENS
+
+
+@pytest.mark.parametrize("form", [OTEL])
+def test_each_turn_of_an_export_has_an_id_of_its_own_and_the_time_of_its_call(form: Format) -> None:
+    rows = batch_of(EXPORTS / f"{form}.jsonl", form).rows
+    assert rows["source_id"].is_not_null().all()
+    assert rows["source_id"].n_unique() == len(TURNS)
+    assert rows["timestamp"].is_sorted()
+    assert rows["timestamp"][-1] - rows["timestamp"][0] < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("form", [OTEL])
+def test_an_export_is_read_in_pieces_as_in_one(form: Format, tmp_path: Path) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text((EXPORTS / f"{form}.jsonl").read_text(encoding="utf-8") * 3, encoding="utf-8")
+    source = ChatRowFiles([path], reading=Reading(format=form))
+    parts = list(source.parts(None, 6_000))
+    rows = [row for part in parts for batch in part.batches() for row in rows_of(batch)]
+    assert len(parts) > 1
+    assert rows == [row for batch in source.batches() for row in rows_of(batch)]
+
+
+def rows_of(batch: RowBatch | FileFailure) -> Iterator[tuple[Any, ...]]:
+    assert isinstance(batch, RowBatch)
+    return batch.rows.iter_rows()
+
+
+@pytest.mark.parametrize("form", [OTEL])
+def test_a_file_of_another_format_is_refused_with_the_setting(form: Format, tmp_path: Path) -> None:
+    said = error_of(written(tmp_path, {"user_input": "질문", "llm_response": "답"}, []), form)
+    assert f"no line holds an object of the format {form}" in said
+    assert "set monitoring.format" in said
+    assert "no line holds" in error_of(written(tmp_path), form)
+
+
+@pytest.mark.parametrize("form", [OTEL])
+def test_a_line_of_an_export_that_is_no_json_is_rejected_and_the_others_are_read(form: Format, tmp_path: Path) -> None:
+    path = tmp_path / "export.json"
+    lines = (EXPORTS / f"{form}.jsonl").read_text(encoding="utf-8")
+    path.write_text(f'{lines}{{"half\n[]\n{{"foo": 1}}\n', encoding="utf-8")
+    batch = batch_of(path, form)
+    last = lines.count("\n")
+    assert rejects_of(batch) == [
+        (last + 1, None, "not_json"),
+        (last + 2, None, "not_an_object"),
+        (last + 3, None, "other_format"),
+    ]
+    assert batch.rows_in == len(TURNS) + 3
+
+
+def test_a_format_is_for_files(tmp_path: Path) -> None:
+    settings = Settings(monitoring=MonitoringSettings(format=OTEL))
+    with pytest.raises(UsageError, match="is for files"):
+        open_source("bigquery://p.d.v", settings)
+
+
+# --- OpenTelemetry ---------------------------------------------------------------------------------------------------
+
+ASKED, ANSWERED = "gen_ai.input.messages", "gen_ai.output.messages"
+QUESTION = [{"role": "user", "parts": [{"type": "text", "content": "Hello?"}]}]
+ANSWER = [{"role": "assistant", "parts": [{"type": "text", "content": "Hi."}], "finish_reason": "stop"}]
+
+
+def any_value(value: object) -> dict[str, object]:
+    """A value as OTLP writes it."""
+    if isinstance(value, list):
+        return {"arrayValue": {"values": list(map(any_value, value))}}
+    if isinstance(value, dict):
+        return {"kvlistValue": {"values": [{"key": key, "value": any_value(held)} for key, held in value.items()]}}
+    return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": value}
+
+
+def span(**changed: object) -> dict[str, object]:
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.usage.input_tokens": 7,
+        ASKED: json.dumps(QUESTION),
+        ANSWERED: json.dumps(ANSWER),
+    } | {name: value for name, value in changed.items() if "." in name}
+    return {
+        "traceId": "aa",
+        "spanId": "bb",
+        "startTimeUnixNano": "1771000000123456789",
+        "attributes": [{"key": key, "value": any_value(value)} for key, value in attributes.items()],
+        "fieldOfTomorrow": {"deep": [1]},
+    } | {name: value for name, value in changed.items() if "." not in name}
+
+
+def line(*spans: object) -> dict[str, object]:
+    resource = {"attributes": [{"key": "tenant.name", "value": {"stringValue": "acme"}}]}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": list(spans)}]}]}
+
+
+def test_spans_give_a_row_of_the_schema(tmp_path: Path) -> None:
+    (row,) = batch_of(written(tmp_path, line(span())), OTEL).rows.iter_rows()
+    moment = datetime(2026, 2, 13, 16, 26, 40, 123456, tzinfo=UTC)
+    assert row == ("Hello?", "Hi.", 7.0, None, moment, None, None, "aa/bb", 1)
+
+
+def test_messages_of_a_span_may_be_a_list_instead_of_json(tmp_path: Path) -> None:
+    structured = span(**{ASKED: QUESTION, ANSWERED: ANSWER})
+    batch = batch_of(written(tmp_path, line(span(), structured)), OTEL)
+    assert batch.rows.n_unique() == 1
+    assert batch.rows.height == 2
+
+
+def test_columns_of_spans_are_attributes_of_the_span_or_of_its_resource(tmp_path: Path) -> None:
+    path = written(tmp_path, line(span(), span(**{"tenant.name": "zeta", "app.user": 12})))
+    rows = batch_of(path, OTEL, {"tenant_id": "tenant.name", "session_id": "app.user"}).rows
+    assert rows.select("tenant_id", "session_id").rows() == [("acme", None), ("zeta", "12")]
+    said = error_of(path, OTEL, {"tenant_id": "tenant.nam"})
+    assert "there is no column tenant.nam for tenant_id; none of 2 turns has it" in said
+    assert "correct monitoring.columns.tenant_id" in said
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        span(**{"gen_ai.operation.name": "execute_tool"}),
+        span(**{ANSWERED: json.dumps([{"role": "assistant", "parts": [{"type": "tool_call", "name": "find"}]}])}),
+        {"traceId": "aa", "spanId": "cc", "name": "GET /"},
+    ],
+    ids=["another operation", "a call for tools", "a span of a web server"],
+)
+def test_spans_that_answer_nobody_are_no_rows(other: object, tmp_path: Path) -> None:
+    batch = batch_of(written(tmp_path, line(other, span()), {"resourceLogs": []}), OTEL)
+    assert (batch.rows_in, batch.rows.height) == (1, 1)
+
+
+def test_a_span_without_messages_is_a_row_without_texts(tmp_path: Path) -> None:
+    bare = {
+        "traceId": "aa",
+        "spanId": "bb",
+        "attributes": [{"key": "gen_ai.operation.name", "value": any_value("chat")}],
+    }
+    (row,) = batch_of(written(tmp_path, line(bare)), OTEL).rows.iter_rows()
+    assert row == (None, None, None, None, None, None, None, "aa/bb", 1)
+
+
+@pytest.mark.parametrize(
+    ("odd", "reject"),
+    [
+        (span(**{ASKED: json.dumps(QUESTION)[:-9]}), (1, "user_input", "not_json")),
+        (span(**{ANSWERED: "[" * 100_000}), (1, "llm_response", "not_json")),
+        (span(**{ANSWERED: '{"role": "assistant"}'}), (1, "llm_response", "not_messages")),
+        (span(**{ASKED: json.dumps([{"role": "user", "content": 5}])}), (1, "user_input", "not_text")),
+        (span(startTimeUnixNano="soon"), (1, "timestamp", "not_a_timestamp")),
+        (span(startTimeUnixNano="9" * 30), (1, "timestamp", "not_a_timestamp")),
+        (span(**{"gen_ai.usage.input_tokens": "many"}), (1, "input_tokens", "not_a_number")),
+        (span(attributes=[7]), (1, None, "other_format")),
+        (span(attributes={"a": 1}), (1, None, "other_format")),
+        ("span", (1, None, "other_format")),
+    ],
+    ids=[
+        "cut question",
+        "deep answer",
+        "one message",
+        "number for a text",
+        "word for a time",
+        "time beyond all",
+        "word for a number",
+        "attribute that is none",
+        "attributes that are no list",
+        "text for a span",
+    ],
+)
+def test_an_odd_span_is_rejected_and_its_neighbour_is_read(
+    odd: object, reject: tuple[int, str | None, str], tmp_path: Path
+) -> None:
+    batch = batch_of(written(tmp_path, line(odd, span())), OTEL)
+    assert rejects_of(batch) == [reject]
+    assert batch.rows.height == 1
+
+
+def test_a_cut_span_of_another_day_is_none_of_the_days_rejects(tmp_path: Path) -> None:
+    batch = batch_of(written(tmp_path, line(span(**{ASKED: "[cut"}))), OTEL, window=FAR_AWAY)
+    assert (batch.rows_in, batch.outside_window, batch.rejects) == (1, 1, ())
