@@ -7,6 +7,7 @@ without it.
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -22,7 +23,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import TaskRunSort
-from prefect.exceptions import MissingResult, PrefectException, UnfinishedRun
+from prefect.exceptions import MissingResult, ParameterTypeError, PrefectException, UnfinishedRun
 
 from flows.runtime.clock import day_of_night, now
 from flows.steps.announce import announce, to_pipeline
@@ -38,7 +39,8 @@ from tasks.state.run_ledger import INTRADAY
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Notifies that a flow run did not complete; once for each run and state."""
-    error, reason = _unknown_parameters(flow, flow_run) or _error(state)
+    wrong = _wrong_parameters(flow, flow_run, state)
+    error, reason = (UsageError.__name__, wrong) if wrong else _error(state)
     if error == "KeyboardInterrupt":
         return  # the person who pressed Ctrl-C knows
     given = flow_run.parameters
@@ -55,11 +57,13 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
             step=_failed_step(flow_run),
             tries=max(1, flow_run.run_count),
             max_tries=(flow.retries or 0) + 1,
-            rerun=_rerun(flow.name, given),
-            unfinished=None if stopped else _unfinished(flow.name, flow_run, settings.time_zone),
+            rerun=f"aqb {flow.name} --help" if wrong else _rerun(flow.name, given),
+            unfinished=None if stopped or wrong else _unfinished(flow.name, flow_run, settings.time_zone),
         ),
         settings,
     )
+    if wrong:
+        _show_reason(flow_run, state, wrong)
 
 
 def notify_without_flow(command: str, error: AqbError, settings: Settings | None = None) -> None:
@@ -86,12 +90,22 @@ def _notify(ended: FlowFailure, settings: Settings) -> None:
                 one.channel.send(OutboxMessage.unsaved(one.name, called, now()))
 
 
-def _unknown_parameters(flow: Flow[..., Any], flow_run: FlowRun) -> tuple[str, str] | None:
-    """Names parameters that the flow does not have: its process ends before it begins, and says only that."""
+def _wrong_parameters(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> str | None:
+    """Why a run could not begin with its parameters: Prefect's first line names none of them."""
     known = flow.parameters.properties
     if unknown := [name for name in flow_run.parameters if name not in known and name != "settings"]:
-        return UsageError.__name__, f"no parameter {', '.join(unknown)}; the flow has {', '.join(known)}"
-    return None
+        return f"no parameter {', '.join(unknown)}; the flow has {', '.join(known)}"
+    first, *refused = (state.message or "").splitlines() or [""]
+    if ParameterTypeError.__name__ not in first:
+        return None
+    return "; ".join(f"parameter {line.removeprefix(' - ')}" for line in refused)
+
+
+def _show_reason(flow_run: FlowRun, state: State[Any], reason: str) -> None:
+    """Has Prefect's pages show what is wrong with a run in place of how its process ended."""
+    with suppress(httpx.HTTPError, PrefectException), get_client(sync_client=True) as client:
+        shown = State[Any](type=state.type, name=state.name, message=reason)
+        client.set_flow_run_state(flow_run.id, shown, force=True)
 
 
 def _error(state: State[Any]) -> tuple[str, str]:

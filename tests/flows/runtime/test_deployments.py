@@ -25,7 +25,7 @@ from tasks.state.run_ledger import RunLedger
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, best, refused, write_rows
 from tests.builders.state import opened
-from tests.fakes.slack_server import FakeSlack, Posted
+from tests.fakes.slack_server import FakeSlack
 from tests.flows.conftest import AQB
 from tests.flows.prefect_server import PREFECT, eventually, running
 
@@ -101,14 +101,17 @@ def service(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> It
             yield Service(folder, client, slack, worker)
 
 
-def test_a_deployed_run_with_a_mistyped_parameter_is_told_with_its_name(service: Service) -> None:
-    run = service.finished_run("nightly", day=str(DAY), forse=True)
+def test_a_deployed_run_with_a_mistyped_parameter_is_told_and_shown_with_its_name(service: Service) -> None:
+    run_id = service.new_run("nightly", day=str(DAY), forse=True)
+    reason = "no parameter forse; the flow has day, kind, allow_shrink"
 
-    def told() -> list[Posted] | None:
-        return [message for message in service.slack.posted if str(run.id) in message.shown] or None
+    def shown() -> bool | None:
+        state = service.client.read_flow_run(run_id).state
+        return (state is not None and state.is_crashed() and state.message == reason) or None
 
-    (message,) = eventually(told, "the worker runs the hook of the flow")
-    assert "no parameter forse; the flow has day, kind, allow_shrink" in message.shown
+    eventually(shown, "the worker runs the hook of the flow")
+    (message,) = [message for message in service.slack.posted if str(run_id) in message.shown]
+    assert reason in message.shown
 
 
 def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_warning(service: Service) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelled, Cancelling, Crashed, Failed
 from prefect.types import DateTime
@@ -53,6 +54,22 @@ def test_a_failed_flow_says_why_and_is_told_with_its_error_step_and_command(
     assert f"extract {DAY}" in failure.shown
     assert f"aqb nightly --date {DAY}" in failure.shown
     assert "check the path" in failure.shown
+
+
+def test_a_flow_with_a_wrong_parameter_is_told_and_shown_with_its_name_and_what_it_takes(
+    settings: Settings, slack: FakeSlack
+) -> None:
+    state: State[Any] = backfill("yesterday", DAY, settings=settings, return_state=True)
+    reason = "parameter first: Input should be a valid date"
+    (failure,) = slack.posted
+    assert reason in failure.shown
+    assert "aqb backfill --help" in failure.shown
+    assert state.state_details.flow_run_id
+    with get_client(sync_client=True) as client:
+        shown = client.read_flow_run(state.state_details.flow_run_id).state
+    assert shown
+    assert shown.is_failed()
+    assert str(shown.message).startswith(reason)
 
 
 @pytest.mark.parametrize(
