@@ -4,6 +4,7 @@ A message is an object with a `role`. What it says is text, or a list of parts: 
 the APIs of OpenAI and of others. Source: SPEC 13.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 _ASKING, _ANSWERING = frozenset({"user", "human"}), frozenset({"assistant", "ai", "model"})
@@ -19,6 +20,30 @@ def question_in(messages: Sequence[object]) -> object:
 def answer_in(messages: Sequence[object]) -> object:
     """What the model said in text, of several choices the first; otherwise as `question_in`."""
     return next(_texts(messages, _ANSWERING), None)
+
+
+def messages_of(recorded: object, role: str) -> list[object]:
+    """The messages of an input or an output as tools record it: a list, an object with `messages`, or one of them.
+
+    What is no message was said by `role`. JSON text may stand for each of these.
+    """
+    found = unpacked(recorded)
+    if isinstance(found, dict) and isinstance(found.get("messages"), list):
+        found = found["messages"]
+    if isinstance(found, list):
+        return found
+    is_message = isinstance(found, dict) and "role" in found
+    return [] if found is None else [found if is_message else {"role": role, "content": found}]
+
+
+def unpacked(value: object) -> object:
+    """The object or list that a JSON text holds; whatever else as it stands."""
+    if not isinstance(value, str) or not value.startswith(("{", "[")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def asks_for_tools(messages: Iterable[object]) -> bool:

@@ -10,8 +10,17 @@ Source: SPEC 13.
 
 from collections.abc import Mapping
 
+from scoring.chat.reading import place_of, value_in
+
 Turn = Mapping[str, object]
 """What was found by the names of `READ_COLUMNS`; an `UnreadableCell` says why a value could not be."""
 
 Names = Mapping[str, str]
 """What columns of chat rows are called in the file, where that is not as the format says."""
+
+
+def named_values(found: Mapping[str, object], names: Names) -> dict[str, object]:
+    """What stands in an object at these names, with dots into objects and JSON text; what does not is left out."""
+    places = {name: place_of(called, found) for name, called in names.items()}
+    values = {name: value_in(found[place.column], place.keys) for name, place in places.items() if place}
+    return {name: value for name, value in values.items() if value is not None}

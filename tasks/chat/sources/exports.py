@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from scoring.chat.exports import Names, Turn
+from scoring.chat.exports.langfuse import langfuse_turns
 from scoring.chat.exports.otel_genai import otel_turns
 from scoring.chat.reading import Format, Reading, no_column
 from scoring.chat.rows import RowBatch, RowBuilder, Unreadable
@@ -18,7 +19,7 @@ from tasks.chat.sources.json_objects import json_objects
 from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _TurnReader = Callable[[dict[str, object], Names], Iterator[Turn | Unreadable]]
-_FORMATS: Mapping[Format, _TurnReader] = {"otel-genai": otel_turns}
+_FORMATS: Mapping[Format, _TurnReader] = {"otel-genai": otel_turns, "langfuse": langfuse_turns}
 EXPORT_ENDINGS = (".jsonl", ".ndjson", ".json")
 
 

@@ -17,6 +17,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 
 EXPORTS = Path("tests/exports")
 OTEL: Format = "otel-genai"
+LANGFUSE: Format = "langfuse"
 # What the support bot was asked and answered; its last question failed at the provider.
 TURNS = [
     ("c-1001", "Where is my order A-48213?", "It left our warehouse on Monday and should reach you by Thursday."),
@@ -30,6 +31,7 @@ TURNS = [
     ("c-1004", "Cancel my subscription, please.", None),
 ]
 TOKENS = [(88, 21), (112, 14), (64, 22), (64, 8), (None, None)]
+every_format = pytest.mark.parametrize("form", [OTEL, LANGFUSE])
 FAR_AWAY = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC))
 
 
@@ -60,7 +62,7 @@ def written(tmp_path: Path, *objects: object) -> Path:
 # --- Every format ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [OTEL])
+@every_format
 def test_the_turns_of_an_export_are_what_people_asked_and_were_answered(form: Format) -> None:
     batch = batch_of(EXPORTS / f"{form}.jsonl", form)
     assert batch.rejects == ()
@@ -69,7 +71,7 @@ def test_the_turns_of_an_export_are_what_people_asked_and_were_answered(form: Fo
     assert list(zip(rows["input_tokens"], rows["output_tokens"], strict=True)) == TOKENS
 
 
-@pytest.mark.parametrize("form", [OTEL])
+@every_format
 def test_each_turn_of_an_export_has_an_id_of_its_own_and_the_time_of_its_call(form: Format) -> None:
     rows = batch_of(EXPORTS / f"{form}.jsonl", form).rows
     assert rows["source_id"].is_not_null().all()
@@ -78,7 +80,7 @@ def test_each_turn_of_an_export_has_an_id_of_its_own_and_the_time_of_its_call(fo
     assert rows["timestamp"][-1] - rows["timestamp"][0] < timedelta(minutes=1)
 
 
-@pytest.mark.parametrize("form", [OTEL])
+@every_format
 def test_an_export_is_read_in_pieces_as_in_one(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     path.write_text((EXPORTS / f"{form}.jsonl").read_text(encoding="utf-8") * 3, encoding="utf-8")
@@ -94,7 +96,7 @@ def rows_of(batch: RowBatch | FileFailure) -> Iterator[tuple[Any, ...]]:
     return batch.rows.iter_rows()
 
 
-@pytest.mark.parametrize("form", [OTEL])
+@every_format
 def test_a_file_of_another_format_is_refused_with_the_setting(form: Format, tmp_path: Path) -> None:
     said = error_of(written(tmp_path, {"user_input": "질문", "llm_response": "답"}, []), form)
     assert f"no line holds an object of the format {form}" in said
@@ -102,7 +104,7 @@ def test_a_file_of_another_format_is_refused_with_the_setting(form: Format, tmp_
     assert "no line holds" in error_of(written(tmp_path), form)
 
 
-@pytest.mark.parametrize("form", [OTEL])
+@every_format
 def test_a_line_of_an_export_that_is_no_json_is_rejected_and_the_others_are_read(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     lines = (EXPORTS / f"{form}.jsonl").read_text(encoding="utf-8")
@@ -244,3 +246,70 @@ def test_an_odd_span_is_rejected_and_its_neighbour_is_read(
 def test_a_cut_span_of_another_day_is_none_of_the_days_rejects(tmp_path: Path) -> None:
     batch = batch_of(written(tmp_path, line(span(**{ASKED: "[cut"}))), OTEL, window=FAR_AWAY)
     assert (batch.rows_in, batch.outside_window, batch.rejects) == (1, 1, ())
+
+
+# --- Langfuse --------------------------------------------------------------------------------------------------------
+
+
+def observation(**changed: object) -> dict[str, object]:
+    """As the scheduled export writes it."""
+    return {
+        "id": "o1",
+        "trace_id": "t1",
+        "type": "GENERATION",
+        "start_time": "2026-02-13 16:26:40.123456",
+        "session_id": "s1",
+        "input": json.dumps([{"role": "user", "content": "Hello?"}]),
+        "output": "Hi.",
+        "usage_details": {"input": 5, "input_cached_tokens": 2, "output": 3, "total": 10},
+        "field_of_tomorrow": {"deep": [1]},
+    } | changed
+
+
+def test_observations_of_the_scheduled_export_give_a_row_of_the_schema(tmp_path: Path) -> None:
+    path = written(tmp_path, observation())
+    (batch,) = ChatRowFiles([path], reading=Reading({}, "Asia/Seoul", LANGFUSE)).batches()
+    assert isinstance(batch, RowBatch)
+    moment = datetime(2026, 2, 13, 16, 26, 40, 123456, tzinfo=UTC)  # the export is in UTC, whatever logs of rows are in
+    assert batch.rows.rows() == [("Hello?", "Hi.", 7.0, 3.0, moment, None, "s1", "t1/o1", 1)]
+    assert batch.naive_timestamps == 0
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [
+        "Hello?",
+        {"role": "user", "content": "Hello?"},
+        {"messages": [{"role": "user", "content": "Hello?"}], "tools": []},
+    ],
+    ids=["text", "a message", "a request"],
+)
+def test_observations_keep_their_input_in_any_shape(recorded: object, tmp_path: Path) -> None:
+    both = [observation(input=recorded), observation(input=json.dumps(recorded) if recorded != "Hello?" else recorded)]
+    assert batch_of(written(tmp_path, *both), LANGFUSE).rows["user_input"].to_list() == ["Hello?", "Hello?"]
+
+
+def test_columns_of_observations_lead_into_objects_and_json_text(tmp_path: Path) -> None:
+    path = written(tmp_path, observation(metadata={"tenant": "acme"}, input='{"question": "Hello?"}'))
+    (row,) = batch_of(path, LANGFUSE, {"tenant_id": "metadata.tenant", "user_input": "input.question"}).rows.to_dicts()
+    assert (row["tenant_id"], row["user_input"]) == ("acme", "Hello?")
+    assert "correct monitoring.columns.tenant_id" in error_of(path, LANGFUSE, {"tenant_id": "metadata.nobody"})
+
+
+@pytest.mark.parametrize(
+    ("odd", "reject"),
+    [
+        (observation(input={"question": "Hello?"}), (1, "user_input", "not_text")),
+        (observation(usage_details={"input": "many"}), (1, "input_tokens", "not_a_number")),
+        (observation(start_time=1771000000), (1, "timestamp", "not_a_timestamp")),
+        (observation(session_id=["s"]), (1, "session_id", "not_text")),
+        ({"id": "t1", "timestamp": "2026-02-13 16:26:40", "name": "a trace"}, (1, None, "other_format")),
+    ],
+    ids=["object for a question", "word for a number", "number for a time", "list for a session", "a trace"],
+)
+def test_an_odd_observation_is_rejected_and_its_neighbour_is_read(
+    odd: object, reject: tuple[int, str | None, str], tmp_path: Path
+) -> None:
+    batch = batch_of(written(tmp_path, odd, observation()), LANGFUSE)
+    assert rejects_of(batch) == [reject]
+    assert batch.rows.height == 1

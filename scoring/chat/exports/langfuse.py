@@ -1,0 +1,55 @@
+"""Observations of Langfuse, an object a line: of its scheduled exports (`observations_v2/`) or of its API.
+
+The export calls its fields `start_time`, the API `startTime`. Read are the fields of Langfuse 4 as its SDK 5.0.4 knows
+them; exports of before have no session beside an observation.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from scoring.chat.exports import Names, Turn, named_values
+from scoring.chat.messages import answer_in, asks_for_tools, messages_of, question_in, unpacked
+from scoring.chat.rows import Unreadable
+
+_WITHOUT_ZONE = re.compile(r"[0-9-]+[ T][0-9:.]+")
+_NO_OBSERVATION = Unreadable(
+    "other_format", "Langfuse의 observation이 아닙니다: type, trace_id, start_time이 있어야 합니다."
+)
+
+_Object = Mapping[str, object]
+
+
+def langfuse_turns(found: dict[str, object], names: Names) -> Iterator[Turn | Unreadable]:
+    """The turn of an observation that is a generation; others are no rows.
+
+    A column of `names` is a field, with dots into objects and JSON text.
+    """
+    trace, time = _field(found, "trace_id", "traceId"), _field(found, "start_time", "startTime")
+    if not isinstance(found.get("type"), str) or trace is None or time is None:
+        yield _NO_OBSERVATION
+        return
+    answers = messages_of(found.get("output"), "assistant")
+    if found["type"] != "GENERATION" or asks_for_tools(answers):
+        return
+    usage = unpacked(_field(found, "usage_details", "usageDetails"))
+    turn = {
+        "user_input": question_in(messages_of(found.get("input"), "user")),
+        "llm_response": answer_in(answers),
+        "input_tokens": _count(usage, "input"),
+        "output_tokens": _count(usage, "output"),
+        "timestamp": f"{time}Z" if isinstance(time, str) and _WITHOUT_ZONE.fullmatch(time) else time,
+        "session_id": _field(found, "session_id", "sessionId"),
+        "source_id": f"{trace}/{found.get('id')}",
+    }
+    yield turn | named_values(found, names)
+
+
+def _field(found: _Object, exported: str, fetched: str) -> object:
+    return found.get(exported, found.get(fetched))
+
+
+def _count(usage: object, kind: str) -> object:
+    """All tokens of a kind: those of a cache (`input_cached_tokens`) stand apart."""
+    counts = [count for name, count in usage.items() if name.startswith(kind)] if isinstance(usage, dict) else []
+    odd = [count for count in counts if not isinstance(count, int)]
+    return odd[0] if odd else sum(counts) if counts else None

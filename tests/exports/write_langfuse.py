@@ -1,0 +1,82 @@
+"""Writes langfuse.jsonl: observations of the support bot, recorded and fetched again by Langfuse's SDK.
+
+What Langfuse's server does between the two is done here: it gives attributes of spans as fields of observations. In
+an environment of its own, in this folder:
+
+    pip install openai langfuse==5.0.4
+    python write_langfuse.py
+"""
+
+import json
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+from langfuse import Langfuse, propagate_attributes
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from support_bot import model_server, talk
+
+_USAGE = {"prompt_tokens": "input", "completion_tokens": "output", "total_tokens": "total", "input": "input"}
+
+
+def main() -> None:
+    """Holds the conversations, and fetches what was recorded of them."""
+    recorded = InMemorySpanExporter()
+    Langfuse(public_key="pk-recorded", secret_key="none", base_url="http://127.0.0.1:9", span_exporter=recorded)
+    from langfuse.openai import OpenAI  # takes the client that is there
+
+    with model_server() as address:
+        client = OpenAI(base_url=address, api_key="none", max_retries=0)
+        talk(client, lambda session: propagate_attributes(session_id=session))
+    server = HTTPServer(("127.0.0.1", 0), _reply_of(recorded.get_finished_spans()))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    langfuse = Langfuse(public_key="pk-fetched", secret_key="none", base_url=address, tracing_enabled=False)
+    found = langfuse.api.observations.get_many(fields="core,basic,time,io,model,usage,trace_context")
+    server.shutdown()
+    thread.join()
+    lines = "".join(f"{observation.json()}\n" for observation in found.data)
+    Path(__file__).with_name("langfuse.jsonl").write_text(lines, encoding="utf-8")
+
+
+def _reply_of(spans: Sequence[ReadableSpan]) -> type[BaseHTTPRequestHandler]:
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"data": list(map(_observation, spans)), "meta": {}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Server
+
+
+def _observation(span: ReadableSpan) -> dict[str, object]:
+    of = {key.removeprefix("langfuse.observation."): value for key, value in span.attributes.items()}
+    usage = json.loads(of.get("usage_details", "{}"))
+    return {
+        "id": f"{span.context.span_id:016x}",
+        "traceId": f"{span.context.trace_id:032x}",
+        "projectId": "recorded",
+        "type": of["type"].upper(),
+        "name": span.name,
+        "level": of.get("level", "DEFAULT"),
+        "statusMessage": of.get("status_message"),
+        "startTime": datetime.fromtimestamp(span.start_time / 1e9, UTC).isoformat(timespec="milliseconds"),
+        "endTime": datetime.fromtimestamp(span.end_time / 1e9, UTC).isoformat(timespec="milliseconds"),
+        "sessionId": of.get("session.id"),
+        "input": of.get("input"),
+        "output": of.get("output"),
+        "model": of["model.name"],
+        "usageDetails": {_USAGE[name]: count for name, count in usage.items() if name in _USAGE},
+        "tags": [],
+    }
+
+
+if __name__ == "__main__":
+    main()
