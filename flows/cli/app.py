@@ -8,6 +8,7 @@ import atexit
 import gc
 import io
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -114,7 +115,7 @@ def main() -> None:
         app()
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
-            typer.echo("stopped: nothing is half written, verdicts are kept; run the same command again", err=True)
+            _say_stopped()
         raise
     except PrefectGoneError as error:
         leave_at_once(error)
@@ -132,8 +133,16 @@ def main() -> None:
     except Exception as error:
         if sys.flags.dev_mode:
             raise
+        if "KeyboardInterrupt" in str(error):  # pydantic makes an error of its own of one that meets it at work
+            _say_stopped()
+            sys.exit(_INTERRUPTED)
         complain(UnexpectedError(error))
         sys.exit(1)
+
+
+def _say_stopped() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # once more while Python ends, it would show what it breaks off
+    typer.echo("stopped: nothing is half written, verdicts are kept; run the same command again", err=True)
 
 
 def _drop_what_cannot_be_written() -> None:

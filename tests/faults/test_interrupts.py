@@ -66,6 +66,16 @@ def said(folder: Path) -> str:
     return (folder / SAID).read_text() if (folder / SAID).exists() else ""
 
 
+def press_ctrl_c_again_while_it_ends(process: ForkServerProcess, folder: Path) -> None:
+    press_ctrl_c(process)
+    wait_until(lambda: "stopped: nothing is half written" in said(folder), process)
+    press_ctrl_c(process)
+
+
+def kill(process: ForkServerProcess, _folder: Path) -> None:
+    process.kill()
+
+
 def stored(folder: Path) -> int:
     """How many verdicts are kept."""
     with sqlite3.connect(folder / "state.db") as database:
@@ -117,10 +127,10 @@ def test_second_ctrl_c_waits_for_no_answer_and_leaves_nothing_half_written(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("end", "exit_code"), portion([(press_ctrl_c, 130), (ForkServerProcess.kill, -signal.SIGKILL)])
+    ("end", "exit_code"), portion([(press_ctrl_c_again_while_it_ends, 130), (kill, -signal.SIGKILL)])
 )
 def test_end_of_a_backfill_is_that_of_its_workers_and_server_and_every_table_is_whole(
-    tmp_path: Path, end: Callable[[ForkServerProcess], None], exit_code: int
+    tmp_path: Path, end: Callable[[ForkServerProcess, Path], None], exit_code: int
 ) -> None:
     write_rows(tmp_path / "source" / "rows.jsonl", [plain(24 * 60 * number) for number in range(DAYS)])
     environment = {"AQB_MONITORING__SOURCE": "source", "AQB_MONITORING__PARALLEL_DAYS": "2"}
@@ -128,13 +138,14 @@ def test_end_of_a_backfill_is_that_of_its_workers_and_server_and_every_table_is_
     arguments = ["backfill", "--from", str(DAY), "--to", str(DAY + timedelta(days=DAYS - 1))]
     with running(arguments, tmp_path, environment) as process:
         wait_until(lambda: len([*scores.glob("[0-9]*.parquet")]) >= 2, process)
-        end(process)
+        end(process, tmp_path)
         process.join(Timing().grace_s)
         assert process.exitcode == exit_code
         given_up = time.monotonic() + Timing().grace_s
         while group_of(process) and time.monotonic() < given_up:  # what was told to end may still be going
             pass
         assert group_of(process) == []
+    assert "Traceback" not in said(tmp_path)
     whole = list(scores.glob("[0-9]*.parquet"))
     assert 2 <= len(whole) < DAYS
     assert {pl.read_parquet(path).height for path in whole} == {1}
