@@ -21,19 +21,16 @@ from flows.runtime.telemetry import tell_judgements
 from scoring.alerting.run_messages import RefusedFile
 from scoring.errors import AqbError, UnexpectedError
 from scoring.inputs import FileIdentity
-from scoring.testruns.scoring import TestRunPlan, score_testrun
+from scoring.testruns.scoring import TestRunPlan
 from tasks.context import Context
 from tasks.judge.budget import Budget
 from tasks.judge.client import Judge, Judged
 from tasks.judge.judge_thread import FILES_AT_ONCE, JudgeThread, finished_in_turn
 from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
-from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.reports.testrun_results import write_testrun_results
 from tasks.state.run_ledger import TEST_RUN, RunLedger
-from tasks.testruns.history import place_of
 from tasks.testruns.plans import plan_of_input
-from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
-from tasks.testruns.warehouse import write_testrun
 
 _JUDGE_LIMIT_S = 26 * 3600.0  # a batch takes up to a day
 
@@ -67,14 +64,9 @@ def judge_file(name: str, plan: TestRunPlan, context: Context, judge: JudgeThrea
 @step("score test run", run_name="score test run {name}", timeout_s=3600)
 def score_file(name: str, plan: TestRunPlan, context: Context, day: date, judged: Judged | None) -> WrittenTestRun:
     """Scores one file into its report folder and the warehouse."""
-    scored = score_testrun(plan, judged.verdicts if judged else {})
     identity = plan.run.identity
     folder = context.reports.testrun_folder(identity.name, identity.sha256)
-    epochs = judged.epochs if judged else {}
-    untrusted = untrusted_metrics(read_agreements(context.warehouse), plan.rubric, epochs)
-    place = place_of(context.warehouse, day, scored, judged.summary() if judged else None)
-    summary = write_testrun_folder(folder, scored, Path(identity.name), judged, untrusted, place.change)
-    write_testrun(context.warehouse, day, scored, place, judged)
+    summary = write_testrun_results(folder, context.warehouse, day, plan, judged, known=context.warehouse)
     return WrittenTestRun(name, folder, summary)
 
 

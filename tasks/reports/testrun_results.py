@@ -1,0 +1,32 @@
+"""A test run scored into its report folder and into a warehouse, beside the runs that are known."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from scoring.testruns.scoring import TestRunPlan, score_testrun
+from tasks.judge.client import Judged
+from tasks.reports.testrun_folder import write_testrun_folder
+from tasks.testruns.history import place_of
+from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
+from tasks.testruns.warehouse import write_testrun
+from tasks.warehouse import Warehouse
+
+
+def write_testrun_results(
+    folder: Path, warehouse: Warehouse, day: date, plan: TestRunPlan, judged: Judged | None, known: Warehouse
+) -> dict[str, Any]:
+    """Scores a run, as one of a day, with what the judge said of it; returns the summary.
+
+    `known` is the warehouse with the runs that it is compared with, and people's labels.
+
+    Raises:
+        InputError: the file was replaced since it was read; nothing is written.
+        StorageError: the folder or the warehouse cannot be written.
+    """
+    scored = score_testrun(plan, judged.verdicts if judged else {})
+    untrusted = untrusted_metrics(read_agreements(known), plan.rubric, judged.epochs if judged else {})
+    place = place_of(known, day, scored, judged.summary() if judged else None)
+    summary = write_testrun_folder(folder, scored, Path(plan.run.identity.name), judged, untrusted, place.change)
+    write_testrun(warehouse, day, scored, place, judged)
+    return summary
