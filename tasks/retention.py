@@ -25,6 +25,7 @@ from tasks.judge.verdict_store import VerdictStore
 from tasks.review.label_store import LabelStore
 from tasks.state.audit_log import AuditLog
 from tasks.state.erased_sessions import remember_erased
+from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA, JUDGEMENTS
 from tasks.warehouse import Warehouse
 
@@ -38,7 +39,8 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
 
     Of a chosen service that is its texts alone.
 
-    Score rows lose their texts, judgements and verdicts go, with what reports and messages quote. Scores, KPIs, alert
+    Score rows lose their texts, judgements and verdicts go, with what reports and messages quote, and files that people
+    have sent to `aqb web`. Scores, KPIs, alert
     facts and the ledger of runs stay.
 
     Raises:
@@ -52,6 +54,7 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
         "verdicts",
         "alert messages",
         "web accesses",
+        "web uploads",
     )
     found = dict.fromkeys(places, 0)
     for one in context.services:
@@ -68,6 +71,7 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
     found["verdicts"] += VerdictStore(context.state).forget(oldest, dry_run=dry_run)
     found["alert messages"] += Outbox(context.state).forget_before(oldest, dry_run=dry_run)
     found["web accesses"] += AuditLog(context.state).forget_before(oldest, dry_run=dry_run)
+    found["web uploads"] += Uploads(Path(context.settings.web.uploads)).remove_before(before, dry_run=dry_run)
     died_before = now - _LEFTOVER_AFTER
     unfinished = remove_unfinished(reports.folder, died_before, dry_run=dry_run)
     leftovers = unfinished + warehouse.remove_leftovers(died_before, dry_run=dry_run)

@@ -3,11 +3,13 @@
 No test compares them: other fonts draw other pixels.
 """
 
+import csv
 from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import httpx2
 import pyarrow.parquet as pq
 from playwright.sync_api import sync_playwright
 
@@ -24,6 +26,8 @@ from tests.builders.alert_messages import MADE
 from tests.builders.chat_rows import RUBRIC
 from tests.builders.settings import settings_in
 from tests.builders.site import SAMPLE_RUNS, build, write_run
+from tests.builders.testruns import write_csv
+from tests.builders.uploads import PLAN, kept
 from tests.builders.web import served
 from tests.fakes.slack_page import page
 from tests.samples.chat_rows import SAMPLE_SEED, TIME_ZONE, generate_chat_rows
@@ -51,10 +55,20 @@ def draw(folder: Path) -> None:
     draw_messages(folder)
     source = MonitoringSettings(source=str(folder / f"{LAST_DAY}.parquet"))
     with served(settings_in(folder, monitoring=source)) as address:
+        _shoot(f"{address}{_sent(address, folder)}?rubric=aqb-1.2", "web-upload", 1280, 1130)
         _shoot(f"{address}/rows?final_grade=F&final_grade=C", "web-rows", 1280, 1500)
         _shoot(f"{address}/alerts", "web-alerts", 1280, 1000)
         _shoot(f"{address}/review/rows/{LAST_DAY}", "web-review", 1280, 900)
         _shoot(f"{address}/rows/{_worst_row(warehouse)}", "web-row", 1280, 1100)
+
+
+def _sent(address: str, folder: Path) -> str:
+    """The page of a sample run that was sent, one row of which cannot be read."""
+    with PLAN.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    rows[4][rows[0].index("방/반복")] = "첫 방"
+    with httpx2.Client(base_url=address) as client:
+        return kept(client, PLAN.name, write_csv(folder / PLAN.name, rows).read_bytes())
 
 
 def draw_messages(folder: Path) -> None:

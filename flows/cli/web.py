@@ -19,8 +19,8 @@ def web(
 ) -> None:
     """Serve the pages over the score tables until it is stopped: every row with filters, explained and to take home.
 
-    Also what the last day tells, and snoozes. It writes to the state database alone. Without `web.auth` it serves this
-    machine alone.
+    Also what the last day tells, snoozes, and test runs, sent and scored there. It writes to the state database and to
+    its upload folder. Without `web.auth` it serves this machine alone.
 
     Example: aqb web --port 8400
     """

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from tasks.config.section import Section
+from tasks.config.section import LocalFolder, Section
 
 Role = Literal["reader", "reviewer", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -66,6 +66,15 @@ class WebSettings(Section):
 
     requests_per_minute: int = Field(default=300, ge=10)
     """The most requests of one person, and of one address that nobody has logged in from."""
+
+    uploads: LocalFolder = "data/uploads"
+    """The folder of the test runs that people send, with their results."""
+
+    upload_megabytes: int = Field(default=20, ge=1, le=500)
+    """The largest file that may be sent."""
+
+    upload_seconds: float = Field(default=300, gt=0, le=3600)
+    """Seconds within which a file must have arrived."""
 
     @field_validator("proxy_addresses")
     @classmethod

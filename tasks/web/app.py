@@ -18,12 +18,14 @@ from tasks.web.accesses_page import accesses_page
 from tasks.web.agreement_page import agreement_page
 from tasks.web.alerts_page import alerts_page, snooze, unsnooze
 from tasks.web.asked import POLICY, STATIC, page
+from tasks.web.comparison_page import comparison_page
 from tasks.web.door import Door
 from tasks.web.review_page import label, question_page, review_page, take_back
 from tasks.web.row_exports import export_csv, export_workbook
 from tasks.web.row_page import row_page
 from tasks.web.rows_page import rows_page
 from tasks.web.testruns_page import testrun_file, testrun_page, testruns_page
+from tasks.web.upload_page import keep_upload, publish, remove, score, stop, upload_page
 
 _log = logging.getLogger(__name__)
 _HEADERS = {
@@ -61,6 +63,13 @@ def web_app(context: Context, access: Access) -> ASGIApp:
             )
         ),
         Route("/test-runs/index.html", door.to(testruns_page, "reader")),
+        Route("/test-runs/comparison", door.to(comparison_page, "reader")),
+        Route("/test-runs/uploads", door.takes_file(keep_upload, "reviewer"), methods=["POST"]),
+        Route("/test-runs/uploads/{upload}", door.to(upload_page, "reader")),
+        Route("/test-runs/uploads/{upload}/score", door.to(score, "reviewer"), methods=["POST"]),
+        Route("/test-runs/uploads/{upload}/stop", door.to(stop, "reviewer"), methods=["POST"]),
+        Route("/test-runs/uploads/{upload}/remove", door.to(remove, "reviewer"), methods=["POST"]),
+        Route("/test-runs/uploads/{upload}/inbox", door.to(publish, "operator"), methods=["POST"]),
         Route("/test-runs/{page}", door.to(testrun_page, "reader")),
         Route("/test-runs/{folder}/{name}", door.to(testrun_file, "reader")),
         Route("/alerts", door.to(alerts_page, "reader")),

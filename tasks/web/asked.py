@@ -17,7 +17,9 @@ from tasks.context import Context
 from tasks.reports.templates import html_environment
 from tasks.state.audit_log import Access as RecordedAccess
 from tasks.state.audit_log import AuditLog
+from tasks.testruns.uploads import Uploads
 from tasks.web.access import Access, Viewer
+from tasks.web.scorings import Scorings
 
 _HERE = Path(__file__).parent
 _SITE = _HERE.parent / "reports" / "site"
@@ -49,7 +51,10 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: `place` are the parts of its path, `pairs` what stands behind `?`, `form` what was sent."""
+    """A request: `place` are the parts of its path, `pairs` what stands behind `?`, `form` what was sent.
+
+    `scorings` are those of uploaded files that this server has begun.
+    """
 
     context: Context
     access: Access
@@ -58,6 +63,12 @@ class Asked:
     place: Mapping[str, str]
     pairs: Pairs
     form: Mapping[str, str]
+    scorings: Scorings
+
+    @property
+    def uploads(self) -> Uploads:
+        """The test runs that people have sent."""
+        return Uploads(Path(self.access.settings.uploads))
 
     @property
     def sees_personal_data(self) -> bool:

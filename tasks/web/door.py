@@ -17,16 +17,21 @@ from scoring.errors import AqbError, UsageError, line_of_ours
 from tasks.config.web import Role
 from tasks.context import Context
 from tasks.state.audit_log import AuditLog
+from tasks.testruns.uploads import ArrivingFile
 from tasks.web.access import LOOPBACK, Access, Viewer
 from tasks.web.asked import Asked, NotFoundError, RefusedError, page
+from tasks.web.receiving import Limits, receive_file
+from tasks.web.scorings import Scorings
 
 _COOKIE = "aqb_session"
 _MOST_FORM_BYTES, _MOST_FIELDS, _FORM_WITHIN_S = 64 * 1024, 200, 10.0
 _LONGEST_ADDRESS = 8_000
-_AT_ONCE = 2
+_AT_ONCE, _UPLOADS_AT_ONCE = 2, 4
 _log = logging.getLogger(__name__)
 
 Page = Callable[[Asked], Response]
+Keep = Callable[[Asked, ArrivingFile, str], Response]
+"""Keeps a file of this name that has arrived."""
 Answer = Callable[[Request], Awaitable[Response]]
 
 
@@ -35,19 +40,43 @@ class Door:
 
     def __init__(self, context: Context, access: Access) -> None:
         self._context, self._access = context, access
-        self._at_once = CapacityLimiter(_AT_ONCE)
+        self._at_once, self._scorings = CapacityLimiter(_AT_ONCE), Scorings()
+        self._uploads_now = 0
 
     def to(self, endpoint: Page, role: Role) -> Answer:
         """Answers with a page for people who may do what this role may; strangers are led to the login."""
 
         async def answer(request: Request) -> Response:
-            viewer = self._checked(request)
+            viewer = self._known(request, role)
             if viewer is None:
                 return self._stranger(request)
-            if not viewer.may(role):
-                raise RefusedError(403, "이 일을 할 권한이 없습니다")
             asked = await self._asked(request, viewer)
             return await to_thread.run_sync(endpoint, asked, limiter=self._at_once)
+
+        return _explained(answer)
+
+    def takes_file(self, keep: Keep, role: Role) -> Answer:
+        """Takes the file of a form from people who may do what this role may: it is on the disk when `keep` answers."""
+
+        async def answer(request: Request) -> Response:
+            viewer = self._known(request, role)
+            if viewer is None:
+                return self._stranger(request)
+            if self._uploads_now >= _UPLOADS_AT_ONCE:
+                raise RefusedError(429, "다른 파일들을 받고 있습니다. 잠시 뒤에 다시 올리십시오")
+            asked, web = self._request_of(request, viewer, {}), self._access.settings
+            self._uploads_now += 1
+            try:
+                with asked.uploads.arriving() as arriving:
+                    name = await receive_file(
+                        request,
+                        arriving,
+                        Limits(web.upload_megabytes, web.upload_seconds),
+                        lambda token: self._access.is_form_of(viewer, token),
+                    )
+                    return await to_thread.run_sync(keep, asked, arriving, name, limiter=self._at_once)
+            finally:
+                self._uploads_now -= 1
 
         return _explained(answer)
 
@@ -128,6 +157,13 @@ class Door:
             raise RefusedError(403, "다른 사이트에서 보낸 요청은 받지 않습니다")
         return viewer
 
+    def _known(self, request: Request, role: Role) -> Viewer | None:
+        """Who asks, of a request that may be answered, where the person may do what this role may."""
+        viewer = self._checked(request)
+        if viewer and not viewer.may(role):
+            raise RefusedError(403, "이 일을 할 권한이 없습니다")
+        return viewer
+
     def _stranger(self, request: Request) -> Response:
         if self._access.settings.auth != "token":
             raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다")
@@ -140,12 +176,15 @@ class Door:
         form = await _form(request) if request.method == "POST" else {}
         if request.method == "POST" and not self._access.is_form_of(viewer, form.get("form_token", "")):
             raise RefusedError(403, "양식이 오래되었습니다. 앞 페이지를 다시 열고 하십시오")
+        return self._request_of(request, viewer, form)
+
+    def _request_of(self, request: Request, viewer: Viewer, form: dict[str, str]) -> Asked:
         pairs = _parsed(request.url.query)
         place = {name: str(value) for name, value in request.path_params.items()}
-        return Asked(self._context, self._access, viewer, _address(request), place, pairs, form)
+        return Asked(self._context, self._access, viewer, _address(request), place, pairs, form, self._scorings)
 
     async def _record(self, viewer: Viewer, address: str, action: str) -> None:
-        asked = Asked(self._context, self._access, viewer, address, {}, [], {})
+        asked = Asked(self._context, self._access, viewer, address, {}, [], {}, self._scorings)
         await to_thread.run_sync(asked.record, action, "")
 
 

@@ -1,26 +1,32 @@
-"""The pages of test runs: what the warehouse knows of them, under the names that they have on the site.
+"""The pages of test runs: what the warehouse knows of them, under the names that they have on the site, and the results
+of files that people have sent, under `upload-<id>`.
 
 Their texts are masked for everybody, as on the site. What can be taken home is not.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from starlette.responses import FileResponse, Response
 
 from scoring.stats.intervals import Interval
 from tasks.reports.site.build import SPAN_DAYS
-from tasks.reports.site.pages import Link
+from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.site.testrun_charts import metric_intervals
 from tasks.reports.site.testrun_history import agents_table, runs_by_set, values_of_set
 from tasks.reports.site.testrun_pages import testrun_list, testrun_values
 from tasks.reports.site.testrun_tables import RUN_FILES, PublishedTestRun, executions_of, queries_of, read_testruns
+from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
+from tasks.testruns.uploads import Upload
 from tasks.warehouse import Warehouse
 from tasks.web.asked import Asked, NotFoundError, RefusedError
 
 FIRST = "/test-runs/index.html"
+_OF_UPLOAD = "upload-"
 _KINDS = {
     ".md": "text/markdown; charset=utf-8",
     ".csv": "text/csv; charset=utf-8",
@@ -36,6 +42,8 @@ def testruns_page(asked: Asked) -> Response:
         "test_runs.html",
         section="runs",
         title="테스트 런",
+        uploads=_uploads_table(asked),
+        megabytes=asked.access.settings.upload_megabytes,
         agents=agents_table(runs),
         runs=[
             (agent, testrun_list([run for run in runs if run.agent_title == agent], ""))
@@ -45,15 +53,18 @@ def testruns_page(asked: Asked) -> Response:
 
 
 def testrun_page(asked: Asked) -> Response:
-    """The page of a run, or the history of a test set.
+    """The page of a run or of an upload's result, or the history of a test set.
 
     Raises:
         NotFoundError: the warehouse knows neither among its last days.
     """
     name, runs = asked.place["page"], known_runs(asked)
+    if upload := scored_upload(asked, name):
+        asked.record("테스트 런", f"/test-runs/{name}")
+        return asked.page("run.html", section="runs", **_uploaded_values(asked, upload, runs))
     if run := next((run for run in runs if run.page == name), None):
         asked.record("테스트 런", f"/test-runs/{quote(name)}")
-        values = shown_values(run, runs, asked.context.warehouse, _links(asked, run))
+        values = _shown_values(run, runs, asked.context.warehouse, _links(asked, run))
         return asked.page("run.html", section="runs", **values)
     if of_set := next((of_set for of_set in runs_by_set(runs) if of_set[-1].set_page == name), None):
         asked.record("테스트 세트", f"/test-runs/{quote(name)}")
@@ -69,19 +80,24 @@ def testrun_file(asked: Asked) -> Response:
         RefusedError: it quotes people, whose words this person sees masked alone.
         NotFoundError: there is no such run or file.
     """
-    folders = {folder_of(asked, run).name: folder_of(asked, run) for run in known_runs(asked)}
-    folder, name = folders.get(asked.place["folder"]), asked.place["name"]
-    if not asked.sees_personal_data:
+    place, name = asked.place["folder"], asked.place["name"]
+    if upload := scored_upload(asked, place):
+        folder: Path | None = upload.report
+        may_have = _takes_home(asked, upload)
+    else:
+        known = {folder_of(asked, run).name: folder_of(asked, run) for run in known_runs(asked)}
+        folder, may_have = known.get(place), asked.sees_personal_data
+    if not may_have:
         raise RefusedError(403, "글을 그대로 담은 파일이라 받을 수 없습니다")
     if folder is None or name not in files_of(folder):
         raise NotFoundError("그런 파일은 없습니다", fix="테스트 런 목록에서 고르십시오.")
-    return saved_file(asked, folder / name)
+    return _saved_file(asked, folder / name, upload.file.stem if upload else place)
 
 
-def saved_file(asked: Asked, path: Path) -> Response:
-    """A file of ours as a browser saves it; it is never shown."""
-    asked.record("내려받기", f"{path.parent.name}/{path.name}")
-    name = quote(f"{path.parent.name}-{path.name}", safe="")
+def _saved_file(asked: Asked, path: Path, of: str) -> Response:
+    """A file of ours as a browser saves it, with the name of the run that it is `of`; it is never shown."""
+    asked.record("내려받기", f"{of}/{path.name}")
+    name = quote(f"{of}-{path.name}", safe="")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "Cache-Control": "no-store"}
     return FileResponse(path, media_type=_KINDS[path.suffix], headers=headers)
 
@@ -101,7 +117,18 @@ def files_of(folder: Path) -> list[str]:
     return [name for name in RUN_FILES if (folder / name).is_file()]
 
 
-def shown_values(
+def scored_upload(asked: Asked, page: str) -> Upload | None:
+    """The upload whose result has that page; None where there is no such, or it is not scored."""
+    found = asked.uploads.find(page.removeprefix(_OF_UPLOAD)) if page.startswith(_OF_UPLOAD) else None
+    return found if found and found.result.is_dir() else None
+
+
+def page_of_upload(upload: Upload) -> str:
+    """The page of an upload's result in the folder of test runs."""
+    return f"{_OF_UPLOAD}{upload.id}"
+
+
+def _shown_values(
     run: PublishedTestRun, others: Sequence[PublishedTestRun], warehouse: Warehouse, files: Sequence[Link]
 ) -> dict[str, Any]:
     """What the page of a run shows; its rows are those of `warehouse`, `others` what it may have been compared with."""
@@ -109,6 +136,49 @@ def shown_values(
     page = next((one.page for one in others if (one.sha256, one.rubric_id) == (before, run.rubric_id)), "")
     executions, queries = executions_of(warehouse, run), queries_of(warehouse, run)
     return testrun_values(run, executions, queries, metric_intervals(run, executions, queries), files, page)
+
+
+def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestRun]) -> dict[str, Any]:
+    """What the page of an upload's result shows; it is compared with runs of the warehouse."""
+    (run,) = read_testruns(upload.warehouse, 1)
+    if run.rubric:
+        known = read_agreements(asked.context.warehouse)
+        epochs = run.summary["judge"].get("epochs", {})
+        run = replace(run, untrusted=untrusted_metrics(known, run.rubric, epochs))
+    page = page_of_upload(upload)
+    names = files_of(upload.report) if _takes_home(asked, upload) else []
+    values = _shown_values(run, runs, upload.warehouse, [Link(RUN_FILES[name], f"{page}/{name}") for name in names])
+    return {**values, "upload": upload}
+
+
+def _takes_home(asked: Asked, upload: Upload) -> bool:
+    """Whoever has sent a file knows its texts."""
+    return asked.sees_personal_data or upload.who == asked.viewer.name
+
+
+def _uploads_table(asked: Asked) -> Table:
+    zone = ZoneInfo(asked.context.settings.time_zone)
+    rows: list[list[Cell]] = [
+        [
+            Link(upload.name, f"uploads/{upload.id}"),
+            f"{upload.at.astimezone(zone):%Y-%m-%d %H:%M}",
+            upload.who,
+            _state(asked, upload),
+        ]
+        for upload in asked.uploads.latest()
+    ]
+    return Table(["파일", "올린 때", "올린 사람", "어떻게 되었나"], rows)
+
+
+def _state(asked: Asked, upload: Upload) -> Cell:
+    if asked.scorings.is_running(upload):
+        return "채점하는 중"
+    scoring = upload.scoring
+    if scoring is None:
+        return "아직 채점하지 않음"
+    if scoring.state == "scored":
+        return Link("결과 보기", page_of_upload(upload))
+    return "채점하지 못함" if scoring.state == "failed" else "채점이 중단됨"
 
 
 def _intervals(warehouse: Warehouse, run: PublishedTestRun) -> dict[str, Interval | None]:

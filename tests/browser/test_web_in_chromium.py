@@ -2,6 +2,7 @@
 
 import csv
 import io
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.builders.settings import settings_in
 from tests.builders.site import write_day
 from tests.builders.state import opened
+from tests.builders.uploads import PLAN
 from tests.builders.web import OF_TOKENS, TOKENS, served
 
 pytestmark = IN_CHROMIUM
 
 HOSTILE = "</title><script>alert(1)</script>"
 REVIEW = f"/review/rows/{DAY}"
+RUNS = ("/test-runs/index.html", "/test-runs/comparison")
 PHONE = {"width": 390, "height": 844}
 ROWS = [
     *(refused(session_id="s1", user_input=f"{HOSTILE} {n}번째 질문") for n in range(3)),
@@ -131,13 +134,32 @@ def test_web_in_chromium_is_reviewed_with_one_key_a_verdict(tab: Tab, pages: tup
     assert kept[0].note == "note 3"
 
 
+def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tuple[str, str]) -> None:
+    log_in(tab, pages[0])
+    tab.get_by_role("link", name="테스트 런", exact=True).press("Enter")
+    tab.get_by_label("CSV, TSV, Excel").set_input_files(PLAN)
+    tab.get_by_role("button", name="올리기").press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_have_text(PLAN.name)
+    expect(tab.get_by_role("row", name="질의 10")).to_be_visible()
+    tab.get_by_role("button", name="규칙으로 채점").press("Enter")
+    expect(tab.get_by_role("link", name="결과 보기")).to_be_visible(
+        timeout=120_000
+    )  # the page renews itself until then
+    tab.get_by_role("link", name="결과 보기").press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_have_text(PLAN.name)
+    with tab.expect_download() as saved:
+        tab.get_by_role("link", name="점수 워크북").click()
+    assert saved.value.suggested_filename == f"{PLAN.stem}-scores.xlsx"
+    assert zipfile.is_zipfile(saved.value.path())
+
+
 def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, str]) -> None:
     tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
     log_in(tab, pages[0])
     row = tab.locator("table.list tbody a").first.get_attribute("href")
     for scheme in ("light", "dark"):
         tab.emulate_media(color_scheme=scheme)
-        for page in ("/rows", "/rows?final_grade=F", str(row), "/review", REVIEW, "/alerts", "/accesses"):
+        for page in ("/rows", "/rows?final_grade=F", str(row), "/review", REVIEW, "/alerts", "/accesses", *RUNS):
             tab.goto(pages[0] + page)
             assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], page
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")

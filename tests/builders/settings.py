@@ -4,14 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from tasks.config.settings import MonitoringSettings, Settings
+from tasks.config.web import WebSettings
 
 
 def settings_in(folder: Path, **other: Any) -> Settings:
-    """Warehouse, reports, state database and the source of chat rows (`source/`) inside of a folder; and sections."""
+    """Warehouse, reports, state database, uploads and the source of chat rows (`source/`) inside of a folder; and
+    sections."""
     inside: dict[str, Any] = {
         "warehouse": str(folder / "warehouse"),
         "reports": str(folder / "reports"),
         "state_url": f"sqlite:///{folder / 'state.db'}",
         "monitoring": MonitoringSettings(source=str(folder / "source")),
     }
-    return Settings(**inside | other)
+    web: WebSettings = other.pop("web", WebSettings())
+    return Settings(web=web.model_copy(update={"uploads": str(folder / "uploads")}), **inside | other)

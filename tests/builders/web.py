@@ -46,7 +46,8 @@ def browser(
     settings: Settings, web: WebSettings | None = None, clock: Watch | None = None, **options: Any
 ) -> Iterator[TestClient]:
     """A browser on this machine before the pages of some settings; it follows no redirect and keeps its cookies."""
-    chosen = settings.model_copy(update={"web": web or WebSettings()})
+    pages = (web or WebSettings()).model_copy(update={"uploads": settings.web.uploads})
+    chosen = settings.model_copy(update={"web": pages})
     with Context(chosen) as context:
         access = Access(chosen.web, "127.0.0.1", clock or Watch(), secrets_of(TOKENS))
         usual: dict[str, Any] = {"base_url": "http://127.0.0.1:8400", "client": ("127.0.0.1", 50_000)}

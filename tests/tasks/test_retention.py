@@ -33,6 +33,7 @@ from tasks.review.pairing import Labelled
 from tasks.state.audit_log import Access, AuditLog
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
+from tasks.testruns.uploads import Uploads
 from tasks.testruns.warehouse import DAY_JUDGEMENTS_SCHEMA
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
@@ -255,6 +256,17 @@ def test_old_days_lose_their_texts_and_keep_their_scores(settings: Settings) -> 
     assert pruned.filter(pl.col("score_date") < DAYS[2]).select(texts).null_count().row(0) == (7, 7)
     assert pruned.filter(score_date=DAYS[2]).equals(last)
     assert [path.name for path in Path(settings.reports).glob("*.md")] == [f"monitoring-{DAYS[2]}.md"]
+
+
+def test_old_files_that_people_sent_go_with_their_results(settings: Settings) -> None:
+    uploads, now = Uploads(Path(settings.web.uploads)), datetime.now(UTC)
+    with uploads.arriving() as arriving:
+        arriving.write(b"what people wrote")
+        sent = arriving.keep("plan_agent_a.csv", "kim")
+    for day, gone in ((now.date(), 0), (now.date() + timedelta(days=2), 1)):
+        for dry_run in (True, False):
+            assert in_context(prune, settings, day, NOW, dry_run=dry_run)["web uploads"] == gone
+    assert not sent.folder.exists()
 
 
 def test_pruning_twice_finds_nothing_the_second_time(settings: Settings) -> None:

@@ -33,13 +33,13 @@ _METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의"
 
 def comparison_markdown(comparison: Comparison, failures: Sequence[str]) -> str:
     """The whole comparison; `failures` are the conditions of `--fail-if` that hold."""
-    return markdown("comparison.md", **_shown(comparison, failures))
+    return markdown("comparison.md", **comparison_values(comparison, failures))
 
 
 def comparison_page(comparison: Comparison, failures: Sequence[str], answers: Answers) -> str:
     """The same as one self-contained page, with the answers of both runs to a changed query side by side."""
     title = f"{comparison.base.name} → {comparison.candidate.name}"
-    return page("comparison.html", title=title, answers=answers, **_shown(comparison, failures))
+    return page("comparison.html", title=title, answers=answers, **comparison_values(comparison, failures))
 
 
 def comparison_headline(comparison: Comparison) -> list[str]:
@@ -67,8 +67,8 @@ def comparison_headline(comparison: Comparison) -> list[str]:
     return [verdict, counts, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
 
 
-def _shown(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
-    """What both templates show."""
+def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
+    """What markdown and pages show."""
     lists = (("worse", "나빠진 질의", comparison.worse), ("better", "좋아진 질의", comparison.better))
     return {
         "comparison": comparison,

@@ -1,0 +1,233 @@
+"""The upload folder of `aqb web`: a folder for each file that a person sent, with all that was made of it.
+
+    <id>/file/<name>    what was sent, as it was
+    <id>/upload.json    who sent it, and when
+    <id>/scoring.json   how it is to be scored, how far that is, and what came of it
+    <id>/result/        the report folder and a warehouse of this run alone
+
+A folder gets its id when the whole file is on the disk, and `result` its name when the run is scored: what was killed
+on its way has neither.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from secrets import token_hex
+from typing import IO, Literal
+from unicodedata import normalize
+
+from scoring.errors import StorageError, UsageError
+from tasks.files.atomic import TABLE_MODE, sole_writer, writable, write_text
+from tasks.testruns.files import RUN_FILE_ENDINGS
+from tasks.warehouse.folder import FolderWarehouse
+
+_ID = re.compile(r"[0-9a-f]{16}")
+_UNFINISHED = ".unfinished-"
+_LEFTOVER_AFTER = timedelta(hours=1)
+_MOST = 200
+_LONGEST_STEM_BYTES = 150
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How a file is scored: by whose wish, with which choices ('' lets the file tell), and how far it is.
+
+    `done` of `total` are questions that the judge has answered, `usd` what they cost, None where that is not known.
+    `problem` is why nothing was scored, or why the judge did not answer everything.
+    """
+
+    who: str
+    rubric: str
+    agent_type: str
+    judge: bool
+    state: Literal["begun", "scored", "failed"] = "begun"
+    done: int = 0
+    total: int = 0
+    usd: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that a person sent."""
+
+    folder: Path
+    name: str
+    who: str
+    at: datetime
+
+    @property
+    def id(self) -> str:
+        """Its id in addresses."""
+        return self.folder.name
+
+    @property
+    def file(self) -> Path:
+        """What was sent."""
+        return self.folder / "file" / self.name
+
+    @property
+    def result(self) -> Path:
+        """What came of it; not there before it was scored."""
+        return self.folder / "result"
+
+    @property
+    def report(self) -> Path:
+        """The report folder of its result."""
+        return self.result / "report"
+
+    @property
+    def warehouse(self) -> FolderWarehouse:
+        """The tables of its result."""
+        return FolderWarehouse(self.result / "warehouse")
+
+    @property
+    def scoring(self) -> Scoring | None:
+        """How it is scored; None where nobody has asked for it."""
+        try:
+            return Scoring(**json.loads((self.folder / "scoring.json").read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+
+    def note(self, scoring: Scoring) -> None:
+        """Keeps how far scoring is; for the sole writer of the folder."""
+        write_text(self.folder / "scoring.json", _json(asdict(scoring)), TABLE_MODE)
+
+
+class Uploads:
+    """The files in an upload folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def latest(self) -> list[Upload]:
+        """All of them, the latest first."""
+        found = [upload for path in self._folder.glob("*/upload.json") if (upload := self.find(path.parent.name))]
+        return sorted(found, key=lambda upload: (upload.at, upload.id), reverse=True)
+
+    def find(self, upload_id: str) -> Upload | None:
+        """The upload of that id; None where there is none."""
+        if not _ID.fullmatch(upload_id):
+            return None
+        folder = self._folder / upload_id
+        try:
+            known = json.loads((folder / "upload.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        return Upload(folder, known["name"], known["who"], datetime.fromisoformat(known["at"]))
+
+    @contextmanager
+    def arriving(self) -> Iterator["ArrivingFile"]:
+        """A file that is on its way. Unless it is kept within the block, nothing of it stays.
+
+        Raises:
+            UsageError: there are as many as may be kept.
+            StorageError: the folder cannot be written.
+        """
+        folder = self._folder / f"{_UNFINISHED}{token_hex(8)}"
+        with writable(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o750)
+            _remove_leftovers(self._folder)
+            if sum(1 for _ in self._folder.glob("*/upload.json")) >= _MOST:
+                raise UsageError(
+                    f"올린 파일이 {_MOST}개 있어 더 받지 않습니다", fix="지난 것을 지우고 다시 올리십시오."
+                )
+            (folder / "file").mkdir(parents=True, mode=0o750)
+            (folder / "arriving").touch(TABLE_MODE)
+            file = (folder / "arriving").open("wb")
+        try:
+            with file:
+                yield ArrivingFile(folder, file)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def remove(self, upload: Upload) -> None:
+        """Removes an upload with all that was made of it.
+
+        Raises:
+            StorageError: it is being scored.
+        """
+        with sole_writer(upload.folder):
+            gone = upload.folder.rename(self._folder / f"{_UNFINISHED}{upload.id}")
+        shutil.rmtree(gone, ignore_errors=True)
+
+    def remove_before(self, day: date, *, dry_run: bool) -> int:
+        """Removes what was sent before a day (UTC); returns how many. One that is being scored is left.
+
+        With `dry_run` they are counted only.
+        """
+        removed = 0
+        for upload in self.latest():
+            if upload.at.date() >= day:
+                continue
+            try:
+                if not dry_run:
+                    self.remove(upload)
+                removed += 1
+            except StorageError:
+                continue
+        return removed
+
+
+class ArrivingFile:
+    """A file on its way into the upload folder.
+
+    Raises:
+        StorageError: it cannot be written; each method may find that out.
+    """
+
+    def __init__(self, folder: Path, file: IO[bytes]) -> None:
+        self._folder, self._file = folder, file
+
+    def write(self, data: bytes) -> None:
+        """Adds what has come."""
+        with writable(self._folder.parent):
+            self._file.write(data)
+
+    def keep(self, name: str, who: str) -> Upload:
+        """Keeps the whole file on the disk, under the name that it was sent with."""
+        at, folder = datetime.now(UTC), self._folder.with_name(token_hex(8))
+        with writable(folder):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            (self._folder / "arriving").rename(self._folder / "file" / name)
+            known = {"name": name, "who": who, "at": at.isoformat()}
+            write_text(self._folder / "upload.json", _json(known), TABLE_MODE)
+            self._folder.rename(folder)
+            descriptor = os.open(folder.parent, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
+        return Upload(folder, name, who, at)
+
+
+def file_name(sent: str) -> str:
+    """The name of a file as a browser sends it, without folders, signs that nobody sees, and what hides a file.
+
+    Raises:
+        UsageError: its ending is none of a test run's.
+    """
+    name = "".join(sign for sign in normalize("NFC", re.split(r"[/\\]", sent)[-1]) if sign.isprintable())
+    path = Path(name.strip().lstrip("._~$ "))
+    if path.suffix.lower() not in RUN_FILE_ENDINGS:
+        raise UsageError(
+            "CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix="표를 CSV(UTF-8)나 .xlsx로 저장해 다시 올리십시오."
+        )
+    return path.stem.encode()[:_LONGEST_STEM_BYTES].decode(errors="ignore") + path.suffix
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Removes what processes that were killed have left."""
+    before = (datetime.now(UTC) - _LEFTOVER_AFTER).timestamp()
+    for left in folder.glob(f"{_UNFINISHED}*"):
+        if left.stat().st_mtime < before:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"

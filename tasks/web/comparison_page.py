@@ -1,0 +1,54 @@
+"""Any two test runs side by side, as `aqb compare` compares them: those of the warehouse and those that people sent."""
+
+from pathlib import Path
+
+from starlette.responses import Response
+
+from scoring.stats.comparison import compare_testruns
+from tasks.reports.markdown.comparison import comparison_values
+from tasks.testruns.answers import answers_side_by_side
+from tasks.testruns.read_folder import read_scored_folder
+from tasks.web.asked import Asked, NotFoundError
+from tasks.web.testruns_page import folder_of, known_runs, page_of_upload
+
+
+def comparison_page(asked: Asked) -> Response:
+    """The choice of two runs, or their comparison.
+
+    Raises:
+        NotFoundError: one of them is not known, or its report folder lies on another machine.
+        UsageError: they were scored by different rubrics.
+    """
+    known, wanted = _comparable(asked), dict(asked.pairs)
+    base, candidate = wanted.get("base", ""), wanted.get("candidate", "")
+    if not base or not candidate:
+        names = {page: title for page, (title, _) in known.items()}
+        title = "두 실행 비교"
+        chosen = {"base": base, "candidate": candidate}
+        return asked.page("comparison_choice.html", section="runs", title=title, runs=names, **chosen)
+    if base not in known or candidate not in known:
+        raise NotFoundError("그런 실행은 없습니다", fix="목록에서 두 실행을 고르십시오.")
+    asked.record("테스트 런 비교", f"{base} {candidate}")
+    before, after = (read_scored_folder(known[page][1]) for page in (base, candidate))
+    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise)
+    changed = [one.query_id for one in (*compared.worse, *compared.better)]
+    return asked.page(
+        "comparison.html",
+        section="runs",
+        title=f"{compared.base.name} → {compared.candidate.name}",
+        answers=answers_side_by_side(before, after, changed, asked.context.settings.test_runs.names),
+        **comparison_values(compared, []),
+    )
+
+
+def _comparable(asked: Asked) -> dict[str, tuple[str, Path]]:
+    """Page -> title and report folder of the runs whose folder is here, those that people sent first."""
+    runs = [
+        (run.page, f"{run.name} ({run.when_text}, {run.rubric_title})", folder_of(asked, run))
+        for run in known_runs(asked)
+    ]
+    sent = [
+        (page_of_upload(one), f"{one.name} (올린 파일, {one.at:%Y-%m-%d}, {one.who})", one.report)
+        for one in asked.uploads.latest()
+    ]
+    return {page: (title, folder) for page, title, folder in (*sent, *runs) if (folder / "summary.json").is_file()}

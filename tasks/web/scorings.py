@@ -1,0 +1,152 @@
+"""Scoring of uploaded files, each in a process of its own, which ends with the server or when a person stops it.
+
+A stopped one lets the judge's calls in flight finish, so that nothing is paid for twice; scored again, it goes on from
+there. What is on the disk says how far one is: see `tasks.testruns.uploads`.
+"""
+
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from multiprocessing import get_context, parent_process
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+from typing import Never
+from zoneinfo import ZoneInfo
+
+from scoring.catalog import TestRunChoices, plan_of
+from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
+from scoring.testruns.scoring import TestRunPlan
+from tasks.config.settings import Settings
+from tasks.context import Context
+from tasks.files.atomic import sole_writer
+from tasks.judge.budget import Budget
+from tasks.judge.client import Judge, Judged, JudgeProgress
+from tasks.judge.judge_thread import JudgeThread
+from tasks.judge.questions import questions_of
+from tasks.judge.verdict_store import VerdictStore
+from tasks.reports.testrun_results import write_testrun_results
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.uploads import Scoring, Upload
+from tasks.waiting import result_of
+from tasks.warehouse.folder import FolderWarehouse
+
+_AT_ONCE = 2
+_SECONDS_BETWEEN_NOTES = 1.0
+
+
+class Scorings:
+    """The scorings that this process has begun. Its methods may be called in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: dict[Path, BaseProcess] = {}
+
+    def is_running(self, upload: Upload) -> bool:
+        """Whether a file is being scored."""
+        with self._lock:
+            process = self._processes.get(upload.folder)
+            return process is not None and process.is_alive()
+
+    def begin(self, upload: Upload, scoring: Scoring, settings: Settings) -> None:
+        """Keeps the wish on the disk and begins; one that is running goes on as it is.
+
+        Raises:
+            UsageError: as many as may be are running, or one that was stopped has not ended yet.
+        """
+        with self._lock:
+            running = {folder: process for folder, process in self._processes.items() if process.is_alive()}
+            self._processes = running
+            if upload.folder in running:
+                return
+            if len(running) >= _AT_ONCE:
+                raise UsageError(f"파일 {_AT_ONCE}개를 채점하고 있습니다", fix="끝난 뒤에 다시 하십시오.")
+            try:
+                with sole_writer(upload.folder):
+                    upload.note(scoring)
+            except StorageError:
+                raise UsageError("멈춘 채점이 아직 끝나지 않았습니다", fix="잠시 뒤에 다시 하십시오.") from None
+            process = get_context("spawn").Process(target=_work, args=(settings, upload), daemon=True)
+            process.start()
+            running[upload.folder] = process
+
+    def stop(self, upload: Upload) -> None:
+        """Asks the process of a file to end; calls of the judge that are in flight are waited for there."""
+        with self._lock:
+            if process := self._processes.get(upload.folder):
+                process.terminate()
+
+
+def _work(settings: Settings, upload: Upload) -> None:
+    """The body of a process."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(KeyboardInterrupt):  # the file stands as begun, and nobody is at it
+        score_upload(settings, upload)
+
+
+def score_upload(settings: Settings, upload: Upload) -> None:
+    """Scores a file as its `scoring` says; what came of it stands there afterwards.
+
+    Raises:
+        StorageError: another process is at it, or the upload folder cannot be written.
+    """
+    scoring = upload.scoring
+    assert scoring is not None  # it was kept before anybody began
+    with sole_writer(upload.folder) as staging:
+        upload.note(_scored(settings, upload, scoring, staging))
+
+
+def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path) -> Scoring:
+    """What came of scoring; its results are there."""
+    try:
+        with Context(settings) as context:
+            choices = TestRunChoices(scoring.rubric, scoring.agent_type)
+            plan = plan_of(read_testrun_file(upload.file, settings.test_runs.names), choices, settings.rubric_options)
+            judged = _judged(context, plan, upload, scoring) if scoring.judge else None
+            day = datetime.now(ZoneInfo(settings.time_zone)).date()
+            made = staging / "result"
+            tables = FolderWarehouse(made / "warehouse")
+            write_testrun_results(made / "report", tables, day, plan, judged, known=context.warehouse)
+    except AqbError as error:
+        return replace(scoring, state="failed", problem=error.what)
+    except Exception as error:  # noqa: BLE001  (its text may quote the file)
+        return replace(scoring, state="failed", problem=UnexpectedError(error).what)
+    if upload.result.exists():
+        upload.result.rename(staging / "before")
+    made.rename(upload.result)
+    if judged is None:
+        return replace(scoring, state="scored")
+    judge, failure = judged.summary(), judged.failure
+    answered = judge["by_status"].get("ok", 0)
+    problem = failure.what if failure else ""
+    return replace(scoring, state="scored", done=answered, total=judge["questions"], usd=judge["cost"], problem=problem)
+
+
+def _judged(context: Context, plan: TestRunPlan, upload: Upload, scoring: Scoring) -> Judged:
+    """What the judge says; how far it is goes to the disk."""
+    settings = context.settings.judge
+    noted_s = 0.0
+
+    def show(now: JudgeProgress) -> None:
+        nonlocal noted_s
+        if time.monotonic() - noted_s >= _SECONDS_BETWEEN_NOTES:
+            noted_s = time.monotonic()
+            upload.note(replace(scoring, done=now.done, total=now.total, usd=now.usd))
+
+    with JudgeThread(Judge(settings, VerdictStore(context.state), Budget(settings))) as judge:
+        return result_of(judge.begin(questions_of(plan, settings), show))
+
+
+def _interrupt(_: int, __: FrameType | None) -> Never:
+    raise KeyboardInterrupt
+
+
+def _end_with_parent() -> None:
+    if parent := parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

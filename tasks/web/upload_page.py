@@ -1,0 +1,253 @@
+"""Test runs that people send: the file arrives, is looked at, scored, taken home, and goes into the inbox."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.responses import RedirectResponse, Response
+
+from scoring.catalog import TestRunChoices, plan_of, rubric_of, rubrics
+from scoring.errors import AqbError, InputError, StorageError, UsageError
+from scoring.testruns.executions import AGENT_TITLES, AgentType
+from scoring.testruns.rubric import TestRunRubric
+from scoring.testruns.scoring import TestRunPlan
+from scoring.testruns.testrun import TestRunFile
+from tasks.config.judge import endpoint_of
+from tasks.files.atomic import replacing
+from tasks.files.discovery import identity_of
+from tasks.judge.client import Estimate, Judge
+from tasks.judge.questions import questions_of
+from tasks.judge.verdict_store import VerdictStore
+from tasks.reports.site.pages import Cell, Table
+from tasks.reports.wording import NOTE_TITLES, count_text
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.plans import plan_of_input
+from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
+from tasks.web.asked import Asked, NotFoundError, RefusedError
+
+_REJECTS_SHOWN = 200
+_RENEWED_AFTER_S = 3
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was recognised of a file: `run` None where it cannot be read, `plan` None where a choice is missing.
+
+    `problem` is why, in the words of the error.
+    """
+
+    run: TestRunFile | None
+    plan: TestRunPlan | None
+    problem: str = ""
+
+
+def keep_upload(asked: Asked, arriving: ArrivingFile, name: str) -> Response:
+    """Keeps a file that has arrived, and leads to its page."""
+    asked.record("테스트 파일 올림", name)
+    upload = arriving.keep(name, asked.viewer.name)
+    return RedirectResponse(_address(upload), 303)
+
+
+def upload_page(asked: Asked) -> Response:
+    """What was recognised of a file and what judging would cost; while it is scored, how far that is.
+
+    Raises:
+        NotFoundError: there is no such upload.
+    """
+    upload = _upload(asked)
+    is_running, scoring = asked.scorings.is_running(upload), upload.scoring  # in this order: it may end meanwhile
+    values = {
+        "section": "runs",
+        "title": upload.name,
+        "upload": upload,
+        "address": _address(upload),
+        "scoring": scoring,
+        "is_running": is_running,
+        "may_change": _may_change(asked, upload),
+    }
+    if is_running:
+        return asked.page("upload_running.html", renewed_after_s=_RENEWED_AFTER_S, **values)
+    asked.record("올린 테스트 파일", upload.name)
+    choices = _choices(dict(asked.pairs)) if asked.pairs or not scoring else _chosen(scoring)
+    read = _read(asked, upload, choices)
+    estimate = _estimate(asked, read.plan) if read.plan else None
+    return asked.page(
+        "upload.html",
+        read=read,
+        choices=choices,
+        facts=_facts(read) if read.run else None,
+        rejects=_rejects(read.run) if read.run else None,
+        notes=_notes(read.run) if read.run else None,
+        rubrics={one.id: one.title for one in rubrics().values() if isinstance(one, TestRunRubric)},
+        agents={agent.value: title for agent, title in AGENT_TITLES.items()},
+        estimate=estimate,
+        has_judge=_has_judge(asked),
+        inbox=asked.context.settings.test_runs.inbox,
+        **values,
+    )
+
+
+def score(asked: Asked) -> Response:
+    """Begins to score a file, by rule or with the judge, and leads back to its page.
+
+    Raises:
+        NotFoundError: there is no such upload.
+        RefusedError: this person may not spend money.
+        UsageError: there is no such rubric or agent, or too many files are being scored.
+    """
+    upload, choices = _upload(asked), _choices(asked.form)
+    with_judge = asked.form.get("judge") == "yes"
+    if with_judge and not asked.viewer.may("operator"):
+        raise RefusedError(403, "판정 모델에 묻는 일은 비용이 들어 운영자만 할 수 있습니다")
+    asked.record("판정 모델까지 채점" if with_judge else "규칙으로 채점", upload.name)
+    scoring = Scoring(asked.viewer.name, choices.rubric, choices.agent_type, with_judge)
+    asked.scorings.begin(upload, scoring, asked.context.settings)
+    return RedirectResponse(_address(upload), 303)
+
+
+def stop(asked: Asked) -> Response:
+    """Ends the scoring of a file; what the judge has said is kept."""
+    upload = _upload(asked)
+    asked.record("채점 멈춤", upload.name)
+    asked.scorings.stop(upload)
+    return RedirectResponse(_address(upload), 303)
+
+
+def publish(asked: Asked) -> Response:
+    """Puts a file into the inbox, where `aqb test-runs` scores it into the warehouse.
+
+    Raises:
+        NotFoundError: there is no such upload.
+        UsageError: it would be scored otherwise there, or another file has its name.
+    """
+    upload, settings = _upload(asked), asked.context.settings
+    scoring = upload.scoring
+    if scoring is None or scoring.state != "scored":
+        raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하십시오.")
+    plan, place = _plan(asked, upload, _chosen(scoring)), Path(settings.test_runs.inbox) / upload.name
+    identity = identity_of(upload.file)
+    try:
+        there: TestRunPlan | None = plan_of_input(identity, settings)
+    except AqbError:
+        there = None
+    if there is None or (there.rubric_version, there.rubric.id, there.agent_type) != (
+        *(plan.rubric_version, plan.rubric.id, plan.agent_type),
+    ):
+        raise UsageError(
+            "inbox에서는 다른 에이전트나 채점 기준으로 채점될 파일입니다",
+            fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으십시오.",
+        )
+    if place.exists() and identity_of(place).sha256 != identity.sha256:
+        raise UsageError("inbox에 이름이 같은 다른 파일이 있습니다", fix="이름을 바꾸어 다시 올리십시오.")
+    asked.record("테스트 파일을 inbox에 넣음", upload.name)
+    with replacing(place) as unfinished:
+        unfinished.write_bytes(upload.file.read_bytes())
+    return RedirectResponse(f"{_address(upload)}#inbox", 303)
+
+
+def remove(asked: Asked) -> Response:
+    """Removes a file that this person has sent, with its results; operators remove any.
+
+    Raises:
+        NotFoundError: there is no such upload.
+        RefusedError: it is another person's, or is being scored.
+    """
+    upload = _upload(asked)
+    if not _may_change(asked, upload):
+        raise RefusedError(403, "다른 사람이 올린 파일입니다")
+    asked.record("올린 테스트 파일 지움", upload.name)
+    try:
+        asked.uploads.remove(upload)
+    except StorageError:
+        raise RefusedError(409, "채점하고 있는 파일은 지울 수 없습니다. 멈춘 뒤에 지우십시오") from None
+    return RedirectResponse("/test-runs/index.html", 303)
+
+
+def _upload(asked: Asked) -> Upload:
+    if found := asked.uploads.find(asked.place["upload"]):
+        return found
+    raise NotFoundError("그런 파일은 없습니다", fix="지웠거나 주소가 다릅니다. 테스트 런 목록에서 고르십시오.")
+
+
+def _address(upload: Upload) -> str:
+    return f"/test-runs/uploads/{upload.id}"
+
+
+def _may_change(asked: Asked, upload: Upload) -> bool:
+    return upload.who == asked.viewer.name or asked.viewer.may("operator")
+
+
+def _choices(given: Mapping[str, str]) -> TestRunChoices:
+    rubric, agent = given.get("rubric", ""), given.get("agent_type", "")
+    if rubric and not isinstance(rubric_of(rubric), TestRunRubric):
+        raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르십시오.")
+    if agent and agent not in [one.value for one in AgentType]:
+        raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르십시오.")
+    return TestRunChoices(rubric, agent)
+
+
+def _chosen(scoring: Scoring) -> TestRunChoices:
+    return TestRunChoices(scoring.rubric, scoring.agent_type)
+
+
+def _plan(asked: Asked, upload: Upload, choices: TestRunChoices) -> TestRunPlan:
+    settings = asked.context.settings
+    return plan_of(read_testrun_file(upload.file, settings.test_runs.names), choices, settings.rubric_options)
+
+
+def _read(asked: Asked, upload: Upload, choices: TestRunChoices) -> _Read:
+    settings, run = asked.context.settings, None
+    try:
+        run = read_testrun_file(upload.file, settings.test_runs.names)
+        return _Read(run, plan_of(run, choices, settings.rubric_options))
+    except (InputError, UsageError) as error:
+        return _Read(run, None, error.what)
+
+
+def _estimate(asked: Asked, plan: TestRunPlan) -> Estimate | None:
+    """What judging would take; None where the rubric asks no judge."""
+    if not plan.rubric.prompts:
+        return None
+    judge = asked.context.settings.judge
+    return Judge(judge, VerdictStore(asked.context.state)).estimate(questions_of(plan, judge))
+
+
+def _has_judge(asked: Asked) -> bool:
+    try:
+        return endpoint_of(asked.context.settings.judge) is not None
+    except UsageError:
+        return False
+
+
+def _facts(read: _Read) -> Table:
+    """What was recognised."""
+    run, plan = read.run, read.plan
+    assert run is not None  # only a file that was read has facts
+    executions = [one for of_query in run.queries.values() for one in of_query]
+    agents = {one.agent_type or (plan and plan.agent_type) for one in executions}
+    counts = run.counts
+    rows: list[list[Cell]] = [
+        ["에이전트", "·".join(AGENT_TITLES[one] for one in AgentType if one in agents) or "모름"],
+        ["채점 기준", f"{plan.rubric.title}, {plan.rubric_version}판" if plan else "모름"],
+        ["행", f"{counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}"],
+        ["질의", count_text(len(run.queries))],
+        ["실행", count_text(counts.executions)],
+        ["회차", ", ".join(sorted({str(one.round) for one in executions})[:20]) or "–"],
+        ["실행한 날", run.ran_at[:10] or "모름"],
+    ]
+    return Table(["항목", "알아본 것"], rows)
+
+
+def _rejects(run: TestRunFile) -> Table:
+    rows: list[list[Cell]] = [
+        [count_text(one.line), one.column or "행 전체", one.reason] for one in run.rejects[:_REJECTS_SHOWN]
+    ]
+    return Table(["행", "열", "까닭"], rows)
+
+
+def _notes(run: TestRunFile) -> Sequence[str]:
+    """What was read with a reservation, or left out."""
+    found = [f"{NOTE_TITLES.get(code, code)}: {count:,}" for code, count in run.notes.items()]
+    if run.excluded_lines:
+        found.append(f"실행하지 않아 제외한 행: {', '.join(map(str, run.excluded_lines[:_REJECTS_SHOWN]))}")
+    return found

@@ -1,0 +1,141 @@
+"""Files that people send, scored: the result, what is taken home, comparisons, the inbox."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import openpyxl
+import pytest
+from starlette.testclient import TestClient
+
+from tasks.config.settings import Settings
+from tasks.config.testruns import InboxSettings
+from tasks.warehouse.folder import FolderWarehouse
+from tests.builders.chat_rows import DAY
+from tests.builders.settings import settings_in
+from tests.builders.site import write_run
+from tests.builders.uploads import PLAN, act, kept, scored, scored_here
+from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
+
+pytestmark = pytest.mark.slow
+
+PHONE = "010-1234-5678"
+FORMULA = "=HYPERLINK(1)"
+ASKED = "온라인 평가 기간을 늘리고 싶어"
+
+
+@dataclass(frozen=True)
+class Results:
+    """A reviewer's browser, the file that this person sent, and the addresses of its page and its result."""
+
+    client: TestClient
+    settings: Settings
+    folder: Path
+    content: bytes
+    address: str
+    result: str
+
+    def scored_here(self, address: str, **choices: str) -> str:
+        """The address of another result."""
+        return scored_here(self.settings, address, **choices)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
+    """A run that the warehouse knows, sent once more with a phone number and a formula among its texts, and scored."""
+    folder = tmp_path_factory.mktemp("scored")
+    inbox = InboxSettings(inbox=str(folder / "inbox"))
+    settings = settings_in(folder, test_runs=inbox)
+    write_run(FolderWarehouse(Path(settings.warehouse)), PLAN, DAY)
+    text = PLAN.read_text(encoding="utf-8-sig").replace(ASKED, f"{PHONE}로 알려줘", 1).replace(ASKED, FORMULA)
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client, "reviewer")
+        address = kept(client, PLAN.name, text.encode())
+        yield Results(client, settings, folder, text.encode(), address, scored(client, address))
+
+
+def as_role(client: TestClient, role: str) -> None:
+    client.cookies.clear()
+    log_in(client, role)
+
+
+def test_upload_result_is_a_page_beside_the_runs_of_the_warehouse(results: Results) -> None:
+    client, address, result = results.client, results.address, results.result
+    page = opened_page(client, result)
+    assert page.scripts == []
+    assert PHONE not in page.source
+    assert "[전화번호]" in page.text
+    assert "지난 실행과 비교" in page.text  # with the run that the warehouse knows
+    for href in {href for _, href in page.links if not href.startswith(("#", "/"))}:
+        assert client.get(f"/test-runs/{href}").status_code == 200, href
+    assert "결과 보기" in opened_page(client, "/test-runs/index.html").text
+    assert "채점했습니다" in opened_page(client, address).text
+
+
+def test_upload_result_is_taken_home_by_who_sent_it(results: Results) -> None:
+    client, result = results.client, results.result
+    names = ("scores.xlsx", "report.md", "review.csv")
+    answers = {name: client.get(f"{result}/{name}") for name in names}
+    assert {name: answer.status_code for name, answer in answers.items()} == {
+        "scores.xlsx": 200,
+        "report.md": 200,
+        "review.csv": 200 if "review.csv" in client.get(result).text else 404,
+    }
+    assert answers["scores.xlsx"].headers["content-disposition"].startswith("attachment;")
+    book = openpyxl.load_workbook(io.BytesIO(answers["scores.xlsx"].content))
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+    assert FORMULA in [cell.value for cell in cells]
+    assert not any(cell.data_type == "f" for cell in cells)
+    for name in ("summary.json", "scores.parquet", "..%2fupload.json"):
+        assert client.get(f"{result}/{name}").status_code == 404
+    as_role(client, "operator")  # may see no personal data either
+    assert client.get(f"{result}/scores.xlsx").status_code == 403
+    as_role(client, "reviewer")
+
+
+def test_upload_result_is_compared_with_any_other(results: Results) -> None:
+    client, result = results.client, results.result
+    other = results.scored_here(kept(client))
+    form = opened_page(client, "/test-runs/comparison")
+    for one in (result, other):
+        assert one.removeprefix("/test-runs/") in form.source
+    pages = [one.removeprefix("/test-runs/") for one in (other, result)]
+    page = opened_page(client, f"/test-runs/comparison?base={pages[0]}&candidate={pages[1]}")
+    assert "지표별 차이" in page.text
+    assert PHONE not in page.source
+    assert page.scripts == page.styles == []
+    assert client.get(f"/test-runs/comparison?base={pages[0]}&candidate=upload-{'0' * 16}").status_code == 404
+
+
+def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -> None:
+    client = results.client
+    as_role(client, "operator")
+    assert act(client, results.address, "inbox").status_code == 303
+    (there,) = (results.folder / "inbox").iterdir()
+    assert there.name == PLAN.name
+    assert there.read_bytes() == results.content
+    other = kept(client)  # of the same name
+    assert "먼저 채점하십시오" in act(client, other, "inbox").text
+    results.scored_here(other)
+    assert "이름이 같은 다른 파일" in act(client, other, "inbox").text
+    untold = kept(client, "결과.csv")
+    results.scored_here(untold, rubric="aqb-1.2", agent_type="plan")
+    assert "다른 에이전트나 채점 기준" in act(client, untold, "inbox").text
+    assert [path.name for path in (results.folder / "inbox").iterdir()] == [PLAN.name]
+    as_role(client, "reviewer")
+
+
+def test_upload_that_cannot_be_scored_says_why(results: Results) -> None:
+    address = kept(results.client, "결과.csv")
+    results.scored_here(address)
+    page = results.client.get(address).text
+    assert "채점하지 못했습니다: nothing tells which rubric" in page
+    assert "결과 보기" not in page
+
+
+def test_upload_scored_again_shows_the_last_result_alone(results: Results) -> None:
+    address = kept(results.client)
+    results.scored_here(address)
+    result = results.scored_here(address, rubric="aqb-1.2", agent_type="plan")
+    assert "채용 에이전트 품질 평가" in opened_page(results.client, result).text
