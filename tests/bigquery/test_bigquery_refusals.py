@@ -147,6 +147,13 @@ def test_what_does_not_pass_in_time_is_worth_a_later_run(proxy: Proxy, address: 
             "the rows are too many to be read out of BigQuery",
             'monitoring.engine = "bigquery"',
         ),
+        (
+            Refusal(403, "usageQuotaExceeded", "Custom quota exceeded: QueryUsagePerDay, set by your administrator."),
+            StorageError,
+            "",
+            "over its quota (usageQuotaExceeded)",
+            "quotas stand in the console",
+        ),
         (Refusal(400, "invalidQuery", f"Bad double value: {SECRET}"), AqbError, "", "refused the request", "console"),
     ],
 )

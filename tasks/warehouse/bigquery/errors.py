@@ -22,7 +22,14 @@ _RESOURCE = re.compile(r"\b(Project|Dataset|Table|View|Routine|Job) (?!ID\b)([\w
 _LOCATION = re.compile(r"in location ([\w-]+\w)", re.ASCII)
 _PERMISSION = re.compile(r"\bbigquery\.[A-Za-z]+\.[A-Za-z]+\b")
 _NEEDED_BYTES = re.compile(r"([0-9]+) or higher required")
-_BUSY = ("rateLimitExceeded", "jobRateLimitExceeded", "quotaExceeded", "backendError", "internalError")
+_BUSY = (
+    "rateLimitExceeded",
+    "jobRateLimitExceeded",
+    "quotaExceeded",
+    "usageQuotaExceeded",
+    "backendError",
+    "internalError",
+)
 
 
 @contextmanager
