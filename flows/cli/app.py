@@ -21,6 +21,7 @@ from flows.cli import (
     backfill,
     compare,
     doctor,
+    export,
     judge,
     nightly,
     report,
@@ -93,6 +94,7 @@ app.add_typer(agreement.review_app, name="review")
 app.add_typer(judge.judge_app, name="judge")
 app.command()(rows.rows)
 app.command()(rows.golden)
+app.command()(export.export)
 app.command()(rules.sql)
 app.add_typer(rules.rubrics_app, name="rubrics")
 app.add_typer(runs.runs_app, name="runs")
