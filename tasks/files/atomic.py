@@ -116,7 +116,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
         with _alone_with(unfinished, mode):
             yield unfinished
             unfinished.replace(path)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
 
 @contextmanager
@@ -194,7 +194,8 @@ def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa
         yield waiting
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Has the names in a folder on the disk, as they are now."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -23,13 +23,13 @@ from typing import IO, Literal
 from unicodedata import normalize
 
 from scoring.errors import StorageError, UsageError
-from tasks.files.atomic import TABLE_MODE, sole_writer, writable, write_text
+from tasks.files.atomic import TABLE_MODE, sole_writer, sync_folder, writable, write_text
 from tasks.testruns.files import RUN_FILE_ENDINGS
 from tasks.warehouse.folder import FolderWarehouse
 
 _ID = re.compile(r"[0-9a-f]{16}")
 _UNFINISHED = ".unfinished-"
-_LEFTOVER_AFTER = timedelta(hours=1)
+_LEFTOVER_AFTER = timedelta(hours=2)  # no file arrives that long
 _MOST = 200
 _LONGEST_STEM_BYTES = 150
 
@@ -197,12 +197,11 @@ class ArrivingFile:
             self._file.flush()
             os.fsync(self._file.fileno())
             (self._folder / "arriving").rename(self._folder / "file" / name)
+            sync_folder(self._folder / "file")
             known = {"name": name, "who": who, "at": at.isoformat()}
             write_text(self._folder / "upload.json", _json(known), TABLE_MODE)
             self._folder.rename(folder)
-            descriptor = os.open(folder.parent, os.O_RDONLY)
-            os.fsync(descriptor)
-            os.close(descriptor)
+            sync_folder(folder.parent)
         return Upload(folder, name, who, at)
 
 

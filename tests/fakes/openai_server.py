@@ -156,7 +156,7 @@ class FakeOpenAI:
     def wait_until_paid(self, count: int) -> None:
         """Returns when `count` whole answers were begun."""
         with self._news:
-            assert self._news.wait_for(lambda: self.paid.total() >= count, 30)
+            assert self._news.wait_for(lambda: self.paid.total() >= count, 120)
 
     def stats(self) -> dict[str, Any]:
         return {
