@@ -45,7 +45,8 @@ def row_rubric_readme(rubric: RowRubric) -> str:
 
 
 def _column(definition: Definition) -> str:
-    heading = f"### `{definition.name}` {definition.title}\n\nSource: {definition.source}"
+    source = f"\n\nSource: {definition.source}" if definition.source else ""
+    heading = f"### `{definition.name}` {definition.title}{source}"
     points = list(_points(definition.expression))
     if not points:
         return f"{heading}\n\n{_code(definition.expression)}"

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.figures import Target
-from scoring.rules.arrow_types import field
+from scoring.rules.arrow_types import described, field
 from scoring.rules.expressions import Column, Compare, Expression, Value
 from scoring.rules.polars_backend import to_polars
 
@@ -84,6 +84,11 @@ class Crosstab:
     def keys(self) -> list[str]:
         """The columns that tell one row from another."""
         return ["score_date", self.row_grade, self.column_grade]
+
+    @property
+    def mean_columns(self) -> list[str]:
+        """The columns of the means, in the order of the scores: `avg_q` of `q_score`."""
+        return [f"avg_{score.removesuffix('_score')}" for score in self.mean_scores]
 
 
 def kpi_sums(rows: pl.DataFrame, totals: Sequence[Measure | Quotient], count_as: str) -> pl.DataFrame:
@@ -175,8 +180,8 @@ def crosstab_table(parts: Sequence[pl.DataFrame], crosstab: Crosstab) -> pl.Data
             "cnt",
             _rounded(pl.col("cnt") * 100, day_total, digits=2).alias("pct"),
             *(
-                _rounded(pl.col(score), pl.col("cnt"), digits=1).alias(f"avg_{score.removesuffix('_score')}")
-                for score in crosstab.mean_scores
+                _rounded(pl.col(score), pl.col("cnt"), digits=1).alias(name)
+                for score, name in zip(crosstab.mean_scores, crosstab.mean_columns, strict=True)
             ),
         )
         .sort(crosstab.keys)
@@ -199,7 +204,7 @@ def quotient_fields(quotients: Iterable[Quotient]) -> list[pa.Field]:
     """Up to three columns per quotient: its value, its target and whether that is met."""
     fields = []
     for quotient in quotients:
-        fields.append(field(quotient.name, pa.float64(), f"{quotient.title} ({quotient.source})"))
+        fields.append(field(quotient.name, pa.float64(), described(quotient.title, quotient.source)))
         if quotient.target:
             fields.append(field(f"{quotient.name}_target", pa.float64(), f"{quotient.title} 목표"))
             fields.append(field(f"{quotient.name}_met", pa.bool_(), f"{quotient.title} 목표 달성 여부"))

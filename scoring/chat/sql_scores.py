@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from scoring.chat.row_ids import TEXTS, key_sql, ordinal_sql, row_id_sql
 from scoring.chat.rubric import RowRubric
-from scoring.rules.arrow_types import field
+from scoring.rules.arrow_types import described, field
 from scoring.rules.evaluation_order import steps
 from scoring.rules.expressions import Definition, Expression
 from scoring.rules.googlesql_backend import literal, to_sql
@@ -55,8 +55,7 @@ def step_queries(definitions: Sequence[Definition], source: str) -> _Queries:
     previous = source
     for number, step in enumerate(steps(definitions), start=1):
         columns = ",\n".join(
-            f"  -- {definition.title} ({definition.source})\n  {to_sql(definition.expression)} AS {definition.name}"
-            for definition in step
+            f"  -- {described(one.title, one.source)}\n  {to_sql(one.expression)} AS {one.name}" for one in step
         )
         name = f"step_{number}"
         queries.append((name, f"SELECT\n  *,\n{columns}\nFROM {previous}"))

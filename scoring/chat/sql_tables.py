@@ -114,7 +114,10 @@ def crosstab_query(rubric: RowRubric, scores: str) -> str:
     )
     computed = {
         "pct": _rounded("cnt * 100", "day_total", digits=2),
-        **{f"avg_{score.removesuffix('_score')}": _rounded(score, "cnt", digits=1) for score in crosstab.mean_scores},
+        **{
+            name: _rounded(score, "cnt", digits=1)
+            for score, name in zip(crosstab.mean_scores, crosstab.mean_columns, strict=True)
+        },
         "rubric": literal(rubric.id),
         "rubric_version": literal(rubric.version),
     }

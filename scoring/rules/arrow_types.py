@@ -7,8 +7,18 @@ import pyarrow as pa
 
 from scoring.errors import RuleError
 from scoring.rules import expressions as ex
+from scoring.rules.kinds import TYPE_TITLES, Kind, Kinds, Type, with_kinds
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+_TYPES: dict[Type, pa.DataType] = {
+    "text": pa.string(),
+    "whole": pa.int64(),
+    "score": pa.float64(),
+    "number": pa.float64(),
+    "truth": pa.bool_(),
+    "list": pa.list_(pa.string()),
+}
 
 
 def field(name: str, data_type: pa.DataType, description: str) -> pa.Field:
@@ -16,38 +26,31 @@ def field(name: str, data_type: pa.DataType, description: str) -> pa.Field:
     return pa.field(name, data_type, metadata={"description": description})
 
 
-def definition_fields(definitions: Iterable[ex.Definition]) -> list[pa.Field]:
-    """A column per definition."""
-    return [
-        field(definition.name, arrow_type(definition.expression), f"{definition.title} ({definition.source})")
-        for definition in definitions
-    ]
+def described(title: str, source: str) -> str:
+    """What a column is, and the clause it comes from if it has one."""
+    return f"{title} ({source})" if source else title
 
 
-def arrow_type(expression: ex.Expression) -> pa.DataType:
-    """The type of the column that an expression fills.
+def definition_fields(definitions: Iterable[ex.Definition], columns: Kinds) -> list[pa.Field]:
+    """A column per definition; `columns` are those that definitions may use besides one another.
 
     Raises:
-        RuleError: the expression is of a kind that is no column of its own.
+        RuleError: as `with_kinds`, or a value is of a kind that is no column.
     """
-    match expression:
-        case ex.Length() | ex.Count() | ex.Sum():
-            return pa.int64()
-        case ex.Matches():
-            return pa.bool_()
-        case ex.Ratio() | ex.WeightedScore():
-            return pa.float64()
-        case ex.Fired():
-            return pa.list_(pa.string())
-        case ex.MostLost():
-            return pa.string()
-        case ex.Case(branches):
-            first = branches[0].value
-            if not isinstance(first, ex.Value):
-                return arrow_type(first)
-            return pa.string() if isinstance(first.value, str) else pa.int64()
-        case _:
-            raise RuleError(f"a column cannot be filled by {type(expression).__name__} alone")
+    definitions = list(definitions)
+    kinds = with_kinds(definitions, columns)
+    return [field(one.name, arrow_type(kinds[one.name]), described(one.title, one.source)) for one in definitions]
+
+
+def arrow_type(kind: Kind) -> pa.DataType:
+    """The type of a column of values of a kind.
+
+    Raises:
+        RuleError: they are no column of a score table.
+    """
+    if kind.type not in _TYPES:
+        raise RuleError(f"{TYPE_TITLES[kind.type]} fills no column")
+    return _TYPES[kind.type]
 
 
 def empty_frame(schema: pa.Schema) -> pl.DataFrame:

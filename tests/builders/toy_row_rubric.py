@@ -18,6 +18,7 @@ from scoring.chat.kpis import Crosstab, Measure, Quotient, Target, measure_field
 from scoring.chat.rubric import (
     AlertRule, CodedColumn, ExclusionRule, Grade, GradeScale, PartScore, RejectRule, RowRubric,
 )
+from scoring.chat.standard_rubric import SCORED_ROW_COLUMNS
 from scoring.rules.arrow_types import TIMESTAMP, definition_fields, field
 from scoring.rules.bands import Bands
 from scoring.rules.expressions import (
@@ -100,9 +101,9 @@ RUBRIC = RowRubric(
     alert_rules=RULES, measures=MEASURES, excluded_measures=alert_measures(RULES[1:]), quotients=QUOTIENTS,
     crosstab=Crosstab("manner", "detail", ("politeness", "depth"), caption="말투와 내용의 교차표"),
     scores_schema=pa.schema([DAY, field("row_id", pa.string(), "행"), *TURN, *TEXTS, *TOKEN_COUNTS,
-                             *definition_fields(DEFINITIONS), *RUBRIC_COLUMNS]),
+                             *definition_fields(DEFINITIONS, SCORED_ROW_COLUMNS), *RUBRIC_COLUMNS]),
     excluded_schema=pa.schema([DAY, *TURN, *TOKEN_COUNTS, field("reason", pa.string(), "까닭"),
-                               *definition_fields(alerts(RULES[1:]))]),
+                               *definition_fields(alerts(RULES[1:]), SCORED_ROW_COLUMNS)]),
     kpis_schema=pa.schema([DAY, TENANT, field("rows", pa.int64(), "행"), field("excluded", pa.int64(), "제외"),
                            field("excluded_rate", pa.float64(), "제외율"), *quotient_fields(QUOTIENTS),
                            *measure_fields(MEASURES), *RUBRIC_COLUMNS, *figure_fields(QUOTIENTS)]),

@@ -4,24 +4,23 @@ One row per scored turn. `user_input` and `llm_response` are never NULL here (su
 be, and so may a ratio. Numbers and regexes stand in `thresholds`.
 """
 
+from scoring.chat.standard_rubric import first_true
 from scoring.rubrics.ola_monitoring import thresholds as t
 from scoring.rules.expressions import (
-    Case,
     Column,
     Compare,
     ContainsAny,
     Count,
     Definition,
-    Expression,
     Length,
     Matches,
     Ratio,
     Sum,
     Value,
-    When,
 )
 
 QUESTION, ANSWER = Column("user_input"), Column("llm_response")
+# Source: seed 002, 1.2 M4; seed 002, 1.2 M3
 INPUT_TOKENS, OUTPUT_TOKENS = Column("input_tokens"), Column("output_tokens")
 QUESTION_LENGTH, ANSWER_LENGTH = Column("question_length"), Column("answer_length")
 
@@ -34,11 +33,6 @@ def question_has(*words: str) -> ContainsAny:
 def answer_has(*words: str) -> ContainsAny:
     """Whether the answer has one of the words."""
     return ContainsAny(ANSWER, words)
-
-
-def first_true(branches: list[tuple[Expression, str]], otherwise: str | None) -> Case:
-    """The name of the first condition that is true."""
-    return Case(tuple(When(condition, Value(name)) for condition, name in branches), Value(otherwise))
 
 
 METRICS = (

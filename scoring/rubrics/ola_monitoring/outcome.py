@@ -4,8 +4,9 @@ One row per scored turn, after the columns of `metrics` and `scores`, in this or
 """
 
 from scoring.chat.rubric import AlertRule
+from scoring.chat.standard_rubric import Alerts, first_true
 from scoring.rubrics.ola_monitoring import thresholds as t
-from scoring.rubrics.ola_monitoring.metrics import ANSWER, ANSWER_LENGTH, METRICS, OUTPUT_TOKENS, first_true
+from scoring.rubrics.ola_monitoring.metrics import ANSWER, ANSWER_LENGTH, METRICS, OUTPUT_TOKENS
 from scoring.rubrics.ola_monitoring.scores import (
     A_GRADE,
     A_SCORE,
@@ -18,19 +19,14 @@ from scoring.rubrics.ola_monitoring.scores import (
 )
 from scoring.rules.expressions import (
     AllOf,
-    AnyOf,
     Case,
     Column,
     Compare,
     ContainsAny,
     Definition,
-    Expression,
-    Fired,
     IsIn,
-    IsNull,
     Matches,
     MostLost,
-    Not,
     Value,
     WeightedScore,
     When,
@@ -127,25 +123,7 @@ ALERT_RULES = (
     ),
 )
 # A row without texts has no scores, but a blocked call must not hide behind a NULL (SPEC 1.2).
-EXCLUDED_ROW_RULES = tuple(rule for rule in ALERT_RULES if rule.condition is LLM_BLOCKED)
-
-
-def _alerts(rules: tuple[AlertRule, ...]) -> tuple[Definition, Definition]:
-    """The worst level of a row and its rules."""
-    levels: list[tuple[Expression, str]] = [
-        (AnyOf(tuple(rule.condition for rule in rules if rule.level == level)), level)
-        for level in ("critical", "warning")
-        if any(rule.level == level for rule in rules)
-    ]
-    return (
-        Definition("alert_level", first_true(levels, otherwise=None), "알림 수준", "seed 002, 10.1"),
-        Definition(
-            "alert_rules",
-            Fired(tuple((rule.id, rule.condition) for rule in rules)),
-            "알림 규칙",
-            "seed 002, 10.1; SPEC 1.3",
-        ),
-    )
+ALERTS = Alerts(ALERT_RULES, "seed 002, 10.1; SPEC 1.3", on_excluded_rows=frozenset({"llm_blocked"}))
 
 
 CAUSE = Definition(
@@ -162,17 +140,4 @@ SAYS_NO_DATA = Definition(
     "answer_says_no_data", Matches(ANSWER, t.SAYS_NO_DATA), "답변이 데이터가 없다고 함", "SPEC 1.5"
 )
 
-DEFINITIONS = (
-    *METRICS,
-    *QUESTION_SCORE,
-    *ANSWER_SCORE,
-    *INTERACTION_SCORE,
-    *OUTCOME,
-    *_alerts(ALERT_RULES),
-    CAUSE,
-    SAYS_NO_DATA,
-)
-EXCLUDED_DEFINITIONS = _alerts(EXCLUDED_ROW_RULES)
-
-# Rows whose texts the score table keeps. Source: SPEC 1.3, `keep_text = "flagged"`.
-FLAGGED = AnyOf((Not(IsNull(Column("alert_level"))), IsIn(FINAL_GRADE, t.KEPT_TEXT_GRADES)))
+COLUMNS = (*METRICS, *QUESTION_SCORE, *ANSWER_SCORE, *INTERACTION_SCORE, *OUTCOME)
