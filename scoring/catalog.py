@@ -64,6 +64,22 @@ def row_rubric(rubric_id: str) -> RowRubric:
     return found
 
 
+def row_rubric_of_text(text: str, name: str = "rubric") -> RowRubric:
+    """The row rubric that a TOML text defines; `name` is what errors call the text.
+
+    Raises:
+        UsageError: it defines none; says line, column and remedy.
+    """
+    from scoring.rubric_files.loading import rubric_from_toml  # half of what it imports serves such texts alone
+
+    rubric = rubric_from_toml(text, name)
+    if isinstance(rubrics().get(rubric.id), TestRunRubric):
+        raise UsageError(
+            f"{rubric.id} is a rubric of test runs", where=f"{name}, line 1, column 1", fix="change its id"
+        )
+    return rubric
+
+
 @dataclass(frozen=True)
 class TestRunChoices:
     """What a person chose: rubric id and agent type ('' lets the file tell), options as written."""

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import types
 
-from scoring.catalog import TestRunChoices, plan_of, row_rubric
+from scoring.catalog import TestRunChoices, plan_of, row_rubric, row_rubric_of_text
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
 from scoring.chat.kpi_figures import mean_intervals, with_figures
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
@@ -65,15 +65,16 @@ def score(
 
     Required columns: `user_input`, `llm_response`, `timestamp`, `input_tokens`, `output_tokens`. `tenant_id`,
     `session_id`, `source_id` and `request_metadata` (a struct or JSON text) are read where they are there. A timestamp
-    without a zone is UTC. `time_zone` tells the day of a row, `keep_text` which scored rows keep their two texts.
+    without a zone is UTC. `rubric` is an id, or the text of a rubric file. `time_zone` tells the day of a row,
+    `keep_text` which scored rows keep their two texts.
 
     Raises:
         InputError: a required column is missing, or one has a type that cannot hold what it should.
-        UsageError: no such kind of table, rubric or time zone, or the rubric is for test runs.
+        UsageError: no such kind of table, rubric or time zone, the rubric is for test runs, or its text is wrong.
 
-    Source: SPEC 1.1, 1.3.
+    Source: SPEC 1.1, 1.3, 13.
     """
-    chosen = row_rubric(rubric)
+    chosen = row_rubric_of_text(rubric) if "\n" in rubric else row_rubric(rubric)
     _refuse_unknown(time_zone, keep_text)
     batches = list(_batches(frame))
     outcomes = [score_batch(chosen, batch.rows, time_zone) for batch in batches]

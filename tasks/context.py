@@ -5,11 +5,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from scoring.catalog import row_rubric
 from scoring.chat.rubric import RowRubric
 from tasks.config.services import is_of_several, refuse_several, services_of, stored_service
 from tasks.config.settings import Settings
 from tasks.files.report_paths import ReportPaths
+from tasks.files.rubric_file import chosen_row_rubric
 from tasks.state.database import StateDatabase
 from tasks.warehouse import Warehouse, open_warehouse
 
@@ -45,10 +45,10 @@ class Context:
         """The rubric of chat rows.
 
         Raises:
-            UsageError: there is no such rubric, or there are several services.
+            UsageError: there is no such rubric, its file is wrong, or there are several services.
         """
         refuse_several(self.settings)
-        return row_rubric(self.settings.monitoring.rubric)
+        return chosen_row_rubric(self.settings.monitoring.rubric)
 
     @cached_property
     def reports(self) -> ReportPaths:

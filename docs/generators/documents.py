@@ -1,5 +1,6 @@
 """Pages generated from the code, so that they cannot disagree with it: `make docs` writes them, a test compares."""
 
+import json
 from pathlib import Path
 
 from docs.generators.architecture import architecture_page
@@ -8,6 +9,7 @@ from docs.generators.row_rubric_readme import row_rubric_readme
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.catalog import folders, rubrics
 from scoring.chat.rubric import RowRubric
+from scoring.rubric_files.shape import rubric_schema
 from tasks.files.atomic import write_text
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +30,7 @@ def documents() -> dict[Path, str]:
         reference / "settings.md": settings_page(),
         reference / "tables.md": tables_page(),
         reference / "commands.md": commands_page(),
+        reference / "rubric.schema.json": json.dumps(rubric_schema(), indent=2, ensure_ascii=False) + "\n",
     }
 
 

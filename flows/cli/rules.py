@@ -1,9 +1,11 @@
-"""`aqb rubrics`, `aqb sql`: what is scored, and the rules as a query."""
+"""`aqb rubrics`, `aqb sql`: what is scored, rubrics in files, and the rules as a query."""
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import date, datetime
+from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -62,6 +64,42 @@ def prompt(rubric: Annotated[str, typer.Argument(help="The rubric's id.", metava
     typer.echo(with_prompt[rubric]())
 
 
+@rubrics_app.command()
+def check(file: Annotated[str, typer.Argument(help="The rubric's TOML file.", metavar="FILE")]) -> None:
+    """Say whether a rubric file can score rows; if not, name line, column and what to write instead.
+
+    Example: aqb rubrics check support-bot.toml
+    """
+    from tasks.files.rubric_file import rubric_of_file
+
+    rubric = rubric_of_file(file)
+    typer.echo(
+        f"{rubric.id} (version {rubric.version}): {len(rubric.definitions)} columns, "
+        f"{len(rubric.alert_rules)} alert rule(s), {len(rubric.quotients)} KPIs\n"
+        f"  score rows: aqb score ROWS --rubric {file}"
+    )
+
+
+@rubrics_app.command()
+def new() -> None:
+    """Print a small rubric file that scores the rows of a support bot: a beginning for your own.
+
+    Example: aqb rubrics new > support-bot.toml
+    """
+    typer.echo(files("flows.cli").joinpath("starter_rubric.toml").read_text(encoding="utf-8"), nl=False)
+
+
+@rubrics_app.command()
+def schema() -> None:
+    """Print the JSON schema of rubric files: with it an editor completes keys and underlines what is wrong.
+
+    Example: aqb rubrics schema > rubric.schema.json
+    """
+    from scoring.rubric_files.shape import rubric_schema
+
+    typer.echo(json.dumps(rubric_schema(), indent=2, ensure_ascii=False))
+
+
 def sql(
     dialect: Annotated[Literal["bigquery"], typer.Option(help="The SQL dialect.")] = "bigquery",
     source: Annotated[
@@ -86,12 +124,12 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
     Raises:
         UsageError: `source` is no `project.dataset.table`.
     """
-    from scoring.catalog import row_rubric
     from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
     from scoring.chat.sql_scores import scoring_query
     from scoring.days import day_window
     from scoring.rules.googlesql_backend import literal
     from tasks.config.services import refuse_several
+    from tasks.files.rubric_file import chosen_row_rubric
 
     if not _TABLE_NAME.fullmatch(source):
         raise UsageError(f"'{source}' is no table name", fix="write project.dataset.table or dataset.table")
@@ -103,7 +141,7 @@ def bigquery_scoring_query(source: str, day: date | None, settings: Settings) ->
     refuse_several(settings)
     names = {str(name): path for name, path in settings.bigquery.columns.items()}
     return scoring_query(
-        rejecting_unreadable(row_rubric(settings.monitoring.rubric)),
+        rejecting_unreadable(chosen_row_rubric(settings.monitoring.rubric)),
         chat_rows=chat_rows_query(
             source,
             prefix=settings.bigquery.prefix,

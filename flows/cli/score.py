@@ -32,7 +32,9 @@ def score(
         list[str], typer.Argument(help="Files, folders or globs: chat rows, or test runs.", metavar="INPUT...")
     ],
     out: Annotated[Path, typer.Option(help="The folder for tables, summary.json and report.md.")],
-    rubric: Annotated[str, typer.Option(help="The rubric's id (see `aqb rubrics`). Default: the file tells.")] = "",
+    rubric: Annotated[
+        str, typer.Option(help="A rubric's id (see `aqb rubrics`) or TOML file. Default: the file tells.")
+    ] = "",
     agent_type: Annotated[str, typer.Option(help="Test runs: move, plan or applicant_management.")] = "",
     option: Annotated[
         list[str] | None, typer.Option(help="Test runs: an option of the rubric.", metavar="NAME=VALUE")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.cli.terminal import progress
-from scoring.catalog import TestRunChoices, row_rubric, rubric_of
+from scoring.catalog import TestRunChoices, rubric_of
 from scoring.chat.reading import Reading
 from scoring.chat.rubric import RowRubric
 from scoring.errors import AqbError, InputError, UsageError
@@ -17,6 +17,7 @@ from tasks.chat.sources import ChatRowFiles, endings_of, reading_of
 from tasks.config.settings import Settings
 from tasks.files.atomic import sole_writer
 from tasks.files.discovery import matching_files
+from tasks.files.rubric_file import ENDING, chosen_row_rubric
 from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.chat_tables import TABLES
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
@@ -45,11 +46,11 @@ def score_to_folder(
     `also` are formats of the tables besides Parquet.
 
     Raises:
-        UsageError: no such rubric.
+        UsageError: no such rubric, or its file is wrong.
         InputError: an input matches nothing, or no file could be read.
         StorageError: `out` cannot be written, or another process is writing there.
     """
-    rubric = row_rubric(rubric_id)
+    rubric = chosen_row_rubric(rubric_id)
     source = ChatRowFiles(inputs, out, reading_of(settings))
     with sole_writer(out) as staging:
         with progress("score", "rows") as show:
@@ -97,7 +98,7 @@ def _chat_endings(reading: Reading) -> tuple[str, ...]:
 
 def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading) -> bool:
     if rubric_id:
-        return isinstance(rubric_of(rubric_id), RowRubric)
+        return rubric_id.endswith(ENDING) or isinstance(rubric_of(rubric_id), RowRubric)
     chat = [path for path in files if _is_chat_file(path, reading)]
     if chat and len(chat) < len(files):
         raise UsageError(

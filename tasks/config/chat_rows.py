@@ -22,7 +22,7 @@ class ChatRowSettings(Section):
     """The chat rows of a service: where they come from, what scores them and what the score table keeps."""
 
     rubric: str = DEFAULT_ROW_RUBRIC
-    """The rubric that scores chat rows; a warehouse holds the days of one."""
+    """The rubric that scores chat rows: its id, or its file (`my-rubric.toml`). A warehouse holds the days of one."""
 
     source: Place = "data/chat_rows"
     """Chat rows: a file, a folder or a glob (Parquet, CSV, JSON Lines), or `bigquery://project.dataset.view`."""

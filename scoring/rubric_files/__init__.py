@@ -1,0 +1,1 @@
+"""Row rubrics that people write as TOML files. Source: SPEC 13."""

@@ -1,0 +1,292 @@
+"""A row rubric from its TOML text."""
+
+from collections.abc import Iterator
+
+from scoring.chat.kpis import Crosstab, FramedPairs, Quotient
+from scoring.chat.rubric import AlertRule, CodedColumn, Grade, GradeScale, PartScore, RowRubric
+from scoring.chat.standard_rubric import (
+    EXCLUDED_ROW_COLUMNS,
+    SCORED_ROW_COLUMNS,
+    AddedLater,
+    Alerts,
+    one_if,
+    standard_rubric,
+)
+from scoring.figures import Target
+from scoring.rubric_files.reading import RubricText
+from scoring.rubric_files.shape import AlertTable, ColumnTable, Given, KpiTable, RubricFile
+from scoring.rules import expressions as ex
+from scoring.rules.arrow_types import arrow_type
+from scoring.rules.bands import Bands
+from scoring.rules.kinds import Kind, Kinds, kind_of
+from scoring.rules.parser import parse, parse_condition
+
+
+def rubric_from_toml(text: str, name: str = "rubric") -> RowRubric:
+    """The rubric that a TOML text defines; `name` is what errors call the text.
+
+    Raises:
+        UsageError: it defines none; says line, column and remedy.
+
+    Source: SPEC 13.
+    """
+    written = RubricText(text, name)
+    return _Loading(written, written.file()).rubric()
+
+
+class _Loading:
+    """The parts of the rubric, in the order in which they build on each other."""
+
+    def __init__(self, text: RubricText, file: RubricFile) -> None:
+        self._text, self._file = text, file
+        self._kinds: dict[str, Kind] = dict(SCORED_ROW_COLUMNS)
+        self._titles = {name: column.title for name, column in file.columns.items()}
+
+    def rubric(self) -> RowRubric:
+        """The rubric."""
+        file = self._file
+        columns = tuple(self._columns(later=False))
+        alerts = self._alerts()
+        cause = self._cause()
+        self._kinds |= dict.fromkeys(("alert_level", "cause")[: 2 if cause else 1], Kind("text", nullable=True))
+        later = tuple(self._columns(later=True))
+        total = self._total()
+        parts = self._parts(total)
+        scales = self._scales(total, parts)
+        with self._text.at():
+            return standard_rubric(
+                id=file.id,
+                version=file.version,
+                title=file.title,
+                summary=file.summary,
+                columns=columns,
+                alerts=alerts,
+                cause=cause,
+                total=total,
+                parts=parts,
+                scales=scales,
+                failure=self._coded("failure", file.failure),
+                category=self._coded("category", file.category) if file.category else None,
+                kept_grades=self._kept_grades(scales[0]),
+                kpis=(*self._kpis(later=False), *self._missing_means((*(part.column for part in parts), total))),
+                crosstab=self._crosstab(scales[1:], {part.grade_column: part.column for part in parts}),
+                added_later=AddedLater(later, tuple(self._kpis(later=True))),
+            )
+
+    def _columns(self, *, later: bool) -> Iterator[ex.Definition]:
+        for name, column in self._file.columns.items():
+            if column.added_later == later:
+                with self._text.at("columns", name, "grades_of" if column.grades else column.way):
+                    expression = self._filled(name, column)
+                    self._kinds[name] = kind_of(expression, self._kinds)
+                    arrow_type(self._kinds[name])
+                yield ex.Definition(name, expression, column.title, column.source or self._file.source)
+
+    def _filled(self, name: str, column: ColumnTable) -> ex.Expression:
+        path = ("columns", name)
+        match column.way:
+            case "value":
+                return self._expression(column.value, *path, "value")
+            case "sum":
+                return ex.Sum(tuple(self._term(term, *path, "sum", at) for at, term in enumerate(column.sum)))
+            case "weights":
+                weighted = ((weight, ex.Column(score)) for score, weight in column.weights.items())
+                return ex.WeightedScore(tuple(weighted))
+            case "grades":
+                cuts = tuple((one.at_least, one.code) for one in column.grades if one.at_least is not None)
+                bands = Bands("at_least", cuts, column.grades[-1].code)
+                return ex.banded(ex.Column(column.grades_of), bands, self._called(column.grades_of))
+        return self._given(column, *path)
+
+    def _term(self, term: str | Given, *path: str | int) -> ex.Expression:
+        return self._expression(term, *path) if isinstance(term, str) else self._given(term, *path)
+
+    def _given(self, given: Given, *path: str | int) -> ex.Expression:
+        match given.way:
+            case "when":
+                branch = ex.When(self._condition(given.when, *path, "when"), ex.Value(given.gives), given.label)
+                return ex.Case((branch,), ex.Value(_nothing([given.gives])))
+            case "first":
+                branches = tuple(
+                    ex.When(self._condition(one.when, *path, "first", at, "when"), ex.Value(one.gives), one.label)
+                    for at, one in enumerate(given.first)
+                )
+                nothing = _nothing([one.gives for one in given.first])
+                otherwise = nothing if given.otherwise is None else given.otherwise
+                return ex.Case(branches, ex.Value(otherwise), given.otherwise_label)
+            case edge:
+                assert given.of
+                number = self._expression(given.of, *path, "of")
+                cuts = given.at_least or given.at_most
+                with self._text.at(*path, edge):
+                    bands = Bands("at_least" if given.at_least else "at_most", cuts, given.beyond)
+                return ex.banded(number, bands, given.called or self._called(given.of))
+
+    def _expression(self, text: str | None, *path: str | int) -> ex.Expression:
+        with self._text.at(*path):
+            return parse(text or "", self._kinds).expression
+
+    def _condition(self, text: str | None, *path: str | int, columns: Kinds | None = None) -> ex.Expression:
+        with self._text.at(*path):
+            return parse_condition(text or "", self._kinds if columns is None else columns)
+
+    def _called(self, column: str) -> str:
+        return self._titles.get(column, column)
+
+    def _alerts(self) -> Alerts:
+        rules = tuple(self._alert(rule, table) for rule, table in self._file.alerts.items())
+        also = frozenset(rule for rule, table in self._file.alerts.items() if table.on_excluded_rows)
+        return Alerts(rules, self._file.source, also)
+
+    def _alert(self, rule: str, table: AlertTable) -> AlertRule:
+        columns = EXCLUDED_ROW_COLUMNS if table.on_excluded_rows else self._kinds
+        condition = self._condition(table.when, "alerts", rule, "when", columns=columns)
+        return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate)
+
+    def _cause(self) -> ex.Definition | None:
+        table = self._file.cause
+        if table is None:
+            return None
+        condition = self._condition(table.when, "cause", "when")
+        with self._text.at("cause"):
+            lost = ex.MostLost(tuple(table.most_lost.items()))
+            expression = ex.Case((ex.When(condition, lost),), ex.Value(None))
+            kind_of(expression, self._kinds)
+        return ex.Definition("cause", expression, table.title, table.source or self._file.source)
+
+    def _total(self) -> str:
+        """The column with weights."""
+        weighted = [name for name, column in self._file.columns.items() if column.weights]
+        if len(weighted) != 1:
+            place = ("columns", weighted[1]) if weighted else ("columns",)
+            raise self._text.wrong(place, f"{len(weighted)} columns have weights", "give weights to one, the total")
+        return weighted[0]
+
+    def _parts(self, total: str) -> tuple[PartScore, ...]:
+        grades = self._grade_columns()
+        return tuple(
+            PartScore(part, self._subject(part), grades.get(part, "")) for part in self._file.columns[total].weights
+        )
+
+    def _subject(self, score: str) -> str:
+        return self._file.columns[score].subject or self._titles[score]
+
+    def _grade_columns(self) -> dict[str, str]:
+        """The column of the grades of each score that has one."""
+        found: dict[str, str] = {}
+        for name, column in self._file.columns.items():
+            if column.grades:
+                if column.grades_of in found:
+                    raise self._text.wrong(
+                        ("columns", name, "grades_of"), f"{column.grades_of} is graded twice", "leave one out"
+                    )
+                found[column.grades_of] = name
+        return found
+
+    def _scales(self, total: str, parts: tuple[PartScore, ...]) -> tuple[GradeScale, ...]:
+        """The grades of the total, then those of its parts, in the order of the columns."""
+        graded = self._grade_columns()
+        if total not in graded:
+            fix = f'add a column with grades_of = "{total}"'
+            raise self._text.wrong(("columns", total), f"{total} has no grades", fix)
+        for score, name in graded.items():
+            if score not in {total, *(part.column for part in parts)}:
+                fix = f"grade {total} or a column of its weights"
+                raise self._text.wrong(("columns", name, "grades_of"), f"{score} is no part of the total", fix)
+        of_parts = [score for score in graded if score != total]
+        return tuple(self._scale(score, graded[score]) for score in (total, *of_parts))
+
+    def _scale(self, score: str, name: str) -> GradeScale:
+        grades = self._file.columns[name].grades
+        codes = [grade.code.lower() for grade in grades]
+        if len(set(codes)) != len(codes):
+            raise self._text.wrong(("columns", name, "grades"), "two grades have one code", "give each its own")
+        made = (Grade(one.code, one.sign or one.code, one.title, one.action, one.tone) for one in grades)
+        return GradeScale(name, self._subject(score), tuple(made))
+
+    def _coded(self, key: str, name: str) -> CodedColumn:
+        """The codes of a column with their titles."""
+        column = self._file.columns.get(name)
+        if column is None or not column.first:
+            raise self._text.wrong((key,), f"there is no column {name} with `first`", "name a column of codes")
+        titles = {one.gives: one.title for one in column.first}
+        if column.otherwise is not None:
+            titles[column.otherwise] = column.otherwise_title
+        for code, title in titles.items():
+            if not isinstance(code, str) or not title:
+                what = f"{code} has no title" if isinstance(code, str) else f"{code} is no code"
+                raise self._text.wrong(
+                    ("columns", name, "first"), what, f'{key} needs codes with titles: gives = "a", title = ...'
+                )
+        return CodedColumn(name, {str(code): title for code, title in titles.items()})
+
+    def _kept_grades(self, final: GradeScale) -> tuple[str, ...]:
+        self._refuse_other_codes(("kept_grades",), self._file.kept_grades, final)
+        return self._file.kept_grades
+
+    def _refuse_other_codes(self, path: tuple[str, ...], codes: tuple[str, ...], scale: GradeScale) -> None:
+        for code in codes:
+            if code not in scale.codes:
+                fix = f"use some of: {', '.join(scale.codes)}"
+                raise self._text.wrong(path, f"{scale.column} has no grade {code}", fix)
+
+    def _kpis(self, *, later: bool) -> Iterator[Quotient]:
+        for name, kpi in self._file.kpis.items():
+            if kpi.added_later == later:
+                yield self._kpi(name, kpi)
+
+    def _kpi(self, name: str, kpi: KpiTable) -> Quotient:
+        source, target = kpi.source or self._file.source, _target(kpi)
+        if kpi.rate_of:
+            condition = self._condition(kpi.rate_of, "kpis", name, "rate_of")
+            return Quotient(name, one_if(condition), kpi.title, source, target=target)
+        with self._text.at("kpis", name, "mean_of"):
+            return self._mean(name, kpi.mean_of, kpi.title, source, target)
+
+    def _mean(self, name: str, score: str, title: str, source: str, target: Target | None = None) -> Quotient:
+        column = ex.Column(score)
+        kind = kind_of(column, self._kinds)
+        if kind.type == "score":
+            return Quotient(name, ex.Tenths(column), title, source, scale=10, target=target)
+        kind_of(ex.Sum((column,)), self._kinds)
+        return Quotient(name, column, title, source, target=target)
+
+    def _missing_means(self, scores: tuple[str, ...]) -> Iterator[Quotient]:
+        """The means of scores that no KPI is called: every table has them."""
+        for score in scores:
+            if f"mean_{score}" not in self._file.kpis:
+                with self._text.at("columns", score):
+                    yield self._mean(f"mean_{score}", score, f"평균 {self._titles[score]}", self._file.source)
+
+    def _crosstab(self, scales: tuple[GradeScale, ...], scores: dict[str, str]) -> Crosstab:
+        table, by_column = self._file.crosstab, {scale.column: scale for scale in scales}
+        for key, name in (("rows", table.rows), ("columns", table.columns)):
+            if name not in by_column:
+                fix = f"use one of: {', '.join(by_column)}" if by_column else "add columns with grades_of a part"
+                raise self._text.wrong(("crosstab", key), f"{name} are no grades of a part", fix)
+        if table.rows == table.columns:
+            raise self._text.wrong(("crosstab", "columns"), "rows and columns are the same grades", "take two")
+        framed = None
+        if pairs := table.framed:
+            self._refuse_other_codes(("crosstab", "framed", "rows"), pairs.rows, by_column[table.rows])
+            self._refuse_other_codes(("crosstab", "framed", "columns"), pairs.columns, by_column[table.columns])
+            framed = FramedPairs(pairs.rows, pairs.columns, pairs.title, pairs.action)
+        return Crosstab(
+            table.rows,
+            table.columns,
+            (scores[table.rows], scores[table.columns]),
+            caption=table.caption,
+            note=table.note,
+            framed=framed,
+        )
+
+
+def _nothing(given: list[int | str | None]) -> int | None:
+    """What is given where no condition is true and nothing else is said: no points, or no code."""
+    return None if any(isinstance(one, str) for one in given) else 0
+
+
+def _target(kpi: KpiTable) -> Target | None:
+    if kpi.at_least is not None:
+        return Target(">=", kpi.at_least)
+    return None if kpi.at_most is None else Target("<=", kpi.at_most)

@@ -1,0 +1,184 @@
+"""Where in a TOML text each of its values stands: `tomllib` says what they are, not where.
+
+The text is one that `tomllib` has read, so that only what delimits values is looked at.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Path = tuple[str | int, ...]
+"""The keys and positions that lead to a value."""
+
+_BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_STRING = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!"")|""(?!"))*"{3,5}'
+    + r"|'''(?:[^']|'(?!'')|''(?!'))*'{3,5}"
+    + r'|"(?:[^"\\\n]|\\.)*"'
+    + r"|'[^'\n]*'",
+    re.DOTALL,
+)
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_VALUE = re.compile(r"[^,\]}#\n]*[^,\]}#\n \t]")
+_ESCAPE = re.compile(r"\\(?:u.{4}|U.{8}|[ \t]*\n[ \t\n]*|.)", re.DOTALL)
+
+
+class Span(NamedTuple):
+    """The first character of something, from 0, and the one after its last."""
+
+    start: int
+    end: int
+
+
+def spans_of(text: str) -> dict[Path, Span]:
+    """Where every value of a TOML text stands; a table stands where its header does.
+
+    Line ends are `\\n`, as `tomllib` has them before it reads.
+    """
+    return _Scanner(text).document()
+
+
+def nearest(spans: dict[Path, Span], path: Sequence[str | int]) -> Path:
+    """The path, or as much of its beginning as the text has; what it has not among them is passed over."""
+    found: Path = ()
+    for part in path:
+        if (*found, part) in spans:
+            found = (*found, part)
+    return found
+
+
+def line_and_column(text: str, offset: int) -> str:
+    """`line 3, column 7`: both from 1."""
+    return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
+
+
+def place_in_string(text: str, string: Span, offset: int) -> int:
+    """Where in the text a character of a string's value stands; `offset` is its position in the value."""
+    quotes = 3 if text.startswith(('"""', "'''"), string.start) else 1
+    at = string.start + quotes
+    if quotes == 3 and text.startswith("\n", at):
+        at += 1
+    if text[string.start] == "'":
+        return at + offset
+    while True:
+        escape = _ESCAPE.match(text, at)
+        is_joint = escape is not None and "\n" in escape.group()  # gives nothing
+        if not offset and not is_joint:
+            return at
+        offset -= not is_joint
+        at = escape.end() if escape else at + 1
+
+
+class _Scanner:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._spans: dict[Path, Span] = {(): Span(0, 0)}
+        self._tables: Counter[Path] = Counter()
+
+    def document(self) -> dict[Path, Span]:
+        table: Path = ()
+        self._skip()
+        while self._at < len(self._text):
+            if self._text[self._at] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+            self._skip()
+        return self._spans
+
+    def _header(self) -> Path:
+        start = self._at
+        is_array = self._text.startswith("[[", start)
+        self._at += 2 if is_array else 1
+        keys = self._keys()
+        self._at += 2 if is_array else 1
+        table = self._resolved(keys[:-1]) + keys[-1:]
+        span = Span(start, self._at)
+        for depth in range(1, len(table) + 1):
+            self._spans.setdefault(table[:depth], span)
+        if is_array:
+            table = (*table, self._tables[table])
+            self._tables[table[:-1]] += 1
+        elif self._tables[table]:
+            table = (*table, self._tables[table] - 1)
+        self._spans[table] = span
+        return table
+
+    def _resolved(self, keys: Path) -> Path:
+        """The path of a table whose parents may be arrays of tables: the last of each is meant."""
+        path: Path = ()
+        for key in keys:
+            path = (*path, key)
+            if self._tables[path]:
+                path = (*path, self._tables[path] - 1)
+        return path
+
+    def _pair(self, table: Path) -> None:
+        start = self._at
+        keys = self._keys()
+        for depth in range(1, len(keys)):
+            self._spans.setdefault((*table, *keys[:depth]), Span(start, self._at))
+        self._at += 1  # the equals sign
+        self._skip()
+        self._value((*table, *keys))
+
+    def _keys(self) -> Path:
+        keys: list[str] = []
+        while True:
+            self._skip()
+            found = _STRING.match(self._text, self._at) or _BARE_KEY.match(self._text, self._at)
+            assert found
+            keys.append(_name(found.group()))
+            self._at = found.end()
+            self._skip()
+            if self._text[self._at] != ".":
+                return tuple(keys)
+            self._at += 1
+
+    def _value(self, path: Path) -> None:
+        start = self._at
+        if self._text[start] == "[":
+            self._items(path)
+        elif self._text[start] == "{":
+            self._inline_table(path)
+        else:
+            found = _STRING.match(self._text, start) or _BARE_VALUE.match(self._text, start)
+            assert found
+            self._at = found.end()
+        self._spans[path] = Span(start, self._at)
+
+    def _items(self, path: Path) -> None:
+        number = 0
+        self._at += 1
+        while self._goes_on("]"):
+            self._value((*path, number))
+            number += 1
+
+    def _inline_table(self, path: Path) -> None:
+        self._at += 1
+        while self._goes_on("}"):
+            self._pair(path)
+
+    def _goes_on(self, closing: str) -> bool:
+        """Reads the comma or the sign that closes; whether another part follows."""
+        self._skip()
+        if self._text[self._at] == ",":
+            self._at += 1
+            self._skip()
+        if self._text[self._at] != closing:
+            return True
+        self._at += 1
+        return False
+
+    def _skip(self) -> None:
+        blank = _BLANK.match(self._text, self._at)
+        assert blank
+        self._at = blank.end()
+
+
+def _name(key: str) -> str:
+    """The name that a key as it is written stands for."""
+    return next(iter(tomllib.loads(f"{key}=0")))

@@ -1,0 +1,317 @@
+"""The tables and keys of a rubric file, and which kind of value each takes. Its JSON schema is for editors."""
+
+import re
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
+
+from scoring.rules.kinds import MOST_RULES
+from scoring.rules.tokens import LONGEST_TEXT
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# What GoogleSQL reads as a word of its own, and what the tables of every rubric or their queries have.
+_SQL_WORDS = (
+    "all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube "
+    "current default define desc distinct else end enum escape except exclude exists extract false fetch following "
+    "for from full graph_table group grouping groups hash having if ignore in inner intersect interval into is join "
+    "lateral left like limit lookup match_recognize merge natural new no not null nulls of on or order outer over "
+    "partition preceding proto qualify range recursive respect right rollup rows select set some struct tablesample "
+    "then to treat true unbounded union unnest using when where window with within"
+)
+_TAKEN = (
+    "score_date row_id row_key timestamp tenant_id session_id user_input llm_response input_tokens output_tokens "
+    "rubric rubric_version source_id service request_metadata reason alert_level alert_rules cause line file code "
+    "excluded excluded_rate failures cnt pct naive unreadable unscored_by size cluster total count day part"
+)
+
+
+def _one_line(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("write it on one line, without control characters")
+    return text
+
+
+def _free_name(name: str) -> str:
+    if name in _SQL_WORDS.split() or name in _TAKEN.split():
+        raise ValueError(f"the name {name} has a meaning of its own in every table; choose another")
+    return name
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$"), AfterValidator(_free_name)]
+Code = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,39}$")]
+Text = Annotated[str, Field(min_length=1, max_length=300), AfterValidator(_one_line)]
+NoText = Annotated[str, Field(max_length=300), AfterValidator(_one_line)]
+Rule = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
+Number = Annotated[int, Field(ge=-(2**53), le=2**53)] | Annotated[float, Field(allow_inf_nan=False)]
+Points = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
+
+_ARRAY = Strict(False)  # an array of TOML is a list
+_Cut = Annotated[tuple[Number, Points], _ARRAY]
+Codes = Annotated[tuple[Code, ...], _ARRAY]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+
+
+class Branch(_Table):
+    """A condition of `first`, and what it gives where it is the first that is true."""
+
+    when: Rule
+    """The condition, in GoogleSQL."""
+
+    gives: Points | Code
+    """Points, or a code."""
+
+    label: NoText = ""
+    """What was found when it is true: shown beside the points of a row."""
+
+    title: NoText = ""
+    """What people call the code, in the columns of failures and categories."""
+
+
+class Way(NamedTuple):
+    """One way to fill a column: the key that names it, those that it needs besides, and those that may be there."""
+
+    key: str
+    needs: tuple[str, ...] = ()
+    may_have: tuple[str, ...] = ()
+
+
+class Given(_Table):
+    """Points of a sum: one condition, the first of several, or bands of a number."""
+
+    ways: ClassVar[tuple[Way, ...]] = (
+        Way("when", ("gives",), ("label",)),
+        Way("first", (), ("otherwise", "otherwise_label", "otherwise_title")),
+        Way("at_least", ("of",), ("beyond", "called")),
+        Way("at_most", ("of",), ("beyond", "called")),
+    )
+
+    when: Rule | None = None
+    """The condition, in GoogleSQL: where it is not true, the points are 0 and the code is NULL."""
+
+    gives: Points | Code | None = None
+    """What `when` gives."""
+
+    label: NoText = ""
+    """What was found when it is true."""
+
+    first: Annotated[tuple[Branch, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    """Conditions, of which the first that is true counts."""
+
+    otherwise: Points | Code | None = None
+    """What `first` gives where none is true. Left out: 0 points, or no code (NULL)."""
+
+    otherwise_label: NoText = ""
+    """What is shown where none is true."""
+
+    otherwise_title: NoText = ""
+    """What people call the code of `otherwise`."""
+
+    of: Rule | None = None
+    """The number whose bands give points: a column, or an expression of columns."""
+
+    at_least: Annotated[tuple[_Cut, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    """Falling cuts with their points: the first that the number reaches counts, `[[100, 10], [50, 5]]`."""
+
+    at_most: Annotated[tuple[_Cut, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    """Rising cuts with their points: the first that the number does not exceed counts."""
+
+    beyond: Points = 0
+    """The points of a number past the last cut, or NULL."""
+
+    called: NoText = ""
+    """What people call the number. Left out: the title of the column."""
+
+    @property
+    def way(self) -> str:
+        """The key of the way that is taken."""
+        return next(way.key for way in self.ways if way.key in self.model_fields_set)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        keys = [way.key for way in self.ways]
+        taken = [way for way in self.ways if way.key in self.model_fields_set]
+        if len(taken) != 1:
+            raise ValueError(f"give one of the keys {', '.join(keys)}; there are {len(taken)}")
+        (way,) = taken
+        if missing := [key for key in way.needs if key not in self.model_fields_set]:
+            raise ValueError(f"{way.key} needs the key {missing[0]}")
+        of_ways = {key for one in self.ways for key in (one.key, *one.needs, *one.may_have)}
+        strange = (self.model_fields_set & of_ways) - {way.key, *way.needs, *way.may_have}
+        if strange:
+            raise ValueError(f"{min(strange)} does not go with {way.key}: leave it out")
+        return self
+
+
+class GradeTable(_Table):
+    """A grade, from the best to the worst; all but the last say from where on they are given."""
+
+    code: Code
+    at_least: Number | None = None
+    """The least score that earns it; the last grade has none."""
+
+    title: Text
+    sign: NoText = ""
+    """What stands for it where there is little room. Left out: its code."""
+
+    action: NoText = ""
+    """What to do about a row of this grade."""
+
+    tone: Literal["met", "undecided", "missed", ""] = ""
+    """Its colour on pages: good, doubtful or bad."""
+
+
+class ColumnTable(Given):
+    """A column of the score table; those that it uses stand above it."""
+
+    ways: ClassVar[tuple[Way, ...]] = (
+        *Given.ways,
+        Way("value"),
+        Way("sum"),
+        Way("weights"),
+        Way("grades", ("grades_of",)),
+    )
+
+    title: Text
+    source: NoText = ""
+    """The clause that it comes from. Left out: that of the file."""
+
+    subject: NoText = ""
+    """What a score is of, in a word. Left out: its title."""
+
+    value: Rule | None = None
+    """An expression of columns above: a length, a count, a ratio, a condition."""
+
+    sum: Annotated[tuple[Rule | Given, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    """What is added up: columns and expressions that are never NULL, and points."""
+
+    weights: Annotated[dict[str, Points], Field(min_length=1, max_length=20)] = Field(default_factory=dict)
+    """The total: scores from 0 to 100 with their weights in percent, which add up to 100."""
+
+    grades_of: str = ""
+    """The score that `grades` grade: the total, or one of its parts."""
+
+    grades: Annotated[tuple[GradeTable, ...], _ARRAY, Field(min_length=2, max_length=20)] = ()
+    """The grades from the best to the worst."""
+
+    added_later: bool = False
+    """Whether tables of earlier days do not have it: then it stands last."""
+
+    @model_validator(mode="after")
+    def _graded_from_the_best(self) -> Self:
+        for grade in self.grades[:-1]:
+            if grade.at_least is None:
+                raise ValueError(f"the grade {grade.code} needs the key at_least: only the last has none")
+        if self.grades and self.grades[-1].at_least is not None:
+            raise ValueError(f"the last grade, {self.grades[-1].code}, takes what is left: leave at_least out")
+        return self
+
+
+class AlertTable(_Table):
+    """A condition of a row that people are told about."""
+
+    level: Literal["critical", "warning"]
+    when: Rule
+    title: Text
+    action: Text
+    """What to do about it."""
+
+    usual_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The share of rows that met it before, where that is known."""
+
+    on_excluded_rows: bool = False
+    """Whether it also holds for rows without a question or an answer; it may look at tokens, tenant and session."""
+
+
+class KpiTable(_Table):
+    """A share of the scored rows, or the mean of a score; with `at_least` or `at_most` it has a target."""
+
+    title: Text
+    source: NoText = ""
+    rate_of: Rule | None = None
+    """The condition of the rows that are counted."""
+
+    mean_of: str = ""
+    """The score whose mean it is."""
+
+    at_least: Number | None = None
+    at_most: Number | None = None
+    added_later: bool = False
+    """Whether tables of earlier days do not have it: then it stands last."""
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Self:
+        if bool(self.rate_of) == bool(self.mean_of):
+            raise ValueError("give one of the keys rate_of, mean_of")
+        if self.at_least is not None and self.at_most is not None:
+            raise ValueError("a target is at_least or at_most, not both")
+        return self
+
+
+class CauseTable(_Table):
+    """The column `cause`: of the rows that it is told of, the part of a score that lost the most."""
+
+    title: Text
+    source: NoText = ""
+    when: Rule
+    most_lost: Annotated[dict[str, Points], Field(min_length=1, max_length=20)]
+    """The parts, with the most points that each can have."""
+
+
+class FramedTable(_Table):
+    """The pairs of grades that the cross table frames."""
+
+    rows: Codes
+    columns: Codes
+    title: Text
+    action: Text
+
+
+class CrosstabTable(_Table):
+    """The cross table of two columns of grades."""
+
+    rows: str
+    columns: str
+    caption: Text
+    note: NoText = ""
+    framed: FramedTable | None = None
+
+
+class RubricFile(_Table):
+    """A rubric that scores every row of a table by rule alone."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]{0,19}$")]
+    """Another one has finished days scored anew: change it with the rules."""
+
+    title: Text
+    summary: Text
+    source: NoText = ""
+    """The clause that columns and KPIs come from, unless they name another."""
+
+    failure: str
+    """The column that says how a row failed: a `first` of codes with titles, NULL where it did not."""
+
+    category: str = ""
+    """The column that says what was asked: a `first` of codes with titles."""
+
+    kept_grades: Codes = ()
+    """Grades of the total whose rows keep their texts, besides rows with an alert."""
+
+    columns: Annotated[dict[Name, ColumnTable], Field(min_length=1, max_length=200)]
+    alerts: Annotated[dict[Name, AlertTable], Field(min_length=1, max_length=MOST_RULES)]
+    kpis: Annotated[dict[Name, KpiTable], Field(min_length=1, max_length=50)]
+    crosstab: CrosstabTable
+    cause: CauseTable | None = None
+
+
+def rubric_schema() -> dict[str, Any]:
+    """The JSON schema of a rubric file: editors complete its keys and underline what is none."""
+    schema = RubricFile.model_json_schema()
+    for table in ("columns", "alerts", "kpis"):
+        schema["properties"][table]["additionalProperties"] = False
+    for model in (Given, ColumnTable):
+        schema["$defs"][model.__name__]["oneOf"] = [{"required": [way.key, *way.needs]} for way in model.ways]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,135 @@
+"""A rubric file that is wrong is refused with line, column and remedy; one that is right scores."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from scoring import score
+from scoring.errors import UsageError
+from scoring.rubric_files.loading import rubric_from_toml
+from tests.builders.chat_rows import plain
+
+STARTER = (Path(__file__).parents[3] / "flows" / "cli" / "starter_rubric.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "what", "fix"),
+    [
+        ('id = "support-bot"', 'id = "Support bot"', '"Support bot"', "id: String should match", "schema"),
+        ('id = "support-bot"', "id = support", "support", "no TOML: Invalid value", "quotes"),
+        ('level = "critical"', 'lvl = "critical"', '"critical"', "no key lvl", "did you mean level?"),
+        (
+            '[columns.help_score]\ntitle = "Help"',
+            "[columns.help_score]",
+            "[columns.help",
+            "title is missing",
+            "add title",
+        ),
+        ("[columns.help_score]", "[columns.select]", "[columns.select]", "name select has a meaning", ""),
+        ("[columns.help_score]", "[columns.tenant_id]", "[columns.tenant_id]", "name tenant_id has a meaning", ""),
+        ('when = "output_tokens = 0"', 'when = "output_tokens == 0"', '== 0"', "expected", "write ="),
+        (
+            'when = "output_tokens = 0"',
+            'when = "help_score = 0"',
+            'help_score = 0"',
+            "no column",
+            "those that are there",
+        ),
+        ('when = "output_tokens = 0"', 'when = "LENGTH(output_tokens) = 0"', "LENGTH", "expected a text", ""),
+        ("rate_of = \"total_grade = 'GOOD'\"", 'rate_of = "total_score"', 'total_score"', "expected a cond", "compare"),
+        (
+            "rate_of = \"total_grade = 'GOOD'\"",
+            'mean_of = "total_grade"',
+            '"total_grade"',
+            "expected a whole number",
+            "",
+        ),
+        ("rate_of = \"total_grade = 'GOOD'\"\n", "", "[kpis.good_rate]", "give one of the keys rate_of", ""),
+        ("{ help_score = 80, tone", "{ help_score = 70, tone", "{ help_score = 70", "90 %", ""),
+        ("{ help_score = 80, tone", "{ help_score = 80, tones", "{ help_score", "no column tones_score", "tone_score?"),
+        ("[[120, 40], [40, 25]", "[[12, 40], [40, 25]", "[[12, 40]", "must fall", ""),
+        ("otherwise = 50", 'otherwise = "a"', "[{ when", "one of both", ""),
+        ("otherwise = 50", "gives = 50", "[columns.tone_score]", "gives does not go with first", ""),
+        ('grades_of = "tone_score"', 'grades_of = "tone_grade"', '"tone_grade"', "no column tone_grade", ""),
+        ('grades_of = "tone_score"', 'grades_of = "help_score"', '"help_score"', "graded twice", ""),
+        ("at_least = 100, ", "", "[columns.tone_grade]", "WARM needs the key at_least", ""),
+        ('code = "PLAIN"', 'code = "warm"', "[{ code", "one code", ""),
+        ('kept_grades = ["POOR"]', 'kept_grades = ["BAD"]', '["BAD"]', "no grade BAD", "GOOD, FAIR, POOR"),
+        ('failure = "failure_type"', 'failure = "tone_grade"', '"tone_grade"', "no column tone_grade with", ""),
+        ('gives = "refused", title = "Refused"', 'gives = "refused"', "[{ when", "refused has no title", "titles"),
+        (
+            'rows = "help_grade"',
+            'rows = "total_grade"',
+            '"total_grade"',
+            "no grades of a part",
+            "help_grade, tone_grade",
+        ),
+        ('columns = "tone_grade"', 'columns = "help_grade"', '"help_grade"', "same grades", ""),
+        ('title = "Tone"', 'title = "To\\nne"', '"To', "on one line", ""),
+        ("[alerts.no_answer]", "[alerts.a]\n[alerts.no_answer]", "[alerts.a]", "key level is missing", ""),
+        (
+            "weights = { help_score = 80, tone_score = 20 }",
+            'value = "help_score"',
+            "[columns.help",
+            "0 columns have",
+            "",
+        ),
+    ],
+)
+def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
+    old: str, new: str, at: str, what: str, fix: str
+) -> None:
+    assert STARTER.count(old) == 1
+    text = STARTER.replace(old, new)
+    with pytest.raises(UsageError) as refused:
+        rubric_from_toml(text, "my.toml")
+    assert what in refused.value.what
+    assert fix in refused.value.fix
+    place = re.fullmatch(r"my\.toml, line ([0-9]+), column ([0-9]+)", refused.value.where)
+    assert place
+    assert text.splitlines()[int(place[1]) - 1][int(place[2]) - 1 :].startswith(at), refused.value.where
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("", "line 1, column 1"),
+        ("a = " + "[" * 5_000, "line 1, column 1"),
+        ("a = " + "1" * 5_000, "line 1, column 1"),
+        ("[a]\nb = 1\n[a]\n", "line 3, column 3"),
+        ("a = 1\n[b", "line 2, column 3"),
+        ("#" * 500_001, "line 1, column 1"),
+    ],
+)
+def test_a_text_that_is_no_rubric_file_is_refused_with_a_line(text: str, place: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        rubric_from_toml(text, "my.toml")
+    assert refused.value.where == f"my.toml, {place}"
+
+
+def test_the_starting_file_scores_rows_in_python() -> None:
+    answers = [
+        "I cannot help with that.",
+        "Happy to help: open Settings, then click Security and choose a new password.",
+    ]
+    rows = [plain(minute, llm_response=answer) for minute, answer in enumerate(answers)]
+    scored = score(pl.DataFrame(rows), STARTER).scored
+    assert scored["rubric"].unique().to_list() == ["support-bot"]
+    assert scored.select("help_score", "tone_score", "total_score", "total_grade", "failure_type").rows() == [
+        (10, 50, 18.0, "POOR", "refused"),
+        (85, 50, 78.0, "GOOD", None),
+    ]
+
+
+def test_columns_and_kpis_added_later_stand_behind_those_that_were_there() -> None:
+    later = '\n[columns.has_link]\ntitle = "Link"\nvalue = "LENGTH(llm_response) > 9"\nadded_later = true\n'
+    kpi = '[kpis.link_rate]\ntitle = "Links"\nrate_of = "has_link"\nadded_later = true\n'
+    before, after = rubric_from_toml(STARTER), rubric_from_toml(STARTER + later + kpi)
+    for table in ("scores_schema", "kpis_schema"):
+        old, new = getattr(before, table).names, getattr(after, table).names
+        version = old.index("rubric_version") + 1
+        assert new[:version] == old[:version]
+    assert "has_link" in after.scores_schema.names[after.scores_schema.names.index("rubric_version") :]
+    assert "link_rate" in after.kpis_schema.names[after.kpis_schema.names.index("rubric_version") :]
