@@ -72,6 +72,8 @@ SITE = Statements(
 ROWS_OF_DAY = Statements({("ask", "monitoring_scores"): 2, ("read", "monitoring_excluded"): 1})
 SUMMARY_OF_DAY = Statements({("ask", "monitoring_scores"): 1})
 PAGE_OF_DAY = ROWS_OF_DAY + SUMMARY_OF_DAY
+ROWS_OF_PERIOD = Statements({("search", "monitoring_scores"): 1, ("read", "monitoring_excluded"): 1})
+PERIODS = ROWS_OF_PERIOD + ROWS_OF_PERIOD  # the week and the month that both days are in
 MESSAGES = Statements(
     {
         ("days", "monitoring_kpis"): 1,
@@ -119,7 +121,8 @@ def test_statements_of_a_new_day_and_of_an_old_one_are_these_and_no_more(
 
     since = datetime.now(UTC)
     nightly(settings, DAY)
-    day_and_site = EVERY_DAY + BY_ENGINE[engine] + SITE + PAGE_OF_DAY + PAGE_OF_DAY  # the day before has a next one now
+    pages = PAGE_OF_DAY + PAGE_OF_DAY + PERIODS  # the day before has a next one now
+    day_and_site = EVERY_DAY + BY_ENGINE[engine] + SITE + pages
     assert statements(client, since) == day_and_site + MESSAGES
 
     since = datetime.now(UTC)
