@@ -22,6 +22,7 @@ SECTIONS = {
     "judged_runs": "judged_runs",
     "site": "site",
     "web": "web",
+    "web_morning": "web_morning",
     "masking": "masking",
     "alerts": "alerts",
 }
