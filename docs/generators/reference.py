@@ -59,11 +59,8 @@ def _price_row(price: Price) -> tuple[str, ...]:
 def tables_page() -> str:
     """Every column of every table of the warehouse."""
     sections = []
-    for name, grain, schema in _tables():
-        rows = [
-            (f"`{field.name}`", f"`{field.type}`", _one_line((field.metadata or {}).get(b"description", b"").decode()))
-            for field in schema
-        ]
+    for name, grain, schema in warehouse_tables():
+        rows = [(f"`{field.name}`", f"`{field.type}`", _one_line(described(field))) for field in schema]
         sections.append(f"## {name}\n\n{grain}\n\n{_table(('column', 'type', 'what'), rows)}\n")
     return f"""# Tables
 
@@ -73,6 +70,12 @@ The tables of the warehouse: Parquet files `<table>/<day>.parquet` in a folder, 
 the [requirement](../requirements.md) that a column comes from.
 
 """ + "\n".join(sections)
+
+
+def described(field: pa.Field) -> str:
+    """What a column means, as its schema says it."""
+    text: bytes = (field.metadata or {}).get(b"description", b"")
+    return text.decode()
 
 
 def commands_page() -> str:
@@ -118,7 +121,8 @@ def _default(value: Any) -> str:
     return f"`{value}`"
 
 
-def _tables() -> list[tuple[str, str, pa.Schema]]:
+def warehouse_tables() -> list[tuple[str, str, pa.Schema]]:
+    """Name, grain and columns of every table of the warehouse."""
     rubric = row_rubric(MonitoringSettings().rubric)
     days, runs = monitoring_tables, run_warehouse
     return [

@@ -1,0 +1,85 @@
+"""The dbt package over the warehouse: its sources with their tests, and the view of KPIs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from docs.generators.reference import described, warehouse_tables
+from scoring.catalog import row_rubric
+from scoring.chat.rubric import RowRubric
+from tasks.chat import tables as monitoring_tables
+from tasks.config.settings import MonitoringSettings
+from tasks.warehouse.tables import ALERTS, REJECTED
+
+_NAMES = (
+    *(monitoring_tables.SCORES, monitoring_tables.EXCLUDED, monitoring_tables.KPIS, monitoring_tables.CROSSTAB),
+    *(ALERTS, REJECTED),
+)
+_NEVER_NULL = {"score_date", "row_id", "rubric", "rubric_version", "rows", "rule", "reason", "cnt"}
+_FILES = "{{ env_var('AQB_WAREHOUSE', 'data/warehouse') }}/{name}/**/*.parquet"
+_GENERATED = "Generated from the code by `make docs`."
+
+
+def dbt_sources() -> str:
+    """`sources.yml`: the tables of chat rows, what their columns mean, and what always holds of them."""
+    rubric = row_rubric(MonitoringSettings().rubric)
+    values = dict(_values(rubric))
+    tables = [
+        {"name": name, "description": grain, "columns": [_column(field, values) for field in schema]}
+        for name, grain, schema in warehouse_tables()
+        if name in _NAMES
+    ]
+    source = {
+        "name": "aqb",
+        "description": "Score tables of AQB: a folder of Parquet files (DuckDB), or a dataset (BigQuery).",
+        "schema": "{{ env_var('AQB_DATASET', target.schema) }}",
+        "config": {"meta": {"external_location": f"read_parquet('{_FILES}', union_by_name = true)"}},
+        "tables": tables,
+    }
+    text: str = yaml.safe_dump({"version": 2, "sources": [source]}, allow_unicode=True, sort_keys=False, width=160)
+    return f"# {_GENERATED}\n{text}"
+
+
+def dbt_kpis() -> str:
+    """`kpis_daily.sql`: a row per day, service, tenant and KPI."""
+    rubric = row_rubric(MonitoringSettings().rubric)
+    selects = "\nUNION ALL\n".join(_kpi(one.name, one.target is not None) for one in rubric.quotients)
+    return f"""-- {_GENERATED}
+{selects}
+"""
+
+
+def _kpi(name: str, has_target: bool) -> str:
+    """One KPI in the form of all of them."""
+    kinds = {"target": "float", "low": "float", "high": "float", "verdict": "string"}
+    parts = [
+        f"{name}_{part} AS {part}" if has_target else f"CAST(NULL AS {{{{ dbt.type_{kind}() }}}}) AS {part}"
+        for part, kind in kinds.items()
+    ]
+    return (
+        f"SELECT score_date, {{{{ service() }}}} AS service, tenant_id, '{name}' AS kpi, {name} AS value,\n"
+        f"    {', '.join(parts)},\n"
+        f"    {{{{ adapter.quote('rows') }}}} AS scored_rows, rubric, rubric_version\n"
+        f"FROM {{{{ source('aqb', '{monitoring_tables.KPIS}') }}}}"
+    )
+
+
+def _values(rubric: RowRubric) -> Iterator[tuple[str, list[str]]]:
+    """Columns of codes, and every code that they may hold."""
+    yield from ((scale.column, list(scale.codes)) for scale in rubric.scales)
+    yield from ((kind.column, list(kind.titles)) for kind in rubric.kinds)
+    yield from (("alert_level", list(rubric.alert_levels)), ("level", list(rubric.alert_levels)))
+    verdicts = [f"{quotient.name}_verdict" for quotient in rubric.quotients if quotient.target]
+    yield from ((name, ["met", "missed", "undecided"]) for name in verdicts)
+
+
+def _column(field: pa.Field, values: dict[str, list[str]]) -> dict[str, Any]:
+    tests: list[Any] = ["not_null"] if field.name in _NEVER_NULL else []
+    if field.name == "row_id":  # services may score the same rows
+        tests.append({"unique": {"config": {"enabled": "{{ not var('aqb_services', false) }}"}}})
+    if field.name in values:
+        tests.append({"accepted_values": {"arguments": {"values": values[field.name]}}})
+    quoted = {"quote": True} if field.name in {"rows", "limit"} else {}
+    return {"name": field.name, "description": described(field), **quoted, **({"data_tests": tests} if tests else {})}
