@@ -80,10 +80,23 @@ def matching_files(inputs: Sequence[str | Path], endings: Sequence[str], out: Pa
 
 
 def files_in(folder: Path, endings: Sequence[str]) -> list[Path]:
-    """The files of a folder, as above."""
+    """The files of a folder, as above; one that is not there holds none.
+
+    Raises:
+        InputError: it, or a folder in it, cannot be listed. `glob` would take such a folder for an empty one.
+    """
+    found: list[Path] = []
     with readable(folder):
-        paths = (path for path in folder.rglob("*") if path.is_file())
-        return sorted(path for path in paths if _is_meant(path.relative_to(folder), endings))
+        for place, folders, names in os.walk(folder, onerror=_refuse_unlisted):
+            folders[:] = [name for name in folders if _is_meant(name) and name != "lost+found"]
+            found += [Path(place, name) for name in names if _is_meant(name, endings) and Path(place, name).is_file()]
+    return sorted(found)
+
+
+def _refuse_unlisted(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        with readable(Path(error.filename)):
+            raise error
 
 
 def _matches(given: Path, endings: Sequence[str], out: Path | None) -> list[Path]:
@@ -111,13 +124,13 @@ def _by_glob(pattern: Path, endings: Sequence[str]) -> list[Path]:
     for path in hits:
         if path.is_dir():
             found += files_in(path, endings)
-        elif path.is_file() and _is_meant(Path(path.name), endings):
+        elif path.is_file() and _is_meant(path.name, endings):
             found.append(path)
     return found
 
 
-def _is_meant(path: Path, endings: Sequence[str]) -> bool:
-    return path.suffix.lower() in endings and not any(part.startswith((".", "_", "~")) for part in path.parts)
+def _is_meant(name: str, endings: Sequence[str] = ("",)) -> bool:
+    return not name.startswith((".", "_", "~")) and name.lower().endswith(tuple(endings))
 
 
 def _speakable(path: Path) -> Path:

@@ -1,0 +1,57 @@
+"""Which files a folder holds."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from scoring.errors import InputError
+from tasks.files.discovery import files_in
+
+NOBODY = 65534
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody may list the folder, whoever runs the tests."""
+    was_root = os.geteuid() == 0
+    folder.chmod(0)
+    if was_root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if was_root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a file, two folders below it; the path is relative, so that only these have to be passed."""
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o755)
+    for name in ("2026/02", ".snapshot", "lost+found"):
+        Path("source", name).mkdir(parents=True)
+    Path("source/a.CSV").touch()
+    return Path("source")
+
+
+@pytest.mark.parametrize("name", [".", "2026", "2026/02"])
+def test_folder_that_cannot_be_listed_is_not_taken_for_an_empty_one(source: Path, name: str) -> None:
+    folder = source / name
+    with locked(folder), pytest.raises(InputError, match="cannot be read: Permission denied") as refused:
+        files_in(source, [".csv"])
+    assert refused.value.where == str(folder)
+
+
+@pytest.mark.parametrize("name", [".snapshot", "lost+found"])
+def test_folder_of_the_system_may_be_locked(source: Path, name: str) -> None:
+    with locked(source / name):
+        assert files_in(source, [".csv"]) == [source / "a.CSV"]
+
+
+def test_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+    assert files_in(tmp_path / "nothing", [".csv"]) == []
