@@ -1,5 +1,6 @@
 """How an installation is: nights, days, inbox, outbox, money, disk and database. It reads, and needs no Prefect."""
 
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -169,12 +170,15 @@ def _judge(context: Context, found: Status) -> None:
 
 def _disk(context: Context, found: Status) -> None:
     places = {"reports": context.settings.reports, "warehouse": context.settings.warehouse}
-    free = {name: shutil.disk_usage(_nearest(place)).free for name, place in places.items() if "://" not in place}
+    folders = {name: _nearest(place) for name, place in places.items() if "://" not in place}
+    free = {name: shutil.disk_usage(folder).free for name, folder in folders.items()}
     found.facts["disk"] = {f"{name}_free_bytes": count for name, count in free.items()}
     least = min(free.values())
     found.gauges["disk_free_bytes"] = least
     if least < _LEAST_FREE_BYTES:
         found.problems.append(f"disk: {least // 1_000_000:,} MB are free")
+    locked = [str(folder) for folder in folders.values() if not os.access(folder, os.W_OK)]
+    found.problems += [f"disk: {folder} cannot be written" for folder in dict.fromkeys(locked)]
 
 
 def _nearest(place: str) -> Path:

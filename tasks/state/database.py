@@ -193,7 +193,7 @@ class StateDatabase:
 
     def _refused(self, reason: BaseException | str | None) -> StorageError:
         return StorageError(
-            f"the state database cannot be used: {reason}",
+            f"the state database cannot be used: {' '.join(str(reason).split())}",
             where=self._shown_url,
             fix="check state_url, and that the database or its folder can be written",
         )

@@ -20,6 +20,7 @@ from tasks.context import Context
 from tasks.state.database import SCHEMA_NUMBER
 from tasks.state.leases import Leases
 from tasks.state.run_ledger import RunLedger
+from tests.builders.disks import small_disk
 from tests.builders.nights import night
 from tests.builders.testruns import write_csv
 from tests.flows.conftest import Command
@@ -100,6 +101,14 @@ def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_score
         "inbox: 1 files cannot be scored: out.csv",
         "outbox: 1 messages were given up this week: `aqb alerts --pending`",
     ]
+
+
+@pytest.mark.usefixtures("installation")
+def test_status_names_a_disk_that_has_become_read_only(aqb: Command, folder: Path) -> None:
+    warehouse = folder / "data" / "warehouse"
+    with small_disk(warehouse, "size=1m,ro"):
+        assert f"disk: {warehouse} cannot be written" in status(aqb)["problems"]
+    assert status(aqb)["problems"] == []
 
 
 def test_status_of_a_database_of_a_later_form_says_so(aqb: Command, installation: Context) -> None:
