@@ -1,6 +1,7 @@
 """`aqb status` on a healthy installation and on broken ones: what it says, that it only reads, how it ends."""
 
 import json
+import re
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -101,6 +102,18 @@ def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_score
         "inbox: 1 files cannot be scored: out.csv",
         "outbox: 1 messages were given up this week: `aqb alerts --pending`",
     ]
+
+
+def shape(status: str) -> str:
+    """The text without the numbers, dates and kind of database of one installation."""
+    return re.sub(r"\+[0-9a-f]{12}|\d[\d.,:-]*( [MGT]B)?|PostgreSQL|SQLite", "", status)
+
+
+@pytest.mark.usefixtures("installation")
+def test_status_looks_as_the_page_on_operating_shows_it(aqb: Command) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "operate.md").read_text(encoding="utf-8")
+    shown = page.partition("```text\n")[2].partition("```")[0]
+    assert shape(shown) == shape(aqb("status").out)
 
 
 @pytest.mark.usefixtures("installation")
