@@ -116,10 +116,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Test runs of 10, of 262 executions that took 8 to 10 seconds each, and with one that took ten minutes."""
+    """Test runs of 10, of 262 and of 2,000 executions that took 8 to 10 seconds each, and with one of ten minutes."""
     folder = tmp_path_factory.mktemp("crowded")
     warehouse = FolderWarehouse(folder / "warehouse")
-    for executions, slowest_s in ((10, 10.0), (262, 10.0), (40, 600.0)):
+    for executions, slowest_s in ((10, 10.0), (262, 10.0), (2_000, 10.0), (40, 600.0)):
         name = f"plan_agent_{executions}.csv"
         write_run(warehouse, write_csv(folder / name, crowded_rows(executions, slowest_s=slowest_s)), DAY)
     build(warehouse, folder / "site")
@@ -281,6 +281,17 @@ def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
         tab.goto((site / name).as_uri())
         tab.evaluate(OPEN_ALL)
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], name
+
+
+def test_a_wide_screen_cuts_no_table_of_repeated_questions(site: Path, tab: Tab) -> None:
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    for key in (DAYS[-1], week_of(DAYS[-1]).key):
+        tab.goto((site / f"monitoring/{key}.html").as_uri())
+        widths = tab.locator(".scroll:has(.asked)").evaluate_all(
+            "(all) => all.map((one) => [one.scrollWidth, one.clientWidth])"
+        )
+        assert len(widths) == 1
+        assert widths[0][0] <= widths[0][1]
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
