@@ -4,11 +4,40 @@ Source: SPEC 10.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scoring.chat.kpi_windows import ComparedKpi, deciding
 from scoring.chat.rubric import AlertRule, RowRubric
 from scoring.figures import VERDICT_TITLES, Verdict
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The rows to look at first: how many have an alert of the `rule`, or stand in the frame of the cross table.
+
+    Their number stands between the two parts of the sentence.
+    """
+
+    rule: AlertRule | None
+    count: int
+    before: str
+    after: str = "행입니다."
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """At most three sentences in Korean: what happened, which rows matter most, what to do."""
+
+    happened: str
+    first: FirstRows | None
+    action: str
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences."""
+        first = [f"{self.first.before}{self.first.count:,}{self.first.after}"] if self.first else []
+        return [self.happened, *first, self.action]
 
 
 def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
@@ -21,18 +50,23 @@ def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
 
 def conclusion(
     rubric: RowRubric, windows: Iterable[Sequence[ComparedKpi]], rows: int, alerted: Mapping[str, Any], framed: int
-) -> list[str]:
-    """At most three sentences in Korean.
+) -> Conclusion:
+    """What is said of some days.
 
     `windows` are those of each KPI, `alerted` the KPI row (or a sum of such rows) with the counts of alerts, `framed`
     the number of rows in the frame of the cross table.
     """
     if not rows:
-        return [
-            "채점한 행이 없어 아무것도 판정하지 않았습니다.",
-            "입력이 비었는지, 질문이나 답변이 비어 있는지 먼저 확인하세요.",
-        ]
-    return [_happened([deciding(of_kpi) for of_kpi in windows]), *_matters(rubric, alerted, framed)]
+        action = "입력이 비었는지, 질문이나 답변이 비어 있는지 먼저 확인하세요."
+        return Conclusion("채점한 행이 없어 아무것도 판정하지 않았습니다.", None, action)
+    happened = _happened([deciding(of_kpi) for of_kpi in windows])
+    pairs = rubric.crosstab.framed
+    if pairs and framed:
+        return Conclusion(happened, FirstRows(None, framed, f"가장 먼저 볼 것은 {pairs.title} "), pairs.action)
+    rule, count = max(((rule, alerted.get(f"alert_{rule.id}") or 0) for rule in rubric.alert_rules), key=_gravity)
+    if not count:
+        return Conclusion(happened, None, "알림이 있는 행은 없습니다.")
+    return Conclusion(happened, FirstRows(rule, count, f"가장 먼저 볼 것은 '{rule.title}' "), rule.action)
 
 
 def _happened(decided: Sequence[ComparedKpi]) -> str:
@@ -46,18 +80,6 @@ def _happened(decided: Sequence[ComparedKpi]) -> str:
 def _named(one: ComparedKpi) -> str:
     figure = one.figure
     return f"{figure.title} {figure.value_text}({one.window}, 목표 {figure.target_text})"
-
-
-def _matters(rubric: RowRubric, alerted: Mapping[str, Any], framed: int) -> list[str]:
-    """What to look at first and what to do about it."""
-    pairs = rubric.crosstab.framed
-    if pairs and framed:
-        return [f"가장 먼저 볼 것은 {pairs.title} {framed:,}행입니다.", pairs.action]
-    rules = [(rule, alerted.get(f"alert_{rule.id}") or 0) for rule in rubric.alert_rules]
-    rule, count = max(rules, key=_gravity)
-    if not count:
-        return ["알림이 있는 행은 없습니다."]
-    return [f"가장 먼저 볼 것은 '{rule.title}' {count:,}행입니다.", rule.action]
 
 
 def _gravity(counted: tuple[AlertRule, int]) -> tuple[bool, bool, int]:

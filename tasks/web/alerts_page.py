@@ -11,7 +11,7 @@ from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.decision import WatchedDays
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import OutboxMessage, RouteFilter
-from scoring.alerting.preview import forecast, preview_days
+from scoring.alerting.preview import PreviewedIncident, forecast, preview_days
 from scoring.alerting.watch import DECISION_DAYS
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.row_filter import tenant_of, tenant_value
@@ -58,7 +58,7 @@ def alerts_page(asked: Asked) -> Response:
         title="알림",
         last=last,
         now=[
-            (KINDS[message.kind], [Link(one.reason, _rows_of(one.rule, last, rules)) for one in message.incidents])
+            (KINDS[message.kind], [Link(one.reason, _rows_of(one, last, rules)) for one in message.incidents])
             for message in told
             if message.day == last
         ],
@@ -79,7 +79,7 @@ def alerts_page(asked: Asked) -> Response:
         rules=titles,
         tenants={tenant_value(one): tenant_text(one) for one in sorted(known_tenants(context.warehouse), key=str)},
         today=_today(asked),
-        messages=told_table(told),
+        messages=told_table(told, lambda one, day: _rows_of(one, day, rules)),
         rises=rises_table(expected),
         expected=score_text(expected.false_pages_per_year, 1),
         allowed=f"{policy.false_pages_per_year:g}",
@@ -135,9 +135,12 @@ def _today(asked: Asked) -> date:
     return datetime.now(ZoneInfo(asked.context.settings.time_zone)).date()
 
 
-def _rows_of(rule: str, day: date, with_rows: set[str]) -> str:
-    """The rows of a rule; of a KPI or the day as a whole there are none."""
-    return href("/rows", [("first", str(day)), ("last", str(day)), ("alert", rule)]) if rule in with_rows else ""
+def _rows_of(one: PreviewedIncident, day: date, with_rows: set[str]) -> str:
+    """The rows of an incident; of a KPI or the day as a whole there are none."""
+    if one.rule not in with_rows:
+        return ""
+    tenant = [] if one.tenant_id == ALL_TENANTS else [("tenant", tenant_value(one.tenant_id))]
+    return href("/rows", [("first", str(day)), ("last", str(day)), ("alert", one.rule), *tenant])
 
 
 def _new_by_route(asked: Asked, day: date) -> Table:

@@ -12,6 +12,7 @@ from scoring.alerting.decision import WatchedDays
 from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tasks.reports.site.alert_pages import alerts_page
+from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.scored_days import Row, SpanTables, scored_days
 from tests.browser.chromium import CHART_GEOMETRY, IN_CHROMIUM
 from tests.builders.kpi_tables import whole_rows
@@ -31,7 +32,8 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         days = sorted(kpis)[-span:]
         no_rows: dict[date, list[Row]] = {day: [] for day in days}
         shown = scored_days(SpanTables(days, kpis, no_rows, no_rows, ()), watched.decided, (), ZoneInfo("Asia/Seoul"))
-        text = alerts_page(watched, shown, (), "Asia/Seoul")
+        without_rows = dict.fromkeys(days, DaySummary(listed=0, complete=True, failures=()))
+        text = alerts_page(watched, shown, without_rows, (), "Asia/Seoul")
         (folder / f"alerts-{span}.html").write_text(text, encoding="utf-8")
     return folder
 

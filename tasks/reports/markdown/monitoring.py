@@ -86,7 +86,7 @@ class MonitoringReport:
         """What happened, what matters most, what to do."""
         rubric, period = self.outcome.rubric, self.tables.period
         framed = rubric.framed_rows(self.crosstab)
-        return conclusion(rubric, self.windows.values(), period["rows"], period, framed)
+        return conclusion(rubric, self.windows.values(), period["rows"], period, framed).sentences
 
     @cached_property
     def crosstab(self) -> Counter[tuple[str, str]]:

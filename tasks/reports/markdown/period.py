@@ -52,7 +52,7 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         version=this[0]["rubric_version"],
         days=len(this),
         rows=rows,
-        sentences=conclusion(rubric, windows.values(), rows, alerts, framed_count),
+        sentences=conclusion(rubric, windows.values(), rows, alerts, framed_count).sentences,
         windows=[of_kpi[0] for of_kpi in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),
         framed_count=framed_count,

@@ -5,7 +5,7 @@ It shows what `aqb alerts --preview` prints, for a route that hears of everythin
 Source: SPEC 8.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,12 +14,15 @@ from scoring.alerting.blocks import inert, masked_text
 from scoring.alerting.decision import RateDecision, WatchedDays
 from scoring.alerting.facts import titles_of_rules
 from scoring.alerting.messages import RouteFilter
-from scoring.alerting.preview import Forecast, PreviewedMessage, forecast, preview_days
+from scoring.alerting.preview import Forecast, PreviewedIncident, PreviewedMessage, forecast, preview_days
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import usual_rate_text
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.markdown import score_text
-from tasks.reports.site.pages import Cell, Chart, Link, Table, page
+from tasks.reports.site.day_summaries import DaySummary
+from tasks.reports.site.listed_rows import tenant_value
+from tasks.reports.site.pages import Cell, Chart, Link, Links, Table, page
+from tasks.reports.site.row_pages import RowLinks, row_links
 from tasks.reports.site.scored_days import ScoredSpan, SiteDay
 from tasks.reports.wording import NOTHING, count_text, counted_share_text, day_text, tenant_text
 
@@ -27,8 +30,14 @@ KINDS = {"page": "호출", "digest": "요약"}
 _WHY_CHARACTERS, _WHO_CHARACTERS = 200, 40
 
 
-def alerts_page(watched: WatchedDays, scored: ScoredSpan, snoozes: Sequence[Snooze], time_zone: str) -> str:
-    """The page over the days that the site shows."""
+def alerts_page(
+    watched: WatchedDays,
+    scored: ScoredSpan,
+    summaries: Mapping[date, DaySummary],
+    snoozes: Sequence[Snooze],
+    time_zone: str,
+) -> str:
+    """The page over the days that the site shows, with links to their rows."""
     days = scored.days
     if not days:
         return page("alerts.html", root="", section="alerts", title="알림", days=days)
@@ -36,7 +45,21 @@ def alerts_page(watched: WatchedDays, scored: ScoredSpan, snoozes: Sequence[Snoo
     expected = forecast(watched)
     titles = titles_of_rules(watched.rubric)
     rules = [rule for rule, tenant in days[-1].decided if tenant == ALL_TENANTS]
-    charts = [_rate_chart(rule, titles[rule], days, _told_days(rule, told)) for rule in rules]
+    links = {day: row_links(day, summary, "") for day, summary in summaries.items()}
+    with_rows = {rule.id for rule in watched.rubric.alert_rules}
+    charts = [
+        _rate_chart(
+            titles[rule],
+            [
+                (day, one, _counted(one, links[day.day], with_rows))
+                for day in days
+                if (one := day.decided.get((rule, ALL_TENANTS)))
+            ],
+            _told_days(rule, told),
+            (days[0].day, days[-1].day),
+        )
+        for rule in rules
+    ]
     return page(
         "alerts.html",
         charts=charts,
@@ -48,7 +71,7 @@ def alerts_page(watched: WatchedDays, scored: ScoredSpan, snoozes: Sequence[Snoo
         counts={title: sum(one.kind == kind for one in told) for kind, title in KINDS.items()},
         expected=score_text(expected.false_pages_per_year, 1),
         allowed=f"{watched.policy.false_pages_per_year:g}",
-        messages=told_table(told),
+        messages=told_table(told, lambda one, day: _rows_of(one, links[day], with_rows)),
         rises=rises_table(expected),
         snoozes=_snoozes(titles, snoozes, days[-1].day, ZoneInfo(time_zone)),
     )
@@ -64,28 +87,44 @@ def _told_days(rule: str, told: Sequence[PreviewedMessage]) -> dict[date, str]:
     return found
 
 
-def _rate_chart(rule: str, title: str, days: Sequence[SiteDay], told: Mapping[date, str]) -> Chart:
-    """The rate of a rule over the days, what was usual on each, and the days that told it."""
-    decided = [(day, one) for day in days if (one := day.decided.get((rule, ALL_TENANTS)))]
+def _rows_of(one: PreviewedIncident, links: RowLinks, with_rows: Collection[str]) -> str:
+    """The rows of an incident; of a KPI or the day as a whole there are none."""
+    if one.rule not in with_rows or not links.there:
+        return ""
+    tenant = {} if one.tenant_id == ALL_TENANTS else {"tenant": tenant_value(one.tenant_id)}
+    return links.href(alert=one.rule, **tenant)
+
+
+def _counted(one: RateDecision, links: RowLinks, with_rows: Collection[str]) -> Cell:
+    if one.rule not in with_rows:
+        return counted_share_text(one.count, one.rows)
+    return links.count(one.count, one.rows, alert=one.rule)
+
+
+def _rate_chart(
+    title: str, decided: Sequence[tuple[SiteDay, RateDecision, Cell]], told: Mapping[date, str], span: tuple[date, date]
+) -> Chart:
+    """The rate of a rule over the days with its rows, what was usual on each, and the days that told it."""
     kinds = list(told.values())
-    day, last = decided[-1]
+    day, last, _ = decided[-1]
     return Chart(
-        id=f"rate-{rule}",
+        id=f"rate-{last.rule}",
         kind="rates",
         title=title,
         summary=f"{title}의 비율과 평소 범위. {len(decided)}일 가운데 호출 {kinds.count('page')}일, "
-        f"요약 {kinds.count('digest')}일. {day_text(day.day)} {_share(last)}, 평소 {usual_rate_text(last.usual)}",
+        f"요약 {kinds.count('digest')}일. {day_text(day.day)} {counted_share_text(last.count, last.rows)}, "
+        f"평소 {usual_rate_text(last.usual)}",
         data={
-            "points": [_point(day, one, told.get(day.day)) for day, one in decided],
+            "points": [_point(day, one, cell, told.get(day.day)) for day, one, cell in decided],
             "names": ["평소 범위(95%)", "그날의 비율", *(f"{name}으로 알림" for name in reversed(KINDS.values()))],
-            "first": str(days[0].day),
-            "last": str(days[-1].day),
+            "first": str(span[0]),
+            "last": str(span[1]),
         },
         table=Table(
             ["알린 날", "비율", "평소(95% 범위)", "어떻게"],
             [
-                [Link(str(day.day), day.page), _share(one), usual_rate_text(one.usual), KINDS[told[day.day]]]
-                for day, one in reversed(decided)
+                [Link(str(day.day), day.page), cell, usual_rate_text(one.usual), KINDS[told[day.day]]]
+                for day, one, cell in reversed(decided)
                 if day.day in told
             ]
             or [["없음", NOTHING, NOTHING, NOTHING]],
@@ -93,7 +132,7 @@ def _rate_chart(rule: str, title: str, days: Sequence[SiteDay], told: Mapping[da
     )
 
 
-def _point(day: SiteDay, decision: RateDecision, told: str | None) -> dict[str, Any]:
+def _point(day: SiteDay, decision: RateDecision, counted: Cell, told: str | None) -> dict[str, Any]:
     usual = decision.usual
     return {
         "day": str(day.day),
@@ -103,20 +142,23 @@ def _point(day: SiteDay, decision: RateDecision, told: str | None) -> dict[str, 
         "high": usual.high,
         "segment": day.segment,
         "told": told,
+        "href": counted.href if isinstance(counted, Link) else day.page,
     }
 
 
-def _share(decision: RateDecision) -> str:
-    return counted_share_text(decision.count, decision.rows)
-
-
-def told_table(told: Sequence[PreviewedMessage]) -> Table:
-    """What would have been told, latest first."""
+def told_table(told: Sequence[PreviewedMessage], rows_of: Callable[[PreviewedIncident, date], str]) -> Table:
+    """What would have been told, latest first; `rows_of` leads to the rows of an incident, or is ''."""
     rows: list[list[Cell]] = [
         [
             f"{message.day} {day_text(message.day)[-3:]}",
             KINDS[message.kind],
-            "; ".join(one.reason for one in message.incidents if one.change != "continuing" or message.kind == "page"),
+            Links(
+                [
+                    Link(one.reason, rows_of(one, message.day))
+                    for one in message.incidents
+                    if one.change != "continuing" or message.kind == "page"
+                ]
+            ),
         ]
         for message in reversed(told)
     ]

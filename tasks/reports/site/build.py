@@ -126,7 +126,7 @@ def build_pages(
                 pages.write(period_page_name(period), period_page(scored, period, summaries, listed, periods))
         _testrun_pages(pages, warehouse, folder, shown_runs)
         if pages.lacks(ALERTS_PAGE):
-            pages.write(ALERTS_PAGE, alerts_page(watched, scored, snoozes, time_zone))
+            pages.write(ALERTS_PAGE, alerts_page(watched, scored, summaries, snoozes, time_zone))
         if pages.lacks(FIRST_PAGE):
             pages.write(FIRST_PAGE, overview(rubric, scored, list(summaries.values()), last_rows, runs, periods))
         pages.keep()

@@ -83,8 +83,8 @@
           Plot.axisX(dayTicks(chart.first, chart.last, width), { tickFormat: shortDay, tickSize: 3, label: null, color: muted }),
           Plot.areaY(rows, { x: "date", y1: "low", y2: "high", z: "segment", fill: "var(--band)", fillOpacity: 0.16, curve: "step" }),
           Plot.lineY(rows, { ...channels, stroke: "var(--band)", strokeWidth: rows.length > 120 ? 1 : 1.5 }),
-          Plot.dot(rows.length > 120 ? [] : rows, { x: "date", y: "rate", r: 2, fill: "var(--band)" }),
-          Plot.dot(told, { x: "date", y: "rate", symbol: "told", r: 5.5, fill: tone, stroke: "var(--card)", strokeWidth: 1.5, ariaLabel: label }),
+          Plot.dot(rows.length > 120 ? [] : rows, { x: "date", y: "rate", r: 2, fill: "var(--band)", href: "href", ariaLabel: label }),
+          Plot.dot(told, { x: "date", y: "rate", symbol: "told", r: 5.5, fill: tone, stroke: "var(--card)", strokeWidth: 1.5, href: "href", ariaLabel: label }),
           Plot.tip(rows, Plot.pointerX({ x: "date", y: "rate", title: label, ...bubble })),
         ],
       })];

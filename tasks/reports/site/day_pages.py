@@ -162,13 +162,14 @@ def _parts_of_day(
     alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
     raised = sum(bool(alert.change) for alert in alerts if alert.tenant == _EVERYBODY)
     crosstab = rubric.crosstab_counts(day.crosstab)
-    sentences = conclusion(rubric, windows.values(), day.total["rows"], day.total, rubric.framed_rows(crosstab))
+    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, rubric.framed_rows(crosstab))
     return {
         "rubric": rubric,
         "day": day,
         "links": links,
         "headline": verdicts_text(windows.values()) + (f", 알림 {raised}종이 평소보다 높음" if raised else ""),
-        "sentences": sentences,
+        "concluded": concluded,
+        "first_rows": links.first_rows(concluded.first),
         "cards": cards,
         "bars": [grade_bars(rubric, day, scale, span.earlier_rows(day), links) for scale in rubric.scales],
         "crosstab": crosstab,

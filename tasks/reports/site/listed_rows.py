@@ -31,7 +31,7 @@ MOST_ROWS = 10_000
 """Of a page of rows: a row takes about 80 bytes without its texts, and a page has at most 1.5 MB."""
 
 QUESTION_CHARACTERS = 300
-FLAGGED = "flagged"
+FLAGGED, FRAMED = "flagged", "framed"
 _OFFERED_TEMPLATES = 50
 _QUESTIONS_OF_PERIOD = 1_000
 """Of so many rows of a period the questions stand on its page; those of all stand on the pages of its days."""
@@ -106,7 +106,7 @@ class ListedRows:
         names = sorted(set(frame["tenant_id"]), key=str)
         tenants = {tenant_value(name): tenant_text(name) for name in names}
         return [
-            Facet(FLAGGED, "범위", {"1": "알림이나 낮은 등급이 있는 행"}, _places([True], frame[FLAGGED].to_list())),
+            self._flagged_facet(),
             Facet("tenant", "테넌트", tenants, _places(names, frame["tenant_id"].to_list())),
             Facet(
                 "alert",
@@ -134,6 +134,13 @@ class ListedRows:
             ),
             self._template_facet(),
         ]
+
+    def _flagged_facet(self) -> Facet:
+        """The rows that people are told about, and those in the frame of the cross table."""
+        conditions, titles = [pl.col(FLAGGED)], {"1": "알림이나 낮은 등급이 있는 행"}
+        if (framed := self.rubric.framed) and (pairs := self.rubric.crosstab.framed):
+            conditions, titles = [*conditions, to_polars(framed)], titles | {FRAMED: pairs.title}
+        return Facet(FLAGGED, "범위", titles, _bits(conditions, self.frame), True)
 
     def _kpi_facet(self) -> Facet:
         """The rows that count against the target of a rate, or for a rate without target."""

@@ -113,7 +113,7 @@ class PageInputs:
             "days_off": sorted(policy.days_off),
             "accepted": sorted(map(repr, policy.accepted.items())),
         }
-        return _digest(self._same, self._kpis, self._tables.days, chosen, list(snoozes))
+        return _digest(self._same, self._kpis, *self._rows.values(), chosen, list(snoozes))
 
     def _kpis_of(self, last: date, first: date = date.max) -> list[Inputs]:
         """The KPIs of the days that a page looks at whose last day is this: eight weeks, and from `first` on."""

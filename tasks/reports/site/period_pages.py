@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from scoring.chat.conclusion import conclusion, verdicts_text
+from scoring.chat.conclusion import FirstRows, conclusion, verdicts_text
 from scoring.chat.kpi_windows import compared_kpi
 from scoring.chat.periods import Period
 from scoring.chat.rubric import RowRubric
@@ -19,7 +19,7 @@ from tasks.reports.site.kpi_cards import KpiCard, counted_of
 from tasks.reports.site.listed_rows import ListedRows, counted_title
 from tasks.reports.site.pages import Cell, Link, Table, page
 from tasks.reports.site.patterns import summed_questions
-from tasks.reports.site.row_pages import RowLinks, row_links
+from tasks.reports.site.row_pages import RowLinks, row_links, values_of
 from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay, rows_of
 from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.wording import day_text
@@ -51,6 +51,11 @@ class _Shown:
         complete = self.listed.complete or self.listed.count(**wanted) == total
         return RowLinks(self.period, "../", self.listed.frame.height > 0, complete).count(total, **wanted)
 
+    def first_rows(self, first: FirstRows | None) -> Cell:
+        """The number in the sentence; no link where days of another rubric version have such rows too."""
+        is_exact = first is not None and self.listed.count(**values_of(first)) == first.count
+        return RowLinks(self.period, "../", is_exact, complete=True).first_rows(first)
+
 
 def period_page(
     span: ScoredSpan,
@@ -73,7 +78,8 @@ def period_page(
     windows = {kpi.name: [compared_kpi(kpi, name, rows, before)] for kpi in rubric.quotients if kpi.target}
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
     by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
-    scored = sum(row["rows"] for row in rows)
+    scored, shown = sum(row["rows"] for row in rows), _Shown(period, days, listed)
+    concluded = conclusion(rubric, windows.values(), scored, _alerted(rubric, rows), _framed(rubric, found, version))
     return page(
         "period.html",
         charts=[card.chart for card in cards],
@@ -86,11 +92,12 @@ def period_page(
         scored=scored,
         scored_days=len(rows),
         headline=verdicts_text(windows.values()),
-        sentences=conclusion(rubric, windows.values(), scored, _alerted(rubric, rows), _framed(rubric, found, version)),
+        concluded=concluded,
+        first_rows=shown.first_rows(concluded.first),
         cards=cards,
         day_table=day_table(rubric, found, by_day, [day.links for day in days]),
         tenants=tenant_trend_table(rubric, span, period, version),
-        tables=_tables(_Shown(period, days, listed)),
+        tables=_tables(shown),
         before=period_link(period.before, "../") if period.before in known else None,
         after=period_link(period.after, "../") if period.after in known else None,
     )

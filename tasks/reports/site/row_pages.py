@@ -8,11 +8,12 @@ from urllib.parse import urlencode
 
 import polars as pl
 
+from scoring.chat.conclusion import FirstRows
 from scoring.chat.periods import Period
 from scoring.markdown import shortened
 from tasks.files.report_paths import rows_page_name
 from tasks.reports.site.day_summaries import DaySummary
-from tasks.reports.site.listed_rows import QUESTION_CHARACTERS, ListedRows, masked_texts
+from tasks.reports.site.listed_rows import FLAGGED, FRAMED, QUESTION_CHARACTERS, ListedRows, masked_texts
 from tasks.reports.site.pages import Cell, Link, embedded, page
 from tasks.reports.site.scored_days import SiteDay
 from tasks.reports.wording import count_text, counted_share_text, day_text
@@ -44,6 +45,18 @@ class RowLinks:
         if not count or not self.there:
             return shown
         return Link(shown if self.complete else f"{shown}, 일부만", self.href(**wanted))
+
+    def first_rows(self, first: FirstRows | None) -> Cell:
+        """The number in the sentence about the rows to look at first, which leads to them where all are listed."""
+        if first is None:
+            return ""
+        shown = count_text(first.count)
+        return Link(shown, self.href(**values_of(first))) if self.there and self.complete else shown
+
+
+def values_of(first: FirstRows) -> dict[str, str]:
+    """What the rows to look at first have."""
+    return {"alert": first.rule.id} if first.rule else {FLAGGED: FRAMED}
 
 
 def row_links(day: date, summary: DaySummary, root: str) -> RowLinks:

@@ -46,7 +46,7 @@ def standing_of(context: Context) -> ServiceStanding:
     of_all = {day: row for day, rows in kpis.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
     windows = [kpi_windows(kpi, of_all, days[-1]) for kpi in rubric.quotients if kpi.target]
     total = of_all[days[-1]]
-    happened = conclusion(rubric, windows, total["rows"], total, framed=0)[0]
+    happened = conclusion(rubric, windows, total["rows"], total, framed=0).happened
     return ServiceStanding(name, days[-1], verdicts_text(windows), happened)
 
 

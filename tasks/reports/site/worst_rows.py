@@ -19,6 +19,7 @@ from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import shortened
 from scoring.rules.explain import Finding, findings
 from scoring.rules.expressions import Case, Column, Definition, Expression, Sum, Value
+from scoring.rules.polars_backend import to_polars
 from tasks.reports.site.listed_rows import FLAGGED, ListedRows
 from tasks.warehouse import Warehouse
 
@@ -67,10 +68,8 @@ def shown_rows(
 def _worst_ids(listed: ListedRows) -> list[str]:
     """The worst of the framed rows, and of the others that people are told about."""
     told = listed.frame.filter(pl.col(FLAGGED) & pl.col(listed.rubric.total).is_not_null())
-    crosstab = listed.rubric.crosstab
-    grades = told.select(crosstab.row_grade, crosstab.column_grade)
-    framed = [listed.rubric.is_framed(row) for row in grades.iter_rows(named=True)]
-    is_framed = pl.Series(framed, dtype=pl.Boolean)
+    framed = listed.rubric.framed
+    is_framed = to_polars(framed) if framed else pl.lit(False)
     return [*told.filter(is_framed)["row_id"].head(_WORST_FRAMED), *told.filter(~is_framed)["row_id"].head(_WORST)]
 
 

@@ -32,12 +32,16 @@ ROWS_PER_DAY = int(os.environ.get("LINKED_ROWS", "40"))
 Row = Mapping[str, Any]
 
 COUNT = re.compile(r"[0-9,]+( \(.*\))?$")
-# Of all rows, whatever their grade; and the share of a rule on a day of the page of alerts, which leads to the day.
-UNLINKED = {"채점", "제외", "n", "채점한 행", "행", "비율"}
+# Of all rows, whatever their grade.
+UNLINKED = {"채점", "제외", "n", "채점한 행", "행"}
 
 # What a link asks for, in the words of the requirements, of a scored row or of an excluded one with an alert.
 ASKED: dict[str, Callable[[Row, str], bool]] = {
-    "flagged": lambda row, _: row["alert_level"] is not None or row.get("final_grade") in ("C", "F"),
+    "flagged": lambda row, value: (
+        row.get("a_grade") is not None and KPIS["gold_mine_rate"](row)
+        if value == "framed"
+        else row["alert_level"] is not None or row.get("final_grade") in ("C", "F")
+    ),
     "tenant": lambda row, value: row["tenant_id"] == json.loads(value),
     "alert": lambda row, value: value in row["alert_rules"],
     "template": lambda row, value: row.get("user_input") is not None and question_template(shown(row)) == value,
@@ -70,9 +74,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[FolderWarehouse, di
 def linked_counts(found: Mapping[str, Page]) -> Iterator[tuple[str, str, int]]:
     """Page of rows, what is asked of it, and the number that leads there, in texts and in charts."""
     for page in found.values():
-        points = (point for chart in page.charts.values() if chart["kind"] == "trend" for point in chart["points"])
-        drawn = [(point["label"].rpartition("\n")[2].removesuffix("행 보기"), point["href"]) for point in points]
-        for text, href in [*page.links, *drawn]:
+        points = [(chart["kind"], point) for chart in page.charts.values() for point in chart.get("points", ())]
+        trend, rates = ([point for of, point in points if of == kind] for kind in ("trend", "rates"))
+        drawn = [(point["label"].rpartition("\n")[2].removesuffix("행 보기"), point["href"]) for point in trend]
+        rated = [(str(point["count"]), point["href"]) for point in rates if point["count"]]
+        for text, href in [*page.links, *drawn, *rated]:
             path, _, fragment = href.partition("#")
             if fragment and path.endswith("-rows.html") and (number := re.match(r"[0-9,]+", text.strip())):
                 yield path.rpartition("/")[2], fragment, int(number[0].replace(",", ""))
@@ -124,6 +130,33 @@ def test_every_linked_count_is_the_number_of_rows_listed_and_of_rows_in_the_tabl
         }
         assert {fragment: {number} for fragment, number in in_table.items()} == asked, name
         assert {fragment: listed(fragment) for fragment in asked} == in_table, name
+
+
+def test_each_rule_that_would_have_been_told_leads_to_its_rows(built: tuple[FolderWarehouse, dict[str, Page]]) -> None:
+    warehouse, found = built
+    titles = {rule.title: rule.id for rule in RUBRIC.alert_rules}
+    told = [(titles.get(text.split(" · ")[0]), href) for text, href in found["alerts.html"].links if " · " in text]
+    assert told
+    for rule, href in told:
+        day, _, fragment = href.removeprefix("monitoring/").partition("-rows.html#")
+        asked = dict(parse_qsl(fragment))
+        assert asked.pop("alert") == rule
+        rows = [row for row in table_rows(warehouse, [date.fromisoformat(day)]) if rule in row["alert_rules"]]
+        in_table = sum(all(meets(row, *one) for one in asked.items()) for row in rows)
+        assert in_table == listed_rows(found[f"monitoring/{day}-rows.html"])(fragment)
+        assert in_table
+
+
+def test_the_first_sentences_of_days_and_periods_lead_to_the_rows_that_they_name(
+    built: tuple[FolderWarehouse, dict[str, Page]],
+) -> None:
+    sentences = {name: re.search(r'class="lead first">(.*?)</p>', page.source) for name, page in built[1].items()}
+    named = {name: text[1] for name, text in sentences.items() if text and "가장 먼저 볼 것은" in text[1]}
+    assert {"index.html", "monitoring/month-2026-03.html", f"monitoring/{DAYS[0]}.html"} <= set(named)
+    unlinked = [
+        name for name, text in named.items() if not re.search(r'<a href="[^"]*-rows.html#[^"]+">[0-9,]+</a>행', text)
+    ]
+    assert unlinked == []
 
 
 def test_counts_without_a_link_are_of_all_rows_or_stand_beside_their_day(
