@@ -54,6 +54,7 @@ def asks_for_tools(messages: Iterable[object]) -> bool:
 def _names_a_tool(message: dict[str, object]) -> bool:
     parts = _said(message)
     kinds = [part.get("type") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    kinds.append(message.get("type"))  # of what Responses put out, which may be such a part itself
     return bool(message.get("tool_calls")) or not _TOOL_PARTS.isdisjoint(map(str, kinds))
 
 

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from scoring.chat.exports import Names, Turn
 from scoring.chat.exports.langfuse import langfuse_turns
+from scoring.chat.exports.openai_log import openai_turns
 from scoring.chat.exports.otel_genai import otel_turns
 from scoring.chat.reading import Format, Reading, no_column
 from scoring.chat.rows import RowBatch, RowBuilder, Unreadable
@@ -19,7 +20,11 @@ from tasks.chat.sources.json_objects import json_objects
 from tasks.chat.sources.pieces import FilePiece, refuse_replaced
 
 _TurnReader = Callable[[dict[str, object], Names], Iterator[Turn | Unreadable]]
-_FORMATS: Mapping[Format, _TurnReader] = {"otel-genai": otel_turns, "langfuse": langfuse_turns}
+_FORMATS: Mapping[Format, _TurnReader] = {
+    "otel-genai": otel_turns,
+    "langfuse": langfuse_turns,
+    "openai-log": openai_turns,
+}
 EXPORT_ENDINGS = (".jsonl", ".ndjson", ".json")
 
 

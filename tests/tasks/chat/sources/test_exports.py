@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from scoring.chat.reading import Format, Reading
@@ -18,6 +19,7 @@ from tasks.config.settings import MonitoringSettings, Settings
 EXPORTS = Path("tests/exports")
 OTEL: Format = "otel-genai"
 LANGFUSE: Format = "langfuse"
+OPENAI: Format = "openai-log"
 # What the support bot was asked and answered; its last question failed at the provider.
 TURNS = [
     ("c-1001", "Where is my order A-48213?", "It left our warehouse on Monday and should reach you by Thursday."),
@@ -31,7 +33,7 @@ TURNS = [
     ("c-1004", "Cancel my subscription, please.", None),
 ]
 TOKENS = [(88, 21), (112, 14), (64, 22), (64, 8), (None, None)]
-every_format = pytest.mark.parametrize("form", [OTEL, LANGFUSE])
+every_format = pytest.mark.parametrize("form", [OTEL, LANGFUSE, OPENAI])
 FAR_AWAY = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC))
 
 
@@ -74,7 +76,8 @@ def test_the_turns_of_an_export_are_what_people_asked_and_were_answered(form: Fo
 @every_format
 def test_each_turn_of_an_export_has_an_id_of_its_own_and_the_time_of_its_call(form: Format) -> None:
     rows = batch_of(EXPORTS / f"{form}.jsonl", form).rows
-    assert rows["source_id"].is_not_null().all()
+    answered = rows.filter(pl.col("llm_response").is_not_null())
+    assert answered["source_id"].is_not_null().all()
     assert rows["source_id"].n_unique() == len(TURNS)
     assert rows["timestamp"].is_sorted()
     assert rows["timestamp"][-1] - rows["timestamp"][0] < timedelta(minutes=1)
@@ -311,5 +314,81 @@ def test_an_odd_observation_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
 ) -> None:
     batch = batch_of(written(tmp_path, odd, observation()), LANGFUSE)
+    assert rejects_of(batch) == [reject]
+    assert batch.rows.height == 1
+
+
+# --- OpenAI ----------------------------------------------------------------------------------------------------------
+
+REQUEST = {"model": "m", "messages": [{"role": "user", "content": "Hello?"}]}
+COMPLETION = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1771000000,
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi."}}],
+    "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+}
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1771000000.0,
+    "output": [
+        {"type": "reasoning", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]},
+    ],
+    "usage": {"input_tokens": 7, "output_tokens": 3},
+}
+
+
+def call(request: object = REQUEST, response: object = COMPLETION, **beside: object) -> dict[str, object]:
+    return {"request": request, "response": response, **beside}
+
+
+@pytest.mark.parametrize(
+    ("logged", "source_id"),
+    [
+        (call(), "chatcmpl-1"),
+        (call({"body": REQUEST}, {"status_code": 200, "body": COMPLETION}), "chatcmpl-1"),
+        (call({"model": "m", "input": "Hello?"}, RESPONSE), "resp_1"),
+        (call({"model": "m", "input": REQUEST["messages"]}, RESPONSE), "resp_1"),
+    ],
+    ids=["a completion", "wrapped in bodies", "a response to text", "a response to messages"],
+)
+def test_calls_of_openai_give_the_same_row_in_each_api(logged: object, source_id: str, tmp_path: Path) -> None:
+    moment = datetime(2026, 2, 13, 16, 26, 40, tzinfo=UTC)
+    expected = ("Hello?", "Hi.", 7.0, 3.0, moment, None, None, source_id, 1)
+    assert batch_of(written(tmp_path, logged), OPENAI).rows.rows() == [expected]
+
+
+def test_calls_of_openai_without_output_have_zero_tokens(tmp_path: Path) -> None:
+    blocked = [COMPLETION | {"usage": {"completion_tokens": 0}}, RESPONSE | {"usage": {"output_tokens": 0}}]
+    rows = batch_of(written(tmp_path, *(call(response=one) for one in blocked)), OPENAI).rows
+    assert rows["output_tokens"].to_list() == [0, 0]
+
+
+def test_calls_of_openai_for_tools_are_no_rows_in_each_api(tmp_path: Path) -> None:
+    wish = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function"}]}
+    chat = call(response=COMPLETION | {"choices": [{"message": wish}]})
+    response = call({"input": "Hello?"}, RESPONSE | {"output": [{"type": "function_call", "name": "find"}]})
+    assert batch_of(written(tmp_path, chat, response, call()), OPENAI).rows_in == 1
+
+
+@pytest.mark.parametrize(
+    ("odd", "reject"),
+    [
+        (call(timestamp=1771000000), (1, "timestamp", "not_a_timestamp")),
+        (call(response=COMPLETION | {"created": "soon"}), (1, "timestamp", "not_a_timestamp")),
+        (call(response=COMPLETION | {"created": 1e300}), (1, "timestamp", "not_a_timestamp")),
+        (call(response=COMPLETION | {"id": ["x"]}), (1, "source_id", "not_text")),
+        (call({"messages": [{"role": "user", "content": 7}]}), (1, "user_input", "not_text")),
+        (call({"prompt": "Hello?"}), (1, None, "other_format")),
+        ({"request": REQUEST}, (1, None, "other_format")),
+    ],
+    ids=["bare number", "word for a time", "time beyond all", "list for an id", "number for a text", "prompt", "half"],
+)
+def test_an_odd_call_of_openai_is_rejected_and_its_neighbour_is_read(
+    odd: object, reject: tuple[int, str | None, str], tmp_path: Path
+) -> None:
+    batch = batch_of(written(tmp_path, odd, call()), OPENAI)
     assert rejects_of(batch) == [reject]
     assert batch.rows.height == 1
