@@ -22,6 +22,7 @@ from tasks.alerts.day_messages import digest_of, messages_of_day, route_filters
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.rule_rates import known_tenants, snooze_rule
 from tasks.chat.tables import KPIS, read_kpis
+from tasks.config.alerts import DEFAULT_ROUTE
 from tasks.reports.site.alert_pages import KINDS, rises_table, told_table
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.wording import tenant_text
@@ -151,7 +152,8 @@ def _new_by_route(asked: Asked, day: date) -> Table:
     for route, route_filter in route_filters(context.settings.alerts).items():
         known = outbox.known_keys(route)
         new = [one for _, messages_for in told for one in messages_for(route_filter, known)]
-        rows += [[route, masked_text(one.text, _TEXT_CHARACTERS)] for one in new] or [[route, "새로 보낼 것이 없음"]]
+        texts = [masked_text(one.text, _TEXT_CHARACTERS) for one in new] or ["새로 보낼 것이 없음"]
+        rows += [[_route_title(route), text] for text in texts]
     return Table(["경로", "내용"], rows)
 
 
@@ -159,13 +161,18 @@ def _sent(messages: Sequence[OutboxMessage], zone: ZoneInfo) -> Table:
     rows: list[list[Cell]] = [
         [
             f"{one.created_at.astimezone(zone):%Y-%m-%d %H:%M}",
-            one.route,
+            _route_title(one.route),
             _state(one, zone),
             masked_text(one.text, _TEXT_CHARACTERS) if one.text else "(지움)",
         ]
         for one in messages
     ]
     return Table(["쓴 때", "경로", "어떻게 되었나", "내용"], rows)
+
+
+def _route_title(name: str) -> str:
+    """The name that people gave a route; the one of a webhook without routes has none from them."""
+    return "기본" if name == DEFAULT_ROUTE else name
 
 
 def _state(one: OutboxMessage, zone: ZoneInfo) -> str:

@@ -6,7 +6,7 @@ says why. `scores.xlsx` has tests of its own: its tab of columns gives their sto
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,7 +30,9 @@ from tasks.testruns.read_folder import read_scored_folder
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders import chat_rows
 from tests.builders.chat_rows import RUBRIC
+from tests.builders.settings import settings_in
 from tests.builders.site import SAMPLE_RUNS, Page, build, pages, write_day, write_run
+from tests.builders.web import browser, opened_page
 
 # A column or code in snake case that is no part of a file's name or path.
 CODE = re.compile(
@@ -58,9 +60,12 @@ TERMS = {
     *("aqb", "rows", "report", "alerts", "snooze", "runs", "review", "import", "agreement"),  # commands
     *("error", "index", "message", "value", "true", "false", "datakey", "ms", "Raw"),  # of the agents' Raw JSON
     *("id", "timestamp"),  # columns of people's own files
-    *("vs", "https"),
+    *("vs", "https", "Excel"),
+    "inbox",  # the folder of the setting of this name
     "ola-monitoring",  # in the last line of a message, for those who look its run up
 }
+NOT_SHOWN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<(script|style|code)\b.*?</\1>", re.DOTALL)
+SPOKEN = re.compile(r'(?:title|aria-label|placeholder|alt)="([^"]*)"')
 CAMEL_CASE = re.compile(r"[a-z]+[A-Z]")  # names in the agents' Raw JSON
 
 ALLOWED = {
@@ -113,9 +118,25 @@ def chat_texts(folder: Path) -> Iterator[tuple[str, str]]:
     yield "report of a week", period_report(warehouse, RUBRIC, week_of(days[0]), "Asia/Seoul").replace("\\", "")
     for name, page in pages(folder / "site").items():
         yield name, page.text
+    yield from web_texts(folder, warehouse, days[0])
     source = chat_rows.write_rows(folder / "rows.jsonl", [*rows, chat_rows.plain(timestamp="어제")])
     write_score_folder(folder / "chat", chat_rows.scored(source, folder / "staging"), ())
     yield "chat report.md", markdown(folder / "chat" / "report.md")
+
+
+def web_texts(folder: Path, warehouse: FolderWarehouse, day: date) -> Iterator[tuple[str, str]]:
+    """Pages of `aqb web` as people open them, and what stands in the templates of all others and of the judge's page.
+
+    Commands and settings stand in templates as code, which is left out.
+    """
+    row = warehouse.day_queries(day, RUBRIC).worst_rows(["row_id"], 1).item()
+    addresses = ("/rows", f"/rows/{day}/{row}", "/alerts", "/review", "/review/agreement", "/test-runs/index.html")
+    with browser(settings_in(folder / "web", warehouse=warehouse.url)) as client:
+        for address in addresses:
+            yield f"aqb web {address}", opened_page(client, address).text
+    for template in (*Path("tasks/web/templates").glob("*.html"), Path("tasks/reports/site/templates/judge.html")):
+        markup = NOT_SHOWN.sub("", template.read_text(encoding="utf-8"))
+        yield template.name, "\n".join([re.sub("<[^>]*>", " ", markup), *SPOKEN.findall(markup)])
 
 
 def workbook(path: Path) -> str:
