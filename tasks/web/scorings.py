@@ -70,7 +70,9 @@ class Scorings:
                     upload.note(scoring)
             except StorageError:
                 raise UsageError("멈춘 채점이 아직 끝나지 않았습니다", fix="잠시 뒤에 다시 하십시오.") from None
-            process = get_context("spawn").Process(target=_work, args=(settings, upload), daemon=True)
+            process = get_context("spawn").Process(
+                target=_work, name=f"score {upload.id}", args=(settings, upload), daemon=True
+            )
             process.start()
             running[upload.folder] = process
 

@@ -43,10 +43,11 @@ def act(client: httpx2.Client, address: str, what: str, **form: str) -> httpx2.R
 
 
 def after_scoring(client: httpx2.Client, address: str) -> str:
-    """The page of a file when the server, which is this process, scores no file any more."""
+    """The page of a file when the server, which is this process, does not score it any more."""
     for process in active_children():
-        process.join(_WITHIN_S)
-        assert not process.is_alive()
+        if process.name == f"score {address.rpartition('/')[2]}":
+            process.join(_WITHIN_S)
+            assert not process.is_alive()
     return client.get(address).text
 
 
