@@ -17,7 +17,7 @@ REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
 READ_COLUMNS = (*REQUIRED_COLUMNS, "tenant_id", "session_id", "request_metadata", "source_id")
 UTC_ZONE = "UTC"
 ROWS: Literal["rows"] = "rows"
-Format = Literal["rows", "otel-genai", "langfuse", "openai-log"]
+Format = Literal["rows", "otel-genai", "langfuse", "openai-log", "phoenix"]
 """What wrote a file: rows is a table with a row a turn, the others are of other tools."""
 _NAMES_SHOWN = 30
 

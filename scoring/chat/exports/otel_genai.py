@@ -51,7 +51,7 @@ def _turn(span: _Object, resource: _Object, names: Names) -> Turn | None:
     attributes = _attributes(span)
     if attributes is None:
         return None
-    if _value(attributes.get("gen_ai.operation.name")) not in _CALLS:
+    if str(_value(attributes.get("gen_ai.operation.name"))) not in _CALLS:
         return {}
     answers = _messages(attributes, _ANSWERED, "llm_response")
     if not isinstance(answers, UnreadableCell) and asks_for_tools(answers):

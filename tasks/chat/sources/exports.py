@@ -12,6 +12,7 @@ from scoring.chat.exports import Names, Turn
 from scoring.chat.exports.langfuse import langfuse_turns
 from scoring.chat.exports.openai_log import openai_turns
 from scoring.chat.exports.otel_genai import otel_turns
+from scoring.chat.exports.phoenix import phoenix_turns
 from scoring.chat.reading import Format, Reading, no_column
 from scoring.chat.rows import RowBatch, RowBuilder, Unreadable
 from scoring.days import Window
@@ -24,6 +25,7 @@ _FORMATS: Mapping[Format, _TurnReader] = {
     "otel-genai": otel_turns,
     "langfuse": langfuse_turns,
     "openai-log": openai_turns,
+    "phoenix": phoenix_turns,
 }
 EXPORT_ENDINGS = (".jsonl", ".ndjson", ".json")
 

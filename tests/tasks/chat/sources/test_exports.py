@@ -20,6 +20,7 @@ EXPORTS = Path("tests/exports")
 OTEL: Format = "otel-genai"
 LANGFUSE: Format = "langfuse"
 OPENAI: Format = "openai-log"
+PHOENIX: Format = "phoenix"
 # What the support bot was asked and answered; its last question failed at the provider.
 TURNS = [
     ("c-1001", "Where is my order A-48213?", "It left our warehouse on Monday and should reach you by Thursday."),
@@ -33,7 +34,7 @@ TURNS = [
     ("c-1004", "Cancel my subscription, please.", None),
 ]
 TOKENS = [(88, 21), (112, 14), (64, 22), (64, 8), (None, None)]
-every_format = pytest.mark.parametrize("form", [OTEL, LANGFUSE, OPENAI])
+every_format = pytest.mark.parametrize("form", [OTEL, LANGFUSE, OPENAI, PHOENIX])
 FAR_AWAY = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC))
 
 
@@ -191,10 +192,11 @@ def test_columns_of_spans_are_attributes_of_the_span_or_of_its_resource(tmp_path
     "other",
     [
         span(**{"gen_ai.operation.name": "execute_tool"}),
+        span(**{"gen_ai.operation.name": ["chat"]}),
         span(**{ANSWERED: json.dumps([{"role": "assistant", "parts": [{"type": "tool_call", "name": "find"}]}])}),
         {"traceId": "aa", "spanId": "cc", "name": "GET /"},
     ],
-    ids=["another operation", "a call for tools", "a span of a web server"],
+    ids=["another operation", "a list of operations", "a call for tools", "a span of a web server"],
 )
 def test_spans_that_answer_nobody_are_no_rows(other: object, tmp_path: Path) -> None:
     batch = batch_of(written(tmp_path, line(other, span()), {"resourceLogs": []}), OTEL)
