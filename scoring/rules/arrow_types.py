@@ -49,7 +49,7 @@ def arrow_type(kind: Kind) -> pa.DataType:
         RuleError: they are no column of a score table.
     """
     if kind.type not in _TYPES:
-        raise RuleError(f"{TYPE_TITLES[kind.type]} fills no column")
+        raise RuleError(f"{TYPE_TITLES[kind.type]} fills no column", fix="give a text, a number or a condition")
     return _TYPES[kind.type]
 
 

@@ -32,12 +32,15 @@ class Bands(Generic[Points]):
 
     def __post_init__(self) -> None:
         if not self.cuts:
-            raise RuleError("bands need at least one cut")
+            raise RuleError("bands need at least one cut", fix="give a cut")
         for (earlier, _), (later, _) in pairwise(self.cuts):
             ordered = earlier > later if self.edge == "at_least" else earlier < later
             if not ordered:
                 direction = "fall" if self.edge == "at_least" else "rise"
-                raise RuleError(f"cuts of an '{self.edge}' band must {direction}: {earlier} stands before {later}")
+                raise RuleError(
+                    f"cuts of an '{self.edge}' band must {direction}: {earlier} stands before {later}",
+                    fix="put them in order",
+                )
 
     def points(self, number: Number | Fraction) -> Points:
         """What `number` earns. A missing number is no number: callers decide before they ask."""

@@ -50,14 +50,19 @@ class Pattern:
         sets = _SET.findall(unescaped)
         outside_sets = _SET.sub("", unescaped)
         if _NOT_PORTABLE.search(outside_sets) or any(_NOT_PORTABLE_IN_SET.search(chars) for chars in sets):
-            raise RuleError(f"regex {self.regex!r} has a part that engines read differently")
+            raise RuleError(
+                f"regex {self.regex!r} has a part that engines read differently",
+                fix="leave out $, flags, look-arounds and sets within sets",
+            )
         counts = [count for found in _REPETITION.findall(outside_sets) for count in found if count]
         if any(len(count) > 4 or int(count) > _MOST_REPEATED for count in counts):
-            raise RuleError(f"regex {self.regex[:80]!r} repeats a part more than {_MOST_REPEATED:,} times")
+            raise RuleError(
+                f"regex {self.regex[:80]!r} repeats a part more than {_MOST_REPEATED:,} times", fix="repeat it less"
+            )
         try:
             re.compile(self.regex)
         except re.error as error:
-            raise RuleError(f"regex {self.regex!r} is none: {error}") from error
+            raise RuleError(f"regex {self.regex!r} is none: {error}", fix="correct it") from error
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ class WeightedScore:
         if least := [weight for weight, _ in self.terms if weight <= 0]:
             raise RuleError(f"a weight of {least[0]} % is none", fix="give weights from 1 to 100 %")
         if total != 100:
-            raise RuleError(f"weights must add up to 100 %, these add up to {total} %")
+            raise RuleError(f"weights must add up to 100 %, these add up to {total} %", fix="change some of them")
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,8 @@ def _constant(value: ex.LiteralValue) -> Kind:
 def _of_type(expression: ex.Expression, columns: Kinds, *types: Type) -> Kind:
     kind = kind_of(expression, columns)
     if kind.type not in types:
-        raise RuleError(f"expected {TYPE_TITLES[types[-1]]}, found {TYPE_TITLES[kind.type]}")
+        expected = TYPE_TITLES[types[-1]]
+        raise RuleError(f"expected {expected}, found {TYPE_TITLES[kind.type]}", fix=f"write {expected} here")
     return kind
 
 
@@ -178,7 +179,9 @@ def _case(case: ex.Case, columns: Kinds) -> Kind:
     given = [kind for kind in kinds if kind.type != "null"]
     if not given or given[0].type not in ("text", "whole") or any(kind.type != given[0].type for kind in given):
         found = ", ".join(sorted({TYPE_TITLES[kind.type] for kind in kinds}))
-        raise RuleError(f"a CASE gives texts or whole numbers, one of both; this one gives {found}")
+        raise RuleError(
+            f"a CASE gives texts or whole numbers, one of both; this one gives {found}", fix="give the same everywhere"
+        )
     return Kind(
         given[0].type,
         nullable=any(kind.nullable for kind in kinds),

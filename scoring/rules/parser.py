@@ -345,5 +345,5 @@ def _pattern(regex: str) -> ex.Pattern:
     try:
         pl.select(pl.lit("").str.contains(regex))
     except pl.exceptions.ComputeError:
-        raise RuleError(f"regex {regex[:80]!r} is one that not every engine reads") from None
+        raise RuleError(f"regex {regex[:80]!r} is one that not every engine reads", fix="write it simpler") from None
     return pattern

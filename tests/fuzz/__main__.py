@@ -22,7 +22,7 @@ from tests.fuzz.cases import work
 
 FAILURES = Path("fuzz-failures")
 MOST_WAIT_S = 30.0
-_KINDS = ("csv", "tsv", "xlsx", "jsonl", "export", "parquet", "judge", "slack", "settings")
+_KINDS = ("csv", "tsv", "xlsx", "jsonl", "export", "parquet", "judge", "slack", "settings", "rubric")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What is fuzzed: the command on damaged files, the judge and Slack on damaged replies, the settings.
+"""What is fuzzed: the command on damaged files, the judge and Slack on damaged replies, settings and rubric files.
 
 `KINDS` holds a function a kind: it builds a case, runs it in the current folder, and says what became of it. It raises
 where the product does not keep its word: an unexpected error, rows that are neither scored nor excluded nor rejected,
@@ -50,6 +50,7 @@ from tests.fuzz.mutations import (
     mutated_text,
     mutated_workbook,
 )
+from tests.fuzz.rubric_files import run_rubric
 
 _ROOT = Path(__file__).parents[2]
 _INBOX = _ROOT / "tasks/samples/inbox"
@@ -325,4 +326,5 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
     "judge": run_judge,
     "slack": run_slack,
     "settings": run_settings,
+    "rubric": run_rubric,
 }

@@ -86,6 +86,7 @@ def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
     with pytest.raises(UsageError) as refused:
         rubric_from_toml(text, "my.toml")
     assert what in refused.value.what
+    assert refused.value.fix
     assert fix in refused.value.fix
     place = re.fullmatch(r"my\.toml, line ([0-9]+), column ([0-9]+)", refused.value.where)
     assert place
