@@ -1,31 +1,36 @@
-"""The tutorial is run, block by block, in an empty folder."""
+"""The tutorial, and the how-to about one's own agent, are run block by block in an empty folder."""
 
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.flows.conftest import Command
 
-TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(sh|output)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _AQB = """
+exec 3>&1 >"$SAID/all" 2>&1
 aqb() {
-    printf '%s\\t' "$@" && echo
+    printf '%s\\t' "$@" >&3 && echo >&3
     read -r exit_code
+    cat "$SAID/out"
+    cat "$SAID/err" >&2
     return "$exit_code"
 }
 """
-"""`aqb` of a shell: writes its arguments, and is told how it ended."""
+"""`aqb` of a shell: hands over its arguments, is told how it ended, and says what it said."""
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_every_block_of_the_tutorial_does_what_it_says(folder: Path, aqb: Command) -> None:
+@pytest.mark.parametrize("page", ["tutorial.md", "how-to/score-your-own-agent.md"])
+def test_every_block_of_a_page_does_what_it_says(page: str, folder: Path, aqb: Command) -> None:
     printed = ""
-    for kind, text in _BLOCK.findall(TUTORIAL.read_text("utf-8")):
+    for kind, text in _BLOCK.findall((DOCS / page).read_text("utf-8")):
         if kind == "output":
             missing = [line for line in text.splitlines() if line not in printed]
             assert missing == [], printed
@@ -34,24 +39,30 @@ def test_every_block_of_the_tutorial_does_what_it_says(folder: Path, aqb: Comman
 
 
 def run_block(text: str, folder: Path, aqb: Command) -> str:
-    """Runs a block in a shell, and `aqb` in this process; what `aqb` printed."""
-    printed = ""
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(folder)}
-    shell = subprocess.Popen(
-        ["bash", "-euo", "pipefail", "-c", _AQB + text],
-        cwd=folder,
-        env=environment,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    with shell:
-        assert shell.stdin
-        assert shell.stdout
-        for line in shell.stdout:
-            ended = aqb(*line.rstrip("\n").split("\t")[:-1])
-            printed += ended.out
-            shell.stdin.write(f"{ended.exit_code}\n")
-            shell.stdin.flush()
+    """Runs a block in a shell, and `aqb` in this process; what both printed."""
+    with TemporaryDirectory() as said:
+        environment = os.environ | {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": str(folder),
+            "SAID": said,
+        }
+        shell = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", _AQB + text],
+            cwd=folder,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        with shell:
+            assert shell.stdin
+            assert shell.stdout
+            for line in shell.stdout:
+                ended = aqb(*line.rstrip("\n").split("\t")[:-1])
+                Path(said, "out").write_text(ended.out, "utf-8")
+                Path(said, "err").write_text(ended.err, "utf-8")
+                shell.stdin.write(f"{ended.exit_code}\n")
+                shell.stdin.flush()
+        printed = Path(said, "all").read_text("utf-8")
     assert shell.returncode == 0, f"{text}\n{printed}"
     return printed
