@@ -283,15 +283,18 @@ def test_a_phone_never_scrolls_sideways(site: Path, tab: Tab) -> None:
         assert tab.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"], name
 
 
-def test_a_wide_screen_cuts_no_table_of_repeated_questions(site: Path, tab: Tab) -> None:
-    tab.set_viewport_size({"width": 1440, "height": 900})
-    for key in (DAYS[-1], week_of(DAYS[-1]).key):
-        tab.goto((site / f"monitoring/{key}.html").as_uri())
-        widths = tab.locator(".scroll:has(.asked)").evaluate_all(
-            "(all) => all.map((one) => [one.scrollWidth, one.clientWidth])"
-        )
-        assert len(widths) == 1
-        assert widths[0][0] <= widths[0][1]
+@pytest.mark.parametrize(("width", "tables"), [(768, ".heat"), (1440, ".heat, .asked, .runs")])
+def test_a_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
+    site: Path, tab: Tab, width: int, tables: str
+) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    seen = 0
+    for name in one_of_each(site):
+        tab.goto((site / name).as_uri())
+        rooms = tab.locator(f".scroll:has({tables})")
+        seen += rooms.count()
+        assert rooms.evaluate_all("(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length") == 0, name
+    assert seen >= len(tables.split(", "))
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
