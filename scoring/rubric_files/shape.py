@@ -9,7 +9,7 @@ from scoring.rules.kinds import MOST_RULES
 from scoring.rules.tokens import LONGEST_TEXT
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# What GoogleSQL reads as a word of its own, and what the tables of every rubric or their queries have.
+# What GoogleSQL reads as a word of its own; what tables of every rubric, their queries and addresses of pages have.
 _SQL_WORDS = (
     "all and any array as asc assert_rows_modified at between by case cast collate contains create cross cube "
     "current default define desc distinct else end enum escape except exclude exists extract false fetch following "
@@ -21,7 +21,8 @@ _SQL_WORDS = (
 _TAKEN = (
     "score_date row_id row_key timestamp tenant_id session_id user_input llm_response input_tokens output_tokens "
     "rubric rubric_version source_id service request_metadata reason alert_level alert_rules cause line file code "
-    "excluded excluded_rate failures cnt pct naive unreadable unscored_by size cluster total count day part"
+    "excluded excluded_rate failures cnt pct naive unreadable unscored_by size cluster total count day part "
+    "first last tenant alert kpi lowest highest text template session show sort page"
 )
 
 
@@ -33,7 +34,7 @@ def _one_line(text: str) -> str:
 
 def _free_name(name: str) -> str:
     if name in _SQL_WORDS.split() or name in _TAKEN.split():
-        raise ValueError(f"the name {name} has a meaning of its own in every table; choose another")
+        raise ValueError(f"the name {name} has a meaning of its own; choose another")
     return name
 
 

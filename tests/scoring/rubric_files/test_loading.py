@@ -29,6 +29,7 @@ STARTER = (Path(__file__).parents[3] / "flows" / "cli" / "starter_rubric.toml").
         ),
         ("[columns.help_score]", "[columns.select]", "[columns.select]", "name select has a meaning", ""),
         ("[columns.help_score]", "[columns.tenant_id]", "[columns.tenant_id]", "name tenant_id has a meaning", ""),
+        ("[columns.help_score]", "[columns.page]", "[columns.page]", "name page has a meaning", ""),
         ('when = "output_tokens = 0"', 'when = "output_tokens == 0"', '== 0"', "expected", "write ="),
         (
             'when = "output_tokens = 0"',
@@ -122,6 +123,15 @@ def test_the_starting_file_scores_rows_in_python() -> None:
         (10, 50, 18.0, "POOR", "refused"),
         (85, 50, 78.0, "GOOD", None),
     ]
+
+
+def test_a_rubric_file_without_alerts_for_rows_that_are_not_scored_raises_none_of_them() -> None:
+    rows = pl.DataFrame([plain(0, output_tokens=0.0), plain(1, output_tokens=0.0, llm_response=None)])
+    alerts = {}
+    for text in (STARTER, STARTER.replace("on_excluded_rows = true\n", "")):
+        found = score(rows, text)
+        alerts[text] = found.scored["alert_level"].to_list(), found.excluded["alert_level"].to_list()
+    assert list(alerts.values()) == [(["critical"], ["critical"]), (["critical"], [None])]
 
 
 def test_columns_and_kpis_added_later_stand_behind_those_that_were_there() -> None:
