@@ -70,6 +70,7 @@ def golden(
 
     Example: aqb golden --from 2026-02-01 --to 2026-02-19 --limit 50 --out golden.csv
     """
+    import polars as pl
     from polars.selectors import datetime
 
     from scoring.chat.golden import SAME_TEMPLATE, golden_candidates
@@ -80,14 +81,20 @@ def golden(
     days = day_range(first, last)
     context = open_context()
     rows, failures = _golden_rows(*days, source, context)
-    category = context.rubric.category.column if context.rubric.category else None
-    stratum = {Stratum.CATEGORY: category, Stratum.TENANT: "tenant_id", Stratum.NONE: None}[by]
+    category = context.rubric.category
+    stratum = {
+        Stratum.CATEGORY: category.column if category else None,
+        Stratum.TENANT: "tenant_id",
+        Stratum.NONE: None,
+    }[by]
     candidates = golden_candidates(rows, limit, stratum)
     counted = f"{candidates.height} candidates"
     if candidates.height < rows.height:
         counted += f" of {rows.height} rows: one per question template, at most {limit}"
     if out:
         local = candidates.with_columns(datetime().dt.convert_time_zone(context.settings.time_zone))
+        if category:
+            local = local.with_columns(pl.col(category.column).replace(category.titles))
         write_text(out, excel_csv([local.columns, *local.iter_rows()]), TABLE_MODE)
         typer.echo(f"{counted}: {out}")
     else:

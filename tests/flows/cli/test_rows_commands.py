@@ -85,6 +85,7 @@ def test_golden_as_json_and_as_a_file_for_excel(aqb: Command, source: Path) -> N
     assert Path("golden.csv").read_bytes().startswith(b"\xef\xbb\xbfrow_id,")
     (written,) = pl.read_csv("golden.csv", try_parse_dates=False).to_dicts()
     assert written["user_input"] == candidate["user_input"]
+    assert (candidate["question_category"], written["question_category"]) == ("analysis", "종합 분석 질문")
     assert (candidate["timestamp"][:19], written["timestamp"]) == ("2026-02-13 03:00:00", "2026-02-13 12:00:00+09:00")
     aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14", "--out", "golden.csv")
     assert pl.read_csv("golden.csv").is_empty()
