@@ -40,7 +40,7 @@ soak: setup
 	MASKED_CHARACTERS=1000000 .venv/bin/python -m pytest tests/scoring/judging/test_masking.py
 	RULE_EXPRESSIONS=10000 .venv/bin/python -m pytest tests/scoring/rules/test_parser.py
 	SLACK_KILLS=200 .venv/bin/python -m pytest -s tests/tasks/alerts/test_slack_kills.py
-	SOAK=1 .venv/bin/python -m pytest tests/flows/cli/test_automations.py
+	SOAK=1 .venv/bin/python -m pytest tests/flows/cli/test_automations.py tests/flows/runtime/test_restarts.py
 	LINKED_DAYS=31 LINKED_ROWS=400 .venv/bin/python -m pytest tests/tasks/reports/site/test_linked_counts.py
 	WEB_KILLS=100 .venv/bin/python -m pytest tests/tasks/web/test_review_kills.py tests/tasks/web/test_upload_kills.py
 	FAULT_NIGHTS=200 .venv/bin/python -m pytest tests/flows/steps/test_watch_kills.py
