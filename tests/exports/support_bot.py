@@ -63,21 +63,37 @@ def _answered(client: Any, messages: list[Any]) -> list[Any]:
 @contextmanager
 def model_server() -> Iterator[str]:
     """The address of an OpenAI-compatible API that knows the answers."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Model)
+    with _served(_Model) as address:
+        yield f"{address}/v1"
+
+
+@contextmanager
+def tool_server(reply: object) -> Iterator[str]:
+    """The address of a tool that answers whatever it is asked for with this JSON."""
+
+    class Tool(_Server):
+        def do_GET(self) -> None:
+            self.answer(200, reply)
+
+    with _served(Tool) as address:
+        yield address
+
+
+@contextmanager
+def _served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         thread.join()
         server.server_close()
 
 
-class _Model(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        status, reply = (200, _embeddings(asked)) if self.path.endswith("/embeddings") else _completion(asked)
+class _Server(BaseHTTPRequestHandler):
+    def answer(self, status: int, reply: object) -> None:
         body = json.dumps(reply).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -87,6 +103,12 @@ class _Model(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
+
+
+class _Model(_Server):
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.answer(*((200, _embeddings(asked)) if self.path.endswith("/embeddings") else _completion(asked)))
 
 
 def _embeddings(asked: dict[str, Any]) -> dict[str, Any]:

@@ -8,16 +8,13 @@ an environment of its own, in this folder:
 """
 
 import json
-import threading
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from langfuse import Langfuse, propagate_attributes
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from support_bot import model_server, talk
+from support_bot import model_server, talk, tool_server
 
 _USAGE = {"prompt_tokens": "input", "completion_tokens": "output", "total_tokens": "total", "input": "input"}
 
@@ -25,35 +22,20 @@ _USAGE = {"prompt_tokens": "input", "completion_tokens": "output", "total_tokens
 def main() -> None:
     """Holds the conversations, and fetches what was recorded of them."""
     recorded = InMemorySpanExporter()
-    Langfuse(public_key="pk-recorded", secret_key="none", base_url="http://127.0.0.1:9", span_exporter=recorded)
+    recorder = Langfuse(
+        public_key="pk-recorded", secret_key="none", base_url="http://127.0.0.1:9", span_exporter=recorded
+    )
     from langfuse.openai import OpenAI  # takes the client that is there
 
     with model_server() as address:
         client = OpenAI(base_url=address, api_key="none", max_retries=0)
         talk(client, lambda session: propagate_attributes(session_id=session))
-    server = HTTPServer(("127.0.0.1", 0), _reply_of(recorded.get_finished_spans()))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    address = f"http://127.0.0.1:{server.server_port}"
-    langfuse = Langfuse(public_key="pk-fetched", secret_key="none", base_url=address, tracing_enabled=False)
-    found = langfuse.api.observations.get_many(fields="core,basic,time,io,model,usage,trace_context")
-    server.shutdown()
-    thread.join()
+    recorder.flush()
+    with tool_server({"data": list(map(_observation, recorded.get_finished_spans())), "meta": {}}) as address:
+        langfuse = Langfuse(public_key="pk-fetched", secret_key="none", base_url=address, tracing_enabled=False)
+        found = langfuse.api.observations.get_many(fields="core,basic,time,io,model,usage,trace_context")
     lines = "".join(f"{observation.json()}\n" for observation in found.data)
     Path(__file__).with_name("langfuse.jsonl").write_text(lines, encoding="utf-8")
-
-
-def _reply_of(spans: Sequence[ReadableSpan]) -> type[BaseHTTPRequestHandler]:
-    class Server(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps({"data": list(map(_observation, spans)), "meta": {}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    return Server
 
 
 def _observation(span: ReadableSpan) -> dict[str, object]:

@@ -8,10 +8,7 @@ its own, in this folder:
 """
 
 import json
-import threading
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from openai import OpenAI
@@ -21,7 +18,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from phoenix.client import Client
-from support_bot import model_server, talk
+from support_bot import model_server, talk, tool_server
 
 
 def main() -> None:
@@ -32,28 +29,10 @@ def main() -> None:
     OpenAIInstrumentor().instrument(tracer_provider=spans)
     with model_server() as address:
         talk(OpenAI(base_url=address, api_key="none", max_retries=0), using_session)
-    server = HTTPServer(("127.0.0.1", 0), _reply_of(recorded.get_finished_spans()))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    client = Client(base_url=f"http://127.0.0.1:{server.server_port}")
-    found = client.spans.get_spans(project_identifier="recorded")
-    server.shutdown()
-    thread.join()
+    with tool_server({"data": list(map(_span, recorded.get_finished_spans())), "next_cursor": None}) as address:
+        found = Client(base_url=address).spans.get_spans(project_identifier="recorded")
     lines = "".join(f"{json.dumps(span)}\n" for span in found)
     Path(__file__).with_name("phoenix.jsonl").write_text(lines, encoding="utf-8")
-
-
-def _reply_of(spans: Sequence[ReadableSpan]) -> type[BaseHTTPRequestHandler]:
-    class Server(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps({"data": list(map(_span, spans)), "next_cursor": None}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    return Server
 
 
 def _span(span: ReadableSpan) -> dict[str, object]:
