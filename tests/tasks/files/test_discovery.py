@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,12 @@ def locked(folder: Path) -> Iterator[None]:
     """Nobody may list the folder, whoever runs the tests."""
     was_root = os.geteuid() == 0
     folder.chmod(0)
-    if was_root:
-        os.seteuid(NOBODY)
     try:
+        if was_root:
+            with suppress(OSError):  # where root is the only user there is
+                os.seteuid(NOBODY)
+        if os.access(folder, os.R_OK, effective_ids=True):
+            pytest.skip("whoever runs the tests may list any folder")
         yield
     finally:
         if was_root:
