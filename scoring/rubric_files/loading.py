@@ -201,7 +201,7 @@ class _Loading:
         codes = [grade.code.lower() for grade in grades]
         if len(set(codes)) != len(codes):
             raise self._text.wrong(("columns", name, "grades"), "two grades have one code", "give each its own")
-        made = (Grade(one.code, one.sign or one.code, one.title, one.action, one.tone) for one in grades)
+        made = (Grade(one.code, one.short, one.title, one.action, one.tone) for one in grades)
         return GradeScale(name, self._subject(score), tuple(made))
 
     def _coded(self, key: str, name: str) -> CodedColumn:

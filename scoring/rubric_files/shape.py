@@ -154,14 +154,19 @@ class GradeTable(_Table):
     """The least score that earns it; the last grade has none."""
 
     title: Text
-    sign: NoText = ""
-    """What stands for it where there is little room. Left out: its code."""
+    sign: Annotated[NoText, Field(max_length=2)] = ""
+    """What stands for it where there is little room. Left out: its code, or the first letter of a long one."""
 
     action: NoText = ""
     """What to do about a row of this grade."""
 
     tone: Literal["met", "undecided", "missed", ""] = ""
     """Its colour on pages: good, doubtful or bad."""
+
+    @property
+    def short(self) -> str:
+        """The sign that is shown."""
+        return self.sign or (self.code if len(self.code) <= 2 else self.code[0])
 
 
 class ColumnTable(Given):

@@ -125,6 +125,12 @@ def test_the_starting_file_scores_rows_in_python() -> None:
     ]
 
 
+def test_a_grade_without_a_sign_has_a_short_one() -> None:
+    text = STARTER.replace('code = "FAIR", at_least', 'code = "FAIR", sign = "♡", at_least').replace('"HELPS"', '"A+"')
+    final, part, _ = rubric_from_toml(text).scales
+    assert [grade.sign for grade in (*final.grades, *part.grades)] == ["G", "♡", "P", "A+", "L"]
+
+
 def test_a_rubric_file_without_alerts_for_rows_that_are_not_scored_raises_none_of_them() -> None:
     rows = pl.DataFrame([plain(0, output_tokens=0.0), plain(1, output_tokens=0.0, llm_response=None)])
     alerts = {}
