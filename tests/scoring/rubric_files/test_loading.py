@@ -126,9 +126,9 @@ def test_the_starting_file_scores_rows_in_python() -> None:
 
 
 def test_a_grade_without_a_sign_has_a_short_one() -> None:
-    text = STARTER.replace('code = "FAIR", at_least', 'code = "FAIR", sign = "♡", at_least').replace('"HELPS"', '"A+"')
+    text = STARTER.replace('code = "FAIR", at_least', 'code = "FAIR", sign = "♡", at_least').replace('"HELPS"', '"AA"')
     final, part, _ = rubric_from_toml(text).scales
-    assert [grade.sign for grade in (*final.grades, *part.grades)] == ["G", "♡", "P", "A+", "L"]
+    assert [grade.sign for grade in (*final.grades, *part.grades)] == ["G", "♡", "P", "AA", "L"]
 
 
 def test_a_rubric_file_without_alerts_for_rows_that_are_not_scored_raises_none_of_them() -> None:
