@@ -55,6 +55,7 @@ def column_places(where: str, found: Sequence[str], names: Mapping[str, str] | N
     fix = f"chat rows have the columns {', '.join(REQUIRED_COLUMNS)}: give a table with these"
     if names is not None:
         fix += ', or say in aqb.toml under [monitoring.columns] what they are called here: user_input = "question"'
+        fix += "; of what another tool wrote, set monitoring.format (aqb score: --format)"
     names = names or {}
     places = {name: place for name in READ_COLUMNS if (place := place_of(names.get(name, name), found))}
     missing = [name for name in REQUIRED_COLUMNS if name not in places]

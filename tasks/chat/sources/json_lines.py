@@ -159,6 +159,6 @@ def _refuse_missing_keys(path: Path, file: BinaryIO, names: Mapping[str, str]) -
             "no line holds an object with one of the expected keys",
             where=str(path),
             fix=f"write one JSON object a line, with the keys {', '.join(called[name] for name in REQUIRED_COLUMNS)}, "
-            "or set monitoring.format (aqb score: --format) to the tool that wrote it",
+            "or set monitoring.format (aqb score: --format) to what wrote it",
         )
     column_places(str(path), tuple(seen), names)

@@ -129,6 +129,7 @@ def test_a_missing_column_is_named_with_the_way_out(write: Write, tmp_path: Path
     said = error_of(write(tmp_path / "a", lacking), {})
     assert "required columns are missing: llm_response; found " in said
     assert "[monitoring.columns]" in said
+    assert "monitoring.format" in said
 
 
 @every_kind
