@@ -3,10 +3,10 @@
     <id>/file/<name>    what was sent, as it was
     <id>/upload.json    who sent it, and when
     <id>/scoring.json   how it is to be scored, how far that is, and what came of it
-    <id>/result/        the report folder and a warehouse of this run alone
+    <id>/result-<n>/    the report folder and a warehouse of this run alone
 
-A folder gets its id when the whole file is on the disk, and `result` its name when the run is scored: what was killed
-on its way has neither.
+A folder gets its id when the whole file is on the disk, and `scoring.json` names a result when it is whole: what was
+killed on its way has neither, and a result stands until the next one does.
 """
 
 import json
@@ -15,7 +15,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
@@ -39,7 +39,8 @@ class Scoring:
     """How a file is scored: by whose wish, with which choices ('' lets the file tell), and how far it is.
 
     `done` of `total` are questions that the judge has answered, `usd` what they cost, None where that is not known.
-    `problem` is why nothing was scored, or why the judge did not answer everything.
+    `problem` is why nothing was scored, or why the judge did not answer everything. `result` numbers the last result, 0
+    before there is one.
     """
 
     who: str
@@ -51,6 +52,7 @@ class Scoring:
     total: int = 0
     usd: float | None = None
     problem: str = ""
+    result: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,12 @@ class Upload:
     @property
     def result(self) -> Path:
         """What came of it; not there before it was scored."""
-        return self.folder / "result"
+        scoring = self.scoring
+        return self.result_folder(scoring.result if scoring else 0)
+
+    def result_folder(self, number: int) -> Path:
+        """Where the result of a number lies."""
+        return self.folder / f"result-{number}"
 
     @property
     def report(self) -> Path:
@@ -94,6 +101,16 @@ class Upload:
             return Scoring(**json.loads((self.folder / "scoring.json").read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
+
+    def begin(self, scoring: Scoring) -> None:
+        """Keeps how it is to be scored, beside the last result; for the sole writer of the folder."""
+        before = self.scoring
+        self.note(replace(scoring, result=before.result if before else 0))
+
+    def remove_other_results(self) -> None:
+        """Removes all but the last result; for the sole writer of the folder."""
+        for folder in set(self.folder.glob("result-*")) - {self.result}:
+            shutil.rmtree(folder)
 
     def note(self, scoring: Scoring) -> None:
         """Keeps how far scoring is; for the sole writer of the folder."""

@@ -67,7 +67,7 @@ class Scorings:
                 raise UsageError(f"파일 {_AT_ONCE}개를 채점하고 있습니다", fix="끝난 뒤에 다시 하십시오.")
             try:
                 with sole_writer(upload.folder):
-                    upload.note(scoring)
+                    upload.begin(scoring)
             except StorageError:
                 raise UsageError("멈춘 채점이 아직 끝나지 않았습니다", fix="잠시 뒤에 다시 하십시오.") from None
             process = get_context("spawn").Process(
@@ -100,7 +100,9 @@ def score_upload(settings: Settings, upload: Upload) -> None:
     scoring = upload.scoring
     assert scoring is not None  # it was kept before anybody began
     with sole_writer(upload.folder) as staging:
+        upload.remove_other_results()  # one that was killed may have left its own
         upload.note(_scored(settings, upload, scoring, staging))
+        upload.remove_other_results()
 
 
 def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path) -> Scoring:
@@ -118,15 +120,14 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
         return replace(scoring, state="failed", problem=error.what)
     except Exception as error:  # noqa: BLE001  (its text may quote the file)
         return replace(scoring, state="failed", problem=UnexpectedError(error).what)
-    if upload.result.exists():
-        upload.result.rename(staging / "before")
-    made.rename(upload.result)
+    scored = replace(scoring, state="scored", result=scoring.result + 1)
+    made.rename(upload.result_folder(scored.result))
     if judged is None:
-        return replace(scoring, state="scored")
+        return scored
     judge, failure = judged.summary(), judged.failure
     answered = judge["by_status"].get("ok", 0)
     problem = failure.what if failure else ""
-    return replace(scoring, state="scored", done=answered, total=judge["questions"], usd=judge["cost"], problem=problem)
+    return replace(scored, done=answered, total=judge["questions"], usd=judge["cost"], problem=problem)
 
 
 def _judged(context: Context, plan: TestRunPlan, upload: Upload, scoring: Scoring) -> Judged:

@@ -64,6 +64,6 @@ def scored_here(settings: Settings, address: str, **choices: str) -> str:
     """The address of the result of a file that is scored by rule in this process."""
     upload = Uploads(Path(settings.web.uploads)).find(address.rpartition("/")[2])
     assert upload
-    upload.note(Scoring("kim", choices.get("rubric", ""), choices.get("agent_type", ""), judge=False))
+    upload.begin(Scoring("kim", choices.get("rubric", ""), choices.get("agent_type", ""), judge=False))
     score_upload(settings, upload)
     return f"/test-runs/upload-{upload.id}"

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from tasks.config.settings import Settings
 from tasks.config.testruns import InboxSettings
+from tasks.testruns.uploads import Scoring, Uploads
 from tasks.warehouse.folder import FolderWarehouse
 from tests.builders.chat_rows import DAY
 from tests.builders.settings import settings_in
@@ -134,8 +135,17 @@ def test_upload_that_cannot_be_scored_says_why(results: Results) -> None:
     assert "결과 보기" not in page
 
 
-def test_upload_scored_again_shows_the_last_result_alone(results: Results) -> None:
+def test_upload_result_stands_until_the_next_one_is_whole(results: Results) -> None:
     address = kept(results.client)
-    results.scored_here(address)
-    result = results.scored_here(address, rubric="aqb-1.2", agent_type="plan")
+    result = results.scored_here(address)
+    upload = Uploads(results.folder / "uploads").find(address.rpartition("/")[2])
+    assert upload
+    before = upload.result
+    upload.begin(Scoring("kim", "aqb-1.2", "plan", judge=False))
+    upload.result_folder(2).mkdir()  # as a kill leaves it before the result is noted
+    assert upload.result == before
+    assert "지난 결과 보기" in opened_page(results.client, address).text
+    assert "채용 에이전트 품질 평가" not in opened_page(results.client, result).text
+    results.scored_here(address, rubric="aqb-1.2", agent_type="plan")
     assert "채용 에이전트 품질 평가" in opened_page(results.client, result).text
+    assert [path.name for path in upload.folder.glob("result*")] == ["result-2"]
