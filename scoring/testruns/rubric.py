@@ -28,12 +28,21 @@ Options = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Option:
-    """A choice that people may make: its default, the regex of what it accepts, and why one would choose (English)."""
+    """A choice that people may make: its default, the regex of what it accepts, and why one would choose (English).
+
+    `title` says on pages in a sentence what it decides (Korean).
+    """
 
     name: str
     default: str
     accepts: str
     reason: str
+    title: str
+
+    @property
+    def values(self) -> Sequence[str]:
+        """What it accepts where that is a list of words, else nothing."""
+        return self.accepts.split("|") if re.fullmatch(r"\w+(\|\w+)+", self.accepts) else ()
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
@@ -36,7 +36,7 @@ _LONGEST_STEM_BYTES = 150
 
 @dataclass(frozen=True)
 class Scoring:
-    """How a file is scored: by whose wish, with which choices ('' lets the file tell), and how far it is.
+    """How a file is scored: by whose wish, with which choices ('' lets the file tell) and options, and how far it is.
 
     `done` of `total` are questions that the judge has answered, `usd` what they cost, None where that is not known.
     `problem` is why nothing was scored, or why the judge did not answer everything. `result` numbers the last result, 0
@@ -47,6 +47,7 @@ class Scoring:
     rubric: str
     agent_type: str
     judge: bool
+    options: Mapping[str, str] = field(default_factory=dict)
     state: Literal["begun", "scored", "failed"] = "begun"
     done: int = 0
     total: int = 0

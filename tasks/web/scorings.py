@@ -109,7 +109,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
     """What came of scoring; its results are there."""
     try:
         with Context(settings) as context:
-            choices = TestRunChoices(scoring.rubric, scoring.agent_type)
+            choices = TestRunChoices(scoring.rubric, scoring.agent_type, scoring.options)
             plan = plan_of(read_testrun_file(upload.file, settings.test_runs.names), choices, settings.rubric_options)
             judged = _judged(context, plan, upload, scoring) if scoring.judge else None
             day = datetime.now(ZoneInfo(settings.time_zone)).date()

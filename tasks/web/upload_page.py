@@ -1,5 +1,6 @@
 """Test runs that people send: the file arrives, is looked at, scored, taken home, and goes into the inbox."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from scoring.catalog import TestRunChoices, plan_of, rubric_of, rubrics
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.rubric import TestRunRubric
+from scoring.testruns.rubric import Options, TestRunRubric
 from scoring.testruns.scoring import TestRunPlan
 from scoring.testruns.testrun import TestRunFile
 from tasks.config.judge import endpoint_of
@@ -27,6 +28,7 @@ from tasks.web.asked import Asked, NotFoundError, RefusedError
 
 _REJECTS_SHOWN = 200
 _RENEWED_AFTER_S = 3
+_OPTION = "option."
 
 
 @dataclass(frozen=True)
@@ -93,14 +95,14 @@ def score(asked: Asked) -> Response:
     Raises:
         NotFoundError: there is no such upload.
         RefusedError: this person may not spend money.
-        UsageError: there is no such rubric or agent, or too many files are being scored.
+        UsageError: there is no such rubric, agent or option, or too many files are being scored.
     """
     upload, choices = _upload(asked), _choices(asked.form)
     with_judge = asked.form.get("judge") == "yes"
     if with_judge and not asked.viewer.may("operator"):
         raise RefusedError(403, "판정 모델에 묻는 일은 비용이 들어 운영자만 할 수 있습니다")
     asked.record("판정 모델까지 채점" if with_judge else "규칙으로 채점", upload.name)
-    scoring = Scoring(asked.viewer.name, choices.rubric, choices.agent_type, with_judge)
+    scoring = Scoring(asked.viewer.name, choices.rubric, choices.agent_type, with_judge, choices.options or {})
     asked.scorings.begin(upload, scoring, asked.context.settings)
     return RedirectResponse(_address(upload), 303)
 
@@ -183,11 +185,32 @@ def _choices(given: Mapping[str, str]) -> TestRunChoices:
         raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르십시오.")
     if agent and agent not in [one.value for one in AgentType]:
         raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르십시오.")
-    return TestRunChoices(rubric, agent)
+    return TestRunChoices(rubric, agent, _options(given))
+
+
+def _options(given: Mapping[str, str]) -> Options:
+    """The options that a form names; what is empty is as the settings have it."""
+    known = {
+        option.name: option for one in rubrics().values() if isinstance(one, TestRunRubric) for option in one.options
+    }
+    chosen = {
+        field.removeprefix(_OPTION): value.strip()
+        for field, value in given.items()
+        if field.startswith(_OPTION) and value.strip()
+    }
+    for name, value in chosen.items():
+        if name not in known:
+            raise UsageError("그런 채점 옵션은 없습니다", fix="올린 파일의 페이지에서 고르십시오.")
+        if not re.fullmatch(known[name].accepts, value):
+            raise UsageError(
+                f"채점 옵션 {name}에 쓸 수 없는 값입니다",
+                fix=f"{known[name].title} 기본값은 {known[name].default}입니다.",
+            )
+    return chosen
 
 
 def _chosen(scoring: Scoring) -> TestRunChoices:
-    return TestRunChoices(scoring.rubric, scoring.agent_type)
+    return TestRunChoices(scoring.rubric, scoring.agent_type, scoring.options)
 
 
 def _plan(asked: Asked, upload: Upload, choices: TestRunChoices) -> TestRunPlan:

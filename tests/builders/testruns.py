@@ -105,7 +105,7 @@ RUBRIC = TestRunRubric(
     summarise=summarise,
     report_values=lambda queries, summary, options: {},
     package=__name__,
-    options=(Option("long", "5", "[0-9]+", "how long a long answer is"),),
+    options=(Option("long", "5", "[0-9]+", "how long a long answer is", "긴 답변의 길이"),),
 )
 """
 

@@ -61,9 +61,10 @@ def scored(client: httpx2.Client, address: str, **form: str) -> str:
 
 
 def scored_here(settings: Settings, address: str, **choices: str) -> str:
-    """The address of the result of a file that is scored by rule in this process."""
+    """The address of the result of a file that is scored by rule in this process; `choices` also name options."""
     upload = Uploads(Path(settings.web.uploads)).find(address.rpartition("/")[2])
     assert upload
-    upload.begin(Scoring("kim", choices.get("rubric", ""), choices.get("agent_type", ""), judge=False))
+    rubric, agent_type = choices.pop("rubric", ""), choices.pop("agent_type", "")
+    upload.begin(Scoring("kim", rubric, agent_type, judge=False, options=choices))
     score_upload(settings, upload)
     return f"/test-runs/upload-{upload.id}"

@@ -33,6 +33,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
             t.DEFAULT_TOLERANCE_PERCENT,
             r"[0-9]{1,2}(\.[0-9]{1,2})?",
             "how far a number may be from the ground truth and still count as within tolerance",
+            "정답 수치와 이만큼(%) 달라도 허용 범위 안으로 봅니다.",
         ),
         MIN_COVERAGE,
         Option(
@@ -40,6 +41,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
             str(t.MIN_ROOMS),
             "2|3",
             "`2` compares the two rooms of older runs; such scores are marked as provisional, the seed asks for three",
+            "일관성을 내는 데 필요한 방의 수. 2는 방이 둘인 옛 실행도 비교하되 잠정 점수로 표시합니다.",
         ),
     ),
     recognition=Recognition(

@@ -33,6 +33,7 @@ RUBRIC = TestRunRubric(
             "nested|direct",
             "`nested` finds dataKey and buttonKey anywhere inside `value`, where the agents put them; `direct` looks "
             "right below `value` only, as older reports did, to compare with them",
+            "dataKey와 buttonKey를 찾는 곳. nested는 value 안 어디서나, direct는 옛 보고서처럼 바로 아래서만 봅니다.",
         ),
     ),
     prompt=prompt,

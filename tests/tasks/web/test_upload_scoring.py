@@ -53,7 +53,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
     with browser(settings, OF_TOKENS) as client:
         log_in(client, "reviewer")
         address = kept(client, PLAN.name, text.encode())
-        yield Results(client, settings, folder, text.encode(), address, scored(client, address))
+        result = scored(client, address, **{"option.value_lookup": "nested"})
+        yield Results(client, settings, folder, text.encode(), address, result)
 
 
 def as_role(client: TestClient, role: str) -> None:
@@ -133,6 +134,32 @@ def test_upload_that_cannot_be_scored_says_why(results: Results) -> None:
     page = results.client.get(address).text
     assert "채점하지 못했습니다: nothing tells which rubric" in page
     assert "결과 보기" not in page
+
+
+def test_upload_options_decide_and_stand_with_the_result(results: Results) -> None:
+    client = results.client
+    assert "채점 옵션: value_lookup=nested" in opened_page(client, results.address).text  # as its form has sent it
+    address = kept(client)
+    page = opened_page(client, address)
+    assert "dataKey와 buttonKey를 찾는 곳" in page.text
+    assert "기본값 nested" in page.text
+    result = results.scored_here(address, value_lookup="direct")
+    assert "<option selected>direct</option>" in client.get(address).text
+    assert "value_lookup=direct" in opened_page(client, result).text
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("value_lookup", "value_lookup에 쓸 수 없는 값입니다"),
+        ("min_weight_coverage", "기본값은 70입니다"),
+        ("no", "그런 채점 옵션은 없습니다"),
+    ],
+)
+def test_upload_options_that_are_none_are_refused_before_scoring(results: Results, option: str, said: str) -> None:
+    answer = act(results.client, results.address, "score", **{f"option.{option}": "101"})
+    assert (answer.status_code, said in answer.text) == (400, True)
+    assert "채점했습니다" in results.client.get(results.address).text
 
 
 def test_upload_result_stands_until_the_next_one_is_whole(results: Results) -> None:
