@@ -1,30 +1,33 @@
 """A test-run file becomes a `TestRunFile`.
 
 Of a workbook every visible sheet whose header is a test run's is read, in order, as one run; hidden sheets are left
-alone and noted. Sheets must share one layout.
+alone and noted. Sheets must share one layout. A JSON file is what promptfoo wrote.
 
-Source: SPEC 2, 5.
+Source: SPEC 2, 5, 13.
 """
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.errors import InputError
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_single_run, layout_of, run_type_of
+from scoring.testruns.promptfoo import PromptfooResults, promptfoo_results
 from scoring.testruns.rows import columns_of
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
 from scoring.testruns.testrun import TestRunFile, TestRunReading
 from tasks.files.csv_reader import DelimitedText
-from tasks.files.discovery import identity_of, refuse_replaced
+from tasks.files.discovery import identity_of, readable, refuse_protected, refuse_replaced
 
 if TYPE_CHECKING:
     from tasks.testruns.workbooks import TestRunWorkbook
 
 _LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
+_EXPORT_ENDING = ".json"  # only of files that are named outright: folders hold other JSON, such as our summaries
 
 
 def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFile:
@@ -70,17 +73,34 @@ def _workbook(path: Path) -> TestRunWorkbook:
     return TestRunWorkbook(path)
 
 
-def text_table(path: Path) -> DelimitedText:
-    """A CSV or TSV file.
+def text_table(path: Path) -> DelimitedText | PromptfooResults:
+    """A CSV or TSV file, or the results of promptfoo.
 
     Raises:
-        InputError: another kind of file, or one that cannot be opened.
+        InputError: another kind of file, or one that cannot be read.
     """
     ending = path.suffix.lower()
+    if ending == _EXPORT_ENDING:
+        return promptfoo_results(_parsed(path), str(path))
     if ending not in (".csv", ".tsv"):
+        endings = ", ".join((*RUN_FILE_ENDINGS, _EXPORT_ENDING))
         raise InputError(
-            f"expected a name ending in {', '.join(RUN_FILE_ENDINGS)}, found {ending or 'no ending'}",
+            f"expected a name ending in {endings}, found {ending or 'no ending'}",
             where=str(path),
-            fix="save the table as CSV in UTF-8 or as an Excel workbook (.xlsx)",
+            fix="save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is what promptfoo wrote",
         )
     return DelimitedText(path, "\t" if ending == ".tsv" else ",")
+
+
+def _parsed(path: Path) -> object:
+    with readable(path):
+        content = path.read_bytes()
+    refuse_protected(path, content)
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "cannot be read as JSON in UTF-8: expected what `promptfoo eval -o results.json` writes",
+            where=str(path),
+            fix="export it again; chat rows as JSON lines are named .jsonl",
+        ) from error

@@ -1,0 +1,121 @@
+"""What promptfoo writes of an evaluation (`promptfoo eval -o results.json`) as a test run in the long layout.
+
+Read was version 3 of its results, as promptfoo 0.123 writes them. Fields that are not known here do no harm.
+
+Source: SPEC 13.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scoring.errors import InputError
+from scoring.inputs import BrokenRow, TextRow
+
+_FAILED = 2  # `failureReason` of a call that gave no answer; 1 is an answer that did not pass its checks
+
+_Object = dict[str, object]
+
+
+@dataclass(frozen=True)
+class PromptfooResults:
+    """A row per result, which is a test asked once of one prompt; its `line` is its place in the list, from 1.
+
+    Equal tests are repeats of one query. A query is numbered like its test, and named after the prompt too from the
+    second prompt on: `3`, `3-2`.
+    """
+
+    results: Sequence[object]
+    evaluated_at: str
+
+    columns = (
+        "Query ID",
+        "방/반복",
+        "질의",
+        "카테고리",
+        "실행시각",
+        "Raw JSON",
+        "응답",
+        "오류",
+        "latency_ms",
+        "기대결과",
+    )
+
+    def rows(self) -> Iterator[TextRow | BrokenRow]:
+        """The rows in the order of the tests, whatever finished first."""
+        numbers: dict[str, int] = {}
+        repeats: Counter[str] = Counter()
+        for line, result in sorted(enumerate(self.results, start=1), key=lambda one: _place(one[1])):
+            if not isinstance(result, dict) or not isinstance(result.get("vars"), dict):
+                reason = f"results.results의 {line}번째가 promptfoo의 결과가 아닙니다: vars가 있는 객체여야 합니다."
+                yield BrokenRow(line, "other_format", reason)
+                continue
+            test = json.dumps(result.get("testCase") or result["vars"], sort_keys=True)
+            query_id = str(numbers.setdefault(test, len(numbers) + 1))
+            if prompt := _place(result)[1]:
+                query_id += f"-{prompt + 1}"
+            repeats[query_id] += 1
+            yield TextRow(line, [query_id, f"{repeats[query_id]}/1", *self._cells(result)])
+
+    def _cells(self, result: _Object) -> Iterator[str]:
+        """The cells after the first two; the answer stands in `응답`, so `Raw JSON` is blank."""
+        response, failed = _part(result, "response"), result.get("failureReason") == _FAILED
+        yield _question(result)
+        provider = result.get("provider")
+        yield _text(provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider)
+        yield self.evaluated_at
+        yield ""
+        yield _text(response.get("output"))
+        yield _text(response.get("error") or (failed and (result.get("error") or "error")) or None)
+        yield "" if response.get("cached") else _text(result.get("latencyMs"))  # nobody waited for the agent
+        yield "\n".join(_expected(_part(result, "testCase").get("assert")))
+
+
+def promptfoo_results(found: object, where: str) -> PromptfooResults:
+    """The results of the object that a file holds.
+
+    Raises:
+        InputError: it is no result of an evaluation.
+    """
+    evaluation = _part(found, "results")
+    results = evaluation.get("results")
+    if not isinstance(results, list):
+        raise InputError(
+            "expected what promptfoo writes of an evaluation: an object with the list results.results",
+            where=where,
+            fix="export it with `promptfoo eval -o results.json` or `promptfoo export eval ID -o results.json`",
+        )
+    return PromptfooResults(results, _text(evaluation.get("timestamp")))
+
+
+def _part(found: object, name: str) -> _Object:
+    part = found.get(name) if isinstance(found, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def _place(result: object) -> tuple[int, int]:
+    """Which test and which prompt it is, both from 0."""
+    places = [result.get(name) if isinstance(result, dict) else None for name in ("testIdx", "promptIdx")]
+    test, prompt = (place if isinstance(place, int) else 0 for place in places)
+    return test, prompt
+
+
+def _question(result: _Object) -> str:
+    """The value of a test's only variable; of several, the prompt that they were put into."""
+    values = list(_part(result, "vars").values())
+    return _text(values[0]) if len(values) == 1 else _text(_part(result, "prompt").get("raw"))
+
+
+def _expected(checks: object) -> Iterator[str]:
+    """The checks of a test as people read them, one a line."""
+    for check in checks if isinstance(checks, list) else []:
+        if isinstance(check, dict):
+            yield ": ".join(filter(None, (_text(check.get("type")), _text(check.get("value")))))
+
+
+def _text(value: object) -> str:
+    """A value as a cell; what is no text as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
