@@ -54,6 +54,15 @@ _FIELDS = {
     },
     Layout.WIDE: _ANY_LAYOUT | {"query_id": ID_HEADERS, "repeat": ("회차",)},
 }
+EXPECTATIONS = frozenset(
+    header
+    for field in (
+        *("expected_text", "criteria_json", "expected_filters", "expected_datakeys", "expected_url", "ground_truth"),
+        *("checked_path", "checked_value"),
+    )
+    for header in _ANY_LAYOUT[field]
+)
+"""The headers under which a row says what was expected."""
 # What follows `N차 ` in a numbered column of the wide layout.
 _OF_ROUND = {
     "답변": "answer_text",

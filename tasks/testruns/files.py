@@ -23,7 +23,7 @@ from tasks.files.csv_reader import DelimitedText
 from tasks.files.discovery import identity_of, readable, refuse_protected, refuse_replaced
 
 if TYPE_CHECKING:
-    from tasks.testruns.workbooks import TestRunWorkbook
+    from tasks.testruns.workbooks import Sheet, TestRunWorkbook
 
 _LAYOUTS = (Layout.LONG, Layout.WIDE)
 RUN_FILE_ENDINGS = (".csv", ".tsv", ".xlsx")
@@ -40,9 +40,7 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
     reading = TestRunReading(agent_type_of(FileFacts(path.name)), names, run_type_of(path.name))
     if path.suffix.lower() == ".xlsx":
         with closing(_workbook(path)) as workbook:
-            sheets = [sheet for sheet in workbook.sheets if layout_of(names.headers(sheet.columns)) in _LAYOUTS]
-            # A list of questions and answers beside the results is no second result.
-            sheets = [sheet for sheet in sheets if not is_single_run(names.headers(sheet.columns))] or sheets
+            sheets = testrun_sheets(workbook, names)
             if not workbook.sheets:
                 columns_of((), f"{path} (no visible sheet with a header)")
             for sheet in sheets or workbook.sheets[:1]:  # the first one says what is wrong with it
@@ -52,6 +50,13 @@ def read_testrun_file(path: Path, names: TeamNames = COMMON_NAMES) -> TestRunFil
         reading.add(text_table(path), str(path))
     refuse_replaced(path, identity)
     return reading.run_file(path.name, identity)
+
+
+def testrun_sheets(workbook: TestRunWorkbook, names: TeamNames) -> list[Sheet]:
+    """The sheets of a workbook that are read as its test run."""
+    sheets = [sheet for sheet in workbook.sheets if layout_of(names.headers(sheet.columns)) in _LAYOUTS]
+    # A list of questions and answers beside the results is no second result.
+    return [sheet for sheet in sheets if not is_single_run(names.headers(sheet.columns))] or sheets
 
 
 def headers_of(path: Path, names: TeamNames = COMMON_NAMES) -> tuple[str, ...]:

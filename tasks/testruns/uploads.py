@@ -57,13 +57,23 @@ class Scoring:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """The upload that a file is another version of, and the query and column whose expected result differs."""
+
+    id: str
+    query: str
+    column: str
+
+
+@dataclass(frozen=True)
 class Upload:
-    """A file that a person sent."""
+    """A file that a person sent, or made `of` another by a correction."""
 
     folder: Path
     name: str
     who: str
     at: datetime
+    of: Origin | None = None
 
     @property
     def id(self) -> str:
@@ -84,6 +94,11 @@ class Upload:
     def result_folder(self, number: int) -> Path:
         """Where the result of a number lies."""
         return self.folder / f"result-{number}"
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it has a result."""
+        return self.result.is_dir()
 
     @property
     def report(self) -> Path:
@@ -138,7 +153,8 @@ class Uploads:
             known = json.loads((folder / "upload.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        return Upload(folder, known["name"], known["who"], datetime.fromisoformat(known["at"]))
+        of = Origin(**known["of"]) if known.get("of") else None
+        return Upload(folder, known["name"], known["who"], datetime.fromisoformat(known["at"]), of)
 
     @contextmanager
     def arriving(self) -> Iterator["ArrivingFile"]:
@@ -208,19 +224,19 @@ class ArrivingFile:
         with writable(self._folder.parent):
             self._file.write(data)
 
-    def keep(self, name: str, who: str) -> Upload:
-        """Keeps the whole file on the disk, under the name that it was sent with."""
+    def keep(self, name: str, who: str, of: Origin | None = None) -> Upload:
+        """Keeps the whole file on the disk, under the name that it was sent with, or got as a version `of` another."""
         at, folder = datetime.now(UTC), self._folder.with_name(token_hex(8))
         with writable(folder):
             self._file.flush()
             os.fsync(self._file.fileno())
             (self._folder / "arriving").rename(self._folder / "file" / name)
             sync_folder(self._folder / "file")
-            known = {"name": name, "who": who, "at": at.isoformat()}
+            known = {"name": name, "who": who, "at": at.isoformat(), "of": of and asdict(of)}
             write_text(self._folder / "upload.json", _json(known), TABLE_MODE)
             self._folder.rename(folder)
             sync_folder(folder.parent)
-        return Upload(folder, name, who, at)
+        return Upload(folder, name, who, at, of)
 
 
 def file_name(sent: str) -> str:
@@ -236,6 +252,14 @@ def file_name(sent: str) -> str:
             "CSV, TSV, Excel(.xlsx) 파일만 올릴 수 있습니다", fix="표를 CSV(UTF-8)나 .xlsx로 저장해 다시 올리십시오."
         )
     return path.stem.encode()[:_LONGEST_STEM_BYTES].decode(errors="ignore") + path.suffix
+
+
+def next_version(name: str) -> str:
+    """The name of a file's next version."""
+    path = Path(name)
+    known = re.fullmatch(r"(.*) \(([1-9][0-9]{0,3})판\)", path.stem)
+    stem, number = (known[1], int(known[2])) if known else (path.stem, 1)
+    return f"{stem} ({number + 1}판){path.suffix}"
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -56,6 +56,11 @@ class Sheet:
         while self.columns and not self.columns[-1].strip():  # blank cells after the last name, which have a format
             self.columns.pop()
 
+    @property
+    def part(self) -> str:
+        """The name of its part of the package."""
+        return str(self._worksheet._worksheet_path).lstrip("/")
+
     def rows(self) -> list[TextRow]:
         """The rows below the header; `line` is the row number that Excel shows."""
         width = len(self.columns)

@@ -19,6 +19,7 @@ from tasks.web.agreement_page import agreement_page
 from tasks.web.alerts_page import alerts_page, snooze, unsnooze
 from tasks.web.asked import POLICY, STATIC, page
 from tasks.web.comparison_page import comparison_page
+from tasks.web.correction_page import correct, correction_page
 from tasks.web.door import Door
 from tasks.web.review_page import label, question_page, review_page, take_back
 from tasks.web.row_exports import export_csv, export_workbook
@@ -70,6 +71,8 @@ def web_app(context: Context, access: Access) -> ASGIApp:
         Route("/test-runs/uploads/{upload}/stop", door.to(stop, "reviewer"), methods=["POST"]),
         Route("/test-runs/uploads/{upload}/remove", door.to(remove, "reviewer"), methods=["POST"]),
         Route("/test-runs/uploads/{upload}/inbox", door.to(publish, "operator"), methods=["POST"]),
+        Route("/test-runs/uploads/{upload}/expectations", door.to(correction_page, "reviewer")),
+        Route("/test-runs/uploads/{upload}/expectations", door.to(correct, "reviewer"), methods=["POST"]),
         Route("/test-runs/{page}", door.to(testrun_page, "reader")),
         Route("/test-runs/{folder}/{name}", door.to(testrun_file, "reader")),
         Route("/alerts", door.to(alerts_page, "reader")),

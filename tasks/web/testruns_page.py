@@ -24,6 +24,7 @@ from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.uploads import Upload
 from tasks.warehouse import Warehouse
 from tasks.web.asked import Asked, NotFoundError, RefusedError
+from tasks.web.upload_versions import takes_home, version_values
 
 FIRST = "/test-runs/index.html"
 _OF_UPLOAD = "upload-"
@@ -83,7 +84,7 @@ def testrun_file(asked: Asked) -> Response:
     place, name = asked.place["folder"], asked.place["name"]
     if upload := scored_upload(asked, place):
         folder: Path | None = upload.report
-        may_have = _takes_home(asked, upload)
+        may_have = takes_home(asked, upload)
     else:
         known = {folder_of(asked, run).name: folder_of(asked, run) for run in known_runs(asked)}
         folder, may_have = known.get(place), asked.sees_personal_data
@@ -120,7 +121,7 @@ def files_of(folder: Path) -> list[str]:
 def scored_upload(asked: Asked, page: str) -> Upload | None:
     """The upload whose result has that page; None where there is no such, or it is not scored."""
     found = asked.uploads.find(page.removeprefix(_OF_UPLOAD)) if page.startswith(_OF_UPLOAD) else None
-    return found if found and found.result.is_dir() else None
+    return found if found and found.is_scored else None
 
 
 def page_of_upload(upload: Upload) -> str:
@@ -146,14 +147,9 @@ def _uploaded_values(asked: Asked, upload: Upload, runs: Sequence[PublishedTestR
         epochs = run.summary["judge"].get("epochs", {})
         run = replace(run, untrusted=untrusted_metrics(known, run.rubric, epochs))
     page = page_of_upload(upload)
-    names = files_of(upload.report) if _takes_home(asked, upload) else []
+    names = files_of(upload.report) if takes_home(asked, upload) else []
     values = _shown_values(run, runs, upload.warehouse, [Link(RUN_FILES[name], f"{page}/{name}") for name in names])
-    return {**values, "upload": upload}
-
-
-def _takes_home(asked: Asked, upload: Upload) -> bool:
-    """Whoever has sent a file knows its texts."""
-    return asked.sees_personal_data or upload.who == asked.viewer.name
+    return {**values, **version_values(asked, upload)}
 
 
 def _uploads_table(asked: Asked) -> Table:

@@ -25,6 +25,7 @@ from tasks.testruns.files import read_testrun_file
 from tasks.testruns.plans import plan_of_input
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
 from tasks.web.asked import Asked, NotFoundError, RefusedError
+from tasks.web.upload_versions import version_values
 
 _REJECTS_SHOWN = 200
 _RENEWED_AFTER_S = 3
@@ -47,7 +48,7 @@ def keep_upload(asked: Asked, arriving: ArrivingFile, name: str) -> Response:
     """Keeps a file that has arrived, and leads to its page."""
     asked.record("테스트 파일 올림", name)
     upload = arriving.keep(name, asked.viewer.name)
-    return RedirectResponse(_address(upload), 303)
+    return RedirectResponse(address_of(upload), 303)
 
 
 def upload_page(asked: Asked) -> Response:
@@ -56,13 +57,13 @@ def upload_page(asked: Asked) -> Response:
     Raises:
         NotFoundError: there is no such upload.
     """
-    upload = _upload(asked)
+    upload = upload_of(asked)
     is_running, scoring = asked.scorings.is_running(upload), upload.scoring  # in this order: it may end meanwhile
     values = {
         "section": "runs",
         "title": upload.name,
-        "upload": upload,
-        "address": _address(upload),
+        **version_values(asked, upload),
+        "address": address_of(upload),
         "scoring": scoring,
         "is_running": is_running,
         "may_change": _may_change(asked, upload),
@@ -97,22 +98,22 @@ def score(asked: Asked) -> Response:
         RefusedError: this person may not spend money.
         UsageError: there is no such rubric, agent or option, or too many files are being scored.
     """
-    upload, choices = _upload(asked), _choices(asked.form)
+    upload, choices = upload_of(asked), _choices(asked.form)
     with_judge = asked.form.get("judge") == "yes"
     if with_judge and not asked.viewer.may("operator"):
         raise RefusedError(403, "판정 모델에 묻는 일은 비용이 들어 운영자만 할 수 있습니다")
     asked.record("판정 모델까지 채점" if with_judge else "규칙으로 채점", upload.name)
     scoring = Scoring(asked.viewer.name, choices.rubric, choices.agent_type, with_judge, choices.options or {})
     asked.scorings.begin(upload, scoring, asked.context.settings)
-    return RedirectResponse(_address(upload), 303)
+    return RedirectResponse(address_of(upload), 303)
 
 
 def stop(asked: Asked) -> Response:
     """Ends the scoring of a file; what the judge has said is kept."""
-    upload = _upload(asked)
+    upload = upload_of(asked)
     asked.record("채점 멈춤", upload.name)
     asked.scorings.stop(upload)
-    return RedirectResponse(_address(upload), 303)
+    return RedirectResponse(address_of(upload), 303)
 
 
 def publish(asked: Asked) -> Response:
@@ -122,7 +123,7 @@ def publish(asked: Asked) -> Response:
         NotFoundError: there is no such upload.
         UsageError: it would be scored otherwise there, or another file has its name.
     """
-    upload, settings = _upload(asked), asked.context.settings
+    upload, settings = upload_of(asked), asked.context.settings
     scoring = upload.scoring
     if scoring is None or scoring.state != "scored":
         raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하십시오.")
@@ -144,7 +145,7 @@ def publish(asked: Asked) -> Response:
     asked.record("테스트 파일을 inbox에 넣음", upload.name)
     with replacing(place) as unfinished:
         unfinished.write_bytes(upload.file.read_bytes())
-    return RedirectResponse(f"{_address(upload)}#inbox", 303)
+    return RedirectResponse(f"{address_of(upload)}#inbox", 303)
 
 
 def remove(asked: Asked) -> Response:
@@ -154,7 +155,7 @@ def remove(asked: Asked) -> Response:
         NotFoundError: there is no such upload.
         RefusedError: it is another person's, or is being scored.
     """
-    upload = _upload(asked)
+    upload = upload_of(asked)
     if not _may_change(asked, upload):
         raise RefusedError(403, "다른 사람이 올린 파일입니다")
     asked.record("올린 테스트 파일 지움", upload.name)
@@ -165,13 +166,19 @@ def remove(asked: Asked) -> Response:
     return RedirectResponse("/test-runs/index.html", 303)
 
 
-def _upload(asked: Asked) -> Upload:
+def upload_of(asked: Asked) -> Upload:
+    """The upload in the path.
+
+    Raises:
+        NotFoundError: there is no such upload.
+    """
     if found := asked.uploads.find(asked.place["upload"]):
         return found
     raise NotFoundError("그런 파일은 없습니다", fix="지웠거나 주소가 다릅니다. 테스트 런 목록에서 고르십시오.")
 
 
-def _address(upload: Upload) -> str:
+def address_of(upload: Upload) -> str:
+    """The page of an upload."""
     return f"/test-runs/uploads/{upload.id}"
 
 
@@ -207,6 +214,12 @@ def _options(given: Mapping[str, str]) -> Options:
                 fix=f"{known[name].title} 기본값은 {known[name].default}입니다.",
             )
     return chosen
+
+
+def choices_in_form(scoring: Scoring) -> Mapping[str, str]:
+    """The choices of a scoring, as the forms name them."""
+    options = {f"{_OPTION}{name}": value for name, value in scoring.options.items()}
+    return {"rubric": scoring.rubric, "agent_type": scoring.agent_type, **options}
 
 
 def _chosen(scoring: Scoring) -> TestRunChoices:

@@ -1,0 +1,60 @@
+"""The expected results of a query in a file that a person has sent: corrected, they make another version of it."""
+
+from starlette.responses import RedirectResponse, Response
+
+from scoring.errors import UsageError
+from tasks.testruns.corrections import corrected_file, expectations_of
+from tasks.testruns.uploads import Origin, Upload, next_version
+from tasks.web.asked import Asked, RefusedError, href
+from tasks.web.upload_page import address_of, choices_in_form, upload_of
+from tasks.web.upload_versions import takes_home
+
+
+def correction_page(asked: Asked) -> Response:
+    """The form with the expected results of a query as they stand in the file.
+
+    Raises:
+        NotFoundError: there is no such upload.
+        RefusedError: the person may not take the file home, which another version would let anybody do.
+        UsageError: the file has no such query.
+    """
+    upload, query_id = _own_upload(asked), dict(asked.pairs).get("query", "")
+    asked.record("기대결과", f"{upload.name} {query_id}")
+    found = expectations_of(upload.file, asked.context.settings.test_runs.names, query_id)
+    return asked.page(
+        "correction.html",
+        section="runs",
+        title="기대결과 고치기",
+        upload=upload,
+        query_id=query_id,
+        version=next_version(upload.name),
+        expectations=found,
+    )
+
+
+def correct(asked: Asked) -> Response:
+    """Keeps another version of a file with one expected result corrected, and leads to its page.
+
+    Raises:
+        NotFoundError, RefusedError: as for the form.
+        UsageError: nothing would change, or the file cannot hold the text.
+    """
+    upload, names = _own_upload(asked), asked.context.settings.test_runs.names
+    query_id, header = asked.form.get("query", ""), asked.form.get("column", "")
+    text = asked.form.get("text", "").replace("\r\n", "\n").strip()
+    if expectations_of(upload.file, names, query_id).get(header) == text:
+        raise UsageError("고친 것이 없습니다", fix="앞 페이지에서 기대결과를 고치고 다시 누르십시오.")
+    content = corrected_file(upload.file, names, query_id, header, text)
+    asked.record("기대결과 고침", f"{upload.name} {query_id} {header}")
+    with asked.uploads.arriving() as arriving:
+        arriving.write(content)
+        kept = arriving.keep(next_version(upload.name), asked.viewer.name, Origin(upload.id, query_id, header))
+    scoring = upload.scoring
+    return RedirectResponse(href(address_of(kept), choices_in_form(scoring).items() if scoring else ()), 303)
+
+
+def _own_upload(asked: Asked) -> Upload:
+    upload = upload_of(asked)
+    if not takes_home(asked, upload):
+        raise RefusedError(403, "글을 그대로 담은 파일이라 고칠 수 없습니다")
+    return upload

@@ -1,0 +1,21 @@
+"""Versions of a file that a person has sent, and who may have it."""
+
+from typing import Any
+
+from tasks.testruns.uploads import Upload
+from tasks.web.asked import Asked
+
+
+def takes_home(asked: Asked, upload: Upload) -> bool:
+    """Whoever has sent a file knows its texts."""
+    return asked.sees_personal_data or upload.who == asked.viewer.name
+
+
+def version_values(asked: Asked, upload: Upload) -> dict[str, Any]:
+    """What the pages of a file say of the version before it, and of those that were made of it."""
+    return {
+        "upload": upload,
+        "before_it": asked.uploads.find(upload.of.id) if upload.of else None,
+        "later_versions": [one for one in asked.uploads.latest() if one.of and one.of.id == upload.id],
+        "may_correct": asked.viewer.may("reviewer") and takes_home(asked, upload),
+    }
