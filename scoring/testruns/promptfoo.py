@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from scoring.errors import InputError
 from scoring.inputs import BrokenRow, TextRow
+from scoring.testruns.export_cells import EXPORT_COLUMNS, export_cell, part_of
 
 _FAILED = 2  # `failureReason` of a call that gave no answer; 1 is an answer that did not pass its checks
-
-_Object = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -29,18 +28,7 @@ class PromptfooResults:
     results: Sequence[object]
     evaluated_at: str
 
-    columns = (
-        "Query ID",
-        "방/반복",
-        "질의",
-        "카테고리",
-        "실행시각",
-        "Raw JSON",
-        "응답",
-        "오류",
-        "latency_ms",
-        "기대결과",
-    )
+    columns = EXPORT_COLUMNS
 
     def rows(self) -> Iterator[TextRow | BrokenRow]:
         """The rows in the order of the tests, whatever finished first."""
@@ -58,18 +46,18 @@ class PromptfooResults:
             repeats[query_id] += 1
             yield TextRow(line, [query_id, f"{repeats[query_id]}/1", *self._cells(result)])
 
-    def _cells(self, result: _Object) -> Iterator[str]:
-        """The cells after the first two; the answer stands in `응답`, so `Raw JSON` is blank."""
-        response, failed = _part(result, "response"), result.get("failureReason") == _FAILED
+    def _cells(self, result: dict[str, object]) -> Iterator[str]:
+        """The cells after the first two."""
+        response, failed = part_of(result, "response"), result.get("failureReason") == _FAILED
         yield _question(result)
         provider = result.get("provider")
-        yield _text(provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider)
+        yield export_cell(provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider)
         yield self.evaluated_at
         yield ""
-        yield _text(response.get("output"))
-        yield _text(response.get("error") or (failed and (result.get("error") or "error")) or None)
-        yield "" if response.get("cached") else _text(result.get("latencyMs"))  # nobody waited for the agent
-        yield "\n".join(_expected(_part(result, "testCase").get("assert")))
+        yield export_cell(response.get("output"))
+        yield export_cell(response.get("error") or (failed and (result.get("error") or "error")) or None)
+        yield "" if response.get("cached") else export_cell(result.get("latencyMs"))  # nobody waited for the agent
+        yield "\n".join(_expected(part_of(result, "testCase").get("assert")))
 
 
 def promptfoo_results(found: object, where: str) -> PromptfooResults:
@@ -78,7 +66,7 @@ def promptfoo_results(found: object, where: str) -> PromptfooResults:
     Raises:
         InputError: it is no result of an evaluation.
     """
-    evaluation = _part(found, "results")
+    evaluation = part_of(found, "results")
     results = evaluation.get("results")
     if not isinstance(results, list):
         raise InputError(
@@ -86,12 +74,7 @@ def promptfoo_results(found: object, where: str) -> PromptfooResults:
             where=where,
             fix="export it with `promptfoo eval -o results.json` or `promptfoo export eval ID -o results.json`",
         )
-    return PromptfooResults(results, _text(evaluation.get("timestamp")))
-
-
-def _part(found: object, name: str) -> _Object:
-    part = found.get(name) if isinstance(found, dict) else None
-    return part if isinstance(part, dict) else {}
+    return PromptfooResults(results, export_cell(evaluation.get("timestamp")))
 
 
 def _place(result: object) -> tuple[int, int]:
@@ -101,21 +84,14 @@ def _place(result: object) -> tuple[int, int]:
     return test, prompt
 
 
-def _question(result: _Object) -> str:
+def _question(result: dict[str, object]) -> str:
     """The value of a test's only variable; of several, the prompt that they were put into."""
-    values = list(_part(result, "vars").values())
-    return _text(values[0]) if len(values) == 1 else _text(_part(result, "prompt").get("raw"))
+    values = list(part_of(result, "vars").values())
+    return export_cell(values[0]) if len(values) == 1 else export_cell(part_of(result, "prompt").get("raw"))
 
 
 def _expected(checks: object) -> Iterator[str]:
     """The checks of a test as people read them, one a line."""
     for check in checks if isinstance(checks, list) else []:
         if isinstance(check, dict):
-            yield ": ".join(filter(None, (_text(check.get("type")), _text(check.get("value")))))
-
-
-def _text(value: object) -> str:
-    """A value as a cell; what is no text as JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False)
+            yield ": ".join(filter(None, (export_cell(check.get("type")), export_cell(check.get("value")))))

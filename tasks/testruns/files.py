@@ -1,7 +1,8 @@
 """A test-run file becomes a `TestRunFile`.
 
 Of a workbook every visible sheet whose header is a test run's is read, in order, as one run; hidden sheets are left
-alone and noted. Sheets must share one layout. A JSON file is what promptfoo wrote.
+alone and noted. Sheets must share one layout. A JSON file is what promptfoo or
+Inspect wrote.
 
 Source: SPEC 2, 5, 13.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from scoring.errors import InputError
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_single_run, layout_of, run_type_of
+from scoring.testruns.inspect_log import InspectLog, inspect_log
 from scoring.testruns.promptfoo import PromptfooResults, promptfoo_results
 from scoring.testruns.rows import columns_of
 from scoring.testruns.team_names import COMMON_NAMES, TeamNames
@@ -78,21 +80,23 @@ def _workbook(path: Path) -> TestRunWorkbook:
     return TestRunWorkbook(path)
 
 
-def text_table(path: Path) -> DelimitedText | PromptfooResults:
-    """A CSV or TSV file, or the results of promptfoo.
+def text_table(path: Path) -> DelimitedText | PromptfooResults | InspectLog:
+    """A CSV or TSV file, the results of promptfoo, or a log of Inspect.
 
     Raises:
         InputError: another kind of file, or one that cannot be read.
     """
     ending = path.suffix.lower()
     if ending == _EXPORT_ENDING:
-        return promptfoo_results(_parsed(path), str(path))
+        found = _parsed(path)
+        is_log = isinstance(found, dict) and "eval" in found
+        return inspect_log(found, str(path)) if is_log else promptfoo_results(found, str(path))
     if ending not in (".csv", ".tsv"):
         endings = ", ".join((*RUN_FILE_ENDINGS, _EXPORT_ENDING))
         raise InputError(
             f"expected a name ending in {endings}, found {ending or 'no ending'}",
             where=str(path),
-            fix="save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is what promptfoo wrote",
+            fix="save the table as CSV in UTF-8 or as an Excel workbook (.xlsx); .json is of promptfoo or Inspect",
         )
     return DelimitedText(path, "\t" if ending == ".tsv" else ",")
 
@@ -105,7 +109,7 @@ def _parsed(path: Path) -> object:
         return json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            "cannot be read as JSON in UTF-8: expected what `promptfoo eval -o results.json` writes",
+            "cannot be read as JSON in UTF-8: expected what promptfoo or Inspect writes",
             where=str(path),
             fix="export it again; chat rows as JSON lines are named .jsonl",
         ) from error

@@ -1,0 +1,76 @@
+"""What Inspect logs of an evaluation in JSON (`--log-format json`) as a test run in the long layout.
+
+Read was version 2 of its logs, as inspect-ai 0.3.285 writes them. Fields that are not known here do no harm.
+
+Source: SPEC 13.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scoring.errors import InputError
+from scoring.inputs import BrokenRow, TextRow
+from scoring.testruns.export_cells import EXPORT_COLUMNS, export_cell, part_of
+
+
+@dataclass(frozen=True)
+class InspectLog:
+    """A row per sample and epoch, which is one execution; its `line` is its place in the list, from 1."""
+
+    samples: Sequence[object]
+    model: str
+
+    columns = EXPORT_COLUMNS
+
+    def rows(self) -> Iterator[TextRow | BrokenRow]:
+        """The rows in the order of the log."""
+        for line, sample in enumerate(self.samples, start=1):
+            if isinstance(sample, dict) and {"id", "epoch", "input"} <= sample.keys():
+                yield TextRow(line, list(self._cells(sample)))
+            else:
+                reason = f"samples의 {line}번째가 Inspect의 표본이 아닙니다: id, epoch, input이 있는 객체여야 합니다."
+                yield BrokenRow(line, "other_format", reason)
+
+    def _cells(self, sample: dict[str, object]) -> Iterator[str]:
+        error, target = sample.get("error"), sample.get("target")
+        yield export_cell(sample["id"])
+        yield f"{export_cell(sample['epoch'])}/1"
+        yield _question(sample["input"])
+        yield self.model
+        yield export_cell(sample.get("started_at"))
+        yield ""
+        yield export_cell(part_of(sample, "output").get("completion"))
+        yield export_cell(error.get("message") or "error" if isinstance(error, dict) else error)
+        yield _milliseconds(sample.get("working_time", sample.get("total_time")))
+        yield "\n".join(map(export_cell, target)) if isinstance(target, list) else export_cell(target)
+
+
+def inspect_log(found: object, where: str) -> InspectLog:
+    """The samples of the object that a file holds.
+
+    Raises:
+        InputError: it has none, as logs that were written without them.
+    """
+    samples = found.get("samples") if isinstance(found, dict) else None
+    if not isinstance(samples, list):
+        raise InputError(
+            "a log of Inspect without its samples: they hold what was asked and answered",
+            where=where,
+            fix="log it with samples, or dump the whole log: `inspect log dump LOG > log.json`",
+        )
+    return InspectLog(samples, export_cell(part_of(found, "eval").get("model")))
+
+
+def _question(asked: object) -> str:
+    """The text, or of messages what the user said last."""
+    messages = [one for one in asked if isinstance(one, dict)] if isinstance(asked, list) else []
+    said = [message.get("content") for message in messages if message.get("role") == "user"]
+    if not said or not isinstance(said[-1], list):
+        return export_cell(said[-1] if said else asked)
+    parts = [part for part in said[-1] if isinstance(part, dict)]
+    return "\n".join(export_cell(part.get("text")) for part in parts if part.get("type") == "text")
+
+
+def _milliseconds(seconds: object) -> str:
+    """A time in seconds as a cell in milliseconds; what is no number as it stands, for the reader to reject."""
+    return f"{seconds * 1000:.0f}" if isinstance(seconds, float) else export_cell(seconds)

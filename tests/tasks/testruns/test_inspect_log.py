@@ -1,0 +1,108 @@
+"""Logs of Inspect: what the real tool wrote of a support bot, and odd samples."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scoring.errors import InputError
+from scoring.testruns.executions import parse_execution
+from scoring.testruns.testrun import TestRunFile
+from tasks.testruns.files import read_testrun_file
+
+RECORDED = Path("tests/exports/inspect.json")
+SAMPLE = {
+    "id": "greeting",
+    "epoch": 1,
+    "input": "Hello?",
+    "target": "Hi.",
+    "output": {"completion": "Hi."},
+    "started_at": "2026-02-13T16:26:40.123456+00:00",
+    "working_time": 1.5,
+    "total_time": 9.0,
+    "field_of_tomorrow": [1],
+}
+PICTURE = {"type": "image", "image": "data:"}
+TALK = [
+    {"role": "user", "content": "Hello?"},
+    {"role": "assistant", "content": "Hi."},
+    {"role": "user", "content": [PICTURE, {"type": "text", "text": "Who are you?"}]},
+]
+
+
+def logged(folder: Path, *samples: object) -> TestRunFile:
+    path = folder / "log.json"
+    path.write_text(json.dumps({"version": 2, "eval": {"model": "my/bot"}, "samples": samples}), encoding="utf-8")
+    return read_testrun_file(path)
+
+
+def test_a_log_of_inspect_has_an_execution_for_each_sample_and_epoch() -> None:
+    run = read_testrun_file(RECORDED)
+    assert (run.counts.rows_in, run.counts.scored, run.counts.executions) == (8, 8, 8)
+    found = {
+        query_id: [(str(one.round), one.query_text, one.answer_text, one.expected_text) for one in asked]
+        for query_id, asked in run.queries.items()
+    }
+    asked_once = {
+        "1": ("Can I still change its address?", "I'm sorry, but I can't help with that.", "changed"),
+        "2": (
+            "I want my money back for the kettle.",
+            "Of course. Send it back within 30 days:\n1. print a label\n2. post it.",
+            "30 days",
+        ),
+        "4": ("Cancel my subscription, please.", "", "cancelled"),
+        "delivery": ("배송은 얼마나 걸리나요?", "보통 2~3일 걸립니다.", "2~3일\n이틀"),
+    }
+    assert found == {query_id: [("1/1", *asked), ("2/1", *asked)] for query_id, asked in asked_once.items()}
+
+
+def test_a_sample_of_inspect_that_failed_is_an_execution_with_its_error() -> None:
+    queries = read_testrun_file(RECORDED).queries
+    failures = {query_id: [parse_execution(one).failure for one in asked] for query_id, asked in queries.items()}
+    assert all("InternalServerError" in failure for failure in failures.pop("4"))
+    assert [failure for of_query in failures.values() for failure in of_query] == [""] * 6
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "value"),
+    [
+        ({}, "latency_ms", 1500),
+        ({"working_time": None}, "latency_ms", None),
+        ({"input": TALK}, "query_text", "Who are you?"),
+        ({"error": {"message": "timeout", "traceback": "..."}}, "error", "timeout"),
+        ({"error": {"message": ""}}, "error", "error"),
+        ({"output": {}, "error": None}, "answer_text", ""),
+        ({}, "category", "my/bot"),
+    ],
+    ids=["the agent's time", "no time", "messages", "a word", "no word", "no answer", "model"],
+)
+def test_a_sample_of_inspect_is_read_in_each_form(
+    changed: dict[str, object], field: str, value: object, tmp_path: Path
+) -> None:
+    ((execution,),) = logged(tmp_path, SAMPLE | changed).queries.values()
+    assert getattr(execution, field) == value
+
+
+@pytest.mark.parametrize(
+    ("odd", "reject"),
+    [
+        ("?", (1, None, "other_format")),
+        ({"id": 1, "epoch": 1}, (1, None, "other_format")),
+        (SAMPLE | {"epoch": 0}, (1, "방/반복", "bad_round")),
+        (SAMPLE | {"working_time": -1.0}, (1, "latency_ms", "not_a_number")),
+        (SAMPLE | {"working_time": 1e308}, (1, "latency_ms", "not_a_number")),
+    ],
+    ids=["no object", "no input", "no epoch", "a negative time", "a time beyond all"],
+)
+def test_an_odd_sample_of_inspect_is_rejected_and_its_neighbour_is_read(
+    odd: object, reject: tuple[int, str | None, str], tmp_path: Path
+) -> None:
+    run = logged(tmp_path, odd, SAMPLE | {"epoch": 2})
+    assert [(one.line, one.column, one.code) for one in run.rejects] == [reject]
+    assert (run.counts.rows_in, run.counts.scored) == (2, 1)
+
+
+def test_a_log_of_inspect_without_samples_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_text('{"version": 2, "eval": {}}', encoding="utf-8")
+    with pytest.raises(InputError, match="without its samples"):
+        read_testrun_file(tmp_path / "log.json")
