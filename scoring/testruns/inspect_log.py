@@ -73,4 +73,9 @@ def _question(asked: object) -> str:
 
 def _milliseconds(seconds: object) -> str:
     """A time in seconds as a cell in milliseconds; what is no number as it stands, for the reader to reject."""
-    return f"{seconds * 1000:.0f}" if isinstance(seconds, float) else export_cell(seconds)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return export_cell(seconds)
+    try:
+        return f"{float(seconds) * 1000:.0f}"
+    except OverflowError:  # of a whole number with hundreds of digits
+        return export_cell(seconds)

@@ -67,6 +67,7 @@ def test_a_sample_of_inspect_that_failed_is_an_execution_with_its_error() -> Non
     ("changed", "field", "value"),
     [
         ({}, "latency_ms", 1500),
+        ({"working_time": 2}, "latency_ms", 2000),
         ({"working_time": None}, "latency_ms", None),
         ({"input": TALK}, "query_text", "Who are you?"),
         ({"error": {"message": "timeout", "traceback": "..."}}, "error", "timeout"),
@@ -74,7 +75,7 @@ def test_a_sample_of_inspect_that_failed_is_an_execution_with_its_error() -> Non
         ({"output": {}, "error": None}, "answer_text", ""),
         ({}, "category", "my/bot"),
     ],
-    ids=["the agent's time", "no time", "messages", "a word", "no word", "no answer", "model"],
+    ids=["the agent's time", "whole seconds", "no time", "messages", "a word", "no word", "no answer", "model"],
 )
 def test_a_sample_of_inspect_is_read_in_each_form(
     changed: dict[str, object], field: str, value: object, tmp_path: Path
@@ -91,8 +92,9 @@ def test_a_sample_of_inspect_is_read_in_each_form(
         (SAMPLE | {"epoch": 0}, (1, "방/반복", "bad_round")),
         (SAMPLE | {"working_time": -1.0}, (1, "latency_ms", "not_a_number")),
         (SAMPLE | {"working_time": 1e308}, (1, "latency_ms", "not_a_number")),
+        (SAMPLE | {"working_time": 10**400}, (1, "latency_ms", "not_a_number")),
     ],
-    ids=["no object", "no input", "no epoch", "a negative time", "a time beyond all"],
+    ids=["no object", "no input", "no epoch", "a negative time", "a time beyond all", "a number beyond all"],
 )
 def test_an_odd_sample_of_inspect_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
