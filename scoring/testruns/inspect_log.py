@@ -72,10 +72,10 @@ def _question(asked: object) -> str:
 
 
 def _milliseconds(seconds: object) -> str:
-    """A time in seconds as a cell in milliseconds; what is no number as it stands, for the reader to reject."""
+    """A time in seconds as a cell in milliseconds; what is no time is left for the reader to reject."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return export_cell(seconds)
     try:
-        return f"{float(seconds) * 1000:.0f}"
-    except OverflowError:  # of a whole number with hundreds of digits
-        return export_cell(seconds)
+        return str(round(float(seconds) * 1000))
+    except (OverflowError, ValueError):  # hundreds of digits, or no number at all
+        return f"{export_cell(seconds)} s"

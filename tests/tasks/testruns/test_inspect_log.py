@@ -93,8 +93,17 @@ def test_a_sample_of_inspect_is_read_in_each_form(
         (SAMPLE | {"working_time": -1.0}, (1, "latency_ms", "not_a_number")),
         (SAMPLE | {"working_time": 1e308}, (1, "latency_ms", "not_a_number")),
         (SAMPLE | {"working_time": 10**400}, (1, "latency_ms", "not_a_number")),
+        (SAMPLE | {"working_time": float("nan")}, (1, "latency_ms", "not_a_number")),
     ],
-    ids=["no object", "no input", "no epoch", "a negative time", "a time beyond all", "a number beyond all"],
+    ids=[
+        "no object",
+        "no input",
+        "no epoch",
+        "a negative time",
+        "a time beyond all",
+        "hundreds of digits",
+        "no number",
+    ],
 )
 def test_an_odd_sample_of_inspect_is_rejected_and_its_neighbour_is_read(
     odd: object, reject: tuple[int, str | None, str], tmp_path: Path
