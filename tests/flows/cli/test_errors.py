@@ -7,6 +7,7 @@ not here again.
 import ast
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from pydantic import BaseModel, field_serializer
 
 from scoring.limits import LONGEST_LINE
 from tasks.chat.local_engine import write_scored_day
@@ -279,6 +281,26 @@ def test_output_that_nothing_takes_is_an_error_of_a_line(folder: Path) -> None:
         ended = subprocess.run([AQB, "rubrics"], stdout=full, stderr=subprocess.PIPE, env=shell, text=True, check=False)
     assert_told(Finished(ended.returncode, "", ended.stderr), 1, "No space left on device", "check that it may be")
     assert "Exception ignored" not in ended.stderr
+
+
+class _Interrupted(BaseModel):
+    """What Ctrl-C meets while pydantic writes it."""
+
+    value: int = 0
+
+    @field_serializer("value")
+    def _interrupt(self, _: int) -> int:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_that_meets_pydantic_at_work_is_no_defect(aqb: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scoring.catalog.rubrics", _Interrupted().model_dump_json)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        ended = aqb("rubrics")
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert (ended.exit_code, ended.err.partition(":")[0]) == (130, "stopped")
 
 
 # --- All of them ---------------------------------------------------------------------------------------------------
