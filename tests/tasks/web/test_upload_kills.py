@@ -33,14 +33,14 @@ KILLS = int(os.environ.get("WEB_KILLS", "1"))
 ANSWERED = 2
 
 SERVER = """
-import sys, time
+import sys
 from pathlib import Path
 from tests.builders.web import served
 from tests.tasks.web.test_upload_kills import settings_with
 if __name__ == "__main__":
     with served(settings_with(Path(sys.argv[1]), sys.argv[2])) as address:
         print(address, flush=True)
-        time.sleep(600)
+        sys.stdin.read()  # until the test closes it, or ends itself
 """
 
 
@@ -54,7 +54,7 @@ def settings_with(folder: Path, judge_url: str, rpm: int = 30) -> Settings:
 def server_to_kill(folder: Path, judge_url: str) -> Iterator[tuple[subprocess.Popen[str], httpx2.Client]]:
     """A server in a process of its own, and a browser before it."""
     command = [sys.executable, "-c", SERVER, str(folder), judge_url]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         with httpx2.Client(base_url=server.stdout.readline().strip(), timeout=60) as client:
             yield server, client
