@@ -40,8 +40,7 @@ def prune(context: Context, before: date, now: datetime, *, dry_run: bool) -> di
     Of a chosen service that is its texts alone.
 
     Score rows lose their texts, judgements and verdicts go, with what reports and messages quote, and files that people
-    have sent to `aqb web`. Scores, KPIs, alert
-    facts and the ledger of runs stay.
+    have sent to `aqb web`. Scores, KPIs, alert facts and the ledger of runs stay.
 
     Raises:
         StorageError: something cannot be written, or a run is working on one of these days; run it again.

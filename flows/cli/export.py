@@ -74,7 +74,7 @@ def _named_rows(context: Context, days: list[date], counts: Counter[str]) -> Ite
     if not counts["named"]:
         raise InputError(
             f"nothing to send: of {counts['scored']:,} scored rows of these days none has an id of its source",
-            fix="score them with source_id: formats of other tools have it, and monitoring.columns.source_id names it",
+            fix="score these days with a source_id: formats of tools have it, monitoring.columns.source_id names it",
         )
 
 
