@@ -13,6 +13,7 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from functools import partial
@@ -48,10 +49,17 @@ def processes(workers: int, log_format: Literal["plain", "json"]) -> Callable[[]
 
 
 class _Processes(ProcessPoolTaskRunner):
-    """A pool that this process does not wait for when it ends.
+    """A pool whose workers take calls in their order, and that this process does not wait for when it ends.
 
-    A worker that was killed may have held the lock of the queue of messages: its last one would never be sent.
+    The report of a day waits for days that began before it. Prefect hands calls on in several threads, the last one
+    first as it may happen; one thread keeps them in order. A worker that was killed may have held the lock of the queue
+    of messages: its last one would never be sent.
     """
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._resolver_executor = ThreadPoolExecutor(1)  # nothing has been handed to the other one
+        return self
 
     def __exit__(self, *reason: object) -> None:
         queue = self._subprocess_message_queue
