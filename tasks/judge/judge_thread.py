@@ -16,6 +16,7 @@ from tasks.judge.questions import Question
 from tasks.waiting import result_of
 
 _T = TypeVar("_T")
+_INSISTS_S = 0.5
 
 FILES_AT_ONCE = 64
 """Files that are judged at the same time: all that they hold is in memory."""
@@ -39,13 +40,13 @@ class JudgeThread:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        in_flight = self._judge.in_flight
-        if kind is KeyboardInterrupt and in_flight:
-            sys.stderr.write(f"judge: waiting for {in_flight:,} answers in flight; Ctrl-C once more ends at once\n")
         try:
+            in_flight = self._judge.in_flight
+            if kind is KeyboardInterrupt and in_flight:
+                sys.stderr.write(f"judge: waiting for {in_flight:,} answers in flight; Ctrl-C once more ends at once\n")
             self._end()
         except KeyboardInterrupt:
-            self._end()  # who is told a second time waits for nothing
+            self._end(patience_s=_INSISTS_S)  # who is told a second time waits for nothing
             raise
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -88,14 +89,16 @@ class JudgeThread:
         answer.add_done_callback(self._answers.discard)
         return await answer
 
-    def _end(self) -> None:
-        """Stops all who ask, and returns when they have stopped."""
-        result_of(asyncio.run_coroutine_threadsafe(self._stop(), self._loop))
+    def _end(self, patience_s: float | None = None) -> None:
+        """Stops all who ask, and returns when they have stopped; tells them again whenever the patience is over."""
+        result_of(asyncio.run_coroutine_threadsafe(self._stop(patience_s), self._loop))
 
-    async def _stop(self) -> None:
-        for answer in self._answers:
-            answer.cancel()
-        await asyncio.gather(*self._answers, return_exceptions=True)
+    async def _stop(self, patience_s: float | None) -> None:
+        left = {*self._answers}
+        while left:
+            for answer in left:
+                answer.cancel()  # two that come before it has noticed one count as one: the calls in flight go on
+            _, left = await asyncio.wait(left, timeout=patience_s)
 
 
 def finished_in_turn(begun: Iterable[Callable[[], _T]], most: int) -> Iterator[_T]:

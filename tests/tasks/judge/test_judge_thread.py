@@ -1,7 +1,10 @@
 """Several threads that ask one judge at the same time."""
 
+import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from io import StringIO
 
 import pytest
 
@@ -9,6 +12,7 @@ from scoring.errors import AqbError
 from tasks.config.judge import JudgeSettings
 from tasks.judge.client import Judge, Judged
 from tasks.judge.judge_thread import JudgeThread, finished_in_turn
+from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
 from tests.fakes.judge_questions import FAST, ask, questions, settings_for
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
@@ -61,6 +65,28 @@ def test_end_of_the_judge_keeps_what_is_in_flight_and_stops_who_asks(sqlite_stor
         kept = ask(10, settings_for("", api_key=""), sqlite_store).summary()["by_status"]
     assert kept == {"ok": server.paid.total(), "no_judge": 10 - server.paid.total()}
     assert 2 <= server.paid.total() <= 4
+
+
+def test_second_ctrl_c_ends_the_calls_in_flight_even_before_the_first_has_reached_them(
+    sqlite_store: VerdictStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(StringIO):
+        """Where the second Ctrl-C is pressed the moment one reads that it may be."""
+
+        def write(self, text: str) -> int:
+            raise KeyboardInterrupt
+
+    with FakeOpenAI(Behaviour(latency_s=3600)) as server, ThreadPoolExecutor(1) as threads:
+        settings = settings_for(server.url)
+        with pytest.raises(KeyboardInterrupt), JudgeThread(Judge(settings, sqlite_store)) as judge:
+            asked = threads.submit(asking(judge, settings, limit_s=3600), range(3))
+            while server.in_flight < 3:
+                assert wait([asked], timeout=0.01).not_done
+            monkeypatch.setattr(sys, "stderr", Terminal())
+            pressed = time.monotonic()
+            raise KeyboardInterrupt
+    assert time.monotonic() - pressed < 0.8 * Timing().grace_s  # with one Ctrl-C it would wait all of that
+    assert "the run was stopped" in str(asked.exception())
 
 
 def test_time_limit_of_one_thread_ends_its_waiting(sqlite_store: VerdictStore) -> None:
