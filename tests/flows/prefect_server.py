@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
 import pytest
 
@@ -39,14 +40,18 @@ def eventually(look: Callable[[], T | None], what: str) -> T:
     return found
 
 
-def ended_task_runs(client: "SyncPrefectClient", **asked: Any) -> "list[TaskRun]":
-    """The task runs that are asked for, when all have ended: the server hears of that a little after the flow."""
+def ended_task_runs(client: "SyncPrefectClient", flow_run_id: UUID, count: int) -> "list[TaskRun]":
+    """The task runs of a flow run when so many have ended: the server hears of each a little after the flow."""
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+
+    of_run = FlowRunFilter(id=FlowRunFilterId(any_=[flow_run_id]))
 
     def ended() -> "list[TaskRun] | None":
-        found = client.read_task_runs(**asked)
-        return found if all(task.state and task.state.is_final() for task in found) else None
+        found = client.read_task_runs(flow_run_filter=of_run)
+        has_ended = [task.state is not None and task.state.is_final() for task in found]
+        return found if len(found) >= count and all(has_ended) else None
 
-    return eventually(ended, "all task runs have ended")
+    return eventually(ended, f"{count} task runs have ended")
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from prefect.client.schemas.filters import (
     DeploymentFilter,
     DeploymentFilterId,
     FlowRunFilter,
-    FlowRunFilterId,
     FlowRunFilterState,
     FlowRunFilterStateType,
 )
@@ -139,7 +138,7 @@ def test_days_in_worker_processes_are_task_runs_and_leave_what_one_process_leave
     run_id = state.state_details.flow_run_id
     assert run_id is not None
     with get_client(sync_client=True) as client:
-        tasks = ended_task_runs(client, flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id])))
+        tasks = ended_task_runs(client, run_id, 3)
         # Its own method for this asks for artifacts of task runs only.
         found = client.request("POST", "/artifacts/filter", json={"flow_runs": {"id": {"any_": [str(run_id)]}}})
     assert {task.name: task.state_name for task in tasks} == dict.fromkeys(

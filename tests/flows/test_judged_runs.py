@@ -12,8 +12,6 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
     ArtifactFilter,
     ArtifactFilterFlowRunId,
-    FlowRunFilter,
-    FlowRunFilterId,
     LogFilter,
     LogFilterFlowRunId,
 )
@@ -207,8 +205,7 @@ def test_the_inbox_judges_its_files_at_the_same_time_and_scores_them_in_their_or
 
     names = [f"{step} {run.name}" for step in ("judge", "score test run") for run in runs]
     with get_client(sync_client=True) as client:
-        this_run = FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))
-        tasks = {task.name: task for task in ended_task_runs(client, flow_run_filter=this_run)}
+        tasks = {task.name: task for task in ended_task_runs(client, run_id, len(names))}
         of_flow = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[run_id]))
         shown = client.read_artifacts(artifact_filter=of_flow)
         lines = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run_id])))
