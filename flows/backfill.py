@@ -14,13 +14,14 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.clock import today
+from flows.runtime.clock import now, today
 from flows.runtime.fan_out import FanOut, processes
 from flows.runtime.flow_run import GivenSettings, ProgressArtifact, settings_of_flow, step
 from flows.runtime.logs import warn
 from flows.steps.alerts import call_off_finished, notify_kept, notify_unreported
 from flows.steps.day import DayResult, failure_text, log_unexpected, score_day, stopped_day
 from flows.steps.day_runs import in_own_runs
+from flows.steps.days_before import NONE_TAKEN, DaysTaken
 from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from scoring.errors import AqbError
@@ -198,10 +199,12 @@ def backfill_day(day: date, allow_shrink: bool = False, settings: GivenSettings 
 
 
 @step("day", run_name="day {day}", timeout_s=8 * 3600)
-def score_one(context: Context, day: date, read_before: ChatRowSource | None, allow_shrink: bool) -> DayResult:
+def score_one(
+    context: Context, day: date, read_before: ChatRowSource | None, allow_shrink: bool, taken: DaysTaken = NONE_TAKEN
+) -> DayResult:
     """Scores one day of a backfill; what stops it is raised, so that the day is tried again where that can help."""
     try:
-        return DayResult(day, score_day(context, day, BACKFILL, read_before, allow_shrink=allow_shrink))
+        return DayResult(day, score_day(context, day, BACKFILL, read_before, taken, allow_shrink=allow_shrink))
     except DayKeptError as kept:
         return DayResult(day, None, kept=kept)
     except Exception as error:
@@ -227,14 +230,16 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
             except AqbError as error:
                 yield from (DayResult(day, None, error) for day in some)
                 continue
+            since = now()
             calls = {
                 day: {
                     "context": context,
                     "day": day,
                     "read_before": read_before.get(day),
                     "allow_shrink": allow_shrink,
+                    "taken": DaysTaken(some[max(0, number - workers + 1) : number], since),
                 }
-                for day in some
+                for number, day in enumerate(some)
             }
             for day, found in fan_out.each(score_one, calls):
                 yield found if isinstance(found, DayResult) else stopped_day(day, found)

@@ -17,7 +17,7 @@ from flows.runtime.flow_run import step
 from flows.runtime.prefect_env import is_prefect_gone
 from flows.runtime.run_recorder import RunRecorder, publish_runs, recorded_run
 from flows.steps.day_artifacts import show_day
-from flows.steps.days_before import wait_for_days_before
+from flows.steps.days_before import NONE_TAKEN, DaysTaken, wait_for_days_before
 from flows.steps.parts import score_parts
 from scoring.alerting.facts import AlertFact
 from scoring.chat.reading import naive_text
@@ -173,12 +173,14 @@ def score_day(
     day: date,
     kind: str,
     read_before: ChatRowSource | None = None,
+    taken: DaysTaken = NONE_TAKEN,
     *,
     allow_shrink: bool = False,
 ) -> DayOutcome:
     """Scores one day and replaces it in the warehouse; to be called within a flow.
 
-    The rows come from the configured source, unless they were `read_before`.
+    The rows come from the configured source, unless they were `read_before`. The report of a backfill waits for the
+    days before it that are being scored, and those that were `taken`.
 
     The run is kept in the ledger whatever becomes of it.
 
@@ -215,7 +217,7 @@ def score_day(
         with run.step("write"):
             tables, alerts = write(context, warehouse, day, scored, most)
         if kind == BACKFILL:
-            wait_for_days_before(context, day)
+            wait_for_days_before(context, day, taken)
         with run.step("summarise"):
             report = summarise(warehouse, day, outcome, tables, alerts, Path(settings.reports), kind, settings.service)
         problems = _problems(outcome)

@@ -1,26 +1,47 @@
 """Days of a backfill in the order that their reports need."""
 
 import time
-from datetime import date, timedelta
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from tasks.context import Context
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import RunLedger
+from tasks.state.run_ledger import Run, RunLedger
 
 _LONGEST_WAIT_S = 1800.0
+_LONGEST_START_S = 30.0
 _BETWEEN_LOOKS_S = 0.05
 
 
-def wait_for_days_before(context: Context, day: date) -> None:
+@dataclass(frozen=True)
+class DaysTaken:
+    """Days that other workers have taken just before a day; their runs begin after `since`."""
+
+    days: Collection[date]
+    since: datetime
+
+    def are_recorded(self, runs: Collection[Run]) -> bool:
+        """Whether the runs of all of them have begun."""
+        return set(self.days) <= {run.score_date for run in runs if run.started_at >= self.since}
+
+
+NONE_TAKEN = DaysTaken((), datetime.max.replace(tzinfo=UTC))
+
+
+def wait_for_days_before(context: Context, day: date, taken: DaysTaken) -> None:
     """Waits for the earlier days that other workers are scoring: the report of a day is read beside four weeks.
 
-    Nobody waits for a later day, so no two wait for each other. Of a run that takes too long the report knows nothing.
+    Nobody waits for a later day, so no two wait for each other. Of a run that takes too long, or that ended before it
+    was recorded, the report knows nothing.
     """
     ledger, leases = RunLedger(context.state), Leases(context.state)
-    given_up = time.monotonic() + _LONGEST_WAIT_S
-    while time.monotonic() < given_up:
-        latest = ledger.latest_of_days(day - timedelta(2 * FOUR_WEEKS), day - timedelta(1))
-        if not leases.alive([run.run_id for run in latest.values() if run.outcome == "running"]):
+    started = time.monotonic()
+    while (waited_s := time.monotonic() - started) < _LONGEST_WAIT_S:
+        runs = ledger.whole_days(day - timedelta(2 * FOUR_WEEKS), day - timedelta(1))
+        latest = {run.score_date: run for run in runs}
+        is_complete = taken.are_recorded(runs) or waited_s > _LONGEST_START_S
+        if is_complete and not leases.alive([run.run_id for run in latest.values() if run.outcome == "running"]):
             return
         time.sleep(_BETWEEN_LOOKS_S)

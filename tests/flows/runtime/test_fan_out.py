@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from threading import Event
 from uuid import UUID
@@ -52,16 +53,32 @@ def work(what: str, folder: Path) -> int:
 
 work.task.retries = 0
 WORKS = ("is done", "fails", "takes too long", "kills its process once")
+LAST = 20
+
+
+@step("note", run_name="note {number}", timeout_s=None)
+def note(number: int, folder: Path) -> None:
+    """Writes its number down; the first keeps its worker until the last has done so."""
+    noted = folder / "noted"
+    if number == 0:
+        while not noted.exists() or not noted.read_text().endswith(f" {LAST}"):
+            time.sleep(0.01)
+    else:
+        with noted.open("a") as file:
+            file.write(f" {number}")
 
 
 @flow
 def fanned_out(folder: Path) -> tuple[UUID, dict[str, int | Exception]]:
     with FanOut(processes(2, "plain")) as fan_out:
         ended = fan_out.each(work, {what: {"what": what, "folder": folder} for what in WORKS})
-        return UUID(flow_run.id), dict(ended)
+        found = UUID(flow_run.id), dict(ended)
+        noted = fan_out.each(note, {number: {"number": number, "folder": folder} for number in range(LAST + 1)})
+        assert {error for _, error in noted} == {None}
+        return found
 
 
-def test_each_call_is_a_task_run_that_neither_errors_nor_time_limits_nor_kills_of_others_stop(
+def test_each_call_is_a_task_run_in_its_turn_that_neither_errors_nor_time_limits_nor_kills_of_others_stop(
     prefect_in_threads: str, tmp_path: Path
 ) -> None:
     run_id, found = fanned_out(tmp_path)
@@ -69,6 +86,7 @@ def test_each_call_is_a_task_run_that_neither_errors_nor_time_limits_nor_kills_o
     assert os.getpid() not in found.values()
     assert str(found["fails"]) == "here: a wrong file\n  -> mend it"
     assert isinstance(found["takes too long"], TimeoutError)
+    assert (tmp_path / "noted").read_text().split() == [str(number) for number in range(1, LAST + 1)]
     with get_client(sync_client=True) as client:
 
         def states() -> set[tuple[str, str | None]]:
