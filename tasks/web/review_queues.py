@@ -83,8 +83,10 @@ class RowQueue:
         self._context, self._day = context, day
 
     def labels(self, store: LabelStore) -> list[KeptLabel]:
-        """Those of its rows."""
-        return store.labels_of(self._context.rubric.id, "", sorted({one.blank.row_id for one in self.questions}))
+        """Those of its questions; files may bring labels of what nobody is asked here."""
+        items = {one.blank.item for one in self.questions}
+        of_rows = store.labels_of(self._context.rubric.id, "", sorted({one.blank.row_id for one in self.questions}))
+        return [one for one in of_rows if one.item in items]
 
     def material(self, asked: Asked, question: Question) -> Material:
         """The row with the turns before it; texts that the table does not keep are read again from the source."""
