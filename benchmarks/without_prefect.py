@@ -48,6 +48,7 @@ _INSTEAD = {
     "task": _plain,
     "deployment": SimpleNamespace(id=None),
     "APILogHandler": logging.NullHandler,
+    "ProcessPoolTaskRunner": object,
 }
 
 
