@@ -55,7 +55,7 @@ def draw(folder: Path) -> None:
     draw_messages(folder)
     source = MonitoringSettings(source=str(folder / f"{LAST_DAY}.parquet"))
     with served(settings_in(folder, monitoring=source)) as address:
-        _shoot(f"{address}{_sent(address, folder)}?rubric=aqb-1.2", "web-upload", 1280, 1130)
+        _shoot(f"{address}{_sent(address, folder)}?rubric=aqb-1.2", "web-upload", 1280, 1460)
         _shoot(f"{address}/rows?final_grade=F&final_grade=C", "web-rows", 1280, 1500)
         _shoot(f"{address}/alerts", "web-alerts", 1280, 1000)
         _shoot(f"{address}/review/rows/{LAST_DAY}", "web-review", 1280, 900)

@@ -86,6 +86,7 @@ def upload_page(asked: Asked) -> Response:
         estimate=estimate,
         has_judge=_has_judge(asked),
         inbox=asked.context.settings.test_runs.inbox,
+        is_in_inbox=_is_in_inbox(asked, upload),
         **values,
     )
 
@@ -127,8 +128,7 @@ def publish(asked: Asked) -> Response:
     scoring = upload.scoring
     if scoring is None or scoring.state != "scored":
         raise UsageError("아직 채점하지 않은 파일입니다", fix="먼저 채점하십시오.")
-    plan, place = _plan(asked, upload, _chosen(scoring)), Path(settings.test_runs.inbox) / upload.name
-    identity = identity_of(upload.file)
+    plan, identity = _plan(asked, upload, _chosen(scoring)), identity_of(upload.file)
     try:
         there: TestRunPlan | None = plan_of_input(identity, settings)
     except AqbError:
@@ -140,12 +140,23 @@ def publish(asked: Asked) -> Response:
             "inbox에서는 다른 에이전트나 채점 기준으로 채점될 파일입니다",
             fix="이름을 plan_agent_, url_agent_, resume_agent_ 가운데 하나로 시작하게 바꾸거나 설정에 적으십시오.",
         )
-    if place.exists() and identity_of(place).sha256 != identity.sha256:
+    place = _place_in_inbox(asked, upload)
+    if place.exists() and not _is_in_inbox(asked, upload):
         raise UsageError("inbox에 이름이 같은 다른 파일이 있습니다", fix="이름을 바꾸어 다시 올리십시오.")
     asked.record("테스트 파일을 inbox에 넣음", upload.name)
     with replacing(place) as unfinished:
         unfinished.write_bytes(upload.file.read_bytes())
     return RedirectResponse(f"{address_of(upload)}#inbox", 303)
+
+
+def _place_in_inbox(asked: Asked, upload: Upload) -> Path:
+    return Path(asked.context.settings.test_runs.inbox) / upload.name
+
+
+def _is_in_inbox(asked: Asked, upload: Upload) -> bool:
+    """Whether the inbox has this very file under its name."""
+    place = _place_in_inbox(asked, upload)
+    return place.is_file() and identity_of(place).sha256 == identity_of(upload.file).sha256
 
 
 def remove(asked: Asked) -> Response:

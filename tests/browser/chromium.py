@@ -3,9 +3,25 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import ViewportSize
 
 CHROMIUM = Path("/usr/bin/chromium")
+PHONE: ViewportSize = {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 IN_CHROMIUM = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")]
+
+# The texts and fields of a page that lie on one another, each line of a text by itself.
+OVERLAPS = """() => {
+  const says = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const shown = [...document.querySelectorAll("main *")].filter((one) => one.checkVisibility() &&
+    !one.closest(".heard, caption, option") && (one.matches("input, select, textarea, button") || says(one)));
+  const boxes = shown.flatMap((one) => [...one.getClientRects()].map((box) => ({ one, box })));
+  const meets = (a, b) =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return boxes.flatMap((first, index) => boxes.slice(index + 1)
+    .filter((other) => !first.one.contains(other.one) && !other.one.contains(first.one) && meets(first.box, other.box))
+    .map((other) => `${first.one.textContent.trim().slice(0, 40)} | ${other.one.textContent.trim().slice(0, 40)}`));
+}"""
 
 # The texts of each chart that meet, and the shapes that leave its card; half a pixel is a matter of rounding.
 CHART_GEOMETRY = """() => {

@@ -2,12 +2,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, expect, sync_playwright
 from playwright.sync_api import Page as Tab
 
-from tests.browser.chromium import CHROMIUM
+from tests.browser.chromium import CHROMIUM, DESKTOP
 
-DESKTOP = {"width": 1440, "height": 900}
+expect.set_options(timeout=30_000)  # also where the machine has other things to do: milliseconds
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def tab(only_tab: Tab) -> Iterator[Tab]:
     listeners: dict[Any, Any] = {"console": visible_to, "pageerror": failed, "dialog": asked}
     for event, listener in listeners.items():
         only_tab.on(event, listener)
-    only_tab.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
+    only_tab.set_viewport_size(DESKTOP)
     only_tab.emulate_media(color_scheme="light")
     only_tab.context.clear_cookies()
     yield only_tab

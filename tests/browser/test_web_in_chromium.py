@@ -5,20 +5,22 @@ import io
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
 
+from tasks.config.settings import Settings
 from tasks.review.label_store import LabelStore
 from tasks.state.alert_choices import AlertChoices
 from tasks.warehouse.folder import FolderWarehouse
-from tests.browser.chromium import IN_CHROMIUM
+from tests.browser.chromium import DESKTOP, IN_CHROMIUM, OVERLAPS, PHONE
 from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.builders.settings import settings_in
 from tests.builders.site import write_day
 from tests.builders.state import opened
-from tests.builders.uploads import PLAN
+from tests.builders.uploads import PLAN, scored_here
 from tests.builders.web import OF_TOKENS, TOKENS, served
 
 pytestmark = IN_CHROMIUM
@@ -26,7 +28,6 @@ pytestmark = IN_CHROMIUM
 HOSTILE = "</title><script>alert(1)</script>"
 REVIEW = f"/review/rows/{DAY}"
 RUNS = ("/test-runs/index.html", "/test-runs/comparison")
-PHONE = {"width": 390, "height": 844}
 ROWS = [
     *(refused(session_id="s1", user_input=f"{HOSTILE} {n}번째 질문") for n in range(3)),
     *(refused(tenant_id="t2", session_id=f"r{n}") for n in range(4)),
@@ -36,12 +37,12 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """The address of the pages for people with tokens, and that of the state database."""
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Settings]]:
+    """The address of the pages for people with tokens, and their settings."""
     settings = settings_in(tmp_path_factory.mktemp("served"), web=OF_TOKENS)
     write_day(FolderWarehouse(Path(settings.warehouse)), DAY, ROWS)
     with served(settings) as address:
-        yield address, settings.state_url
+        yield address, settings
 
 
 def log_in(tab: Tab, address: str) -> None:
@@ -51,7 +52,7 @@ def log_in(tab: Tab, address: str) -> None:
     expect(tab.get_by_role("heading", level=1)).to_contain_text(f"{len(ROWS)}행")
 
 
-def test_web_in_chromium_leads_from_the_rows_to_one_and_home_with_all(tab: Tab, pages: tuple[str, str]) -> None:
+def test_web_in_chromium_leads_from_the_rows_to_one_and_home_with_all(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_label("찾는 말").fill("번째 질문")
     tab.keyboard.press("Enter")
@@ -66,7 +67,7 @@ def test_web_in_chromium_leads_from_the_rows_to_one_and_home_with_all(tab: Tab, 
     assert HOSTILE in tab.locator("main").inner_text()
 
 
-def test_web_in_chromium_narrows_the_rows_by_each_mark(tab: Tab, pages: tuple[str, str]) -> None:
+def test_web_in_chromium_narrows_the_rows_by_each_mark(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_text("테넌트·등급·유형·알림").press("Enter")
     tab.get_by_label("t2").check()
@@ -83,7 +84,7 @@ def test_web_in_chromium_narrows_the_rows_by_each_mark(tab: Tab, pages: tuple[st
     expect(tab.get_by_role("heading", level=1)).to_contain_text(f"{DAY}, {len(ROWS)}행")
 
 
-def test_web_in_chromium_turns_pages_without_losing_a_row(tab: Tab, pages: tuple[str, str]) -> None:
+def test_web_in_chromium_turns_pages_without_losing_a_row(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     links = tab.locator("table.list tbody th a")
     seen = [link.get_attribute("href") for link in links.all()]
@@ -93,7 +94,7 @@ def test_web_in_chromium_turns_pages_without_losing_a_row(tab: Tab, pages: tuple
     assert len(seen) == len(set(seen)) == len(ROWS)
 
 
-def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, str]) -> None:
+def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_role("link", name="알림", exact=True).click()
     tab.locator("select[name=rule]").select_option("weak_answer")
@@ -101,14 +102,14 @@ def test_web_in_chromium_keeps_a_rule_quiet(tab: Tab, pages: tuple[str, str]) ->
     tab.get_by_label("이유").fill("새 프롬프트를 시험함")
     tab.get_by_role("button", name="조용히 하기").press("Enter")
     expect(tab.get_by_role("cell", name="새 프롬프트를 시험함")).to_be_visible()
-    with opened(AlertChoices, pages[1]) as choices:
+    with opened(AlertChoices, pages[1].state_url) as choices:
         (made,) = choices.every_snooze()
     assert (made.rule, made.who) == ("weak_answer", "operator")
     tab.get_by_role("button", name="다시 알리기").press("Enter")
     expect(tab.get_by_text("조용히 한 규칙이 없습니다")).to_be_visible()
 
 
-def test_web_in_chromium_is_reviewed_with_one_key_a_verdict(tab: Tab, pages: tuple[str, str]) -> None:
+def test_web_in_chromium_is_reviewed_with_one_key_a_verdict(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_role("link", name="검토", exact=True).press("Enter")
     tab.get_by_role("link", name="운영 대화 2026").press("Enter")
@@ -128,13 +129,24 @@ def test_web_in_chromium_is_reviewed_with_one_key_a_verdict(tab: Tab, pages: tup
     assert tab.locator(".question").last.inner_text() == first
     tab.get_by_text("자동 점수와 다른 사람의 점수").press("Enter")
     expect(tab.get_by_text("자동 점수:")).to_be_visible()
-    with opened(LabelStore, pages[1]) as store:
+    with opened(LabelStore, pages[1].state_url) as store:
         kept = store.every_label()
     assert [bool(one.label) for one in kept] == [True, True, False]
     assert kept[0].note == "note 3"
 
 
-def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tuple[str, str]) -> None:
+def fits_everywhere(tab: Tab) -> None:
+    """Holds that nothing of the page is cut off or lies on something else, on a phone and on a desktop, in both
+    colours."""
+    for size in (PHONE, DESKTOP):
+        tab.set_viewport_size(size)
+        for scheme in ("dark", "light"):
+            tab.emulate_media(color_scheme=scheme)
+            assert tab.evaluate("document.documentElement.scrollWidth") <= size["width"], tab.url
+            assert tab.evaluate(OVERLAPS) == [], f"{tab.url} at {size['width']} in {scheme}"
+
+
+def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tuple[str, Settings]) -> None:
     log_in(tab, pages[0])
     tab.get_by_role("link", name="테스트 런", exact=True).press("Enter")
     tab.get_by_label("CSV, TSV, Excel").set_input_files(PLAN)
@@ -151,10 +163,32 @@ def test_web_in_chromium_takes_a_file_and_gives_its_workbook(tab: Tab, pages: tu
         tab.get_by_role("link", name="점수 워크북").click()
     assert saved.value.suggested_filename == f"{PLAN.stem}-scores.xlsx"
     assert zipfile.is_zipfile(saved.value.path())
+    _correct_an_expected_result(tab, pages[1])
+    expect(tab.locator("article.change")).to_contain_text("PL-01")
+    tab.get_by_text("답변 나란히 보기").press("Enter")
+    expect(tab.locator(".sides")).to_be_visible()
+    fits_everywhere(tab)
 
 
-def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, str]) -> None:
-    tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
+def _correct_an_expected_result(tab: Tab, settings: Settings) -> None:
+    """From the page of a result to the comparison of it with that of its corrected version."""
+    tab.locator("a[href$='expectations?query=PL-01']").press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("기대결과 고치기")
+    fits_everywhere(tab)
+    field = tab.get_by_role("textbox")
+    field.fill(field.input_value().replace("true", "false"))
+    field.press("Tab")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("heading", level=1)).to_have_text(f"{PLAN.stem} (2판){PLAN.suffix}")
+    fits_everywhere(tab)
+    scored_here(settings, urlsplit(tab.url).path)
+    tab.reload()
+    tab.get_by_role("link", name="두 판 비교").press("Enter")
+    expect(tab.get_by_role("heading", name="지표별 차이")).to_be_visible()
+
+
+def test_web_in_chromium_fits_on_a_phone_in_the_light_and_in_the_dark(tab: Tab, pages: tuple[str, Settings]) -> None:
+    tab.set_viewport_size(PHONE)
     log_in(tab, pages[0])
     row = tab.locator("table.list tbody a").first.get_attribute("href")
     for scheme in ("light", "dark"):

@@ -63,7 +63,7 @@ def test_testruns_page_lists_the_runs_of_each_agent_with_links_to_them(settings:
 
 def test_testruns_page_says_that_nothing_is_scored_yet(tmp_path: Path) -> None:
     with browser(settings_in(tmp_path)) as client:
-        assert "아직 채점한 테스트 런이 없습니다" in opened_page(client, "/test-runs/index.html").text
+        assert "아직 이력에 든 테스트 런이 없습니다" in opened_page(client, "/test-runs/index.html").text
 
 
 def test_testrun_page_shows_answers_expectations_and_both_rounds_without_a_script(

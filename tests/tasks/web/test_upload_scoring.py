@@ -112,8 +112,15 @@ def test_upload_result_is_compared_with_any_other(results: Results) -> None:
 
 def test_upload_goes_into_the_inbox_where_it_is_scored_alike(results: Results) -> None:
     client = results.client
+    before = client.get(results.address).text
+    assert "운영자가 inbox에 넣으면" in before
+    assert f"{results.address}/inbox" not in before
     as_role(client, "operator")
+    assert f"{results.address}/inbox" in client.get(results.address).text
     assert act(client, results.address, "inbox").status_code == 303
+    after = client.get(results.address).text
+    assert "inbox에 들어 있습니다" in after
+    assert f"{results.address}/inbox" not in after
     (there,) = (results.folder / "inbox").iterdir()
     assert there.name == PLAN.name
     assert there.read_bytes() == results.content
