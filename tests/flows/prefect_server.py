@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # tests that start no server do not wait for its import
     from prefect.client.schemas.objects import TaskRun
 
 PREFECT = Path(sys.executable).with_name("prefect")
-_DEADLINE_S = 180.0
+_DEADLINE_S = 600.0
 
 _UNUSED_SERVICES = (
     *("EVENT_PERSISTER", "TRIGGERS", "FOREMAN", "LATE_RUNS", "CANCELLATION_CLEANUP", "REPOSSESSOR"),

@@ -208,7 +208,7 @@ def test_worker_that_is_stopped_completes_its_run_begins_no_other_and_ends(servi
         service.wait_for_step("write")
         service.worker.send_signal(signal.SIGTERM)
         later = service.new_run("backfill", first=str(DAY), last=str(DAY))
-    assert service.worker.wait(timeout=180) == 0
+    assert service.worker.wait(timeout=600) == 0
     states = [service.client.read_flow_run(run_id).state for run_id in (goes_on, later)]
     assert [state and state.type for state in states] == [StateType.COMPLETED, StateType.SCHEDULED]
     assert (service.folder / "data" / "warehouse" / "monitoring_scores" / f"{DAY}.parquet").exists()
