@@ -11,6 +11,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from flows.runtime.flow_run import show
 from scoring.alerting.facts import KPI_RULE, AlertFact
 from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import LEVEL_TITLES
 from tasks.reports.markdown.monitoring import MonitoringReport
 from tasks.state.run_ledger import BACKFILL, INTRADAY
 
@@ -20,7 +21,7 @@ def show_day(report: MonitoringReport, alerts: Iterable[AlertFact], title: str, 
     if kind == BACKFILL:
         return
     prefix = "-".join(filter(None, ("monitoring", service, INTRADAY if kind == INTRADAY else "")))
-    show(create_markdown_artifact, key=prefix, markdown=report.headline(), description=title)
+    show(create_markdown_artifact, key=prefix, markdown=report.headline(), description=f"{title}: 핵심 지표")
     show(
         create_table_artifact,
         key=f"{prefix}-worst",
@@ -35,7 +36,7 @@ def _alert_row(fact: AlertFact, report: MonitoringReport) -> dict[str, Any]:
     """A row of the table; a KPI has a value and its usual values stand in the tables alone."""
     is_kpi = fact.count is None
     return {
-        "등급": fact.level,
+        "알림 수준": LEVEL_TITLES[fact.level],
         "알림": fact.title,
         "값": report.figures[fact.rule.removeprefix(KPI_RULE)].value_text if is_kpi else f"{fact.count:,}건",
         "대상 행": fact.rows,

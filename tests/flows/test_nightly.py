@@ -115,10 +115,18 @@ def test_the_artifacts_show_kpis_and_worst_rows_without_texts_of_people(settings
     assert set(run.artifacts) == kept  # of every night the same, so that each has a history
     assert "| 실패율 | 33.3% |" in run.artifacts["monitoring"]
     alerts = json.loads(run.artifacts["monitoring-alerts"])
-    assert {"등급": "critical", "알림": "답변 실패", "값": "1건", "대상 행": 3, "평소": ""} in alerts
-    worst = run.artifacts["monitoring-worst"]
-    assert "refused_advice" in worst
-    assert "STAR" not in worst
+    assert {"알림 수준": "Critical", "알림": "답변 실패", "값": "1건", "대상 행": 3, "평소": ""} in alerts
+    (worst,) = json.loads(run.artifacts["monitoring-worst"])
+    assert worst.pop("행 ID")
+    assert worst == {
+        "종합 점수": 10.0,
+        "종합 등급": "F",
+        "질문 점수": 17,
+        "답변 점수": 0,
+        "상호작용 점수": 23,
+        "실패 유형": "거절: 투자 자문(법률)",
+        "원인 태그": "–",
+    }
     for text in (REFUSAL, BEST_QUESTION, "살까", "s1"):
         assert text not in "".join(run.artifacts.values())
     assert outcome.scored.report == Path(settings.reports) / f"monitoring-{DAY}.md"

@@ -16,7 +16,7 @@ from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.reports.templates import markdown
-from tasks.reports.wording import UNREADABLE_TITLES
+from tasks.reports.wording import NOTHING, UNREADABLE_TITLES
 from tasks.warehouse.day_queries import DayQueries
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
@@ -103,10 +103,20 @@ class MonitoringReport:
         return markdown("headline.md", report=self, rubric=self.outcome.rubric).rstrip()
 
     def worst_without_texts(self) -> list[dict[str, Any]]:
-        """The worst rows as people may see them outside the warehouse: no question, no answer, no session."""
-        hidden = ("timestamp", "user_input", "alike")
-        worst = [*self.findings.framed, *self.findings.worst]
-        return [{name: row[name] for name in row if name not in hidden} for row in worst]
+        """The worst rows in the report's words, as people may see them outside the warehouse: no question, no answer,
+        no session.
+        """
+        rubric = self.outcome.rubric
+        codes = {rubric.failure.column: rubric.failure.titles, rubric.cause: rubric.titles}
+        shown = [rubric.total, rubric.final_scale.column, *(part.column for part in rubric.parts), *filter(None, codes)]
+
+        def value(row: Mapping[str, Any], name: str) -> Any:
+            return NOTHING if row[name] is None else codes.get(name, {}).get(row[name], row[name])
+
+        return [
+            {**{rubric.titles[name]: value(row, name) for name in shown}, "행 ID": row["row_id"]}
+            for row in (*self.findings.framed, *self.findings.worst)
+        ]
 
     def markdown(self) -> str:
         """The whole report: KPIs (of the period, per day or tenant), grades, failures, worst rows, data quality."""
