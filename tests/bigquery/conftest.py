@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,19 @@ def client(emulator: Emulator) -> Iterator[Client]:
     client.close()  # type: ignore[no-untyped-call]
 
 
-@pytest.fixture
-def dataset(client: Client) -> str:
-    """The full name of an empty dataset."""
-    name = f"{PROJECT}.d{uuid.uuid4().hex}"
+@contextmanager
+def new_dataset(client: Client, name: str) -> Iterator[str]:
+    """An empty dataset that is dropped at the end: each table that is left makes every later statement 3 ms slower."""
     client.create_dataset(Dataset(name))
-    return name
+    yield name
+    client.delete_dataset(name, delete_contents=True)
+
+
+@pytest.fixture
+def dataset(client: Client) -> Iterator[str]:
+    """The full name of an empty dataset."""
+    with new_dataset(client, f"{PROJECT}.d{uuid.uuid4().hex}") as name:
+        yield name
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from tasks.config.settings import Settings
 from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.bigquery.warehouse import BigQueryWarehouse
 from tasks.warehouse.folder import FolderWarehouse
-from tests.bigquery.conftest import Emulator
+from tests.bigquery.conftest import Emulator, new_dataset
 from tests.builders.chat_rows import DAY, best, plain, refused
 from tests.cases.ola_monitoring.adversarial import FIXED, invented
 from tests.cases.ola_monitoring.all_golden import GOLDEN_ROWS
@@ -75,12 +75,12 @@ def source(client: Client, dataset: str) -> str:
 
 
 @pytest.fixture
-def two_warehouses(client: Client, dataset: str, settings: Settings) -> tuple[BigQueryWarehouse, BigQueryWarehouse]:
+def two_warehouses(
+    client: Client, dataset: str, settings: Settings
+) -> Iterator[tuple[BigQueryWarehouse, BigQueryWarehouse]]:
     """One for each engine."""
-    for name in ("_here", "_inside"):
-        client.create_dataset(dataset + name)
-    here, inside = (BigQueryWarehouse(f"bigquery://{dataset}{name}", settings) for name in ("_here", "_inside"))
-    return here, inside
+    with new_dataset(client, f"{dataset}_here") as here, new_dataset(client, f"{dataset}_inside") as inside:
+        yield BigQueryWarehouse(f"bigquery://{here}", settings), BigQueryWarehouse(f"bigquery://{inside}", settings)
 
 
 def score_here(
