@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 import scoring.rubrics
 from scoring.chat.rubric import RowRubric
@@ -12,7 +13,7 @@ from scoring.errors import UsageError
 from scoring.testruns import detection
 from scoring.testruns.detection import Layout, Recognition
 from scoring.testruns.rubric import AnyTestRunRubric, Options, TestRunRubric
-from scoring.testruns.scoring import TestRunPlan
+from scoring.testruns.scoring import RUBRIC_TEXT, TestRunPlan
 from scoring.testruns.testrun import TestRunFile
 
 
@@ -64,38 +65,93 @@ def row_rubric(rubric_id: str) -> RowRubric:
     return found
 
 
+@lru_cache(maxsize=32)  # every test run that was scored with a text carries it
+def rubric_of_text(text: str, name: str = "rubric") -> RowRubric | AnyTestRunRubric:
+    """The rubric that a TOML text defines; `name` is what errors call the text.
+
+    Raises:
+        UsageError: it defines none, or has the id of a rubric that it cannot stand for; says line, column and remedy.
+    """
+    from scoring.rubric_files.loading import rubric_from_toml  # half of what it imports serves such texts alone
+
+    rubric, where = rubric_from_toml(text, name), f"{name}, line 1, column 1"
+    shipped = rubrics().get(rubric.id)
+    if isinstance(shipped, TestRunRubric):
+        raise UsageError(f"{rubric.id} is a rubric of test runs", where=where, fix="change its id")
+    if shipped and isinstance(rubric, TestRunRubric):
+        raise UsageError(f"{rubric.id} is a rubric of chat rows", where=where, fix="change its id")
+    return rubric
+
+
 def row_rubric_of_text(text: str, name: str = "rubric") -> RowRubric:
     """The row rubric that a TOML text defines; `name` is what errors call the text.
 
     Raises:
-        UsageError: it defines none; says line, column and remedy.
+        UsageError: as `rubric_of_text`, or the rubric is one for test runs.
     """
-    from scoring.rubric_files.loading import rubric_from_toml  # half of what it imports serves such texts alone
-
-    rubric = rubric_from_toml(text, name)
-    if isinstance(rubrics().get(rubric.id), TestRunRubric):
-        raise UsageError(
-            f"{rubric.id} is a rubric of test runs", where=f"{name}, line 1, column 1", fix="change its id"
-        )
+    rubric = rubric_of_text(text, name)
+    if not isinstance(rubric, RowRubric):
+        raise UsageError(f"{rubric.id} scores test runs, not chat rows", where=name, fix="name a rubric of chat rows")
     return rubric
+
+
+def testrun_rubric_of_text(text: str, name: str = "rubric") -> AnyTestRunRubric:
+    """The test-run rubric that a TOML text defines; `name` is what errors call the text.
+
+    Raises:
+        UsageError: as `rubric_of_text`, or the rubric is one for chat rows.
+    """
+    rubric = rubric_of_text(text, name)
+    if isinstance(rubric, RowRubric):
+        raise UsageError(f"{rubric.id} scores chat rows, not test runs", where=name, fix="name a rubric of test runs")
+    return rubric
+
+
+def rubric_of_summary(summary: Mapping[str, Any]) -> RowRubric | AnyTestRunRubric:
+    """The rubric that `summary.json` is of: one in a file is there with its text.
+
+    Raises:
+        UsageError: there is none of that id, or its text is none any more.
+    """
+    text = summary.get(RUBRIC_TEXT)
+    return rubric_of_text(text) if text else rubric_of(summary["rubric"])
+
+
+def testrun_rubric_of_summary(summary: Mapping[str, Any]) -> AnyTestRunRubric | None:
+    """The rubric of a test run by its `summary.json`; None of chat rows, and of one that is gone."""
+    try:
+        rubric = rubric_of_summary(summary)
+    except UsageError:
+        return None
+    return rubric if isinstance(rubric, TestRunRubric) else None
 
 
 @dataclass(frozen=True)
 class TestRunChoices:
-    """What a person chose: rubric id and agent type ('' lets the file tell), options as written."""
+    """What a person chose: rubric id or file and agent type ('' lets the file tell), options as written."""
 
     rubric: str = ""
     agent_type: str = ""
     options: Options | None = None
 
 
-def plan_of(run: TestRunFile, choices: TestRunChoices, settings_options: Mapping[str, Options]) -> TestRunPlan:
+def plan_of(
+    run: TestRunFile,
+    choices: TestRunChoices,
+    settings_options: Mapping[str, Options],
+    in_files: Mapping[str, AnyTestRunRubric] | None = None,
+) -> TestRunPlan:
     """How the run is scored: what was chosen, else what its name and header tell, options above settings.
+
+    `in_files` are rubrics beside those that are shipped, by the names that choose them.
 
     Raises:
         UsageError: the file does not tell its rubric or the agent that the rubric must know, or a choice is wrong.
     """
-    rubric = rubric_of(detection.rubric_of(run.facts, option=choices.rubric, known=recognitions()))
+    in_files = in_files or {}
+    known = recognitions() | {name: rubric.recognition for name, rubric in in_files.items()}
+    name = detection.rubric_of(run.facts, option=choices.rubric, known=known)
+    rubric = in_files.get(name) or rubric_of(name)
     if not isinstance(rubric, TestRunRubric):
         raise UsageError(
             f"rubric '{rubric.id}' scores chat rows, not test runs", where=run.name, fix="choose another with --rubric"

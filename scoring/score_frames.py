@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import types
 
-from scoring.catalog import TestRunChoices, plan_of, row_rubric, row_rubric_of_text
+from scoring.catalog import TestRunChoices, plan_of, row_rubric, row_rubric_of_text, testrun_rubric_of_text
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
 from scoring.chat.kpi_figures import mean_intervals, with_figures
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
@@ -123,20 +123,23 @@ def score_runs(
 ) -> ScoredRuns[Frame]:
     """Scores a test run of an agent: a row per execution (long layout) or per query (wide layout), one run a table.
 
-    The columns are those of files. Without `rubric` and `agent_type` the columns must tell them; `options` are the
-    rubric's. No judge is asked: what only a judge can tell is NULL (`no_judge`).
+    The columns are those of files. `rubric` is an id, or the text of a rubric file; without it and `agent_type` the
+    columns must tell them. `options` are the rubric's. No judge is asked: what only a judge can tell is NULL
+    (`no_judge`).
 
     Raises:
         InputError: the columns are no test run's, a required one is missing, or one holds neither text, numbers nor
             dates.
-        UsageError: no such kind of table, rubric, agent or option, or nothing tells the rubric or the agent.
+        UsageError: no such kind of table, rubric, agent or option, the rubric's text is wrong, or nothing tells the
+            rubric or the agent.
 
     Source: SPEC 2, 4.
     """
     reading = TestRunReading(None, COMMON_NAMES)
     reading.add(_TextTable(frame), FRAME)
     run = reading.run_file(FRAME, FileIdentity(FRAME, "", 0))
-    scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}), {})
+    in_text = {rubric: testrun_rubric_of_text(rubric)} if "\n" in rubric else {}
+    scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}, in_text), {})
     chosen = scored.plan.rubric
     made = _maker_like(frame)
     return ScoredRuns(

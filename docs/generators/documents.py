@@ -1,7 +1,9 @@
 """Pages generated from the code, so that they cannot disagree with it: `make docs` writes them, a test compares."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from docs.generators.architecture import architecture_page
 from docs.generators.dbt import dbt_kpis, dbt_sources
@@ -11,6 +13,7 @@ from docs.generators.testrun_rubric_readme import testrun_rubric_readme
 from scoring.catalog import folders, rubrics
 from scoring.chat.rubric import RowRubric
 from scoring.rubric_files.shape import rubric_schema
+from scoring.rubric_files.testruns.shape import testrun_rubric_schema
 from tasks.files.atomic import write_text
 
 ROOT = Path(__file__).parents[2]
@@ -33,8 +36,13 @@ def documents() -> dict[Path, str]:
         reference / "settings.md": settings_page(),
         reference / "tables.md": tables_page(),
         reference / "commands.md": commands_page(),
-        reference / "rubric.schema.json": json.dumps(rubric_schema(), indent=2, ensure_ascii=False) + "\n",
+        reference / "rubric.schema.json": _json(rubric_schema()),
+        reference / "testrun-rubric.schema.json": _json(testrun_rubric_schema()),
     }
+
+
+def _json(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # project.dataset.table: letters, digits, and the few signs that BigQuery allows in names.
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_:-]+(\.[A-Za-z0-9_-]+){1,2}")
+Kind = Annotated[Literal["chat", "testrun"], typer.Option(help="What the rubric scores: chat rows or test runs.")]
 rubrics_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
@@ -66,13 +67,21 @@ def prompt(rubric: Annotated[str, typer.Argument(help="The rubric's id.", metava
 
 @rubrics_app.command()
 def check(file: Annotated[str, typer.Argument(help="The rubric's TOML file.", metavar="FILE")]) -> None:
-    """Say whether a rubric file can score rows; if not, name line, column and what to write instead.
+    """Say whether a rubric file can score; if not, name line, column and what to write instead.
 
     Example: aqb rubrics check support-bot.toml
     """
+    from scoring.testruns.rubric import TestRunRubric
     from tasks.files.rubric_file import rubric_of_file
 
     rubric = rubric_of_file(file)
+    if isinstance(rubric, TestRunRubric):
+        typer.echo(
+            f"{rubric.id} (version {rubric.version}): {len(rubric.metrics)} metrics: "
+            f"{', '.join(metric.name for metric in rubric.metrics)}\n"
+            f"  score test runs: aqb score FILE --rubric {file}"
+        )
+        return
     typer.echo(
         f"{rubric.id} (version {rubric.version}): {len(rubric.definitions)} columns, "
         f"{len(rubric.alert_rules)} alert rule(s), {len(rubric.quotients)} KPIs\n"
@@ -81,23 +90,26 @@ def check(file: Annotated[str, typer.Argument(help="The rubric's TOML file.", me
 
 
 @rubrics_app.command()
-def new() -> None:
-    """Print a small rubric file that scores the rows of a support bot: a beginning for your own.
+def new(kind: Kind = "chat") -> None:
+    """Print a small rubric file for the chat rows, or the test runs, of a support bot: a beginning for your own.
 
-    Example: aqb rubrics new > support-bot.toml
+    Example: aqb rubrics new --kind testrun > support-tests.toml
     """
-    typer.echo(files("flows.cli").joinpath("starter_rubric.toml").read_text(encoding="utf-8"), nl=False)
+    name = "starter_rubric.toml" if kind == "chat" else "starter_testrun_rubric.toml"
+    typer.echo(files("flows.cli").joinpath(name).read_text(encoding="utf-8"), nl=False)
 
 
 @rubrics_app.command()
-def schema() -> None:
+def schema(kind: Kind = "chat") -> None:
     """Print the JSON schema of rubric files: with it an editor completes keys and underlines what is wrong.
 
     Example: aqb rubrics schema > rubric.schema.json
     """
     from scoring.rubric_files.shape import rubric_schema
+    from scoring.rubric_files.testruns.shape import testrun_rubric_schema
 
-    typer.echo(json.dumps(rubric_schema(), indent=2, ensure_ascii=False))
+    made = rubric_schema() if kind == "chat" else testrun_rubric_schema()
+    typer.echo(json.dumps(made, indent=2, ensure_ascii=False))
 
 
 def sql(

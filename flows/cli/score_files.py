@@ -17,7 +17,7 @@ from tasks.chat.sources import ChatRowFiles, endings_of, reading_of
 from tasks.config.settings import Settings
 from tasks.files.atomic import sole_writer
 from tasks.files.discovery import matching_files
-from tasks.files.rubric_file import ENDING, chosen_row_rubric
+from tasks.files.rubric_file import ENDING, chosen_row_rubric, rubric_of_file
 from tasks.reports.chat_folder import write_score_folder
 from tasks.reports.chat_tables import TABLES
 from tasks.testruns.files import RUN_FILE_ENDINGS, headers_of
@@ -98,7 +98,8 @@ def _chat_endings(reading: Reading) -> tuple[str, ...]:
 
 def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading) -> bool:
     if rubric_id:
-        return rubric_id.endswith(ENDING) or isinstance(rubric_of(rubric_id), RowRubric)
+        rubric = rubric_of_file(rubric_id) if rubric_id.endswith(ENDING) else rubric_of(rubric_id)
+        return isinstance(rubric, RowRubric)
     chat = [path for path in files if _is_chat_file(path, reading)]
     if chat and len(chat) < len(files):
         raise UsageError(

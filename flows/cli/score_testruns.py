@@ -11,7 +11,7 @@ from typing import TypeVar
 from flows.cli.score_files import ScoredFile
 from flows.cli.terminal import judge_progress
 from flows.runtime.telemetry import tell_judgements
-from scoring.catalog import TestRunChoices, plan_of
+from scoring.catalog import TestRunChoices
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 from scoring.testruns.scoring import TestRunPlan, score_testrun
 from tasks.config.judge import JudgeSettings
@@ -27,6 +27,7 @@ from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.state.database import StateDatabase
 from tasks.testruns.files import read_testrun_file
+from tasks.testruns.plans import plan_of_run
 from tasks.waiting import result_of
 
 _T = TypeVar("_T")
@@ -129,7 +130,7 @@ def _begin(plan: TestRunPlan, path: Path, folder: Path, judge: _AskingJudge | No
 
 
 def _plan(path: Path, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
-    return plan_of(read_testrun_file(path, settings.test_runs.names), choices, settings.rubric_options)
+    return plan_of_run(read_testrun_file(path, settings.test_runs.names), choices, settings)
 
 
 def _folders(files: Sequence[Path], out: Path) -> dict[Path, Path]:

@@ -1,4 +1,4 @@
-"""A row rubric from its TOML text."""
+"""A rubric from its TOML text."""
 
 from collections.abc import Iterator
 
@@ -13,17 +13,18 @@ from scoring.chat.standard_rubric import (
     standard_rubric,
 )
 from scoring.figures import Target
+from scoring.rubric_files.expressions import FileExpressions
 from scoring.rubric_files.reading import RubricText
-from scoring.rubric_files.shape import AlertTable, ColumnTable, Given, KpiTable, RubricFile
+from scoring.rubric_files.shape import AlertTable, ColumnTable, KpiTable, RubricFile
+from scoring.rubric_files.testruns.loading import testrun_rubric
 from scoring.rules import expressions as ex
 from scoring.rules.arrow_types import arrow_type
-from scoring.rules.bands import Bands
-from scoring.rules.kinds import Kind, Kinds, kind_of
-from scoring.rules.parser import parse, parse_condition
+from scoring.rules.kinds import Kind, kind_of
+from scoring.testruns.rubric import AnyTestRunRubric
 
 
-def rubric_from_toml(text: str, name: str = "rubric") -> RowRubric:
-    """The rubric that a TOML text defines; `name` is what errors call the text.
+def rubric_from_toml(text: str, name: str = "rubric") -> RowRubric | AnyTestRunRubric:
+    """The rubric that a TOML text defines, for chat rows or for test runs; `name` is what errors call the text.
 
     Raises:
         UsageError: it defines none; says line, column and remedy.
@@ -31,16 +32,20 @@ def rubric_from_toml(text: str, name: str = "rubric") -> RowRubric:
     Source: SPEC 13.
     """
     written = RubricText(text, name)
-    return _Loading(written, written.file()).rubric()
+    match written.kind:
+        case "chat":
+            return _Loading(written, written.file(RubricFile)).rubric()
+        case "testrun":
+            return testrun_rubric(written)
+    raise written.wrong(("kind",), "no kind of rubric", 'write "chat" or "testrun"')
 
 
-class _Loading:
+class _Loading(FileExpressions):
     """The parts of the rubric, in the order in which they build on each other."""
 
     def __init__(self, text: RubricText, file: RubricFile) -> None:
-        self._text, self._file = text, file
-        self._kinds: dict[str, Kind] = dict(SCORED_ROW_COLUMNS)
-        self._titles = {name: column.title for name, column in file.columns.items()}
+        super().__init__(text, SCORED_ROW_COLUMNS, {name: column.title for name, column in file.columns.items()})
+        self._file = file
 
     def rubric(self) -> RowRubric:
         """The rubric."""
@@ -48,7 +53,7 @@ class _Loading:
         columns = tuple(self._columns(later=False))
         alerts = self._alerts()
         cause = self._cause()
-        self._kinds |= dict.fromkeys(("alert_level", "cause")[: 2 if cause else 1], Kind("text", nullable=True))
+        self.kinds |= dict.fromkeys(("alert_level", "cause")[: 2 if cause else 1], Kind("text", nullable=True))
         later = tuple(self._columns(later=True))
         total = self._total()
         parts = self._parts(total)
@@ -78,60 +83,23 @@ class _Loading:
             if column.added_later == later:
                 with self._text.at("columns", name, "grades_of" if column.grades else column.way):
                     expression = self._filled(name, column)
-                    self._kinds[name] = kind_of(expression, self._kinds)
-                    arrow_type(self._kinds[name])
+                    self.kinds[name] = kind_of(expression, self.kinds)
+                    arrow_type(self.kinds[name])
                 yield ex.Definition(name, expression, column.title, column.source or self._file.source)
 
     def _filled(self, name: str, column: ColumnTable) -> ex.Expression:
         path = ("columns", name)
         match column.way:
             case "value":
-                return self._expression(column.value, *path, "value")
+                return self.expression(column.value, *path, "value")
             case "sum":
-                return ex.Sum(tuple(self._term(term, *path, "sum", at) for at, term in enumerate(column.sum)))
+                return self.summed(column.sum, *path)
             case "weights":
                 weighted = ((weight, ex.Column(score)) for score, weight in column.weights.items())
                 return ex.WeightedScore(tuple(weighted))
             case "grades":
-                cuts = tuple((one.at_least, one.code) for one in column.grades if one.at_least is not None)
-                bands = Bands("at_least", cuts, column.grades[-1].code)
-                return ex.banded(ex.Column(column.grades_of), bands, self._called(column.grades_of))
-        return self._given(column, *path)
-
-    def _term(self, term: str | Given, *path: str | int) -> ex.Expression:
-        return self._expression(term, *path) if isinstance(term, str) else self._given(term, *path)
-
-    def _given(self, given: Given, *path: str | int) -> ex.Expression:
-        match given.way:
-            case "when":
-                branch = ex.When(self._condition(given.when, *path, "when"), ex.Value(given.gives), given.label)
-                return ex.Case((branch,), ex.Value(_nothing([given.gives])))
-            case "first":
-                branches = tuple(
-                    ex.When(self._condition(one.when, *path, "first", at, "when"), ex.Value(one.gives), one.label)
-                    for at, one in enumerate(given.first)
-                )
-                nothing = _nothing([one.gives for one in given.first])
-                otherwise = nothing if given.otherwise is None else given.otherwise
-                return ex.Case(branches, ex.Value(otherwise), given.otherwise_label)
-            case edge:
-                assert given.of
-                number = self._expression(given.of, *path, "of")
-                cuts = given.at_least or given.at_most
-                with self._text.at(*path, edge):
-                    bands = Bands("at_least" if given.at_least else "at_most", cuts, given.beyond)
-                return ex.banded(number, bands, given.called or self._called(given.of))
-
-    def _expression(self, text: str | None, *path: str | int) -> ex.Expression:
-        with self._text.at(*path):
-            return parse(text or "", self._kinds).expression
-
-    def _condition(self, text: str | None, *path: str | int, columns: Kinds | None = None) -> ex.Expression:
-        with self._text.at(*path):
-            return parse_condition(text or "", self._kinds if columns is None else columns)
-
-    def _called(self, column: str) -> str:
-        return self._titles.get(column, column)
+                return self.graded(column.grades, column.grades_of)
+        return self.given(column, *path)
 
     def _alerts(self) -> Alerts:
         rules = tuple(self._alert(rule, table) for rule, table in self._file.alerts.items())
@@ -139,19 +107,19 @@ class _Loading:
         return Alerts(rules, self._file.source, also)
 
     def _alert(self, rule: str, table: AlertTable) -> AlertRule:
-        columns = EXCLUDED_ROW_COLUMNS if table.on_excluded_rows else self._kinds
-        condition = self._condition(table.when, "alerts", rule, "when", columns=columns)
+        columns = EXCLUDED_ROW_COLUMNS if table.on_excluded_rows else self.kinds
+        condition = self.condition(table.when, "alerts", rule, "when", columns=columns)
         return AlertRule(rule, table.level, condition, table.title, table.action, table.usual_rate)
 
     def _cause(self) -> ex.Definition | None:
         table = self._file.cause
         if table is None:
             return None
-        condition = self._condition(table.when, "cause", "when")
+        condition = self.condition(table.when, "cause", "when")
         with self._text.at("cause"):
             lost = ex.MostLost(tuple(table.most_lost.items()))
             expression = ex.Case((ex.When(condition, lost),), ex.Value(None))
-            kind_of(expression, self._kinds)
+            kind_of(expression, self.kinds)
         return ex.Definition("cause", expression, table.title, table.source or self._file.source)
 
     def _total(self) -> str:
@@ -238,17 +206,17 @@ class _Loading:
     def _kpi(self, name: str, kpi: KpiTable) -> Quotient:
         source, target = kpi.source or self._file.source, _target(kpi)
         if kpi.rate_of:
-            condition = self._condition(kpi.rate_of, "kpis", name, "rate_of")
+            condition = self.condition(kpi.rate_of, "kpis", name, "rate_of")
             return Quotient(name, one_if(condition), kpi.title, source, target=target)
         with self._text.at("kpis", name, "mean_of"):
             return self._mean(name, kpi.mean_of, kpi.title, source, target)
 
     def _mean(self, name: str, score: str, title: str, source: str, target: Target | None = None) -> Quotient:
         column = ex.Column(score)
-        kind = kind_of(column, self._kinds)
+        kind = kind_of(column, self.kinds)
         if kind.type == "score":
             return Quotient(name, ex.Tenths(column), title, source, scale=10, target=target)
-        kind_of(ex.Sum((column,)), self._kinds)
+        kind_of(ex.Sum((column,)), self.kinds)
         return Quotient(name, column, title, source, target=target)
 
     def _missing_means(self, scores: tuple[str, ...]) -> Iterator[Quotient]:
@@ -279,11 +247,6 @@ class _Loading:
             note=table.note,
             framed=framed,
         )
-
-
-def _nothing(given: list[int | str | None]) -> int | None:
-    """What is given where no condition is true and nothing else is said: no points, or no code."""
-    return None if any(isinstance(one, str) for one in given) else 0
 
 
 def _target(kpi: KpiTable) -> Target | None:

@@ -5,26 +5,19 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from scoring.errors import RuleError, UsageError
-from scoring.rubric_files import shape
 from scoring.rubric_files.places import Path, line_and_column, nearest, place_in_string, spans_of
 from scoring.rules.tokens import ConditionError
 
 MOST_CHARACTERS = 500_000
 
 _PLACE = re.compile(r" \(at (?:(line [0-9]+, column [0-9]+)|end of document)\)$")
-_KEYS = sorted(
-    {
-        key
-        for model in vars(shape).values()
-        if isinstance(model, type) and issubclass(model, BaseModel)
-        for key in model.model_fields
-    }
-)
+_File = TypeVar("_File", bound=BaseModel)
 
 
 class RubricText:
@@ -41,17 +34,27 @@ class RubricText:
         except (ValueError, RecursionError) as error:
             raise self._no_toml(error) from None
 
-    def file(self) -> shape.RubricFile:
-        """The tables of the file.
+    @property
+    def text(self) -> str:
+        """The file as it is read."""
+        return self._text
+
+    @property
+    def kind(self) -> object:
+        """What the file scores, as it says; where it says nothing, chat rows unless it has metrics."""
+        return self._tables.get("kind", "testrun" if "metrics" in self._tables else "chat")
+
+    def file(self, model: type[_File]) -> _File:
+        """The tables of the file, in the shape of `model`.
 
         Raises:
             UsageError: a key is missing, unknown or of another kind; says line, column and remedy.
         """
         try:
-            return shape.RubricFile.model_validate(self._tables)
+            return model.model_validate(self._tables)
         except ValidationError as error:
             first = min(error.errors(), key=self._importance)
-            raise self._misshapen(first) from None
+            raise self._misshapen(first, model) from None
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
@@ -89,11 +92,11 @@ class RubricText:
         """A misspelt key is first, which is missing under its right name; else what stands first is."""
         return problem["type"] != "extra_forbidden", self._spans[self._known(problem["loc"])].start
 
-    def _misshapen(self, problem: ErrorDetails) -> UsageError:
+    def _misshapen(self, problem: ErrorDetails, model: type[BaseModel]) -> UsageError:
         path, key = problem["loc"], str(problem["loc"][-1]) if problem["loc"] else ""
         match problem["type"]:
             case "extra_forbidden":
-                near = get_close_matches(key, _KEYS, n=1)
+                near = get_close_matches(key, _keys_of(model), n=1)
                 fix = f"did you mean {near[0]}?" if near else "leave it out, or see `aqb rubrics schema`"
                 return self.wrong(path, f"there is no key {key} here", fix)
             case "missing":
@@ -102,3 +105,9 @@ class RubricText:
         return self.wrong(
             path, f"{'.'.join(map(str, self._known(path)))}: {what}", "correct it; see `aqb rubrics schema`"
         )
+
+
+def _keys_of(model: type[BaseModel]) -> list[str]:
+    """Every key that a table of the file may have."""
+    schema = model.model_json_schema()
+    return sorted({key for table in (schema, *schema["$defs"].values()) for key in table["properties"]})

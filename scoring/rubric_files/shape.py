@@ -1,6 +1,7 @@
 """The tables and keys of a rubric file, and which kind of value each takes. Its JSON schema is for editors."""
 
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
@@ -46,16 +47,18 @@ Rule = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 Number = Annotated[int, Field(ge=-(2**53), le=2**53)] | Annotated[float, Field(allow_inf_nan=False)]
 Points = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
 
-_ARRAY = Strict(False)  # an array of TOML is a list
-_Cut = Annotated[tuple[Number, Points], _ARRAY]
-Codes = Annotated[tuple[Code, ...], _ARRAY]
+ARRAY = Strict(False)  # an array of TOML is a list
+_Cut = Annotated[tuple[Number, Points], ARRAY]
+Codes = Annotated[tuple[Code, ...], ARRAY]
 
 
-class _Table(BaseModel):
+class FileTable(BaseModel):
+    """A table of a file: its keys are those that are listed, of the very type."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
-class Branch(_Table):
+class Branch(FileTable):
     """A condition of `first`, and what it gives where it is the first that is true."""
 
     when: Rule
@@ -79,7 +82,7 @@ class Way(NamedTuple):
     may_have: tuple[str, ...] = ()
 
 
-class Given(_Table):
+class Given(FileTable):
     """Points of a sum: one condition, the first of several, or bands of a number."""
 
     ways: ClassVar[tuple[Way, ...]] = (
@@ -98,7 +101,7 @@ class Given(_Table):
     label: NoText = ""
     """What was found when it is true."""
 
-    first: Annotated[tuple[Branch, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    first: Annotated[tuple[Branch, ...], ARRAY, Field(min_length=1, max_length=100)] = ()
     """Conditions, of which the first that is true counts."""
 
     otherwise: Points | Code | None = None
@@ -113,10 +116,10 @@ class Given(_Table):
     of: Rule | None = None
     """The number whose bands give points: a column, or an expression of columns."""
 
-    at_least: Annotated[tuple[_Cut, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    at_least: Annotated[tuple[_Cut, ...], ARRAY, Field(min_length=1, max_length=100)] = ()
     """Falling cuts with their points: the first that the number reaches counts, `[[100, 10], [50, 5]]`."""
 
-    at_most: Annotated[tuple[_Cut, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    at_most: Annotated[tuple[_Cut, ...], ARRAY, Field(min_length=1, max_length=100)] = ()
     """Rising cuts with their points: the first that the number does not exceed counts."""
 
     beyond: Points = 0
@@ -146,7 +149,7 @@ class Given(_Table):
         return self
 
 
-class GradeTable(_Table):
+class GradeTable(FileTable):
     """A grade, from the best to the worst; all but the last say from where on they are given."""
 
     code: Code
@@ -167,6 +170,18 @@ class GradeTable(_Table):
     def short(self) -> str:
         """The sign that is shown."""
         return self.sign or (self.code if len(self.code) <= 2 else self.code[0])
+
+
+def _from_the_best(grades: tuple[GradeTable, ...]) -> tuple[GradeTable, ...]:
+    for grade in grades[:-1]:
+        if grade.at_least is None:
+            raise ValueError(f"the grade {grade.code} needs the key at_least: only the last has none")
+    if grades[-1].at_least is not None:
+        raise ValueError(f"the last grade, {grades[-1].code}, takes what is left: leave at_least out")
+    return grades
+
+
+Grades = Annotated[tuple[GradeTable, ...], ARRAY, Field(min_length=2, max_length=20), AfterValidator(_from_the_best)]
 
 
 class ColumnTable(Given):
@@ -190,7 +205,7 @@ class ColumnTable(Given):
     value: Rule | None = None
     """An expression of columns above: a length, a count, a ratio, a condition."""
 
-    sum: Annotated[tuple[Rule | Given, ...], _ARRAY, Field(min_length=1, max_length=100)] = ()
+    sum: Annotated[tuple[Rule | Given, ...], ARRAY, Field(min_length=1, max_length=100)] = ()
     """What is added up: columns and expressions that are never NULL, and points."""
 
     weights: Annotated[dict[str, Points], Field(min_length=1, max_length=20)] = Field(default_factory=dict)
@@ -199,23 +214,14 @@ class ColumnTable(Given):
     grades_of: str = ""
     """The score that `grades` grade: the total, or one of its parts."""
 
-    grades: Annotated[tuple[GradeTable, ...], _ARRAY, Field(min_length=2, max_length=20)] = ()
+    grades: Grades = ()
     """The grades from the best to the worst."""
 
     added_later: bool = False
     """Whether tables of earlier days do not have it: then it stands last."""
 
-    @model_validator(mode="after")
-    def _graded_from_the_best(self) -> Self:
-        for grade in self.grades[:-1]:
-            if grade.at_least is None:
-                raise ValueError(f"the grade {grade.code} needs the key at_least: only the last has none")
-        if self.grades and self.grades[-1].at_least is not None:
-            raise ValueError(f"the last grade, {self.grades[-1].code}, takes what is left: leave at_least out")
-        return self
 
-
-class AlertTable(_Table):
+class AlertTable(FileTable):
     """A condition of a row that people are told about."""
 
     level: Literal["critical", "warning"]
@@ -231,7 +237,7 @@ class AlertTable(_Table):
     """Whether it also holds for rows without a question or an answer; it may look at tokens, tenant and session."""
 
 
-class KpiTable(_Table):
+class KpiTable(FileTable):
     """A share of the scored rows, or the mean of a score; with `at_least` or `at_most` it has a target."""
 
     title: Text
@@ -256,7 +262,7 @@ class KpiTable(_Table):
         return self
 
 
-class CauseTable(_Table):
+class CauseTable(FileTable):
     """The column `cause`: of the rows that it is told of, the part of a score that lost the most."""
 
     title: Text
@@ -266,7 +272,7 @@ class CauseTable(_Table):
     """The parts, with the most points that each can have."""
 
 
-class FramedTable(_Table):
+class FramedTable(FileTable):
     """The pairs of grades that the cross table frames."""
 
     rows: Codes
@@ -275,7 +281,7 @@ class FramedTable(_Table):
     action: Text
 
 
-class CrosstabTable(_Table):
+class CrosstabTable(FileTable):
     """The cross table of two columns of grades."""
 
     rows: str
@@ -285,8 +291,8 @@ class CrosstabTable(_Table):
     framed: FramedTable | None = None
 
 
-class RubricFile(_Table):
-    """A rubric that scores every row of a table by rule alone."""
+class RubricHead(FileTable):
+    """What every rubric file begins with."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]{0,19}$")]
@@ -294,6 +300,14 @@ class RubricFile(_Table):
 
     title: Text
     summary: Text
+
+
+class RubricFile(RubricHead):
+    """A rubric that scores every row of a table by rule alone."""
+
+    kind: Literal["chat"] = "chat"
+    """What it scores."""
+
     source: NoText = ""
     """The clause that columns and KPIs come from, unless they name another."""
 
@@ -314,10 +328,15 @@ class RubricFile(_Table):
 
 
 def rubric_schema() -> dict[str, Any]:
-    """The JSON schema of a rubric file: editors complete its keys and underline what is none."""
-    schema = RubricFile.model_json_schema()
-    for table in ("columns", "alerts", "kpis"):
+    """The JSON schema of a rubric file for chat rows: editors complete its keys and underline what is none."""
+    return editor_schema(RubricFile, ("columns", "alerts", "kpis"), (Given, ColumnTable))
+
+
+def editor_schema(file: type[FileTable], named: Iterable[str], with_ways: Iterable[type[Given]]) -> dict[str, Any]:
+    """The JSON schema of a file; `named` are its tables of tables with names, `with_ways` those of several ways."""
+    schema = file.model_json_schema()
+    for table in named:
         schema["properties"][table]["additionalProperties"] = False
-    for model in (Given, ColumnTable):
+    for model in with_ways:
         schema["$defs"][model.__name__]["oneOf"] = [{"required": [way.key, *way.needs]} for way in model.ways]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

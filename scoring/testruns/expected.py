@@ -7,7 +7,7 @@ Checks are written as Korean checklists, as key and value (`@check`), or as JSON
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -30,7 +30,7 @@ from scoring.testruns.checks import (
     declared_as,
     matches,
 )
-from scoring.testruns.executions import LatencyClass
+from scoring.testruns.executions import Execution, LatencyClass
 from scoring.testruns.numbers import numbers_in
 from scoring.testruns.raw_json import without_lone_surrogates
 
@@ -102,6 +102,15 @@ def parse_expected(expected_text: str, criteria_json: str = "") -> ExpectedResul
         intent_rubric="\n".join(draft.rubrics),
         latency_class=draft.latency_class,
     )
+
+
+def unread_checks(executions: Iterable[Execution]) -> tuple[tuple[str, str], ...]:
+    """What of the expected results means to be a check and is none, each text once, as problems of a query."""
+    found: dict[tuple[str, str], None] = {}
+    for execution in executions:
+        for problem in parse_expected(execution.expected_text, execution.criteria_json).problems:
+            found["unchecked_text", f"{problem.text}: {problem.reason}"] = None
+    return tuple(found)
 
 
 def _weight(item: Item) -> Fraction:

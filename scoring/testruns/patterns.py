@@ -71,10 +71,14 @@ def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
 
 def outages(executions: Iterable[ScoredExecution]) -> list[Outage]:
     """The causes of stability 0, most frequent first. The cause is the stability score's reason."""
+    stabilities = ((one.scores["stability"], one.execution.query_id) for one in executions)
+    return outages_of((score.reason, query_id) for score, query_id in stabilities if score.points == 0)
+
+
+def outages_of(causes: Iterable[tuple[str, str]]) -> list[Outage]:
+    """The causes of executions without an answer, most frequent first, from pairs of a reason and the query's id."""
     query_ids: dict[str, list[str]] = defaultdict(list)
-    for scored in executions:
-        stability = scored.scores["stability"]
-        if stability.points == 0:
-            query_ids[_LONG_NUMBER.sub("…", stability.reason)].append(scored.execution.query_id)
+    for reason, query_id in causes:
+        query_ids[_LONG_NUMBER.sub("…", reason)].append(query_id)
     found = [Outage(cause, len(ids), tuple(sorted(set(ids)))) for cause, ids in query_ids.items()]
     return sorted(found, key=lambda outage: (-outage.count, outage.cause))

@@ -172,7 +172,8 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     say in Korean what the codes of the data quality and of `manual_review_reasons` mean, `figure_titles` those of what
     the set has beside the metrics, and of the further figures of consistency; `value_titles` those of the codes in its
     columns. `criteria`: metric -> what earns which points, for people who score it by hand. `page_parts` is what the
-    page of a test run shows of the rubric's own parts, out of the JSON of the summary.
+    page of a test run shows of the rubric's own parts, out of the JSON of the summary. `text` is the file that it was
+    made of, '' where it is Python.
     """
 
     id: str
@@ -200,6 +201,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     value_titles: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     criteria: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     page_parts: Callable[[Mapping[str, Any]], PageParts] = lambda summary: PageParts()
+    text: str = ""
 
     def __post_init__(self) -> None:
         if len({metric.name for metric in self.metrics}) != len(self.metrics):

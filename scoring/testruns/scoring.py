@@ -19,6 +19,9 @@ from scoring.testruns.recorded import recorded_agreement
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.testrun import TestRunFile
 
+RUBRIC_TEXT = "rubric_file"
+"""The key of `summary.json` with the text of a rubric in a file: who reads the folder needs no other."""
+
 
 @dataclass(frozen=True)
 class TestRunPlan:
@@ -150,6 +153,7 @@ def testrun_summary(
         "recorded": _recorded(scored),
         "change": change,
         **summary.own_values(),
+        **({RUBRIC_TEXT: plan.rubric.text} if plan.rubric.text else {}),
     }
 
 

@@ -48,17 +48,21 @@ class WeightedTotal:
 
 @dataclass(frozen=True)
 class Weights:
-    """Integer percents by metric, adding up to 100.
+    """Integer percents by metric, adding up to 100. Without the metric `needed` there is no total; '' needs none.
 
     Raises:
         RuleError: they do not add up to 100.
     """
 
     percents: Mapping[str, int]
+    needed: str = NEEDED_METRIC
 
     def __post_init__(self) -> None:
         if sum(self.percents.values()) != 100:
-            raise RuleError(f"weights must add up to 100 %, these add up to {sum(self.percents.values())} %")
+            raise RuleError(
+                f"weights must add up to 100 %, these add up to {sum(self.percents.values())} %",
+                fix="change some of them",
+            )
 
     def lost(self, scores: Mapping[str, Exact | None]) -> Fraction:
         """The points (0 to 5) that the known scores lose against the best, weighted; unknown ones lose none."""
@@ -68,12 +72,14 @@ class Weights:
     def total(self, scores: Mapping[str, Exact | None], options: Options) -> WeightedTotal:
         """The weighted mean of the scores that are known, weights renormalised.
 
-        None without accuracy, and with less of the weights than `min_weight_coverage`. Source: SPEC 3.3.
+        None without the metric that is needed, and with less of the weights than `min_weight_coverage`.
+
+        Source: SPEC 3.3.
         """
         known = {name: score for name, score in scores.items() if score is not None and name in self.percents}
         coverage = sum(self.percents[name] for name in known)
         least = int(options[MIN_COVERAGE.name])
-        if NEEDED_METRIC not in known:
+        if self.needed and self.needed not in known:
             return WeightedTotal(None, coverage, "정확성을 알 수 없어 종합 점수를 내지 않음")
         if coverage < least:
             return WeightedTotal(None, coverage, f"가중치의 {coverage}%만 채점해 종합 점수를 내지 않음({least}% 이상)")

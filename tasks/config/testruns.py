@@ -33,7 +33,10 @@ class InboxSettings(Section):
     """Seconds that a file must have rested: a younger one may still be on its way and is left for the next run."""
 
     rubric: str = ""
-    """The rubric of all files of the inbox, as `--rubric` chooses it. Empty: each file tells its own."""
+    """The rubric of all files of the inbox, as `--rubric` chooses it: id or rubric file. Empty: each file tells."""
+
+    rubrics: tuple[str, ...] = ()
+    """Rubric files (`.toml`) besides the shipped rubrics: a test run tells by its name and columns which scores it."""
 
     agent_type: str = ""
     """The agent of files that do not tell it, as `--agent-type`. Empty: such files are refused where it matters."""

@@ -1,10 +1,12 @@
-"""Row rubrics by id, or by the name of the TOML file that defines one. Source: SPEC 13."""
+"""Rubrics by the names of the TOML files that define them. Source: SPEC 13."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from scoring.catalog import row_rubric, row_rubric_of_text
+from scoring.catalog import row_rubric, row_rubric_of_text, rubric_of_text, testrun_rubric_of_text
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
+from scoring.testruns.rubric import AnyTestRunRubric
 
 ENDING = ".toml"
 
@@ -15,15 +17,28 @@ def chosen_row_rubric(chosen: str) -> RowRubric:
     Raises:
         UsageError: there is no such rubric or file, or the file is wrong; says its line, column and remedy.
     """
-    return rubric_of_file(chosen) if chosen.endswith(ENDING) else row_rubric(chosen)
+    return row_rubric_of_text(_text_of(chosen), chosen) if chosen.endswith(ENDING) else row_rubric(chosen)
 
 
-def rubric_of_file(path: str) -> RowRubric:
-    """The row rubric that a TOML file defines.
+def testrun_rubrics_in_files(names: Iterable[str]) -> dict[str, AnyTestRunRubric]:
+    """The test-run rubrics of those names that are names of files: they end in `.toml`.
+
+    Raises:
+        UsageError: as `rubric_of_file`, or a file defines a rubric of chat rows.
+    """
+    return {name: testrun_rubric_of_text(_text_of(name), name) for name in names if name.endswith(ENDING)}
+
+
+def rubric_of_file(path: str) -> RowRubric | AnyTestRunRubric:
+    """The rubric that a TOML file defines.
 
     Raises:
         UsageError: the file cannot be read, or is wrong; says its line, column and remedy.
     """
+    return rubric_of_text(_text_of(path), path)
+
+
+def _text_of(path: str) -> str:
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -32,4 +47,4 @@ def rubric_of_file(path: str) -> RowRubric:
     except (OSError, ValueError) as error:  # a name that no file can have
         what = getattr(error, "strerror", None) or "no name of a file"
         raise UsageError(f"cannot be read: {what}", where=path, fix="name a rubric file") from error
-    return row_rubric_of_text(text, path)
+    return text

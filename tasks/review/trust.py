@@ -14,10 +14,10 @@ from itertools import combinations
 
 import polars as pl
 
-from scoring.catalog import rubrics
+from scoring.catalog import testrun_rubric_of_summary
 from scoring.chat.rubric import RowRubric
 from scoring.stats.agreement import Pair, agreements
-from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.review.label_store import KeptLabel
 from tasks.review.labels import Label
 from tasks.review.pairing import row_pairs, testrun_pairs
@@ -142,10 +142,12 @@ def _stored_runs(warehouse: Warehouse, wanted: Iterable[_Run]) -> Iterator[_Stor
     rows = summaries.filter(pl.col("input_sha256").is_in([sha256 for _, sha256 in wanted])).collect()
     last = {(row["rubric"], row["input_sha256"]): row for row in rows.sort("score_date").iter_rows(named=True)}
     for run in wanted:
-        rubric, row = rubrics().get(run[0]), last.get(run)
-        if row is None or not isinstance(rubric, TestRunRubric):
+        row = last.get(run)
+        summary = json.loads(row["summary"]) if row else {}
+        rubric = testrun_rubric_of_summary(summary) if row else None
+        if row is None or rubric is None:
             continue
-        epochs = json.loads(row["summary"])["judge"].get("epochs") or {}
+        epochs = summary["judge"].get("epochs") or {}
         yield _StoredRun(
             rubric=rubric,
             file=row["input_name"],

@@ -7,8 +7,10 @@ from scoring.catalog import TestRunChoices, plan_of
 from scoring.errors import AqbError, InputError
 from scoring.inputs import FileIdentity
 from scoring.testruns.scoring import TestRunPlan
+from scoring.testruns.testrun import TestRunFile
 from tasks.config.settings import Settings
 from tasks.context import Context
+from tasks.files.rubric_file import testrun_rubrics_in_files
 from tasks.state.run_ledger import TEST_RUN, RunLedger
 from tasks.testruns.files import read_testrun_file
 
@@ -24,7 +26,17 @@ def plan_of_input(file: FileIdentity, settings: Settings) -> TestRunPlan:
     if run.identity != file:
         raise InputError("it changed while it was being read", where=str(path), fix="the next run takes it")
     chosen = settings.test_runs.of_file(path.name)
-    return plan_of(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings.rubric_options)
+    return plan_of_run(run, TestRunChoices(chosen.rubric, chosen.agent_type), settings)
+
+
+def plan_of_run(run: TestRunFile, choices: TestRunChoices, settings: Settings) -> TestRunPlan:
+    """How a run is scored, by a rubric that is shipped or by one in a file.
+
+    Raises:
+        UsageError: a choice is wrong, the file does not tell what it needs, or a rubric file is wrong.
+    """
+    in_files = testrun_rubrics_in_files([*settings.test_runs.rubrics, choices.rubric])
+    return plan_of(run, choices, settings.rubric_options, in_files)
 
 
 def last_plans(context: Context, count: int) -> Iterator[TestRunPlan]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from scoring.catalog import rubric_of
+from scoring.catalog import rubric_of_summary
 from scoring.errors import InputError, UsageError
 from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores
 from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
@@ -97,7 +97,7 @@ def read_scored_folder(folder: Path) -> ScoredFolder:
     """
     try:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        rubric = rubric_of(summary["rubric"])
+        rubric = rubric_of_summary(summary)
         file, version = str(summary["inputs"][0]["name"]), str(summary["rubric_version"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError("no scored test run", where=str(folder), fix=_FIX) from error

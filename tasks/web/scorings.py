@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Never
 from zoneinfo import ZoneInfo
 
-from scoring.catalog import TestRunChoices, plan_of
+from scoring.catalog import TestRunChoices
 from scoring.errors import AqbError, StorageError, UnexpectedError, UsageError
 from scoring.testruns.scoring import TestRunPlan
 from tasks.config.settings import Settings
@@ -31,6 +31,7 @@ from tasks.judge.questions import questions_of
 from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.testrun_results import write_testrun_results
 from tasks.testruns.files import read_testrun_file
+from tasks.testruns.plans import plan_of_run
 from tasks.testruns.uploads import Scoring, Upload
 from tasks.waiting import result_of
 from tasks.warehouse.folder import FolderWarehouse
@@ -110,7 +111,7 @@ def _scored(settings: Settings, upload: Upload, scoring: Scoring, staging: Path)
     try:
         with Context(settings) as context:
             choices = TestRunChoices(scoring.rubric, scoring.agent_type, scoring.options)
-            plan = plan_of(read_testrun_file(upload.file, settings.test_runs.names), choices, settings.rubric_options)
+            plan = plan_of_run(read_testrun_file(upload.file, settings.test_runs.names), choices, settings)
             judged = _judged(context, plan, upload, scoring) if scoring.judge else None
             day = datetime.now(ZoneInfo(settings.time_zone)).date()
             made = staging / "result"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from starlette.responses import RedirectResponse, Response
 
-from scoring.catalog import TestRunChoices, plan_of, rubric_of, rubrics
+from scoring.catalog import TestRunChoices, rubric_of, rubrics
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.rubric import Options, TestRunRubric
@@ -22,7 +22,7 @@ from tasks.judge.verdict_store import VerdictStore
 from tasks.reports.site.pages import Cell, Table
 from tasks.reports.wording import NOTE_TITLES, count_text
 from tasks.testruns.files import read_testrun_file
-from tasks.testruns.plans import plan_of_input
+from tasks.testruns.plans import plan_of_input, plan_of_run
 from tasks.testruns.uploads import ArrivingFile, Scoring, Upload
 from tasks.web.asked import Asked, NotFoundError, RefusedError
 from tasks.web.upload_versions import version_values
@@ -239,14 +239,14 @@ def _chosen(scoring: Scoring) -> TestRunChoices:
 
 def _plan(asked: Asked, upload: Upload, choices: TestRunChoices) -> TestRunPlan:
     settings = asked.context.settings
-    return plan_of(read_testrun_file(upload.file, settings.test_runs.names), choices, settings.rubric_options)
+    return plan_of_run(read_testrun_file(upload.file, settings.test_runs.names), choices, settings)
 
 
 def _read(asked: Asked, upload: Upload, choices: TestRunChoices) -> _Read:
     settings, run = asked.context.settings, None
     try:
         run = read_testrun_file(upload.file, settings.test_runs.names)
-        return _Read(run, plan_of(run, choices, settings.rubric_options))
+        return _Read(run, plan_of_run(run, choices, settings))
     except (InputError, UsageError) as error:
         return _Read(run, None, error.what)
 

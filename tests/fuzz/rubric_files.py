@@ -9,13 +9,14 @@ from typing import Any
 
 import polars as pl
 
+from scoring import score_runs
+from scoring.catalog import rubric_of_text
 from scoring.chat.rows import CHAT_ROW_SCHEMA
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import score_batch
 from scoring.chat.sql_rows import chat_rows_query
 from scoring.chat.sql_scores import scoring_query
 from scoring.errors import UsageError
-from scoring.rubric_files.loading import rubric_from_toml
 from scoring.rules.explain import explain
 from tests.fakes.googlesql import TABLE, answers
 from tests.fuzz.mutations import NASTY_TEXTS, mutated_text
@@ -40,13 +41,16 @@ def run_rubric(draw: random.Random) -> str:
     """A rubric file with a few changes."""
     text = mutated_rubric(draw.choice(_files()), draw)
     try:
-        rubric = rubric_from_toml(text, "my.toml")
+        rubric = rubric_of_text(text, "my.toml")
     except UsageError as error:
         str(error).encode()
         assert re.fullmatch(r"my\.toml, line [0-9]+, column [0-9]+", error.where), error
         assert error.fix, error
         return "refused"
-    assert_engines_agree(rubric)
+    if isinstance(rubric, RowRubric):
+        assert_engines_agree(rubric)
+    else:
+        assert_scores_are_points(text)
     return "scored"
 
 
@@ -82,8 +86,8 @@ def _with_another(line: str, pattern: re.Pattern[str], new: str, draw: random.Ra
 
 @cache
 def _files() -> tuple[str, ...]:
-    places = ("flows/cli/starter_rubric.toml", "flows/cli/starter_rubric.toml", "docs/examples/ola-monitoring.toml")
-    return tuple((_ROOT / place).read_text("utf-8") for place in places)
+    starters = (_ROOT / "flows" / "cli" / f"starter_{name}.toml" for name in ("rubric", "testrun_rubric"))
+    return tuple(place.read_text("utf-8") for place in (*starters, _ROOT / "docs" / "examples" / "ola-monitoring.toml"))
 
 
 @cache
@@ -115,3 +119,21 @@ def assert_engines_agree(rubric: RowRubric) -> None:
     query = scoring_query(rubric, chat_rows=chat_rows_query(TABLE), time_zone="Asia/Seoul", keep_text="none")
     there = answers(query, _rows())
     assert here == [tuple(row[name] for name in names) for row in there]
+
+
+def assert_scores_are_points(text: str) -> None:
+    """Every execution has each score from 0 to 5 or none, with its reason; a total is the weighted mean of them."""
+    header = ["query_id", "query", "기대결과", "1차 답변", "1차 답변 시간(초)", "2차 답변", "2차 답변 시간(초)"]
+    answers = [answer for _, answer in _TEXTS]
+    rows = [
+        [f"t{place}", question, "@check assistantMessageContains=Settings", answer, "1.5", answers[place - 1], ""]
+        for place, (question, answer) in enumerate(_TEXTS)
+    ]
+    found = score_runs(pl.DataFrame(rows, schema=header, orient="row"), text)
+    for name in found.scores.columns:
+        if name.endswith("_score"):
+            points = found.scores[name]
+            assert set(points.drop_nulls()) <= {0, 1, 2, 3, 4, 5}, points
+            assert found.scores[name.replace("_score", "_reason")].null_count() == 0
+    totals = found.queries["weighted_total"].drop_nulls()
+    assert totals.is_between(0, 5).all(), totals

@@ -22,7 +22,7 @@ from scoring.testruns.executions import (
     latency_class_of_query,
     parse_execution,
 )
-from scoring.testruns.expected import parse_expected
+from scoring.testruns.expected import parse_expected, unread_checks
 from scoring.testruns.patterns import failed_check_lines
 from scoring.testruns.query_columns import (
     COVERAGE,
@@ -134,7 +134,7 @@ def score_query(executions: Sequence[Execution], options: Options, verdicts: Ver
         ratio_b=repeated.ratio_b,
         manual_review_reasons=review_reasons(intents),
         repeats=repeats_of((one for one in scored if _evaluable(one)), t.PASS_MIN_POINTS),
-        problems=_problems(ordered),
+        problems=unread_checks(ordered),
     )
 
 
@@ -247,12 +247,3 @@ def _latency_class(readings: Sequence[ParsedExecution]) -> LatencyClass:
         used_filters=max(len(tool_usage_of(reading).filters - {PERIOD_FILTER}) for reading in readings),
         criteria=next(filter(None, criteria), None),
     )
-
-
-def _problems(executions: Sequence[Execution]) -> tuple[tuple[str, str], ...]:
-    """What of the expected results means to be a check and is none, each text once."""
-    found: dict[tuple[str, str], None] = {}
-    for execution in executions:
-        for problem in parse_expected(execution.expected_text, execution.criteria_json).problems:
-            found["unchecked_text", f"{problem.text}: {problem.reason}"] = None
-    return tuple(found)

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 
 from scoring.alerting.run_messages import ReviewedQuery, ReviewedTestRun
-from scoring.catalog import rubric_of
+from scoring.catalog import testrun_rubric_of_summary
 from scoring.judging.requests import VerdictStatus
 from scoring.markdown import score_text
 from scoring.testruns.history import change_text, worse_metrics
-from scoring.testruns.rubric import AnyTestRunRubric, Metric, TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric, Metric
 from scoring.testruns.tables import VALUE_TITLES
 from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv
@@ -46,8 +46,8 @@ def reviewed_testrun(
     folder: Path, summary: Mapping[str, Any], run_id: str, report_url: str = ""
 ) -> ReviewedTestRun | None:
     """What a message says of a scored run, out of its folder; None for chat rows."""
-    rubric = rubric_of(summary["rubric"])
-    if not isinstance(rubric, TestRunRubric):
+    rubric = testrun_rubric_of_summary(summary)
+    if rubric is None:
         return None
     queries = pl.read_parquet(folder / "queries.parquet")
     flagged = _flagged(queries) if has_review_list(rubric) else []

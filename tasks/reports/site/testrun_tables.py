@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from scoring.catalog import rubrics
+from scoring.catalog import testrun_rubric_of_summary
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.history import new_set
 from scoring.testruns.page_parts import PageParts
-from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
+from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.files.report_paths import TESTRUNS, testrun_page_name
 from tasks.testruns.trusted_metrics import read_agreements, untrusted_metrics
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SCORES, SCORES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA
@@ -139,13 +139,12 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
     frame = warehouse.read(SUMMARIES, warehouse.days(SUMMARIES)[-span:], SUMMARIES_SCHEMA)
     if frame is None:
         return []
-    known = rubrics()
     summaries = frame.collect()
     agreements = read_agreements(warehouse)
     runs: dict[tuple[str, str], PublishedTestRun] = {}
     for row in summaries.sort("score_date", "input_name", "input_sha256", "rubric").iter_rows(named=True):
-        found, summary = known.get(row["rubric"]), json.loads(row["summary"])
-        rubric = found if isinstance(found, TestRunRubric) else None
+        summary = json.loads(row["summary"])
+        rubric = testrun_rubric_of_summary(summary)
         epochs = summary["judge"].get("epochs", {})
         runs[row["input_sha256"], row["rubric"]] = PublishedTestRun(
             day=row["score_date"],

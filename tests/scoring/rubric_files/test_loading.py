@@ -1,17 +1,15 @@
 """A rubric file that is wrong is refused with line, column and remedy; one that is right scores."""
 
-import re
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 from scoring import score
+from scoring.catalog import row_rubric_of_text
 from scoring.errors import UsageError
-from scoring.rubric_files.loading import rubric_from_toml
 from tests.builders.chat_rows import plain
+from tests.builders.rubric_files import STARTERS, assert_refused
 
-STARTER = (Path(__file__).parents[3] / "flows" / "cli" / "starter_rubric.toml").read_text("utf-8")
+STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +53,7 @@ STARTER = (Path(__file__).parents[3] / "flows" / "cli" / "starter_rubric.toml").
         ("otherwise = 50", "gives = 50", "[columns.tone_score]", "gives does not go with first", ""),
         ('grades_of = "tone_score"', 'grades_of = "tone_grade"', '"tone_grade"', "no column tone_grade", ""),
         ('grades_of = "tone_score"', 'grades_of = "help_score"', '"help_score"', "graded twice", ""),
-        ("at_least = 100, ", "", "[columns.tone_grade]", "WARM needs the key at_least", ""),
+        ("at_least = 100, ", "", "[{ code", "WARM needs the key at_least", ""),
         ('code = "PLAIN"', 'code = "warm"', "[{ code", "one code", ""),
         ('kept_grades = ["POOR"]', 'kept_grades = ["BAD"]', '["BAD"]', "no grade BAD", "GOOD, FAIR, POOR"),
         ('failure = "failure_type"', 'failure = "tone_grade"', '"tone_grade"', "no column tone_grade with", ""),
@@ -83,15 +81,7 @@ def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
     old: str, new: str, at: str, what: str, fix: str
 ) -> None:
     assert STARTER.count(old) == 1
-    text = STARTER.replace(old, new)
-    with pytest.raises(UsageError) as refused:
-        rubric_from_toml(text, "my.toml")
-    assert what in refused.value.what
-    assert refused.value.fix
-    assert fix in refused.value.fix
-    place = re.fullmatch(r"my\.toml, line ([0-9]+), column ([0-9]+)", refused.value.where)
-    assert place
-    assert text.splitlines()[int(place[1]) - 1][int(place[2]) - 1 :].startswith(at), refused.value.where
+    assert_refused(row_rubric_of_text, STARTER.replace(old, new), at, what, fix)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +97,7 @@ def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
 )
 def test_a_text_that_is_no_rubric_file_is_refused_with_a_line(text: str, place: str) -> None:
     with pytest.raises(UsageError) as refused:
-        rubric_from_toml(text, "my.toml")
+        row_rubric_of_text(text, "my.toml")
     assert refused.value.where == f"my.toml, {place}"
 
 
@@ -127,7 +117,7 @@ def test_the_starting_file_scores_rows_in_python() -> None:
 
 def test_a_grade_without_a_sign_has_a_short_one() -> None:
     text = STARTER.replace('code = "FAIR", at_least', 'code = "FAIR", sign = "♡", at_least').replace('"HELPS"', '"AA"')
-    final, part, _ = rubric_from_toml(text).scales
+    final, part, _ = row_rubric_of_text(text).scales
     assert [grade.sign for grade in (*final.grades, *part.grades)] == ["G", "♡", "P", "AA", "L"]
 
 
@@ -143,7 +133,7 @@ def test_a_rubric_file_without_alerts_for_rows_that_are_not_scored_raises_none_o
 def test_columns_and_kpis_added_later_stand_behind_those_that_were_there() -> None:
     later = '\n[columns.has_link]\ntitle = "Link"\nvalue = "LENGTH(llm_response) > 9"\nadded_later = true\n'
     kpi = '[kpis.link_rate]\ntitle = "Links"\nrate_of = "has_link"\nadded_later = true\n'
-    before, after = rubric_from_toml(STARTER), rubric_from_toml(STARTER + later + kpi)
+    before, after = row_rubric_of_text(STARTER), row_rubric_of_text(STARTER + later + kpi)
     for table in ("scores_schema", "kpis_schema"):
         old, new = getattr(before, table).names, getattr(after, table).names
         version = old.index("rubric_version") + 1

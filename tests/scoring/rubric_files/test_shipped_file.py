@@ -10,12 +10,12 @@ import pytest
 
 from docs.generators.row_rubric_readme import row_rubric_readme
 from scoring import score
+from scoring.catalog import row_rubric_of_text
 from scoring.chat.erasure import PERSONAL_COLUMNS
 from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_rows import chat_rows_query, rejecting_unreadable
 from scoring.chat.sql_scores import scoring_query, staged_query
 from scoring.chat.sql_tables import crosstab_query, excluded_query, kpis_query, rejected_query, scores_query
-from scoring.rubric_files.loading import rubric_from_toml
 from scoring.rubric_files.shape import rubric_schema
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.cases.ola_monitoring.adversarial import FIXED
@@ -30,7 +30,7 @@ SCHEMA = rubric_schema()
 
 @pytest.fixture(scope="module")
 def in_file() -> RowRubric:
-    return rubric_from_toml(SHIPPED)
+    return row_rubric_of_text(SHIPPED)
 
 
 def queries(rubric: RowRubric) -> list[str]:

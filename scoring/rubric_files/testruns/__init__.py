@@ -1,0 +1,1 @@
+"""Test-run rubrics that people write as TOML files. Source: SPEC 13."""

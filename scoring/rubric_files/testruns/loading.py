@@ -1,0 +1,184 @@
+"""A test-run rubric from the tables of its file."""
+
+from functools import partial
+
+import pyarrow as pa
+
+from scoring.rubric_files.expressions import FileExpressions
+from scoring.rubric_files.reading import RubricText
+from scoring.rubric_files.testruns import formulas
+from scoring.rubric_files.testruns.report import QUALITY_TITLES, criteria_of, headline, page_parts, report_values
+from scoring.rubric_files.testruns.rules import (
+    ANSWER_COLUMNS,
+    EXECUTION_COLUMNS,
+    POINTS,
+    CheckRule,
+    MetricRule,
+    TestRunRules,
+    Trigger,
+)
+from scoring.rubric_files.testruns.shape import MetricTable, TestRunRubricFile
+from scoring.rubric_files.testruns.summary import summarise
+from scoring.rules import expressions as ex
+from scoring.rules.kinds import COUNT, Kind, kind_of
+from scoring.testruns.detection import Recognition
+from scoring.testruns.query_columns import (
+    COVERAGE,
+    REVIEW_REASONS,
+    ROUNDS,
+    TOTAL_MISSING,
+    QueryColumn,
+    flag_column,
+    reason_column,
+    score_column,
+    total_column,
+)
+from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
+from scoring.testruns.summaries import BEST_POINTS, WORST_POINTS
+from scoring.testruns.totals import MIN_COVERAGE, Weights
+
+_OF_TOTAL = {
+    "weighted_total": POINTS,
+    "weight_coverage": Kind("number", low=0, high=1),
+    "verdict": Kind("text", nullable=True),
+}
+_TAKEN = frozenset({*QUALITY_TITLES, *_OF_TOTAL})
+_SAME = Kind("number", nullable=True, low=0, high=1)
+
+
+def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
+    """The rubric for test runs that a file defines.
+
+    Raises:
+        UsageError: it defines none; says line, column and remedy.
+    """
+    file = text.file(TestRunRubricFile)
+    rules = _Loading(text, file).rules()
+    with text.at("metrics"):
+        return TestRunRubric(
+            id=file.id,
+            version=file.version,
+            title=file.title,
+            summary=file.summary,
+            metrics=tuple(rule.metric for rule in rules.metrics),
+            own_columns=formulas.OWN_COLUMNS,
+            query_columns=_query_columns(rules),
+            requests=formulas.requests,
+            score_query=partial(formulas.score_query, rules),
+            summarise=partial(summarise, rules),
+            headline=partial(headline, rules),
+            report_values=partial(report_values, rules),
+            package="scoring.rubric_files.testruns",
+            recognition=Recognition(
+                file_prefixes=tuple(name.casefold() for name in file.recognised_by.file_names),
+                columns=frozenset(file.recognised_by.columns),
+            ),
+            options=(MIN_COVERAGE,),
+            code_titles={**QUALITY_TITLES, **{trigger.code: trigger.title for trigger in rules.triggers}},
+            figure_titles={"weighted_total": "종합 점수"},
+            value_titles={"verdict": rules.verdict_titles},
+            criteria={rule.name: criteria_of(rule) for rule in rules.metrics},
+            page_parts=partial(page_parts, rules.verdict_titles),
+            text=text.text,
+        )
+
+
+class _Loading:
+    """The rules, in the order in which they build on each other."""
+
+    def __init__(self, text: RubricText, file: TestRunRubricFile) -> None:
+        self._text, self._file = text, file
+        known = {name: kind for name, (kind, _) in EXECUTION_COLUMNS.items()}
+        titles = {name: title for name, (_, title) in EXECUTION_COLUMNS.items()}
+        self._of_answers = FileExpressions(text, {name: known[name] for name in ANSWER_COLUMNS}, titles)
+        self._of_executions = FileExpressions(text, known, titles)
+        of_queries = {"rounds": "실행 수", "unanswered": "답하지 못한 실행 수"}
+        for name, metric in file.metrics.items():
+            of_queries |= {f"{name}_score": metric.title, f"{name}_same": f"{metric.title}이(가) 같은 회차의 비율"}
+        self._of_queries = FileExpressions(text, {"rounds": COUNT, "unanswered": COUNT}, of_queries)
+
+    def rules(self) -> TestRunRules:
+        """The rules."""
+        file = self._file
+        self._refuse_taken()
+        checks = tuple(self._check(name) for name in file.checks)
+        metrics = tuple(self._metric(name, table) for name, table in file.metrics.items())
+        weights = self._weights()
+        self._of_queries.kinds |= _OF_TOTAL
+        grades = file.total.grades or ()
+        with self._text.at("total", "grades"):
+            verdict = self._of_queries.graded(grades, "weighted_total") if grades else None
+        codes = [grade.code.lower() for grade in grades]
+        if len(set(codes)) != len(codes):
+            raise self._text.wrong(("total", "grades"), "two grades have one code", "give each its own")
+        triggers = (
+            Trigger(name, table.title, self._of_queries.condition(table.when, "review", name, "when"))
+            for name, table in file.review.items()
+        )
+        titles = {grade.code: grade.title for grade in grades}
+        return TestRunRules(
+            file.id, file.version, file.title, checks, metrics, weights, verdict, titles, tuple(triggers)
+        )
+
+    def _refuse_taken(self) -> None:
+        for table, names in (("metrics", self._file.metrics), ("review", self._file.review)):
+            for name in names:
+                if name in _TAKEN:
+                    raise self._text.wrong((table, name), f"the name {name} has a meaning of its own", "choose another")
+
+    def _check(self, name: str) -> CheckRule:
+        table, path = self._file.checks[name], ("checks", name)
+        condition = self._of_answers.condition(table.when, *path, "when")
+        return CheckRule(table.title, condition, _only_if(self._of_answers, table.only_if, *path), table.weight)
+
+    def _metric(self, name: str, table: MetricTable) -> MetricRule:
+        path = ("metrics", name)
+        over = self._of_queries if table.per_query else self._of_executions
+        expression = over.summed(table.sum, *path) if table.sum else over.given(table, *path)
+        with self._text.at(*path, table.way):
+            kind = kind_of(expression, over.kinds)
+        if kind.type != "whole" or kind.nullable or kind.low < WORST_POINTS or kind.high > BEST_POINTS:
+            what = f"from {kind.low:g} to {kind.high:g} points" if kind.type == "whole" else "no points"
+            raise self._text.wrong((*path, table.way), f"{name} gives {what}", "give whole points from 0 to 5")
+        number = over.expression(table.of, *path, "of") if table.of else None
+        self._of_queries.kinds[f"{name}_score"] = POINTS
+        if not table.per_query:
+            self._of_queries.kinds[f"{name}_same"] = _SAME
+        only_if = _only_if(over, table.only_if, *path)
+        return MetricRule(name, table.title, expression, only_if, number, table.per_query)
+
+    def _weights(self) -> Weights:
+        weights = self._file.total.weights
+        for name in weights:
+            if name not in self._file.metrics:
+                fix = f"use some of: {', '.join(self._file.metrics)}"
+                raise self._text.wrong(("total", "weights", name), f"there is no metric {name}", fix)
+        with self._text.at("total", "weights"):
+            return Weights(weights, needed="")
+
+
+def _only_if(over: FileExpressions, text: str | None, *path: str) -> ex.Expression | None:
+    return None if text is None else over.condition(text, *path, "only_if")
+
+
+def _query_columns(rules: TestRunRules) -> tuple[QueryColumn, ...]:
+    means = [score_column(rule.name, f"{rule.title}: 실행 점수의 평균") for rule in rules.of_executions]
+    own = [
+        column
+        for rule in rules.of_queries
+        for column in (score_column(rule.name, f"{rule.title}: 0~5점"), reason_column(rule.name, f"{rule.title} 근거"))
+    ]
+    return (
+        QueryColumn("query_id", pa.string(), "질의 ID"),
+        QueryColumn("query_text", pa.string(), "질의"),
+        QueryColumn("agent_type", pa.string(), "에이전트"),
+        ROUNDS,
+        *means,
+        *own,
+        total_column("종합 점수: 소수 둘째 자리까지"),
+        COVERAGE,
+        QueryColumn("verdict", pa.string(), "판정: 종합 점수에 따름"),
+        flag_column("수기 확인 필요"),
+        REVIEW_REASONS,
+        TOTAL_MISSING,
+    )

@@ -1,0 +1,116 @@
+"""What people read of a test run that the rules of a file have scored (Korean, with the titles of the file)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scoring.markdown import score_text
+from scoring.rubric_files.testruns.formulas import NO_VALUE, FileQuery
+from scoring.rubric_files.testruns.rules import MetricRule, TestRunRules
+from scoring.rubric_files.testruns.summary import FileSummary
+from scoring.rules.expressions import Sum, Value
+from scoring.rules.googlesql_backend import to_sql
+from scoring.testruns.headline import main_cause, query_name, size_text
+from scoring.testruns.page_parts import PageParts, PageTable, check_parts
+from scoring.testruns.report_tables import problem_table
+from scoring.testruns.rubric import Options
+from scoring.testruns.summaries import BEST_POINTS, WORST_POINTS, mean_text
+
+_SHOWN_PROBLEMS = 20
+_REASON_CHARACTERS = 240
+
+QUALITY_TITLES = {
+    "failed": "실패한 실행",
+    "empty": "빈 응답",
+    NO_VALUE: "정할 값이 없어 채점하지 않은 점수",
+    "unchecked_text": "체크로 읽지 못한 기대결과 문장",
+}
+
+
+def criteria_of(rule: MetricRule) -> tuple[tuple[str, str], ...]:
+    """What earns which points: the labels of the file, else its conditions."""
+    if isinstance(rule.expression, Sum):
+        return ((f"{WORST_POINTS}~{BEST_POINTS}", rule.title),)
+    meanings: dict[str, list[str]] = defaultdict(list)
+    for branch in rule.expression.branches:
+        meanings[to_sql(branch.value)].append(branch.label or to_sql(branch.condition))
+    assert isinstance(rule.expression.otherwise, Value)
+    meanings[to_sql(rule.expression.otherwise)].append(rule.expression.otherwise_label or "맞는 조건이 없음")
+    return tuple((points, " / ".join(texts)) for points, texts in meanings.items())
+
+
+def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSummary) -> list[str]:
+    """What happened, what matters most, what to do."""
+    total = summary.set["weighted_total"]
+    shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점)입니다."
+    scored = shown if total["mean"] is not None else f"종합 점수는 없습니다({total['missing']})."
+    unanswered = sum(outage.count for outage in summary.outages)
+    executions = sum(len(query.executions) for query in queries)
+    worst = by_points_lost(rules, queries)[0]
+    found = [
+        f"{size_text(queries)} {scored}{_verdict_sentence(rules, summary)}",
+        main_cause(summary.check_patterns, summary.outages, unanswered, executions),
+    ]
+    if not _points_lost(rules, worst):
+        return [*found, "점수를 잃은 질의가 없어 확인할 것이 없습니다."]
+    return [*found, f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하십시오."]
+
+
+def report_values(
+    rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSummary, options: Options
+) -> dict[str, Any]:
+    """What `report.md` shows beside the summary."""
+    lowest = by_points_lost(rules, queries)
+    triggers = {trigger.code: trigger.title for trigger in rules.triggers}
+    return {
+        "rules": rules,
+        "executions": sum(len(query.executions) for query in queries),
+        "means": lambda rule: [mean_text(figures.get(rule.name, {})) for figures in summary.rounds.values()],
+        "weights": ", ".join(f"{_title(rules, name)} {share}%" for name, share in rules.weights.percents.items()),
+        "meanings": lambda rule: dict(criteria_of(rule)),
+        "verdicts": _verdict_rows(rules.verdict_titles, summary.verdicts),
+        "lowest": lowest,
+        "points": lambda query: [score_text(_float(query, rule.name)) for rule in rules.metrics],
+        "flagged": [query for query in lowest if query.manual_review_reasons],
+        "review_reasons": lambda query: ", ".join(triggers[code] for code in query.manual_review_reasons),
+        "quality_titles": QUALITY_TITLES,
+        "unchecked": problem_table(queries, ["질의", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_PROBLEMS),
+    }
+
+
+def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PageParts:
+    """Failed checks, causes of failures, and the verdicts where the file gives any: `titles` by their codes."""
+    parts = check_parts(summary, summary["manual_review"])
+    if not titles:
+        return parts
+    verdicts = PageTable(
+        "질의의 판정", ["판정", "질의"], _verdict_rows(titles, summary["verdicts"]), "verdicts", "판정"
+    )
+    return PageParts(review_count=parts.review_count, tables=[verdicts, *parts.tables])
+
+
+def by_points_lost(rules: TestRunRules, queries: Sequence[FileQuery]) -> list[FileQuery]:
+    """Most of the weighted points lost first."""
+    return sorted(queries, key=lambda query: (-_points_lost(rules, query), query.query_id))
+
+
+def _points_lost(rules: TestRunRules, query: FileQuery) -> float:
+    return float(rules.weights.lost({name: score.points for name, score in query.scores.items()}))
+
+
+def _verdict_rows(titles: Mapping[str, str], counts: Mapping[str, int]) -> list[list[str]]:
+    return [[title, f"{counts.get(code, 0):,}"] for code, title in titles.items()]
+
+
+def _verdict_sentence(rules: TestRunRules, summary: FileSummary) -> str:
+    counts = [f"{title} {count}개" for title, count in _verdict_rows(rules.verdict_titles, summary.verdicts)]
+    return f" 판정: {', '.join(counts)}." if counts else ""
+
+
+def _title(rules: TestRunRules, name: str) -> str:
+    return next(rule.title for rule in rules.metrics if rule.name == name)
+
+
+def _float(query: FileQuery, metric: str) -> float | None:
+    points = query.scores[metric].points
+    return None if points is None else float(points)

@@ -1,0 +1,98 @@
+"""A test-run rubric in a file goes every way that test runs go: command, inbox, history, page, review, comparison."""
+
+from datetime import date
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pytest
+
+from scoring.catalog import row_rubric
+from scoring.errors import UsageError
+from tasks.config.settings import Settings
+from tasks.config.testruns import InboxSettings
+from tasks.files.rubric_file import chosen_row_rubric
+from tasks.reports.site.build import build_pages
+from tasks.warehouse import open_warehouse
+from tests.builders.flows import score_inbox
+from tests.builders.settings import settings_in
+from tests.builders.testruns import write_csv
+from tests.flows.conftest import Command
+
+DAY, NEXT_DAY = date(2026, 3, 12), date(2026, 3, 13)
+RUBRIC = "support-tests.toml"
+HEADER = ["query_id", "query", "카테고리", "1차 답변", "1차 답변 시간(초)", "2차 답변", "2차 답변 시간(초)"]
+RESET = ["t1", "How do I reset my password?", "how to", "Please open Settings.", "1.8", "Thanks: 1. Settings.", "2.4"]
+PARCEL = ["t2", "Where is my parcel?", "order", "", "0.2", "I cannot do that.", "9.5"]
+FOUND = ["t2", "Where is my parcel?", "order", "Thank you for asking.", "0.2", "Thank you for asking.", "0.5"]
+
+
+@pytest.fixture
+def started(folder: Path, aqb: Command) -> Path:
+    """A test run beside the file that `aqb rubrics new --kind testrun` prints."""
+    (folder / RUBRIC).write_text(aqb("rubrics", "new", "--kind", "testrun").out, "utf-8")
+    return write_csv(folder / "run.csv", [HEADER, RESET, PARCEL])
+
+
+def test_the_test_run_rubric_that_is_printed_is_right_and_scores(aqb: Command, started: Path) -> None:
+    checked = aqb("rubrics", "check", RUBRIC)
+    assert checked.out.splitlines()[0] == "support-tests (version 1): 3 metrics: accuracy, speed, consistency"
+    scored = aqb("score", started, "--rubric", RUBRIC, "--out", "out")
+    assert scored.exit_code == 0, scored.err
+    assert pl.read_parquet("out/queries.parquet")["verdict"].to_list() == ["PASS", "FAIL"]
+    report = Path("out/report.md").read_text("utf-8")
+    assert all(part in report for part in ("# Support bot tests", "Pass 1개", "Passed checks ≥ 1", "No refusal"))
+    assert "The test failed" in Path("out/review.csv").read_text("utf-8-sig")
+    book = openpyxl.load_workbook("out/scores.xlsx")
+    (_, *rows) = book["질의별 점수"].iter_rows(values_only=True)
+    assert [("Fail" in row, "The test failed" in row) for row in rows] == [(False, False), (True, True)]
+
+
+def test_a_wrong_test_run_rubric_ends_the_command_with_2_and_its_line(aqb: Command, started: Path) -> None:
+    text = Path(RUBRIC).read_text("utf-8")
+    Path(RUBRIC).write_text(text.replace("unanswered > 0", "unanswered >> 0"), "utf-8")
+    for command in (("rubrics", "check", RUBRIC), ("score", started, "--rubric", RUBRIC, "--out", "out")):
+        refused = aqb(*command)
+        assert (refused.exit_code, Path("out").exists()) == (2, False)
+        assert refused.err.startswith(f"error: {RUBRIC}, line 51, column 41")
+
+
+def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
+    aqb: Command, started: Path, folder: Path
+) -> None:
+    other = write_csv(folder / "other.csv", [HEADER, RESET, FOUND])
+    for run in (started, other):
+        assert aqb("score", run, "--rubric", RUBRIC, "--out", run.stem).exit_code == 0
+    Path(RUBRIC).unlink()
+    assert "Accuracy" in aqb("compare", "run", "other").out
+    assert aqb("review", "export", "run", "--out", "review.xlsx").exit_code == 0
+
+
+def test_a_test_run_rubric_scores_no_chat_rows(started: Path) -> None:
+    with pytest.raises(UsageError, match="scores test runs"):
+        chosen_row_rubric(RUBRIC)
+
+
+@pytest.fixture
+def settings(started: Path, tmp_path: Path) -> Settings:
+    """An inbox whose files tell the rubric by their names."""
+    (tmp_path / "inbox").mkdir()
+    inbox = InboxSettings(inbox=str(tmp_path / "inbox"), quiet_s=0, rubrics=(RUBRIC,))
+    return settings_in(tmp_path, test_runs=inbox)
+
+
+def test_files_of_the_inbox_that_show_the_rubric_are_scored_compared_and_shown(
+    settings: Settings, tmp_path: Path
+) -> None:
+    write_csv(tmp_path / "inbox" / "support_1.csv", [HEADER, RESET, PARCEL])
+    assert [run.name for run in score_inbox(settings, DAY).scored] == ["support_1.csv"]
+    write_csv(tmp_path / "inbox" / "support_2.csv", [HEADER, RESET, FOUND])
+    (second,) = score_inbox(settings, NEXT_DAY).scored
+    assert "지난 실행" in (second.folder / "report.md").read_text("utf-8")
+    Path(RUBRIC).unlink()  # what was scored with it is shown without it
+    warehouse = open_warehouse(settings.warehouse)
+    build_pages(warehouse, row_rubric("ola-monitoring"), tmp_path / "site", "Asia/Seoul")
+    pages = sorted((tmp_path / "site" / "test-runs").glob("support_*-support-tests.html"))
+    texts = [page.read_text("utf-8") for page in pages]
+    assert len(texts) == 2
+    assert all(part in text for text in texts for part in ("Support bot tests", "Accuracy", "Pass", "질의의 판정"))
