@@ -14,7 +14,7 @@ from scoring.chat.row_ids import SOURCE_ID
 from scoring.chat.rows import microseconds
 from scoring.chat.rubric import RowRubric
 
-_SPAN = re.compile(r"([0-9a-f]{32})/([0-9a-f]{16})")
+_SPAN = re.compile(r"([0-9a-f]{32})/([0-9a-f]{16})", re.IGNORECASE)
 _EVENT = "gen_ai.evaluation.result"
 
 

@@ -53,6 +53,14 @@ def test_exported_events_belong_to_the_span_that_was_scored(aqb: Command, folder
     assert (total["aqb.rubric_version"], "gen_ai.response.id" in total) == ("1", False)
 
 
+def test_exported_events_belong_to_their_span_however_its_hex_digits_are_written(aqb: Command, folder: Path) -> None:
+    write_day(FolderWarehouse(Path("data/warehouse")), DAY, [plain(source_id=f"{TRACE.upper()}/{SPAN.upper()}")])
+    assert aqb("export", *DAYS, "--as", "otel-events").exit_code == 0
+    (line,) = map(json.loads, Path("scores.jsonl").read_text(encoding="utf-8").splitlines())
+    records = line["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    assert {(one["traceId"], one["spanId"]) for one in records} == {(TRACE.upper(), SPAN.upper())}
+
+
 def test_exported_events_name_the_response_where_there_is_no_span(aqb: Command, folder: Path) -> None:
     of_response = [held for event, held in events(aqb) if "spanId" not in event]
     assert {held["gen_ai.response.id"] for held in of_response} == {"chatcmpl-7"}
