@@ -30,7 +30,7 @@ def messages_of(recorded: object, role: str) -> list[object]:
     found = unpacked(recorded)
     if isinstance(found, dict) and isinstance(found.get("messages"), list):
         found = found["messages"]
-    if isinstance(found, list):
+    if isinstance(found, list) and (not found or any(isinstance(one, dict) for one in found)):
         return found
     is_message = isinstance(found, dict) and "role" in found
     return [] if found is None else [found if is_message else {"role": role, "content": found}]

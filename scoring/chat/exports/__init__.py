@@ -21,6 +21,11 @@ Names = Mapping[str, str]
 
 def named_values(found: Mapping[str, object], names: Names) -> dict[str, object]:
     """What stands in an object at these names, with dots into objects and JSON text; what does not is left out."""
-    places = {name: place_of(called, found) for name, called in names.items()}
-    values = {name: value_in(found[place.column], place.keys) for name, place in places.items() if place}
-    return {name: value for name, value in values.items() if value is not None}
+    places = {name: place for name, called in names.items() if (place := place_of(called, found))}
+    values = {name: value_in(found[place.column], place.keys) for name, place in places.items()}
+    return {name: value for name, value in values.items() if value is not None or not places[name].keys}
+
+
+def joined_ids(trace: object, part: object) -> str | None:
+    """The id of a part of a trace, `trace/part`; None where one of the two is not told."""
+    return f"{trace}/{part}" if isinstance(trace, str) and isinstance(part, str) and trace and part else None

@@ -7,10 +7,11 @@ them; exports of before have no session beside an observation.
 import re
 from collections.abc import Iterator, Mapping
 
-from scoring.chat.exports import Names, Turn, named_values
+from scoring.chat.exports import Names, Turn, joined_ids, named_values
 from scoring.chat.messages import answer_in, asks_for_tools, messages_of, question_in, unpacked
 from scoring.chat.rows import Unreadable
 
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _WITHOUT_ZONE = re.compile(r"[0-9-]+[ T][0-9:.]+")
 _NO_OBSERVATION = Unreadable(
     "other_format", "Langfuse의 observation이 아닙니다: type, trace_id, start_time이 있어야 합니다."
@@ -39,7 +40,7 @@ def langfuse_turns(found: dict[str, object], names: Names) -> Iterator[Turn | Un
         "output_tokens": _count(usage, "output"),
         "timestamp": f"{time}Z" if isinstance(time, str) and _WITHOUT_ZONE.fullmatch(time) else time,
         "session_id": _field(found, "session_id", "sessionId"),
-        "source_id": f"{trace}/{found.get('id')}",
+        "source_id": joined_ids(trace, found.get("id")),
     }
     yield turn | named_values(found, names)
 
@@ -49,7 +50,8 @@ def _field(found: _Object, exported: str, fetched: str) -> object:
 
 
 def _count(usage: object, kind: str) -> object:
-    """All tokens of a kind: those of a cache (`input_cached_tokens`) stand apart."""
+    """All tokens of a kind: those of a cache (`input_cached_tokens`) stand apart. ClickHouse may write digits."""
     counts = [count for name, count in usage.items() if name.startswith(kind)] if isinstance(usage, dict) else []
+    counts = [int(count) if isinstance(count, str) and _DIGITS.fullmatch(count) else count for count in counts]
     odd = [count for count in counts if not isinstance(count, int)]
     return odd[0] if odd else sum(counts) if counts else None

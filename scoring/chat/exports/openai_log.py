@@ -35,7 +35,7 @@ def openai_turns(found: _Object, names: Names) -> Iterator[Turn | Unreadable]:
         return
     usage = _side(response, "usage")
     turn = {
-        "user_input": question_in(messages_of(asked, "user")),
+        "user_input": asked if isinstance(asked, str) else question_in(messages_of(asked, "user")),
         "llm_response": answer_in(answers),
         "input_tokens": usage.get("input_tokens", usage.get("prompt_tokens")),
         "output_tokens": usage.get("output_tokens", usage.get("completion_tokens")),

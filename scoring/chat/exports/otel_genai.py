@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from scoring.chat.cells import Instant
-from scoring.chat.exports import Names, Turn
+from scoring.chat.exports import Names, Turn, joined_ids
 from scoring.chat.messages import answer_in, asks_for_tools, question_in
 from scoring.chat.rows import Unreadable
 from scoring.inputs import UnreadableCell
@@ -22,7 +22,7 @@ _PLAIN = (
     ("session_id", "session.id"),
     ("session_id", "gen_ai.conversation.id"),  # stands above the one before
 )
-_NANOSECONDS_DIGITS = 19  # until the year 2286
+_NANOSECONDS_DIGITS = 19  # of the years 2001 to 2286; fewer are another unit, or no time at all
 _NO_OTLP = Unreadable("other_format", "OTLP의 한 줄이 아닙니다: resourceSpans가 있는 객체여야 합니다.")
 _NO_SPAN = Unreadable("other_format", "OTLP의 스팬이 아닙니다: 목록이나 객체여야 할 곳에 다른 것이 있습니다.")
 
@@ -59,7 +59,7 @@ def _turn(span: _Object, resource: _Object, names: Names) -> Turn | None:
     questions = _messages(attributes, _ASKED, "user_input")
     turn = {name: _value(attributes[key]) for name, key in _PLAIN if key in attributes}
     turn["timestamp"] = _instant(span.get("startTimeUnixNano"))
-    turn["source_id"] = f"{span.get('traceId')}/{span.get('spanId')}"
+    turn["source_id"] = joined_ids(span.get("traceId"), span.get("spanId"))
     turn["user_input"] = questions if isinstance(questions, UnreadableCell) else question_in(questions)
     turn["llm_response"] = answers if isinstance(answers, UnreadableCell) else answer_in(answers)
     for name, called in names.items():
@@ -87,7 +87,7 @@ def _messages(attributes: Mapping[str, object], key: str, column: str) -> Sequen
 def _instant(value: object) -> object:
     """Nanoseconds since 1970, an integer or its digits; whatever else, for the reader of cells to refuse."""
     digits = str(value) if isinstance(value, (int, str)) else ""
-    if digits.isascii() and digits.isdigit() and len(digits) <= _NANOSECONDS_DIGITS:
+    if digits.isascii() and digits.isdigit() and len(digits) == _NANOSECONDS_DIGITS:
         return Instant(int(digits) // 1000, naive=False)
     return value
 

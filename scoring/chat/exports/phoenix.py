@@ -7,7 +7,7 @@ Attributes are those of OpenInference, flat: `llm.input_messages.0.message.conte
 import re
 from collections.abc import Iterator, Mapping
 
-from scoring.chat.exports import Names, Turn, named_values
+from scoring.chat.exports import Names, Turn, joined_ids, named_values
 from scoring.chat.messages import answer_in, asks_for_tools, question_in
 from scoring.chat.rows import Unreadable
 
@@ -37,7 +37,7 @@ def phoenix_turns(found: dict[str, object], names: Names) -> Iterator[Turn | Unr
         "output_tokens": attributes.get("llm.token_count.completion"),
         "timestamp": found["start_time"],
         "session_id": attributes.get("session.id"),
-        "source_id": f"{context.get('trace_id')}/{context.get('span_id')}",
+        "source_id": joined_ids(context.get("trace_id"), context.get("span_id")),
     }
     yield turn | named_values(found | attributes, names)
 

@@ -54,24 +54,28 @@ def read_export(piece: FilePiece, window: Window | None, reading: Reading) -> It
 
 def _refuse_other(path: Path, file: BinaryIO, reading: Reading) -> None:
     """Reads until there is an object of the format and a turn with each of the names: a line of a usual file."""
-    is_other, turns, missing = True, 0, dict(reading.names)
+    # Under the names of their settings, for a format fills columns itself.
+    named = {f"monitoring.columns.{name}": called for name, called in reading.names.items()}
+    is_empty, is_other, turns, missing = True, True, 0, named
     for _, found in json_objects(FilePiece(path), file):
+        is_empty = False
         if isinstance(found, Unreadable):
             continue
-        held = list(_FORMATS[reading.format](found, reading.names))
+        held = list(_FORMATS[reading.format](found, named))
         is_other = is_other and held != [] and all(isinstance(turn, Unreadable) for turn in held)
         for turn in held:
             if not isinstance(turn, Unreadable):
                 turns += 1
-                missing = {name: called for name, called in missing.items() if name not in turn}
+                missing = {setting: called for setting, called in missing.items() if setting not in turn}
         if not is_other and not missing:
             return
     if is_other:
         raise InputError(
-            f"no line holds an object of the format {reading.format}",
+            "there is no line in it" if is_empty else f"no line holds an object of the format {reading.format}",
             where=str(path),
-            fix="export it as JSON Lines, or set monitoring.format (aqb score: --format) to what wrote it",
+            fix="export it as JSON Lines in UTF-8 that are not packed, "
+            "or set monitoring.format (aqb score: --format) to what wrote it",
         )
     if turns and missing:
-        name, called = next(iter(missing.items()))
-        raise no_column(str(path), called, name, f"none of {turns:,} turns has it")
+        setting, called = next(iter(missing.items()))
+        raise no_column(str(path), called, setting.rpartition(".")[2], f"none of {turns:,} turns has it")

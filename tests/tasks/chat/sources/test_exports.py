@@ -1,7 +1,7 @@
 """Files that other tools wrote: the real exports of `tests/exports`, and what may be wrong with such a file."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from scoring.days import Window
 from scoring.errors import UsageError
 from tasks.chat.sources import ChatRowFiles, open_source
 from tasks.config.settings import MonitoringSettings, Settings
+from tests.builders.exports import batch_of, error_of, rejects_of, written
 
 EXPORTS = Path("tests/exports")
 OTEL: Format = "otel-genai"
@@ -36,30 +37,6 @@ TURNS = [
 TOKENS = [(88, 21), (112, 14), (64, 22), (64, 8), (None, None)]
 every_format = pytest.mark.parametrize("form", [OTEL, LANGFUSE, OPENAI, PHOENIX])
 FAR_AWAY = Window(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 2, tzinfo=UTC))
-
-
-def batch_of(
-    path: Path, form: Format, names: Mapping[str, str] | None = None, window: Window | None = None
-) -> RowBatch:
-    (batch,) = ChatRowFiles([path], reading=Reading(names or {}, format=form)).batches(window)
-    assert isinstance(batch, RowBatch), batch
-    return batch
-
-
-def error_of(path: Path, form: Format, names: Mapping[str, str] | None = None) -> str:
-    *_, last = ChatRowFiles([path], reading=Reading(names or {}, format=form)).batches()
-    assert isinstance(last, FileFailure)
-    return str(last.error)
-
-
-def rejects_of(batch: RowBatch) -> list[tuple[int | None, str | None, str]]:
-    return [(reject.line, reject.column, reject.code) for reject in batch.rejects]
-
-
-def written(tmp_path: Path, *objects: object) -> Path:
-    path = tmp_path / "export.jsonl"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in objects), encoding="utf-8")
-    return path
 
 
 # --- Every format ----------------------------------------------------------------------------------------------------
@@ -105,7 +82,7 @@ def test_a_file_of_another_format_is_refused_with_the_setting(form: Format, tmp_
     said = error_of(written(tmp_path, {"user_input": "질문", "llm_response": "답"}, []), form)
     assert f"no line holds an object of the format {form}" in said
     assert "set monitoring.format" in said
-    assert "no line holds" in error_of(written(tmp_path), form)
+    assert "there is no line in it" in error_of(written(tmp_path), form)
 
 
 @every_format
@@ -121,6 +98,15 @@ def test_a_line_of_an_export_that_is_no_json_is_rejected_and_the_others_are_read
         (last + 3, None, "other_format"),
     ]
     assert batch.rows_in == len(TURNS) + 3
+
+
+@every_format
+def test_a_name_that_no_turn_has_is_an_error_also_of_columns_that_a_format_fills(form: Format) -> None:
+    path = EXPORTS / f"{form}.jsonl"
+    for column in ("session_id", "timestamp", "tenant_id"):
+        said = error_of(path, form, {column: "app.nobody"})
+        assert f"there is no column app.nobody for {column}; none of 5 turns has it" in said
+        assert f"correct monitoring.columns.{column}" in said
 
 
 def test_a_format_is_for_files(tmp_path: Path) -> None:
@@ -213,6 +199,11 @@ def test_a_span_without_messages_is_a_row_without_texts(tmp_path: Path) -> None:
     assert row == (None, None, None, None, None, None, None, "aa/bb", 1)
 
 
+@pytest.mark.parametrize("lacking", [{"traceId": None}, {"spanId": ""}], ids=["no trace", "an empty span"])
+def test_a_span_without_its_ids_is_a_row_without_a_source_id(lacking: dict[str, object], tmp_path: Path) -> None:
+    assert batch_of(written(tmp_path, line(span(**lacking))), OTEL).rows["source_id"].to_list() == [None]
+
+
 @pytest.mark.parametrize(
     ("odd", "reject"),
     [
@@ -222,6 +213,8 @@ def test_a_span_without_messages_is_a_row_without_texts(tmp_path: Path) -> None:
         (span(**{ASKED: json.dumps([{"role": "user", "content": 5}])}), (1, "user_input", "not_text")),
         (span(startTimeUnixNano="soon"), (1, "timestamp", "not_a_timestamp")),
         (span(startTimeUnixNano="9" * 30), (1, "timestamp", "not_a_timestamp")),
+        (span(startTimeUnixNano=1771000000123), (1, "timestamp", "not_a_timestamp")),
+        (span(startTimeUnixNano="0"), (1, "timestamp", "not_a_timestamp")),
         (span(**{"gen_ai.usage.input_tokens": "many"}), (1, "input_tokens", "not_a_number")),
         (span(attributes=[7]), (1, None, "other_format")),
         (span(attributes={"a": 1}), (1, None, "other_format")),
@@ -234,6 +227,8 @@ def test_a_span_without_messages_is_a_row_without_texts(tmp_path: Path) -> None:
         "number for a text",
         "word for a time",
         "time beyond all",
+        "milliseconds for nanoseconds",
+        "time that was never set",
         "word for a number",
         "attribute that is none",
         "attributes that are no list",
@@ -251,73 +246,6 @@ def test_an_odd_span_is_rejected_and_its_neighbour_is_read(
 def test_a_cut_span_of_another_day_is_none_of_the_days_rejects(tmp_path: Path) -> None:
     batch = batch_of(written(tmp_path, line(span(**{ASKED: "[cut"}))), OTEL, window=FAR_AWAY)
     assert (batch.rows_in, batch.outside_window, batch.rejects) == (1, 1, ())
-
-
-# --- Langfuse --------------------------------------------------------------------------------------------------------
-
-
-def observation(**changed: object) -> dict[str, object]:
-    """As the scheduled export writes it."""
-    return {
-        "id": "o1",
-        "trace_id": "t1",
-        "type": "GENERATION",
-        "start_time": "2026-02-13 16:26:40.123456",
-        "session_id": "s1",
-        "input": json.dumps([{"role": "user", "content": "Hello?"}]),
-        "output": "Hi.",
-        "usage_details": {"input": 5, "input_cached_tokens": 2, "output": 3, "total": 10},
-        "field_of_tomorrow": {"deep": [1]},
-    } | changed
-
-
-def test_observations_of_the_scheduled_export_give_a_row_of_the_schema(tmp_path: Path) -> None:
-    path = written(tmp_path, observation())
-    (batch,) = ChatRowFiles([path], reading=Reading({}, "Asia/Seoul", LANGFUSE)).batches()
-    assert isinstance(batch, RowBatch)
-    moment = datetime(2026, 2, 13, 16, 26, 40, 123456, tzinfo=UTC)  # the export is in UTC, whatever logs of rows are in
-    assert batch.rows.rows() == [("Hello?", "Hi.", 7.0, 3.0, moment, None, "s1", "t1/o1", 1)]
-    assert batch.naive_timestamps == 0
-
-
-@pytest.mark.parametrize(
-    "recorded",
-    [
-        "Hello?",
-        {"role": "user", "content": "Hello?"},
-        {"messages": [{"role": "user", "content": "Hello?"}], "tools": []},
-    ],
-    ids=["text", "a message", "a request"],
-)
-def test_observations_keep_their_input_in_any_shape(recorded: object, tmp_path: Path) -> None:
-    both = [observation(input=recorded), observation(input=json.dumps(recorded) if recorded != "Hello?" else recorded)]
-    assert batch_of(written(tmp_path, *both), LANGFUSE).rows["user_input"].to_list() == ["Hello?", "Hello?"]
-
-
-def test_columns_of_observations_lead_into_objects_and_json_text(tmp_path: Path) -> None:
-    path = written(tmp_path, observation(metadata={"tenant": "acme"}, input='{"question": "Hello?"}'))
-    (row,) = batch_of(path, LANGFUSE, {"tenant_id": "metadata.tenant", "user_input": "input.question"}).rows.to_dicts()
-    assert (row["tenant_id"], row["user_input"]) == ("acme", "Hello?")
-    assert "correct monitoring.columns.tenant_id" in error_of(path, LANGFUSE, {"tenant_id": "metadata.nobody"})
-
-
-@pytest.mark.parametrize(
-    ("odd", "reject"),
-    [
-        (observation(input={"question": "Hello?"}), (1, "user_input", "not_text")),
-        (observation(usage_details={"input": "many"}), (1, "input_tokens", "not_a_number")),
-        (observation(start_time=1771000000), (1, "timestamp", "not_a_timestamp")),
-        (observation(session_id=["s"]), (1, "session_id", "not_text")),
-        ({"id": "t1", "timestamp": "2026-02-13 16:26:40", "name": "a trace"}, (1, None, "other_format")),
-    ],
-    ids=["object for a question", "word for a number", "number for a time", "list for a session", "a trace"],
-)
-def test_an_odd_observation_is_rejected_and_its_neighbour_is_read(
-    odd: object, reject: tuple[int, str | None, str], tmp_path: Path
-) -> None:
-    batch = batch_of(written(tmp_path, odd, observation()), LANGFUSE)
-    assert rejects_of(batch) == [reject]
-    assert batch.rows.height == 1
 
 
 # --- OpenAI ----------------------------------------------------------------------------------------------------------
@@ -360,6 +288,12 @@ def test_calls_of_openai_give_the_same_row_in_each_api(logged: object, source_id
     moment = datetime(2026, 2, 13, 16, 26, 40, tzinfo=UTC)
     expected = ("Hello?", "Hi.", 7.0, 3.0, moment, None, None, source_id, 1)
     assert batch_of(written(tmp_path, logged), OPENAI).rows.rows() == [expected]
+
+
+@pytest.mark.parametrize("question", ["[1, 2]", '{"role": "user"}', "[urgent] help"])
+def test_a_question_of_openai_that_looks_like_json_is_the_text_that_was_asked(question: str, tmp_path: Path) -> None:
+    batch = batch_of(written(tmp_path, call({"input": question}, RESPONSE)), OPENAI)
+    assert batch.rows["user_input"].to_list() == [question]
 
 
 def test_calls_of_openai_without_output_have_zero_tokens(tmp_path: Path) -> None:
