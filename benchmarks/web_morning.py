@@ -1,5 +1,7 @@
 """What a QA lead waits for in a morning with the pages of `aqb web`, in Chromium."""
 
+import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,11 @@ from playwright.sync_api import expect, sync_playwright
 from benchmarks.children import input_file
 from benchmarks.report import Scale, table
 from benchmarks.site import ROWS_A_DAY
-from tasks.config.settings import MonitoringSettings
+from scoring.alerting.day_messages import day_messages
+from scoring.alerting.messages import RouteFilter
+from tasks.alerts.day_messages import digest_of
+from tasks.config.settings import MonitoringSettings, Settings
+from tasks.context import Context
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import SCORES
 from tests.browser.chromium import CHROMIUM
@@ -28,18 +34,17 @@ def web_morning(scale: Scale) -> str:
     """The steps of the morning over two months, one after the other, with the seconds that each takes."""
     warehouse = FolderWarehouse(Path(input_file("warehouse", scale.days_of_site, ROWS_A_DAY)))
     source = MonitoringSettings(source=input_file("parquet_file", ROWS_A_DAY))
-    day = warehouse.days(SCORES)[-1]
     cost_s: dict[str, tuple[float, float]] = {}
     with (
         TemporaryDirectory() as folder,
-        served(settings_in(Path(folder), warehouse=warehouse.url, monitoring=source)) as address,
+        served(settings := settings_in(Path(folder), warehouse=warehouse.url, monitoring=source)) as address,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         tab = browser.new_page(base_url=address)
         tab.set_default_timeout(_LONGEST_MS)
         expect.set_options(timeout=_LONGEST_MS)
-        for title, step in _steps(f"/rows?first={day}&last={day}&alert={_RULE}").items():
+        for title, step in _steps(_link_of_message(settings, address)).items():
             began_cpu_s, began_s = time.process_time(), time.perf_counter()
             step(tab)
             cost_s[title] = (time.process_time() - began_cpu_s, time.perf_counter() - began_s)
@@ -53,9 +58,20 @@ def web_morning(scale: Scale) -> str:
     )
 
 
+def _link_of_message(settings: Settings, address: str) -> str:
+    """The first link to rows in what the latest day with any has told."""
+    served_there = settings.model_copy(update={"web": settings.web.model_copy(update={"url": address})})
+    with Context(served_there) as context:
+        for day in reversed(context.warehouse.days(SCORES)):
+            for message in day_messages(digest_of(context, day), RouteFilter()):
+                if found := re.search(r'"url": "([^"]+/rows\?[^"]+)"', json.dumps(message.blocks)):
+                    return found[1]
+    raise LookupError("no day has told anything")
+
+
 def _steps(link: str) -> dict[str, Callable[[Tab], None]]:
     return {
-        "open the rows of an alert by its link": lambda tab: _open(tab, link),
+        "open the link of a message about a day": lambda tab: _open(tab, link),
         "filter to the first tenant": _filter_to_tenant,
         f"read {_READ} rows, each with its conversation": _read_rows,
         f"label {_LABELLED} questions by keyboard": _label,

@@ -5,6 +5,7 @@ The steps of flows are here; `flows/steps/announce.py` writes and sends.
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from tasks.chat.day_guard import DayKeptError
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import AlertsSettings
 from tasks.context import Context
+from tasks.files.web_addresses import testrun_address
 from tasks.reports.markdown.review_list import reviewed_testrun
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.run_ledger import TEST_RUN, RunLedger
@@ -95,6 +97,8 @@ def notify_testrun(context: Context, folder: Path, run_id: str) -> tuple[str, ..
     def announce_and_mark() -> DeliveryReport:
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         run = reviewed_testrun(folder, summary, run_id, context.reports.address(folder / "report.md"))
+        if run and (web := context.settings.web.url.rstrip("/")):
+            run = replace(run, report_url=web + testrun_address(run.name, run.input_sha256, run.rubric))
         report = announce(context, [("", lambda route, _: review_message(route, run))] if run else [])
         RunLedger(context.state).mark_reported([run_id], now())
         return report

@@ -199,9 +199,9 @@ def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
     """How many of how many; for all tenants together also who they are, where there are several."""
     tenant = one.fact.tenant_id
     if tenant != ALL_TENANTS:
-        yield [bold(f"{tenant_name(tenant)}  "), *fact_figures(one, digest.rubric)]
+        yield [bold(f"{tenant_name(tenant)}  "), *_figures(one, digest)]
         return
-    yield fact_figures(one, digest.rubric)
+    yield _figures(one, digest)
     same = [other for other in digest.incidents if other.fact.rule == one.fact.rule and other.fires]
     shares = sorted(
         (other for other in same if other.fact.tenant_id != ALL_TENANTS and other.fact.count),
@@ -214,10 +214,16 @@ def _figure_lines(one: Incident, digest: DayDigest) -> Iterator[Line]:
         yield [plain(" · ".join(named) + more)]
 
 
+def _figures(one: Incident, digest: DayDigest) -> Line:
+    """How many of how many, and where they are shown one by one."""
+    url = digest.rows_urls.get((one.fact.rule, one.fact.tenant_id), "")
+    return [*fact_figures(one, digest.rubric), *([plain(" · "), link(url, "행 보기")] if url else [])]
+
+
 def _entry(one: Incident, digest: DayDigest) -> Iterator[Line]:
     """A new incident within a digest."""
     yield [bold(f"{level_mark(one.fact.level)} · {_rule_name([one])}")]
-    yield fact_figures(one, digest.rubric)
+    yield _figures(one, digest)
     yield from growth_lines([one], digest.rubric)
     yield [plain(f"{since(one)} · "), *action(one, digest.rubric)]
 

@@ -105,9 +105,9 @@ class DayDigest:
     `wider_kpis` what more days say where this one decides nothing.
 
     The rows of the day were `scored`, `excluded` or `rejected`. `report` is the path of the report, `report_url` its
-    address where the reports are served. `examples` by row id, `row_urls` those of their places on the day's page. What
-    an intraday run says is provisional. `snoozes` are
-    those that nobody has ended.
+    address where the reports are served. `examples` by row id, `row_urls` where they are
+    shown, `rows_urls` where those of an incident are, by rule and tenant. What an intraday run says is provisional.
+    `snoozes` are those that nobody has ended.
     """
 
     day: date
@@ -125,6 +125,7 @@ class DayDigest:
     wider_kpis: Mapping[str, Figure] = field(default_factory=dict)
     kind: RunKind = "nightly"
     snoozes: Sequence[Snooze] = ()
+    rows_urls: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
 
 
 def fact_key(rubric: str, version: str, rule: str, day: date, tenant: str | None, *, resolved: bool = False) -> str:

@@ -11,6 +11,7 @@ from scoring.alerting.weekly import weekly_message
 from tasks.alerts.day_digest import day_digest, read_week
 from tasks.config.alerts import DEFAULT_ROUTE, AlertsSettings
 from tasks.context import Context
+from tasks.files.web_addresses import incident_address, row_address
 from tasks.judge_quality.model_end import near_end
 from tasks.state.alert_choices import AlertChoices
 from tasks.state.run_ledger import INTRADAY, RunLedger
@@ -63,4 +64,16 @@ def digest_of(context: Context, day: date) -> DayDigest:
         looks = 2 * context.settings.alerts.intraday_looks if runs[-1].kind == INTRADAY else 2
         policy = replace(policy, looks=looks)
     digest = day_digest(context.warehouse, context.rubric, day, runs, context.reports, policy)
-    return replace(digest, snoozes=choices.snoozes(day))
+    digest, web = replace(digest, snoozes=choices.snoozes(day)), context.settings.web.url
+    return _leading_to(digest, web.rstrip("/")) if web else digest
+
+
+def _leading_to(digest: DayDigest, web: str) -> DayDigest:
+    """The same with its rows in the pages of `aqb web`, which show every one."""
+    day, with_rows = digest.day, {rule.id for rule in digest.rubric.alert_rules}
+    places = {(one.fact.rule, one.fact.tenant_id) for one in digest.incidents if one.fact.rule in with_rows}
+    return replace(
+        digest,
+        row_urls={row_id: web + row_address(day, row_id) for row_id in digest.examples},
+        rows_urls={(rule, tenant): web + incident_address(day, rule, tenant) for rule, tenant in places},
+    )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, PlainSerializer, SecretStr
+from pydantic import AfterValidator, Field, PlainSerializer, SecretStr
 
 _MASK = "***"
 _OPTIONS = re.compile(r"(?<=[?#]).+", re.DOTALL)
@@ -30,6 +30,16 @@ def shown_url(url: str) -> str:
 
 Url = Annotated[str, Field(repr=False), PlainSerializer(shown_url, when_used="json")]
 """A URL that may hold a password. Its JSON form is the one that people see: Prefect keeps the settings of its runs."""
+
+
+def _holds_no_secret(url: str) -> str:
+    if shown_url(url) != url:
+        raise ValueError("every message shows it: give a URL without a user, a password and options")
+    return url
+
+
+MessageUrl = Annotated[str, AfterValidator(_holds_no_secret)]
+"""A URL that stands in messages: one that may hold a secret is refused."""
 
 
 def is_masked(value: Any) -> bool:

@@ -240,6 +240,7 @@ def settings_of_service(settings: Settings, name: str) -> Settings:
         "monitoring": settings.monitoring.model_copy(update=own),
         "reports": f"{settings.reports}/{SERVICES_FOLDER}/{name}",
         "alerts": alerts.model_copy(update=told),
+        "web": settings.web.model_copy(update={"url": ""}),  # pages are those of one service
     }
     return settings.model_copy(update=changed)
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from tasks.config.secrets import MessageUrl
 from tasks.config.section import LocalFolder, Section
 
 Role = Literal["reader", "reviewer", "operator"]
@@ -54,6 +55,10 @@ class WebSettings(Section):
 
     proxy_user_header: str = "X-Forwarded-Email"
     """The header in which the proxy says who it is; it must take away one that a client sends."""
+
+    url: MessageUrl = ""
+    """Where people open the pages, such as `https://aqb.example.com`: messages lead to the rows there. Those of a
+    service with a name do not. Empty: messages lead to the reports."""
 
     hosts: tuple[str, ...] = ()
     """The names under which the pages are opened, without port, besides those of this machine."""

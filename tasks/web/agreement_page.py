@@ -14,6 +14,7 @@ from scoring.stats.agreement import ALL_AGENTS, agreements
 from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from scoring.testruns.rubric import TestRunRubric
 from tasks.context import Context
+from tasks.files.web_addresses import row_address
 from tasks.reports.site.judge_page import AGREEMENT_TITLES, agreement_cells
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.review.label_store import KeptLabel, LabelStore, newest
@@ -143,7 +144,7 @@ def _days(context: Context, row_ids: Sequence[str]) -> Mapping[str, date]:
 def _link(asked: Asked, label: KeptLabel, days: Mapping[str, date], runs: Iterable[RunQueue]) -> Link:
     """To the row, or for reviewers to the question of a test run while it is on a list."""
     if label.row_id:
-        return Link(f"{days[label.row_id]} {label.row_id}", f"/rows/{days[label.row_id]}/{label.row_id}")
+        return Link(f"{days[label.row_id]} {label.row_id}", row_address(days[label.row_id], label.row_id))
     text = " · ".join(part for part in (label.file, label.query_id, label.round) if part)
     for run in runs if asked.viewer.may("reviewer") else ():
         for question in run.questions_of(label):

@@ -23,11 +23,12 @@ from tasks.alerts.outbox import Outbox
 from tasks.alerts.rule_rates import known_tenants, snooze_rule
 from tasks.chat.tables import KPIS, read_kpis
 from tasks.config.alerts import DEFAULT_ROUTE
+from tasks.files.web_addresses import incident_address
 from tasks.reports.site.alert_pages import KINDS, rises_table, told_table
 from tasks.reports.site.pages import Cell, Link, Table
 from tasks.reports.wording import tenant_text
 from tasks.state.alert_choices import AlertChoices
-from tasks.web.asked import Asked, NotFoundError, href
+from tasks.web.asked import Asked, NotFoundError
 
 _SPANS = (60, 365)
 _MESSAGES = 50
@@ -138,10 +139,7 @@ def _today(asked: Asked) -> date:
 
 def _rows_of(one: PreviewedIncident, day: date, with_rows: set[str]) -> str:
     """The rows of an incident; of a KPI or the day as a whole there are none."""
-    if one.rule not in with_rows:
-        return ""
-    tenant = [] if one.tenant_id == ALL_TENANTS else [("tenant", tenant_value(one.tenant_id))]
-    return href("/rows", [("first", str(day)), ("last", str(day)), ("alert", one.rule), *tenant])
+    return incident_address(day, one.rule, one.tenant_id) if one.rule in with_rows else ""
 
 
 def _new_by_route(asked: Asked, day: date) -> Table:

@@ -17,6 +17,7 @@ from scoring.testruns.review_items import ReviewItem
 from scoring.testruns.team_names import TeamNames
 from tasks.chat.tables import KPIS
 from tasks.context import Context
+from tasks.files.web_addresses import row_address
 from tasks.reports.wording import day_text, tenant_text
 from tasks.review.label_store import KeptLabel, LabelStore
 from tasks.review.questions import Question, row_questions, run_questions
@@ -116,7 +117,7 @@ class RowQueue:
         return Scored(
             f"{grade.sign} {grade.title}",
             f"{rubric.titles[part.column]} {row[part.column]:g}점",
-            f"/rows/{self._day}/{row['row_id']}",
+            row_address(self._day, row["row_id"]),
         )
 
     def _row(self, question: Question) -> Row:

@@ -11,8 +11,9 @@ from starlette.responses import Response, StreamingResponse
 
 from scoring.errors import UsageError
 from tasks.files.excel import excel_csv
+from tasks.files.web_addresses import rows_address
 from tasks.reports.chat_tables import write_sheet
-from tasks.web.asked import Asked, href
+from tasks.web.asked import Asked
 from tasks.web.row_columns import Value, shown_value, table_columns
 from tasks.web.row_results import counts_of, export_frames, rows_view, searchable
 
@@ -64,7 +65,7 @@ def _export(asked: Asked, kind: str, most: int) -> _Export:
         raise UsageError(
             f"{count:,}행은 파일 하나에 담기에 많습니다({kind}는 {most:,}행까지)", fix="기간이나 조건을 좁히십시오."
         )
-    asked.record(f"{kind} {count}행", href("/rows", view.wanted.pairs()))
+    asked.record(f"{kind} {count}행", rows_address(view.wanted))
     columns = view.every_column
     rows = (
         [shown_value(column, row, personal=personal) for column in columns]

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from scoring.chat.row_ids import TEXTS
 from scoring.markdown import score_text
+from tasks.files.web_addresses import row_address
 from tasks.reports.site.worst_rows import shown_row
 from tasks.reports.wording import tenant_text
 from tasks.web.asked import Asked, NotFoundError, href
@@ -60,7 +61,7 @@ def row_page(asked: Asked) -> Response:
         same_rules=row["rubric_version"] == rubric.version,
         lacks_texts=lacks_texts([row, *turns]),
         from_source=from_source,
-        source_href=href(f"/rows/{day}/{row_id}", [("source", "1")]),
+        source_href=href(row_address(day, row_id), [("source", "1")]),
         session_href=_session_href(day, row),
         turns=[_turn(asked, one, row_id, zone) for one in turns],
         sees_personal_data=asked.sees_personal_data,
@@ -76,7 +77,7 @@ def _turn(asked: Asked, row: Row, shown_id: str, zone: ZoneInfo) -> Turn:
     grade = rubric.final_scale.grade(row[rubric.final_scale.column])
     question, answer = (shown_text(asked, row[name]) for name in TEXTS)
     return Turn(
-        href=f"/rows/{row['score_date']}/{row['row_id']}",
+        href=row_address(row["score_date"], row["row_id"]),
         time=f"{row['timestamp'].astimezone(zone):%m-%d %H:%M:%S}",
         grade=grade.sign,
         tone=grade.tone,

@@ -13,9 +13,10 @@ from scoring.chat.rubric import RowRubric
 from scoring.judging.masking import masked
 from scoring.markdown import one_line, score_text, shortened
 from tasks.chat.tables import read_kpis
+from tasks.files.web_addresses import row_address, rows_address
 from tasks.reports.site.pages import Cell, Link, Mark
 from tasks.reports.wording import count_text, day_text, tenant_text
-from tasks.web.asked import Asked, href
+from tasks.web.asked import Asked
 from tasks.web.row_columns import RowColumn, shown_value, table_columns
 from tasks.web.row_results import PAGE_ROWS, RowsView, counts_of, rows_view, searchable
 
@@ -68,7 +69,7 @@ class CellLinks:
 def rows_page(asked: Asked) -> Response:
     """The rows that the address asks for."""
     rubric, view = asked.context.rubric, rows_view(asked)
-    asked.record("행 목록", href("/rows", view.wanted.pairs()))
+    asked.record("행 목록", rows_address(view.wanted))
     search = asked.context.warehouse.row_search(rubric)
     wanted = searchable(search, view.wanted, personal=asked.sees_personal_data)
     counts = counts_of(search, wanted, rubric)
@@ -104,7 +105,7 @@ def _cells(asked: Asked, view: RowsView, row: dict[str, Any]) -> list[Cell]:
     cells = [_cell(asked, column, row) for column in view.columns]
     first = cells[0]
     text = first if isinstance(first, str) else first.text if isinstance(first, Mark) else str(first)
-    return [Link(text or "보기", f"/rows/{row['score_date']}/{row['row_id']}"), *cells[1:]]
+    return [Link(text or "보기", row_address(row["score_date"], row["row_id"])), *cells[1:]]
 
 
 def _cell(asked: Asked, column: RowColumn, row: dict[str, Any]) -> Cell:

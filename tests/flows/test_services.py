@@ -20,6 +20,7 @@ from tasks.alerts.unfinished import finished
 from tasks.config.alerts import AlertsSettings, Route
 from tasks.config.chat_rows import ServiceSettings
 from tasks.config.settings import MonitoringSettings, Settings, settings_of_service
+from tasks.config.web import WebSettings
 from tasks.context import Context
 from tasks.retention import erase, prune
 from tasks.state.alert_choices import AlertChoices
@@ -52,6 +53,11 @@ def scores(settings: Settings, service: str) -> pl.DataFrame:
     with Context(settings_of_service(settings, service)) as context:
         rows = context.warehouse.read("monitoring_scores", [DAY])
         return pl.DataFrame() if rows is None else rows.collect()
+
+
+def test_messages_of_a_service_lead_to_no_pages_of_another(settings: Settings) -> None:
+    with_pages = settings.model_copy(update={"web": WebSettings(url="https://aqb.example.com")})
+    assert settings_of_service(with_pages, "hiring").web.url == ""
 
 
 def test_a_service_that_breaks_stops_no_other_and_the_error_names_it(settings: Settings) -> None:

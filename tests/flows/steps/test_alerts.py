@@ -35,6 +35,7 @@ from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused,
 from tests.builders.settings import settings_in
 from tests.builders.state import in_context, opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
+from tests.builders.web import browser, opened_page
 from tests.fakes.slack_server import CHANNEL, TOKEN, FakeSlack
 from tests.flows.conftest import BOT, QA, Command
 
@@ -119,10 +120,14 @@ def test_a_test_run_with_flagged_queries_is_told_with_its_review_list(settings: 
     inbox = Path(settings.test_runs.inbox)
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row(**{"기대 필터": "없는 필터"})])
-    plain_flows.score_inbox(settings, DAY)
+    web = settings.web.model_copy(update={"url": "https://aqb.example.com"})
+    plain_flows.score_inbox(settings.model_copy(update={"web": web}), DAY)
     (review,) = slack.posted
     assert "수기 확인 1건" in review.text
     assert "review.csv" in review.shown
+    with browser(settings) as client:
+        (place,) = re.findall('"https://aqb.example.com(/test-runs/[^"]+)"', review.shown)
+        assert opened_page(client, place).title == "resume_agent_1.csv · AQB"
     plain_flows.score_inbox(settings, DAY)
     assert len(slack.posted) == 1
 

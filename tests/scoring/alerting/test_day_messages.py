@@ -184,6 +184,16 @@ def test_a_row_id_links_to_its_place_on_the_page_of_the_day() -> None:
     assert ids[0] in [one["text"] for one in inlines(page) if one["type"] == "code"]
 
 
+@pytest.mark.parametrize(("counts", "kind"), [({"answer_failed": 60}, "page"), ({"weak_answer": 18}, "digest")])
+def test_figures_lead_to_the_rows_of_each_incident_where_they_are_served(counts: dict[str, int], kind: str) -> None:
+    (rule,) = counts
+    url = f"https://aqb.example.com/rows?alert={rule}"
+    urls = {(rule, "*"): url, ("llm_blocked", "*"): "https://aqb.example.com/rows?alert=llm_blocked"}
+    (message,) = messages_of(facts_of(today(**counts)), rows_urls=urls)
+    assert message.kind == kind
+    assert [one["url"] for one in inlines(message) if one["type"] == "link"] == [url]
+
+
 def test_examples_take_turns_between_the_rules_of_one_message() -> None:
     facts = facts_of(today(answer_failed=60, final_failed=30, llm_blocked=20))
     examples = {row_id: Example(row_id, None, "a", None, 1.0) for fact in facts[LAST] for row_id in fact.row_ids}

@@ -71,15 +71,19 @@ def test_a_wrong_route_is_refused_and_nothing_secret_repeated(
     assert "hidden" not in str(refused.value)
 
 
+@pytest.mark.parametrize("setting", ["AQB_ALERTS__REPORTS_URL", "AQB_WEB__URL"])
 @pytest.mark.parametrize("url", ["https://qa:hidden@reports.example", "https://reports.example/aqb?sig=hidden"])
-def test_links_of_messages_hold_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_links_of_messages_hold_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, url: str
+) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AQB_ALERTS__REPORTS_URL", url)
+    monkeypatch.setenv(setting, url)
     with pytest.raises(UsageError, match="every message shows it") as refused:
         load_settings()
     assert "hidden" not in str(refused.value)
-    monkeypatch.setenv("AQB_ALERTS__REPORTS_URL", "https://reports.example:8443/aqb")
-    assert load_settings().alerts.reports_url == "https://reports.example:8443/aqb"
+    monkeypatch.setenv(setting, "https://reports.example:8443/aqb")
+    settings = load_settings()
+    assert "https://reports.example:8443/aqb" in (settings.alerts.reports_url, settings.web.url)
 
 
 def test_another_language_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_every_setting_that_is_a_url_hides_its_password(settings: Settings) -> N
 
 def test_no_setting_named_like_a_url_is_forgotten() -> None:
     names = _names(Settings.model_construct().model_dump())
-    others = {"alerts.reports_url", "alerts.heartbeat.url"}  # one refuses secrets, one is a secret as a whole
+    others = {"alerts.reports_url", "web.url", "alerts.heartbeat.url"}  # two refuse secrets, one is a secret as a whole
     named = [name for name in names if name.endswith(("url", "endpoint")) and name not in others]
     assert sorted(URLS) == sorted(f"AQB_{name.upper().replace('.', '__')}" for name in named)
 

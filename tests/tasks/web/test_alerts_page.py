@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from scoring.alerting.day_messages import day_messages
-from scoring.alerting.messages import Message
+from scoring.alerting.messages import Message, RouteFilter
 from tasks.alerts.day_messages import digest_of, route_filters
 from tasks.alerts.outbox import Outbox
 from tasks.config.alerts import AlertsSettings
@@ -24,6 +24,7 @@ from tests.builders.settings import settings_in
 from tests.builders.site import write_day
 from tests.builders.state import opened
 from tests.builders.web import OF_TOKENS, browser, log_in, opened_page
+from tests.scoring.alerting.slack_rules import inlines
 
 FAR = "9998-12-31"
 WRITTEN = datetime(2026, 2, 13, tzinfo=UTC)
@@ -92,6 +93,19 @@ def test_alerts_page_says_what_each_route_has_still_to_be_sent(tmp_path: Path, r
         with opened(Outbox, settings.state_url) as outbox:
             outbox.put("pages", "", [page], WRITTEN)
         assert told_by_route(client)["pages"] == "새로 보낼 것이 없음"
+
+
+def test_message_leads_to_the_rows_of_its_incidents_and_to_its_examples(settings: Settings, client: TestClient) -> None:
+    web = settings.web.model_copy(update={"url": "https://aqb.example.com/"})
+    with Context(settings.model_copy(update={"web": web})) as context:
+        told = day_messages(digest_of(context, LAST), RouteFilter())
+    urls = [one["url"] for message in told for one in inlines(message) if one["type"] == "link"]
+    incidents = [url for url in urls if "alert=" in url]
+    assert len(incidents) >= 2
+    assert len(urls) > len(incidents)
+    for url in urls:
+        opened_there = opened_page(client, url.removeprefix("https://aqb.example.com"))
+        assert "40행" in opened_there.text if url in incidents else url.rpartition("/")[2] in opened_there.text
 
 
 def told_by_route(client: TestClient) -> dict[str, str]:
