@@ -29,7 +29,8 @@ Basis = Literal["days", "rubric", "nothing"]
 class UsualRate:
     """The share of rows that usually meet a rule on a day like this one; 95 of 100 such days are within `low..high`.
 
-    It comes from the last `days` scored days; in the first days (`basis`) from the rubric's prior rate or from nothing.
+    It comes from the last `days` scored days; while these are few (`basis`) from them and the rubric's prior rate, or
+    from them and nothing else.
     """
 
     rate: float
@@ -37,6 +38,11 @@ class UsualRate:
     high: float
     days: int
     basis: Basis
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a day or the rubric tells it."""
+        return self.days > 0 or self.basis != "nothing"
 
 
 @dataclass(frozen=True)

@@ -164,39 +164,41 @@ def brief_figure(one: Incident, rubric: RowRubric) -> str:
         return score_text(fact.value, 3)
     if not fact.rows:
         return _cases(fact.count)
-    usual = f", 평소 {percent(one.usual.rate)}" if one.usual else ""
+    usual = f", 평소 {percent(one.usual.rate)}" if one.usual and one.usual.is_known else ""
     return f"{_of_rows(fact)}({percent(fact.count / fact.rows)}{usual})"
 
 
 def times_usual(one: Incident) -> str:
     """`평소의 3.6배` of the rate; '' where none is known."""
     rate = fact_rate(one.fact)
-    known = one.usual and one.usual.basis != "nothing" and one.usual.rate
+    known = one.usual and one.usual.is_known and one.usual.rate
     return f"평소의 {score_text(rate / known, 1)}배" if rate and known else ""
 
 
 def kpi_line(kpi: Figure, wider: Figure | None) -> list[Span]:
-    """`⚪ 실패율 4.1% (95% 구간 2.7~6.1%) · 목표 3% 이하 · 판단 보류 · n=535`, and what more days decide."""
-    sign = _SIGNS[wider.verdict if wider else kpi.verdict]
-    line = [plain(f"{sign} {kpi.title} "), bold(kpi.value_text), plain(kpi.details)]
-    return line + ([plain(f"\n{wider.title} "), bold(wider.value_text), plain(wider.details)] if wider else [])
+    """`🔴 실패율 6.1% (95% 구간 4.7~7.9%) · 목표 3% 이하 · 미달 · n=535`.
+
+    Where only `wider` decides, more days, the line is theirs and says so; what the day had follows.
+    """
+    if wider is None:
+        return [plain(f"{_SIGNS[kpi.verdict]} {kpi.title} "), bold(kpi.value_text), plain(kpi.details)]
+    line = [plain(f"{_SIGNS[wider.verdict]} {kpi.title} {wider.title} "), bold(wider.value_text), plain(wider.details)]
+    return [*line, plain(f"\n이날 {kpi.value_text}{kpi.details}")]
 
 
 def _usual_rate(one: Incident) -> str:
     """What is usual for the rate of an incident; '' where it has none."""
     if one.usual is None:
         return ""
-    if one.usual.basis == "nothing":
-        return f" · 아직 {usual_rate_text(one.usual)}"
-    return f" · 평소 {usual_rate_text(one.usual)}"
+    return f" · {'평소 ' if one.usual.is_known else ''}{usual_rate_text(one.usual)}"
 
 
 def usual_rate_text(usual: UsualRate) -> str:
-    """`5.2% (3.9~6.6%)`, and from where it is known where no days tell it."""
-    if usual.basis == "nothing":
-        return "비교할 지난 날이 모자람"
-    shown = f"{percent(usual.rate)} ({_rates(usual.low, usual.high)})"
-    return shown + (", 기준 문서의 비율에서 어림" if usual.basis == "rubric" else "")
+    """`5.2% (3.9~6.6%)`, and where it comes from while few days tell it."""
+    if not usual.is_known:
+        return "비교할 지난 날이 없음"
+    sources = {"days": "", "rubric": ", 기준 문서의 비율에서 어림", "nothing": f", 지난 {usual.days}일에서 어림"}
+    return f"{percent(usual.rate)} ({_rates(usual.low, usual.high)}){sources[usual.basis]}"
 
 
 def _rates(low: float, high: float) -> str:

@@ -16,7 +16,17 @@ from scoring.alerting.growth import TEMPLATE, Grown
 from scoring.alerting.messages import Example, Message, RouteFilter, fact_key
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.templates import WORD
-from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, day_digest, days_of_facts, incidents_on, kpi_row, met
+from tests.builders.alert_days import (
+    FIRST_DAY,
+    Facts,
+    KpiRow,
+    counted,
+    day_digest,
+    days_of_facts,
+    incidents_on,
+    kpi_row,
+    met,
+)
 from tests.builders.alert_messages import MADE
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack, inlines
 
@@ -102,6 +112,19 @@ def test_a_day_without_rows_pages() -> None:
     (page,) = messages_of(facts_of(kpi_row({}, rows=0)))
     assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (최근 7일 535건)" in readable(page.blocks)
     assert f"`aqb nightly --date {LAST}`" in readable(page.blocks)
+
+
+def test_a_rise_in_the_first_days_is_told_against_these_days() -> None:
+    facts = counted([4, 4, 4, 60], "final_failed")
+    (page,) = messages_of(facts, day=FIRST_DAY + timedelta(3))
+    assert re.search(r"급증, 평소의 1\d\.\d배", readable(page.blocks))
+    assert re.search(r"평소 0\.8% \(.*%\), 지난 3일에서 어림", readable(page.blocks))
+
+
+def test_the_first_day_has_no_usual_rate() -> None:
+    (page,) = messages_of(counted([60], "final_failed"), day=FIRST_DAY)
+    assert "비교할 지난 날이 없음" in readable(page.blocks)
+    assert "평소" not in readable(page.blocks)
 
 
 def test_rejected_rows_are_compared_with_no_day_and_say_how_to_score_again() -> None:
