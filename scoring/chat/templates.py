@@ -46,6 +46,11 @@ def question_template(text: str) -> str:
     return _ENDING.sub("", _NUMBER.sub(NUMBER, shown))
 
 
+def template_or_id(question: str | None, row_id: str) -> str:
+    """What tells rows with questions of one template from others: a row without its question stands for itself."""
+    return row_id if question is None else f"? {question_template(question)}"
+
+
 def literal_parts(template: str) -> list[str]:
     """The words of a template, each of which every question of it has (in NFC, in its first `MAX_TEXT` characters)."""
     return [part for part in re.split(r"\{[^{}]*\}|\s+", template) if part]

@@ -12,6 +12,7 @@ from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
+from scoring.chat.templates import template_or_id
 from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
@@ -21,7 +22,7 @@ from tasks.warehouse.day_queries import DayQueries
 
 _WORST_ROWS, _FRAMED_ROWS = 20, 10
 _LOOKED_AT = 10
-"""How many times as many rows are looked at for the same question."""
+"""How many times as many rows are looked at for questions alike."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Findings:
     """Failure types with their `row_count`, most first; the worst rows in the frame of the cross table and the worst of
     the others that people are told about.
 
-    A question stands there once, with its lowest row; `alike` is how many rows among the lowest ask the same.
+    A template of questions stands there once, with its lowest row; `alike` is how many rows among the lowest have it.
     """
 
     failures: Sequence[Mapping[str, Any]]
@@ -45,16 +46,16 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
     others = AllOf((rubric.flagged, Not(framed))) if framed else rubric.flagged
     return Findings(
         scores.failure_types(),
-        _by_question(scores, columns, _FRAMED_ROWS, framed) if framed else [],
-        _by_question(scores, columns, _WORST_ROWS, others),
+        _by_template(scores, columns, _FRAMED_ROWS, framed) if framed else [],
+        _by_template(scores, columns, _WORST_ROWS, others),
     )
 
 
-def _by_question(scores: DayQueries, columns: Sequence[str], count: int, where: Expression) -> list[dict[str, Any]]:
-    """The worst rows that meet a condition, one for each question; rows without their texts stay apart."""
+def _by_template(scores: DayQueries, columns: Sequence[str], count: int, where: Expression) -> list[dict[str, Any]]:
+    """The worst rows that meet a condition, one for each template of questions; rows without texts stay apart."""
     found: dict[str, dict[str, Any]] = {}
     for row in scores.worst_rows(columns, count * _LOOKED_AT, where).to_dicts():
-        first = found.setdefault(row["row_id"] if row["user_input"] is None else f"? {row['user_input']}", row)
+        first = found.setdefault(template_or_id(row["user_input"], row["row_id"]), row)
         first["alike"] = first.get("alike", 0) + 1
     return list(found.values())[:count]
 

@@ -45,7 +45,7 @@ from tasks.reports.site.scored_days import Row, ScoredSpan, SiteDay
 from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
-from tasks.reports.site.worst_rows import ShownRow
+from tasks.reports.site.worst_rows import ShownRow, one_of_each_template
 from tasks.reports.wording import NOTHING, count_text, day_text, share_text, tenant_text
 
 _EXAMPLES = 3
@@ -113,7 +113,7 @@ def overview(
         changes=version_changes(days),
         shares=shares,
         alert_rows=alert_rows,
-        worst=last_rows[:_WORST_ROWS],
+        worst=one_of_each_template(last_rows)[:_WORST_ROWS],
         periods=[
             (title, [period_link(period, "") for period in reversed(periods) if period.kind == kind])
             for kind, title in _PERIOD_TITLES.items()

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from scoring.chat.rubric import Grade, RowRubric
+from scoring.chat.templates import template_or_id
 from scoring.judging.masking import SHOWN, masked
 from scoring.markdown import shortened
 from scoring.rules.explain import Finding, findings
@@ -65,9 +66,19 @@ def shown_rows(
     return [shown_row(rubric, row, zone) for row in ordered]
 
 
+def one_of_each_template(rows: Iterable[ShownRow]) -> list[ShownRow]:
+    """The first row of each template of questions."""
+    found: dict[str, ShownRow] = {}
+    for row in rows:
+        found.setdefault(template_or_id(row.scores["user_input"], row.scores["row_id"]), row)
+    return list(found.values())
+
+
 def _worst_ids(listed: ListedRows) -> list[str]:
-    """The worst of the framed rows, and of the others that people are told about."""
-    told = listed.frame.filter(pl.col(FLAGGED) & pl.col(listed.rubric.total).is_not_null())
+    """The worst of the framed rows, and of the others that people are told about, one for each template."""
+    asked = pl.coalesce(pl.Series(listed.templates, dtype=pl.String), "row_id")
+    told = listed.frame.with_columns(asked=asked).filter(pl.col(FLAGGED) & pl.col(listed.rubric.total).is_not_null())
+    told = told.unique("asked", keep="first", maintain_order=True)
     framed = listed.rubric.framed
     is_framed = to_polars(framed) if framed else pl.lit(False)
     return [*told.filter(is_framed)["row_id"].head(_WORST_FRAMED), *told.filter(~is_framed)["row_id"].head(_WORST)]

@@ -106,7 +106,10 @@ def test_texts_of_people_cannot_break_the_report(tmp_path: Path) -> None:
 
 
 def test_the_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> None:
-    asked = (refused(minute, user_input=f"{minute}번째로 살까") for minute in range(1, 22))
+    asked = (
+        refused(minute, user_input=f"지금 {sign}라도 살까")
+        for minute, sign in enumerate("가나다라마바사아자차카타파하거너더러머버서", 1)
+    )
     text = report(tmp_path, best(0), *asked)
     worst = table_below(text, "점수가 가장 낮은 행")[2:]
     scores = [float(line[2]) for line in worst]
@@ -115,10 +118,11 @@ def test_the_worst_rows_come_first_and_are_twenty_at_most(tmp_path: Path) -> Non
     assert "STAR" not in text
 
 
-def test_the_same_question_stands_once_with_how_often_it_came(tmp_path: Path) -> None:
-    text = report(tmp_path, *(refused(minute) for minute in range(1, 22)), refused(40, user_input="팔까"))
+def test_questions_alike_stand_once_with_how_often_they_came(tmp_path: Path) -> None:
+    asked = (refused(minute, user_input=f"{minute}번째로 살까") for minute in range(1, 22))
+    text = report(tmp_path, *asked, refused(40, user_input="그래도 팔까"))
     worst = {line[0].strip(): line for line in table_below(text, "점수가 가장 낮은 행")[2:]}
-    assert {question: line[1].strip() for question, line in worst.items()} == {"살까": "21", "팔까": "1"}
+    assert {question: line[1].strip() for question, line in worst.items()} == {"1번째로 살까": "21", "그래도 팔까": "1"}
 
 
 def test_gold_mine_rows_stand_first_with_what_they_are_and_apart_from_the_lowest(tmp_path: Path) -> None:

@@ -132,6 +132,14 @@ def test_a_day_of_more_rows_than_a_page_holds_says_so_beside_each_count(
     assert [text for text in counts if "일부만" not in text] == []
 
 
+def test_rows_to_read_first_are_one_for_each_template_of_questions(warehouse: FolderWarehouse, site: Path) -> None:
+    asked = [refused(minute, user_input=f"{minute}번째로 살까") for minute in range(12)]
+    write_day(warehouse, DAY, [*asked, refused(40, user_input="그래도 팔까")])
+    build(warehouse, site)
+    first = page(site).text.partition("먼저 읽을 행")[2]
+    assert [first.count(question) for question in ("번째로 살까", "그래도 팔까")] == [1, 1]
+
+
 def test_a_worst_row_says_which_rule_gave_which_points(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [refused()])
     build(warehouse, site)
