@@ -13,7 +13,7 @@ from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text
 
-_SHOWN_IDS = 30
+_SHOWN_QUERIES = 10
 _QUERY_CHARACTERS = 60
 _REASON_CHARACTERS = 240
 Answers = Mapping[str, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]]
@@ -21,7 +21,7 @@ Answers = Mapping[str, tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]
 
 _READING = (
     "차이는 후보 − 기준이며, 두 실행에서 모두 채점한 질의만 셉니다. 구간에 0이 들어 있으면 우연과 구별되지 않습니다. "
-    "질의별 점수를 평균하므로, 응답 속도처럼 평균 시간으로 매기는 지표는 보고서의 값과 조금 다를 수 있습니다."
+    "질의별 점수를 평균하므로, 종합 점수와 평균 시간으로 매기는 지표(응답 속도)는 보고서의 값과 조금 다를 수 있습니다."
 )
 _CHANGE_READING = (
     "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값입니다. "
@@ -44,6 +44,8 @@ def comparison_page(comparison: Comparison, failures: Sequence[str], answers: An
 
 def comparison_headline(comparison: Comparison) -> list[str]:
     """What changed, how many queries show it, and which to look at first (Korean)."""
+    if not comparison.paired:
+        return ["두 실행에 함께 있는 질의가 없어 비교하지 못했습니다.", "질의 ID가 같은지 확인하십시오."]
     found: dict[str, list[str]] = {"worse": [], "better": []}
     for one in comparison.metrics:
         if one.difference and one.difference.finding in found:
@@ -63,7 +65,7 @@ def comparison_headline(comparison: Comparison) -> list[str]:
     if not comparison.worse:
         return [verdict, counts]
     first = comparison.worse[0]
-    name = shortened(one_line(first.text), _QUERY_CHARACTERS) or first.query_id
+    name = _query_name(first.query_id, first.text)
     return [verdict, counts, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
 
 
@@ -128,17 +130,21 @@ def _warnings(comparison: Comparison) -> list[str]:
             f"두 실행을 판정한 모델이나 조건이 달라 비교하지 않은 지표: {', '.join(judged)}. "
             "같은 판정 모델로 두 파일을 다시 채점하면 비교할 수 있습니다."
         )
-    for title, ids in (
-        ("같은 id인데 문장이 다른 질의", comparison.reworded),
-        ("기준에만 있어 비교하지 않은 질의", comparison.only_base),
-        ("후보에만 있어 비교하지 않은 질의", comparison.only_candidate),
+    for title, run, ids in (
+        ("같은 id인데 문장이 다른 질의", comparison.candidate, comparison.reworded),
+        ("기준에만 있어 비교하지 않은 질의", comparison.base, comparison.only_base),
+        ("후보에만 있어 비교하지 않은 질의", comparison.candidate, comparison.only_candidate),
     ):
         if ids:
-            more = f" 외 {len(ids) - _SHOWN_IDS:,}개" if len(ids) > _SHOWN_IDS else ""
-            found.append(f"{title} {len(ids):,}개: {', '.join(ids[:_SHOWN_IDS])}{more}")
-    if not comparison.paired:
-        found.append("두 실행에 함께 있는 질의가 없습니다. 질의 ID가 같은지 확인하세요.")
+            names = (_query_name(query_id, run.queries[query_id].text) for query_id in ids[:_SHOWN_QUERIES])
+            more = f" 외 {len(ids) - _SHOWN_QUERIES:,}개" if len(ids) > _SHOWN_QUERIES else ""
+            found.append(f"{title} {len(ids):,}개: {' · '.join(names)}{more}")
     return found
+
+
+def _query_name(query_id: str, text: str) -> str:
+    """What a query is called: its text, its id where it has none."""
+    return shortened(one_line(text), _QUERY_CHARACTERS) or query_id
 
 
 def _metric_row(change: MetricChange) -> list[str]:

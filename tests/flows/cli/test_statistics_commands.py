@@ -34,7 +34,17 @@ def test_a_comparison_without_a_condition_succeeds(runs: Path, aqb: Command) -> 
     assert finished.exit_code == 0
     assert "| 정확성 | 5.00 | 3.72 | −1.28 |" in finished.out
     assert "나빠진 질의 (10개)" in finished.out
-    assert "기준에만 있어 비교하지 않은 질의 1개: Q39" in finished.out
+    (missing,) = [line for line in finished.out.splitlines() if "기준에만 있어 비교하지 않은 질의 1개: " in line]
+    assert "Q39" not in missing, "people know questions by their text"
+
+
+def test_two_runs_without_a_common_query_say_so_first(folder: Path, aqb: Command) -> None:
+    scored_folder(folder / "base", [plan_row("Q1", question="공고를 올려줘")])
+    scored_folder(folder / "other", [plan_row("Q2", question="면접을 잡아줘")])
+    title, said = aqb("compare", "base", "other").out.split("\n\n")[:2]
+    assert title.startswith("# 테스트 비교: ")
+    assert said.splitlines()[0] == "두 실행에 함께 있는 질의가 없어 비교하지 못했습니다."
+    assert "후보에만 있어 비교하지 않은 질의 1개: 면접을 잡아줘" in aqb("compare", "base", "other").out
 
 
 @pytest.mark.parametrize(
