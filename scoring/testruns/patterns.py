@@ -42,6 +42,17 @@ def failed_check_lines(results: Iterable[CheckResult]) -> list[str]:
     return [f"[{result.key}] {result.reason}" for result in results if not result.passed]
 
 
+def main_causes(results: Iterable[CheckResult]) -> list[str]:
+    """Why an answer failed its checks, `key: cause`, that with the most consequences first; these are left out."""
+    failed: Counter[str] = Counter()
+    cause = ""
+    for result in results:
+        if not result.passed:
+            cause = cause if result.follows else f"{result.key}: {result.cause}"
+            failed[cause] += 1
+    return [cause for cause, _ in failed.most_common()]
+
+
 def check_patterns(executions: Iterable[ScoredExecution]) -> list[CheckPattern]:
     """Why checks fail, those first that most checks failed with. What failed or is empty was not checked."""
     asked: Counter[str] = Counter()

@@ -10,6 +10,7 @@ from scoring.rubrics.plan_agent.findings import checked_list, insights, lowest_q
 from scoring.rubrics.plan_agent.formulas import PlanQuery
 from scoring.rubrics.plan_agent.summary import PlanSummary, low_scored, slow
 from scoring.rules.bands import band_rows
+from scoring.testruns.patterns import main_causes
 from scoring.testruns.rubric import Options, ScoredExecution
 from scoring.testruns.summaries import repeat_line
 
@@ -88,6 +89,5 @@ def _text(scored: ScoredExecution, metric: str) -> str:
 
 def _worst_reason(query: PlanQuery) -> str:
     worst = min(low_scored(query.executions), key=lambda scored: scored.scores["accuracy"].points or 0)
-    causes = [f"{check.key}: {check.cause}" for check in worst.checks if not check.passed and not check.follows]
-    first, *others = causes or [worst.scores["accuracy"].reason]
+    first, *others = main_causes(worst.checks) or [worst.scores["accuracy"].reason]
     return shortened(first, _REASON_CHARACTERS) + (f" 외 {len(others)}가지" if others else "")

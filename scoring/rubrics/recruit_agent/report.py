@@ -10,6 +10,7 @@ from scoring.rubrics.recruit_agent.summary import RecruitSummary
 from scoring.rules.bands import band_rows
 from scoring.stats.exact import Exact, mean
 from scoring.testruns.headline import main_cause, query_name, size_text
+from scoring.testruns.patterns import main_causes
 from scoring.testruns.report_tables import problem_table
 from scoring.testruns.rubric import Metric, Options
 from scoring.testruns.summaries import mean_text, repeat_line, undecided_text
@@ -129,5 +130,4 @@ def _float(query: RecruitQuery, metric: str) -> float | None:
 
 def _worst_reason(query: RecruitQuery) -> str:
     scored = min(query.executions, key=lambda scored: scored.scores["accuracy"].points or 0)
-    causes = [f"{check.key}: {check.cause}" for check in scored.checks if not check.passed and not check.follows]
-    return f"{scored.execution.round} {'; '.join(causes) or scored.scores['accuracy'].reason}"
+    return f"{scored.execution.round} {'; '.join(main_causes(scored.checks)) or scored.scores['accuracy'].reason}"

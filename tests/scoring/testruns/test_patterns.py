@@ -9,7 +9,7 @@ from scoring.rules.bands import Bands, band_rows, band_text
 from scoring.testruns.check_results import evaluate
 from scoring.testruns.executions import Execution, LatencyClass, Round
 from scoring.testruns.expected import parse_expected
-from scoring.testruns.patterns import check_patterns, failed_check_lines, outages
+from scoring.testruns.patterns import check_patterns, failed_check_lines, main_causes, outages
 from scoring.testruns.raw_json import response_of
 from scoring.testruns.rubric import Score, ScoredExecution
 
@@ -109,3 +109,14 @@ def test_bands_are_written_with_the_edge_they_include() -> None:
 @pytest.mark.parametrize(("number", "text"), [(Fraction(3, 4), "0.75 이상 1 미만"), (Fraction(2, 3), "0.75 미만")])
 def test_a_number_is_shown_with_its_band(number: Fraction, text: str) -> None:
     assert band_text(AT_LEAST, number) == text
+
+
+def test_the_main_cause_of_an_answer_is_the_one_with_most_consequences() -> None:
+    """The message comes first among the checks, yet the missing entry takes two other checks with it."""
+    checks = """@check assistantMessageContains=조회
+dataUIList 내 formType 값이 "LINK"인 항목이 존재하는가
+해당 항목의 value 내 dataKey 값이 "A"인가
+해당 항목의 value 내 buttonKey 값이 "B"인가"""
+    answer = response_of({"assistantMessage": "", "dataUIList": [{"uiValue": {"formType": "SELECT"}}]})
+    causes = main_causes(evaluate(parse_expected(checks).items, answer))
+    assert [cause.partition(":")[0] for cause in causes] == ["formType", "assistantMessage"]
