@@ -23,7 +23,7 @@ from tasks.reports.site.testrun_charts import (
     scores_chart,
 )
 from tasks.reports.site.testrun_history import agents_table
-from tasks.reports.site.testrun_queries import query_links, shown_queries
+from tasks.reports.site.testrun_queries import query_links, review_order, shown_queries
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
 from tasks.reports.wording import NOTE_TITLES, NOTHING, cost_text, count_text, rules_text
 
@@ -101,7 +101,9 @@ def testrun_values(
         "sections": [_with_links(each, links) for each in parts.tables if each.rows and each.title],
         "failures": [_with_links(each, links) for each in parts.tables if each.rows and not each.title],
         "knows_review": any("manual_review_reasons" in query["columns"] for query in queries),
-        "review": [query for query in queries if query["columns"].get("manual_review_reasons")],
+        "review": sorted(
+            (query for query in queries if query["columns"].get("manual_review_reasons")), key=review_order
+        ),
         "links": links,
         "queries": shown,
         "judge": _judge(run.summary["judge"]),

@@ -83,7 +83,7 @@ def shown_queries(
     run: PublishedTestRun, queries: Sequence[Row], executions: Mapping[str, Sequence[Row]]
 ) -> ShownQueries:
     """Queries for a person first, then those that lost most points; `executions` are those of a query by its id."""
-    worst = sorted(queries, key=_review_order)[:_QUERIES_SHOWN]
+    worst = sorted(queries, key=review_order)[:_QUERIES_SHOWN]
     shown: list[ShownQuery] = []
     left, raw_left, detailed, with_raw = _LIST_BYTES - sum(map(_bare_bytes, worst)), _RAW_BYTES, 0, 0
     for row in worst:
@@ -116,7 +116,8 @@ def query_name(query: Row) -> str:
     return shortened(safe_text(" ".join((query["query_text"] or "").split())), _NAME_CHARACTERS) or query["query_id"]
 
 
-def _review_order(query: Row) -> tuple[bool, float, str]:
+def review_order(query: Row) -> tuple[bool, float, str]:
+    """Sorts queries for a person first, then those that lost most points."""
     known = [score["score"] for score in query["scores"].values() if score["score"] is not None]
     lost = sum(_BEST_POINTS - points for points in known)
     return not query["columns"].get("manual_review_reasons"), -lost, query["query_id"]

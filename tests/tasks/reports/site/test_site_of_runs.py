@@ -124,6 +124,22 @@ def test_a_query_to_review_is_linked_where_the_page_shows_it(
     assert len(set(links)) == 500
 
 
+def test_queries_to_review_stand_in_the_order_of_what_they_lost(
+    warehouse: FolderWarehouse, site: Path, tmp_path: Path
+) -> None:
+    first, second = ({f"{n}차 답변 raw": "", f"{n}차 답변": "", f"{n}차 응답 상태": "실패"} for n in (1, 2))
+    rows = [
+        WIDE_HEADER,
+        wide_row("A1", 질의="한 번 실패", **first),
+        wide_row("A2", 질의="두 번 실패", **first | second),
+    ]
+    write_run(warehouse, write_csv(tmp_path / "resume_agent_x.csv", rows), DAY)
+    build(warehouse, site)
+    text = testrun_page(site, "resume").text
+    review = text[text.index("수기 확인 대상") : text.index("질의와 답변")]
+    assert review.index("두 번 실패") < review.index("한 번 실패")
+
+
 def test_the_list_of_runs_leads_to_every_page(warehouse: FolderWarehouse, site: Path) -> None:
     for path in SAMPLE_RUNS:
         write_run(warehouse, path, DAY)
