@@ -202,7 +202,7 @@ def test_hangul_takes_two_columns_of_width(tmp_path: Path) -> None:
 def test_a_long_text_gets_the_height_of_its_lines(tmp_path: Path) -> None:
     write_workbook(tmp_path / "out.xlsx", [tab(["a", 1, 1.0, "가" * 80], ["b", 1, 1.0, "짧음"])])
     rows = openpyxl.load_workbook(tmp_path / "out.xlsx")["점수"].row_dimensions
-    assert (rows[2].height, rows[3].height) == (45, None)
+    assert (rows[2].height, rows[3].height) == (3 * 16.5, None)  # points of a line of Hangul
 
 
 def test_a_name_that_is_taken_gets_a_number(source: Path, tmp_path: Path) -> None:
