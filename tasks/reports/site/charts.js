@@ -108,7 +108,7 @@
         y: chart.normalize ? { domain: [0, 1] } : { nice: true },
         marks: [
           Plot.axisY({ ticks: 4, tickFormat: chart.normalize ? percent : undefined, tickSize: 0, label: null, color: muted }),
-          Plot.axisX(dayTicks(chart.first, chart.last, width), { tickFormat: shortDay, tickSize: 0, label: null, color: muted, dx: 4 }),
+          Plot.axisX(dayTicks(chart.first, chart.last, width).map((noon) => d3.utcHour.offset(noon, 12)), { tickFormat: shortDay, tickSize: 0, label: null, color: muted }),
           Plot.rectY(rows, Plot.stackY(stack, { ...channels, href: "href" })),
           Plot.tip(rows, Plot.pointer(Plot.stackY(stack, { ...channels, title: "label", ...bubble }))),
         ],
