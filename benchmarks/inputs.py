@@ -26,6 +26,7 @@ DAYS = 5
 """Of the files of one size and of the warehouse."""
 _SEED = 2
 _ROWS_PER_GROUP = 20_000
+_EXPORTED_SPANS = Path(__file__).parents[1] / "tests" / "exports" / "otel-genai.jsonl"
 
 
 def parquet_file(rows: int) -> Path:
@@ -56,6 +57,19 @@ def days_file(days: int, rows_a_day: int) -> Path:
         pq.write_table(table, path, row_group_size=_ROWS_PER_GROUP)
 
     return _made(f"{days}_days_of_{rows_a_day}.parquet", write)
+
+
+def spans_file(copies: int) -> Path:
+    """Spans of a support bot as OpenTelemetry's exporter writes them, so many times, their answers of many lengths."""
+    exported = _EXPORTED_SPANS.read_text(encoding="utf-8")
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8") as file:
+            for copy in range(copies):
+                longer = "Thursday. " + "Your parcel is on its way to you. " * (1 + copy % 30)
+                file.write(exported.replace("Thursday.", longer))
+
+    return _made(f"{copies}_spans.jsonl", write)
 
 
 def warehouse(days: int, rows_a_day: int) -> Path:

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -154,6 +154,42 @@ def read_duckdb(source: str) -> dict[str, Any]:
     return _timed(read)
 
 
+def read_spans(source: str) -> dict[str, Any]:
+    """The chat rows of OpenTelemetry's spans by our reader: how many, and the characters of their texts."""
+    from scoring.chat.reading import Reading
+    from scoring.chat.rows import FileFailure
+    from tasks.chat.sources import ChatRowFiles
+
+    def batches() -> Iterator[pl.DataFrame]:
+        for batch in ChatRowFiles([source], reading=Reading(format="otel-genai")).batches():
+            assert not isinstance(batch, FileFailure), batch.error
+            assert not batch.rejects
+            yield batch.rows
+
+    return _timed(lambda: _rows_and_characters(batches()))
+
+
+def read_spans_duckdb(source: str) -> dict[str, Any]:
+    """The same by DuckDB on one thread."""
+    import duckdb
+
+    query = Path(__file__).with_name("duckdb_spans.sql").read_text(encoding="utf-8").replace("{source}", source)
+    relation = duckdb.connect(config={"threads": 1}).sql(query)
+    assert relation
+
+    def batches() -> Iterator[pl.DataFrame]:
+        for batch in relation.to_arrow_reader(8192):
+            yield pl.DataFrame(pl.from_arrow(batch))
+
+    return _timed(lambda: _rows_and_characters(batches()))
+
+
+def _rows_and_characters(batches: Iterable[pl.DataFrame]) -> dict[str, int]:
+    texts = pl.col("user_input", "llm_response").str.len_chars().sum()
+    sums = [(batch.height, *batch.select(texts).row(0)) for batch in batches]
+    return dict(zip(("rows", "asked", "answered"), map(sum, zip(*sums, strict=True)), strict=True))
+
+
 def shuffle(scores: str, out: str) -> None:
     """The rows of a table in an order that has nothing to do with time."""
     pl.read_parquet(scores).sample(fraction=1, shuffle=True, seed=1).write_parquet(out)
@@ -263,6 +299,7 @@ _JOBS: dict[str, Callable[..., dict[str, Any] | None]] = {
         *(rule_engine, read_only, read_and_score, build_site, ask_pages, ask_at_once),
         *(duckdb, duckdb_same_table),
         *(read_ours, read_pandas, read_duckdb),
+        *(read_spans, read_spans_duckdb),
         *(write_ours, write_pandas, write_duckdb),
     )
 }

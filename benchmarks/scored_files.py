@@ -118,6 +118,7 @@ def start_up(scale: Scale) -> str:
     return table("Start-up", ("", "CPU s", "peak MB"), lines)
 
 
-def score(source: str, out: Path, workers: int = 1) -> Cost:
+def score(source: str, out: Path, workers: int = 1, rubric: str | Path = "ola-monitoring") -> Cost:
     """What `aqb score` costs."""
-    return cost_of([AQB, "score", source, "--out", out], {"AQB_ENGINE__WORKERS": str(workers)})
+    command: list[str | Path] = [AQB, "score", source, "--out", out, "--rubric", rubric]
+    return cost_of(command, {"AQB_ENGINE__WORKERS": str(workers)})
