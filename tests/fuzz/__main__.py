@@ -67,6 +67,7 @@ class Worker:
         process = context.Process(target=work, args=(theirs,), daemon=True)
         process.start()
         theirs.close()
+        ours.recv()  # a case's time begins when everything is imported, which takes half a minute where others compute
         return ours, process
 
 

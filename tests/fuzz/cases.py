@@ -25,8 +25,9 @@ def run_case(kind: str, seed: int, folder: Path) -> str:
 
 
 def work(channel: Connection) -> None:
-    """Runs the cases that come through `channel` until None comes."""
+    """Says that it is ready, then runs the cases that come through `channel` until None comes."""
     os.environ["NO_PROXY"] = "*"
+    channel.send("ready")
     while (case := channel.recv()) is not None:
         kind, seed, folder = case
         began = time.process_time()
