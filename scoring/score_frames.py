@@ -1,13 +1,13 @@
-"""`score` and `score_runs`: tables of pandas, Polars or Arrow, scored in memory by what scores files.
+"""Tables of pandas, Polars or Arrow, scored in memory by what scores files: `score`, `score_runs` and what follows.
 
 Nothing is read or written, and no judge is asked.
 
 Source: SPEC 13.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, cast, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
@@ -16,13 +16,17 @@ from pyarrow import types
 
 from scoring.catalog import TestRunChoices, plan_of, row_rubric, row_rubric_of_text, testrun_rubric_of_text
 from scoring.chat.arrow_rows import leaves_to_read, read_batch
+from scoring.chat.explained_rows import explained_rows
+from scoring.chat.golden import best_rows, golden_candidates, golden_schema
 from scoring.chat.kpi_figures import mean_intervals, with_figures
 from scoring.chat.kpis import Measure, Quotient, crosstab_sums, crosstab_table, kpi_sums, kpi_table
 from scoring.chat.reading import READ_COLUMNS, column_places
 from scoring.chat.row_ids import TIE_BREAK, with_row_ids
 from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
+from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
 from scoring.errors import InputError, UsageError
+from scoring.frames import FRAME, arrow_table, columns_of, maker_like
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from scoring.testruns.cells import cell_text
@@ -32,13 +36,10 @@ from scoring.testruns.tables import queries_frame, queries_schema, rejected_fram
 from scoring.testruns.team_names import COMMON_NAMES
 from scoring.testruns.testrun import TestRunReading
 
-FRAME = "frame"
-"""What rejected rows and errors name in place of a file."""
-
-_UNLIKE_ARROW = (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError)
-
 Frame = TypeVar("Frame")
 """pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table."""
+
+_FINDINGS_SCHEMA = pa.schema([*((name, pa.string()) for name in ("row_id", "column", "rule")), ("points", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def score(
 
     Source: SPEC 1.1, 1.3, 13.
     """
-    chosen = row_rubric_of_text(rubric) if "\n" in rubric else row_rubric(rubric)
+    chosen = _row_rubric(rubric)
     _refuse_unknown(time_zone, keep_text)
     batches = list(_batches(frame))
     outcomes = [score_batch(chosen, batch.rows, time_zone) for batch in batches]
@@ -92,7 +93,7 @@ def score(
         mean_intervals(scored.lazy(), chosen.quotients),
     )
 
-    made = _maker_like(frame)
+    made = maker_like(frame)
     named = {"rubric": pl.lit(chosen.id), "rubric_version": pl.lit(chosen.version)}
     return ScoredChat(
         scored=made(scored.with_columns(**named), chosen.scores_schema),
@@ -101,6 +102,40 @@ def score(
         kpis=made(kpis.with_columns(**named), chosen.kpis_schema),
         crosstab=made(crosstab.with_columns(**named), chosen.crosstab_schema),
     )
+
+
+def golden_rows(frame: Frame, rubric: str = DEFAULT_ROW_RUBRIC, *, limit: int = 100) -> Frame:
+    """The candidates for a Golden Set, as `aqb golden` lists them: rows of the best final grade, best first.
+
+    A row per question template, at most `limit`, each category of the rubric in turn where there are more. Columns:
+    `row_id`, `timestamp`, `tenant_id`, the category and the total of the rubric, `user_input`, `llm_response`,
+    `template`, and `same_template`, how many rows have it. `frame`, `rubric` and errors are those of `score`.
+
+    Source: SPEC 13.
+    """
+    chosen = _row_rubric(rubric)
+    best = best_rows(chosen, [_scored_with_texts(frame, rubric)])
+    candidates = golden_candidates(best, limit, chosen.category.column if chosen.category else None)
+    return cast(Frame, maker_like(frame)(candidates, golden_schema(chosen)))
+
+
+def explain_rows(frame: Frame, row_ids: Collection[str], rubric: str = DEFAULT_ROW_RUBRIC) -> Frame:
+    """Why rows have their points, as `aqb rows` says it: a row per row and rule, in the order of `row_ids`.
+
+    Columns: `row_id`, `column`, `rule` and `points`; a rule that was not met gives 0. Ids that no row has are left out.
+    `frame`, `rubric` and errors are those of `score`.
+
+    Source: SPEC 13.
+    """
+    explained = explained_rows(_row_rubric(rubric), [_scored_with_texts(frame, rubric)], row_ids)
+    found = [
+        (row_id, finding.column, finding.label, finding.points)
+        for row_id, explanation in explained.items()
+        for finding in explanation.findings
+        if isinstance(finding.points, int)
+    ]
+    rows = pl.DataFrame(found, schema=pl.DataFrame(_FINDINGS_SCHEMA.empty_table()).schema, orient="row")
+    return cast(Frame, maker_like(frame)(rows, _FINDINGS_SCHEMA))
 
 
 @dataclass(frozen=True)
@@ -141,7 +176,7 @@ def score_runs(
     in_text = {rubric: testrun_rubric_of_text(rubric)} if "\n" in rubric else {}
     scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}, in_text), {})
     chosen = scored.plan.rubric
-    made = _maker_like(frame)
+    made = maker_like(frame)
     return ScoredRuns(
         scores=made(scores_frame(scored), scores_schema(chosen)),
         queries=made(queries_frame(scored), queries_schema(chosen)),
@@ -154,12 +189,12 @@ class _TextTable:
     """A table whose cells are read as text; `line` is the row number from 1."""
 
     def __init__(self, frame: object) -> None:
-        self.columns = _columns_of(frame)
+        self.columns = columns_of(frame)
         self._frame = frame
 
     def rows(self) -> Iterator[TextRow]:
         """The rows in order."""
-        table = _arrow_table(self._frame, self.columns)
+        table = arrow_table(self._frame, self.columns)
         wrong = [field for field in table.schema if types.is_nested(field.type) or types.is_binary(field.type)]
         if wrong:
             raise InputError(
@@ -173,8 +208,8 @@ class _TextTable:
 
 def _batches(frame: object) -> Iterator[RowBatch]:
     """The chat rows of a table; at least one batch, perhaps empty."""
-    column_places(FRAME, _columns_of(frame))
-    table = _arrow_table(frame, READ_COLUMNS)
+    column_places(FRAME, columns_of(frame))
+    table = arrow_table(frame, READ_COLUMNS)
     leaves = leaves_to_read(FRAME, table.schema)
     table = table.select([leaf.path[0] for leaf in leaves.values()])
     if not table.num_rows:
@@ -184,6 +219,15 @@ def _batches(frame: object) -> Iterator[RowBatch]:
         yield read_batch(FRAME, batch, leaves, start + 1)
 
 
+def _row_rubric(rubric: str) -> RowRubric:
+    """The row rubric of an id, or of the text of a rubric file."""
+    return row_rubric_of_text(rubric) if "\n" in rubric else row_rubric(rubric)
+
+
+def _scored_with_texts(frame: object, rubric: str) -> pl.DataFrame:
+    return pl.DataFrame(score(arrow_table(frame, READ_COLUMNS), rubric, keep_text="all").scored)
+
+
 def _refuse_unknown(time_zone: str, keep_text: str) -> None:
     try:
         ZoneInfo(time_zone)
@@ -191,82 +235,3 @@ def _refuse_unknown(time_zone: str, keep_text: str) -> None:
         raise UsageError(f"{time_zone[:80]!r} is no time zone", fix="use a name such as Asia/Seoul or UTC") from None
     if keep_text not in get_args(KeepText):
         raise UsageError(f"keep_text cannot be {keep_text!r}", fix=f"use one of: {', '.join(get_args(KeepText))}")
-
-
-def _columns_of(frame: object) -> list[str]:
-    """The names of the columns of a table, in order.
-
-    Raises:
-        UsageError: no table of a known kind.
-    """
-    match frame:
-        case pa.Table():
-            return [str(name) for name in frame.column_names]
-        case pl.DataFrame():
-            return frame.columns
-        case pl.LazyFrame():
-            return frame.collect_schema().names()
-        case _ if _is_pandas(frame):
-            return [str(name) for name in frame.columns]  # type: ignore[attr-defined]
-    raise UsageError(
-        f"expected a table of pandas, Polars or Arrow, found {type(frame).__name__}",
-        fix="give a pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table",
-    )
-
-
-def _arrow_table(frame: Any, names: Collection[str]) -> pa.Table:
-    """The columns of a table that are among `names`, in its order.
-
-    Raises:
-        InputError: a column that Arrow cannot hold, such as one with values of several types.
-    """
-    if isinstance(frame, pl.LazyFrame):
-        frame = frame.select(name for name in _columns_of(frame) if name in names).collect()
-    arrays, found = [], []
-    for place, name in enumerate(_columns_of(frame)):
-        if name not in names:
-            continue
-        try:
-            arrays.append(_arrow_column(frame, place))
-            found.append(name)
-        except _UNLIKE_ARROW as error:
-            raise InputError(
-                f"the column {name} cannot be read: {str(error).partition(chr(10))[0]}",
-                where=FRAME,
-                fix="give its values one type",
-            ) from error
-    return pa.Table.from_arrays(arrays, names=found)
-
-
-def _maker_like(frame: object) -> Callable[[pl.DataFrame, pa.Schema], Any]:
-    """What makes rows in the columns of a schema into a table of the same kind as `frame`."""
-
-    def made(rows: pl.DataFrame, schema: pa.Schema) -> Any:
-        table = rows.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
-        match frame:
-            case pa.Table():
-                return table
-            case pl.LazyFrame():
-                return pl.DataFrame(table).lazy()
-            case pl.DataFrame():
-                return pl.DataFrame(table)
-            case _:
-                return table.to_pandas()
-
-    return made
-
-
-def _is_pandas(frame: object) -> bool:
-    """Whether it is a table of pandas, which is not imported to tell."""
-    kinds = type(frame).__mro__
-    return any(kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas" for kind in kinds)
-
-
-def _arrow_column(frame: Any, place: int) -> Any:
-    match frame:
-        case pa.Table():
-            return frame.column(place)
-        case pl.DataFrame():
-            return frame.to_series(place).to_arrow(compat_level=pl.CompatLevel.oldest())
-        case _:
-            return pa.Array.from_pandas(frame.iloc[:, place])

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, day_range, open_context, show
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from scoring.chat.rows import FileFailure
-    from tasks.context import Context
 
 
 class Stratum(StrEnum):
@@ -38,11 +31,11 @@ def rows(
 
     Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
     """
-    from tasks.chat.source_rows import explained_rows, window_of
+    from tasks.chat.source_rows import rows_of_source, window_of
     from tasks.reports.markdown.row_explanation import explanation_dict, explanation_text
 
     context = open_context()
-    found, failures = explained_rows(row_ids, source, window_of(row_ids, context), context)
+    found, failures = rows_of_source(row_ids, source, window_of(row_ids, context), context)
     if found or as_json:
         zone = context.settings.time_zone
         texts = [explanation_text(context.rubric, row_id, row, zone) for row_id, row in found.items()]
@@ -73,14 +66,17 @@ def golden(
     import polars as pl
     from polars.selectors import datetime
 
-    from scoring.chat.golden import SAME_TEMPLATE, golden_candidates
+    from scoring.chat.golden import SAME_TEMPLATE, best_rows, golden_candidates
+    from scoring.days import days_window
     from scoring.markdown import one_line
+    from tasks.chat.source_rows import scored_source
     from tasks.files.atomic import TABLE_MODE, write_text
     from tasks.files.excel import excel_csv
 
     days = day_range(first, last)
     context = open_context()
-    rows, failures = _golden_rows(*days, source, context)
+    with scored_source(source, days_window(*days, context.settings.time_zone), context) as outcome:
+        rows, failures = best_rows(context.rubric, outcome.score_frames()), outcome.failures
     category = context.rubric.category
     stratum = {
         Stratum.CATEGORY: category.column if category else None,
@@ -107,34 +103,3 @@ def golden(
         complain(failure.error)
     if failures:
         raise typer.Exit(1)
-
-
-def _golden_rows(
-    first: date, last: date, source: str | None, context: Context
-) -> tuple[pl.DataFrame, list[FileFailure]]:
-    """Rows of the best grade from `first` to `last`, best first: id, time, score, question, answer; and files not read.
-
-    Source: seed 002, 7.2.
-    """
-    import polars as pl
-
-    from scoring.chat.row_ids import TEXTS
-    from scoring.days import days_window
-    from tasks.chat.source_rows import scored_source
-
-    rubric = context.rubric
-    best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
-    columns = [
-        "row_id",
-        "timestamp",
-        "tenant_id",
-        *([rubric.category.column] if rubric.category else []),
-        rubric.total,
-        *TEXTS,
-    ]
-    with scored_source(source, days_window(first, last, context.settings.time_zone), context) as outcome:
-        found = [frame.filter(best).select(columns) for frame in outcome.score_frames()]
-        if not found:
-            return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), outcome.failures
-        best_first = pl.concat(found).sort([rubric.total, "timestamp", "row_id"], descending=[True, False, False])
-        return best_first, outcome.failures

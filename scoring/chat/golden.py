@@ -3,11 +3,37 @@
 Source: seed 002, 7.2; SPEC 1.4.
 """
 
-import polars as pl
+from collections.abc import Iterable
 
+import polars as pl
+import pyarrow as pa
+
+from scoring.chat.row_ids import TEXTS
+from scoring.chat.rubric import RowRubric
 from scoring.chat.templates import question_template
 
 TEMPLATE, SAME_TEMPLATE = "template", "same_template"
+
+
+def golden_schema(rubric: RowRubric) -> pa.Schema:
+    """The columns of candidates: id, time, tenant, category, score, question, answer, template and how many have it."""
+    said = [pa.field(TEMPLATE, pa.string()), pa.field(SAME_TEMPLATE, pa.int64())]
+    return pa.schema([*(rubric.scores_schema.field(name) for name in _told_columns(rubric)), *said])
+
+
+def best_rows(rubric: RowRubric, scored: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Of scored rows with their texts those of the best final grade, best first, in the columns of candidates."""
+    columns = _told_columns(rubric)
+    best = pl.col(rubric.final_scale.column) == rubric.final_scale.codes[0]
+    found = [frame.filter(best).select(columns) for frame in scored]
+    if not found:
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    return pl.concat(found).sort([rubric.total, "timestamp", "row_id"], descending=[True, False, False])
+
+
+def _told_columns(rubric: RowRubric) -> list[str]:
+    category = [rubric.category.column] if rubric.category else []
+    return ["row_id", "timestamp", "tenant_id", *category, rubric.total, *TEXTS]
 
 
 def golden_candidates(rows: pl.DataFrame, limit: int, stratum: str | None) -> pl.DataFrame:

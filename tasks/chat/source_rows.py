@@ -7,10 +7,11 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
+from scoring.chat.explained_rows import explained_rows
 from scoring.chat.row_ids import KEY_HEX_DIGITS
 from scoring.chat.rows import FileFailure
 from scoring.days import Window, days_window
-from scoring.rules.explain import Explanation, explain
+from scoring.rules.explain import Explanation
 from tasks.chat.local_engine import ScoredRows, score_chat_rows
 from tasks.chat.sources import open_source
 from tasks.context import Context
@@ -32,19 +33,12 @@ def scored_source(source: str | None, window: Window | None, context: Context) -
         )
 
 
-def explained_rows(
+def rows_of_source(
     row_ids: Sequence[str], source: str | None, window: Window | None, context: Context
 ) -> tuple[dict[str, Explanation], list[FileFailure]]:
     """The rows of these ids that the source holds, in the order asked, explained; and files not read."""
-    rubric = context.rubric
-    computed = {definition.name for definition in rubric.definitions}
-    inputs = [name for name in rubric.scores_schema.names if name not in computed]
-    found = {}
     with scored_source(source, window, context) as outcome:
-        for frame in outcome.score_frames():
-            for row in frame.filter(pl.col("row_id").is_in(list(row_ids))).select(inputs).iter_rows(named=True):
-                found[row["row_id"]] = explain(rubric.definitions, row)
-        return {row_id: found[row_id] for row_id in row_ids if row_id in found}, outcome.failures
+        return explained_rows(context.rubric, outcome.score_frames(), row_ids), outcome.failures
 
 
 def window_of(row_ids: Sequence[str], context: Context) -> Window | None:

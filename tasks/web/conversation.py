@@ -8,7 +8,7 @@ from scoring.chat.row_filter import RowFilter
 from scoring.chat.row_ids import TEXTS
 from scoring.days import days_window
 from scoring.judging.masking import masked
-from tasks.chat.source_rows import explained_rows
+from tasks.chat.source_rows import rows_of_source
 from tasks.warehouse.row_search import RowOrder
 from tasks.web.asked import Asked
 
@@ -38,7 +38,7 @@ def with_source_texts(asked: Asked, day: date, rows: Sequence[Row]) -> list[Row]
     """The rows with the texts that the source has for them."""
     days = [one.get("score_date", day) for one in rows]
     window = days_window(min(days), max(days), asked.context.settings.time_zone)
-    found, _ = explained_rows([one["row_id"] for one in rows], None, window, asked.context)
+    found, _ = rows_of_source([one["row_id"] for one in rows], None, window, asked.context)
     return [
         {**one, **{name: found[one["row_id"]].values[name] for name in TEXTS}} if one["row_id"] in found else one
         for one in rows

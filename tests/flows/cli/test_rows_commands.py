@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.builders.chat_rows import DAY, best, write_rows
+from scoring import explain_rows, golden_rows
+from tests.builders.chat_rows import BEST_QUESTION, DAY, best, plain, write_rows
 from tests.flows.conftest import Command
 
 
@@ -89,6 +90,39 @@ def test_golden_as_json_and_as_a_file_for_excel(aqb: Command, source: Path) -> N
     assert (candidate["timestamp"][:19], written["timestamp"]) == ("2026-02-13 03:00:00", "2026-02-13 12:00:00+09:00")
     aqb("golden", "--from", "2026-02-14", "--to", "2026-02-14", "--out", "golden.csv")
     assert pl.read_csv("golden.csv").is_empty()
+
+
+def test_explain_rows_in_python_gives_the_points_of_aqb_rows(aqb: Command, source: Path) -> None:
+    star, failed, _ = row_ids(aqb, source)
+    said = [
+        (row["row_id"], finding["column"], finding["label"], finding["points"])
+        for row in json.loads(aqb("rows", failed, star, "--json").out)
+        for finding in row["findings"]
+        if isinstance(finding["points"], int)
+    ]
+    rows = pl.read_ndjson(source)
+    assert explain_rows(rows, [failed, "nothing", star]).rows() == said
+    assert len(said) > 20
+    assert explain_rows(rows.to_arrow(), ["nothing"]).num_rows == 0
+
+
+def test_golden_rows_in_python_are_the_candidates_of_aqb_golden(aqb: Command, folder: Path) -> None:
+    questions = (
+        "하늘전자(005930) 최근 실적과 주가 분석해줘",
+        "바다통신(017670) 최근 실적과 주가 분석해줘",
+        BEST_QUESTION,
+    )
+    rows = [best(minute, user_input=question) for minute, question in enumerate(questions)]
+    source = write_rows(folder / "best.jsonl", [*rows, plain(9)])
+    said = json.loads(aqb("golden", "--from", f"{DAY}", "--to", f"{DAY}", "--source", source, "--json").out)
+    frame = pl.read_ndjson(source)
+    found = golden_rows(frame.to_pandas())
+    assert list(found) == list(said[0])
+    assert found.drop(columns="timestamp").to_dict("records") == [
+        {name: value for name, value in row.items() if name != "timestamp"} for row in said
+    ]
+    assert [f"{time}" for time in found["timestamp"]] == [row["timestamp"] for row in said]
+    assert golden_rows(frame, limit=1)["row_id"].to_list() == [said[0]["row_id"]]
 
 
 def test_golden_from_a_source_with_a_broken_file_is_incomplete_and_says_so(aqb: Command, source: Path) -> None:

@@ -1,0 +1,93 @@
+"""Tables of pandas, Polars and Arrow: their columns, what they hold as Arrow, and tables of the same kind."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from scoring.errors import InputError, UsageError
+
+FRAME = "frame"
+"""What rejected rows and errors name in place of a file."""
+
+_UNLIKE_ARROW = (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError)
+
+
+def columns_of(frame: object) -> list[str]:
+    """The names of the columns of a table, in order.
+
+    Raises:
+        UsageError: no table of a known kind.
+    """
+    match frame:
+        case pa.Table():
+            return [str(name) for name in frame.column_names]
+        case pl.DataFrame():
+            return frame.columns
+        case pl.LazyFrame():
+            return frame.collect_schema().names()
+        case _ if _is_pandas(frame):
+            return [str(name) for name in frame.columns]  # type: ignore[attr-defined]
+    raise UsageError(
+        f"expected a table of pandas, Polars or Arrow, found {type(frame).__name__}",
+        fix="give a pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table",
+    )
+
+
+def arrow_table(frame: Any, names: Collection[str]) -> pa.Table:
+    """The columns of a table that are among `names`, in its order.
+
+    Raises:
+        InputError: a column that Arrow cannot hold, such as one with values of several types.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.select(name for name in columns_of(frame) if name in names).collect()
+    arrays, found = [], []
+    for place, name in enumerate(columns_of(frame)):
+        if name not in names:
+            continue
+        try:
+            arrays.append(_arrow_column(frame, place))
+            found.append(name)
+        except _UNLIKE_ARROW as error:
+            raise InputError(
+                f"the column {name} cannot be read: {str(error).partition(chr(10))[0]}",
+                where=FRAME,
+                fix="give its values one type",
+            ) from error
+    return pa.Table.from_arrays(arrays, names=found)
+
+
+def maker_like(frame: object) -> Callable[[pl.DataFrame, pa.Schema], Any]:
+    """What makes rows in the columns of a schema into a table of the same kind as `frame`."""
+
+    def made(rows: pl.DataFrame, schema: pa.Schema) -> Any:
+        table = rows.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
+        match frame:
+            case pa.Table():
+                return table
+            case pl.LazyFrame():
+                return pl.DataFrame(table).lazy()
+            case pl.DataFrame():
+                return pl.DataFrame(table)
+            case _:
+                return table.to_pandas()
+
+    return made
+
+
+def _is_pandas(frame: object) -> bool:
+    """Whether it is a table of pandas, which is not imported to tell."""
+    kinds = type(frame).__mro__
+    return any(kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas" for kind in kinds)
+
+
+def _arrow_column(frame: Any, place: int) -> Any:
+    match frame:
+        case pa.Table():
+            return frame.column(place)
+        case pl.DataFrame():
+            return frame.to_series(place).to_arrow(compat_level=pl.CompatLevel.oldest())
+        case _:
+            return pa.Array.from_pandas(frame.iloc[:, place])
