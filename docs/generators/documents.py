@@ -7,6 +7,7 @@ from typing import Any
 
 from docs.generators.architecture import architecture_page
 from docs.generators.dbt import dbt_kpis, dbt_sources
+from docs.generators.notebook import NOTEBOOK, executed
 from docs.generators.reference import commands_page, settings_page, tables_page
 from docs.generators.row_rubric_readme import row_rubric_readme
 from docs.generators.testrun_rubric_readme import testrun_rubric_readme
@@ -30,6 +31,7 @@ def documents() -> dict[Path, str]:
     }
     architecture = ROOT / "docs" / "architecture.md"
     return readmes | {
+        NOTEBOOK: executed(NOTEBOOK),
         architecture: architecture_page(architecture.read_text(encoding="utf-8"), ROOT),
         ROOT / "deployments" / "dbt" / "models" / "sources.yml": dbt_sources(),
         ROOT / "deployments" / "dbt" / "models" / "kpis_daily.sql": dbt_kpis(),

@@ -1,8 +1,12 @@
 """Generated pages say what the code says."""
 
+import json
 import re
+from pathlib import Path
+from tempfile import gettempdir
 
 from docs.generators.documents import ROOT, documents
+from docs.generators.notebook import NOTEBOOK
 from docs.generators.reference import settings_page
 
 
@@ -13,6 +17,12 @@ def test_no_generated_page_is_stale() -> None:
         if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
     assert stale == [], "run `make docs`"
+
+
+def test_the_notebook_shows_tables_and_a_picture_and_no_folder_of_a_machine() -> None:
+    shown = [output for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] for output in cell.get("outputs", [])]
+    assert {kind for output in shown for kind in output["data"]} == {"text/html", "image/svg+xml", "text/plain"}
+    assert [folder for folder in (str(ROOT), str(Path.home()), gettempdir()) if folder in json.dumps(shown)] == []
 
 
 def test_every_setting_says_what_it_does() -> None:
