@@ -4,6 +4,7 @@ No test compares them: other fonts draw other pixels.
 """
 
 import csv
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,12 +14,17 @@ import httpx2
 import pyarrow.parquet as pq
 from playwright.sync_api import sync_playwright
 
+from scoring.alerting.messages import RouteFilter
 from scoring.chat.row_filter import RowFilter
 from scoring.days import days_between
+from tasks.alerts.day_messages import digest_of, messages_of_day
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
-from tasks.chat.sources import ChatRowFiles
+from tasks.chat.sources import ChatRowFiles, open_source
 from tasks.chat.tables import write_alerts
+from tasks.config.alerts import AlertsSettings
 from tasks.config.settings import MonitoringSettings
+from tasks.context import Context
+from tasks.reports.site.build import build_pages
 from tasks.samples import SAMPLE_DAYS, SAMPLE_FIRST_DAY
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowOrder
@@ -30,6 +36,7 @@ from tests.builders.testruns import write_csv
 from tests.builders.uploads import PLAN, kept
 from tests.builders.web import served
 from tests.fakes.slack_page import page
+from tests.samples import support_bot
 from tests.samples.chat_rows import SAMPLE_SEED, TIME_ZONE, generate_chat_rows
 
 PICTURES: Final = Path(__file__).parents[1] / "pictures"
@@ -39,6 +46,15 @@ DAYS: Final = 28
 ROWS_ON_BUSINESS_DAYS, ROWS_ON_WEEKENDS = 770, 200
 INCIDENT_SHARE: Final = 0.06
 _SATURDAY = 5
+_RUN_ID: Final = "5f0e3a3c1b7c4a5d9e2f8a6b4c1d0e7f"
+_STARTER: Final = Path(__file__).parents[2] / "flows" / "cli" / "starter_rubric.toml"
+_REFUSED: Final = """
+[alerts.refused]
+level = "warning"
+when = "failure_type = 'refused'"
+title = "The bot refused"
+action = "Read the questions: which of them should it be able to answer?"
+"""
 
 
 def draw(folder: Path) -> None:
@@ -53,6 +69,7 @@ def draw(folder: Path) -> None:
     _shoot(overview.as_uri(), "dashboard-desktop", 1280, 1640)
     _shoot(overview.as_uri(), "dashboard-phone", 390, 1400, scale=2)
     draw_messages(folder)
+    draw_support_bot(folder / "support-bot")
     source = MonitoringSettings(source=str(folder / f"{LAST_DAY}.parquet"))
     with served(settings_in(folder, monitoring=source)) as address:
         _shoot(f"{address}{_sent(address, folder)}?rubric=aqb-1.2", "web-upload", 1280, 1460)
@@ -77,6 +94,39 @@ def draw_messages(folder: Path) -> None:
         message = folder / f"message-{name}.html"
         message.write_text(page(made().blocks), encoding="utf-8")
         _shoot(message.as_uri(), message.stem, 760, 200, full_page=True)
+
+
+def draw_support_bot(folder: Path) -> None:
+    """Draws the last of two weeks of the how-to's support bot: the page of the day and the message about it."""
+    days = days_between(support_bot.LAST_DAY - timedelta(days=13), support_bot.LAST_DAY)
+    rubric = folder / "support-bot.toml"
+    folder.mkdir()
+    rubric.write_text(_STARTER.read_text(encoding="utf-8") + _REFUSED, encoding="utf-8")
+    source = MonitoringSettings(source=str(folder / "data"), rubric=str(rubric), columns=support_bot.COLUMNS)
+    settings = settings_in(
+        folder, time_zone="UTC", monitoring=source, alerts=AlertsSettings(reports_url="https://aqb.example.com")
+    )
+    with Context(settings) as context:
+        for day in days:
+            support_bot.write_day(folder / "data" / f"{day}.jsonl", day)
+            outcome = score_chat_rows(
+                open_source(folder / "data" / f"{day}.jsonl", settings),
+                context.rubric,
+                time_zone=settings.time_zone,
+                window=None,
+                staging=folder / f"staging-{day}",
+                keep_text="flagged",
+            )
+            write_scored_day(context.warehouse, day, outcome)
+            write_alerts(context.warehouse, day, context.rubric, outcome.counts.rejected)
+        build_pages(context.warehouse, context.rubric, folder / "site", settings.time_zone)
+        digest = replace(digest_of(context, support_bot.LAST_DAY), run_id=_RUN_ID)
+        ((_, messages_for),) = messages_of_day(context, digest)
+    _shoot((folder / "site" / "monitoring" / f"{support_bot.LAST_DAY}.html").as_uri(), "support-bot-page", 1280, 1400)
+    (message,) = messages_for(RouteFilter(), {})
+    shown = folder / "message.html"
+    shown.write_text(page(message.blocks), encoding="utf-8")
+    _shoot(shown.as_uri(), "support-bot-digest", 760, 200, full_page=True)
 
 
 def _worst_row(warehouse: FolderWarehouse) -> str:

@@ -82,9 +82,10 @@ def check(file: Annotated[str, typer.Argument(help="The rubric's TOML file.", me
             f"  score test runs: aqb score FILE --rubric {file}"
         )
         return
+    targets = sum(kpi.target is not None for kpi in rubric.quotients)
     typer.echo(
         f"{rubric.id} (version {rubric.version}): {len(rubric.definitions)} columns, "
-        f"{len(rubric.alert_rules)} alert rule(s), {len(rubric.quotients)} KPIs\n"
+        f"{len(rubric.alert_rules)} alert rule(s), {targets} KPI(s) with a target\n"
         f"  score rows: aqb score ROWS --rubric {file}"
     )
 

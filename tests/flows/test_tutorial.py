@@ -38,6 +38,15 @@ def test_every_block_of_a_page_does_what_it_says(page: str, folder: Path, aqb: C
             printed = run_block(text, folder, aqb)
 
 
+def test_the_korean_page_has_the_blocks_of_the_page_that_is_run() -> None:
+    english, korean = (
+        _BLOCK.findall((DOCS / "how-to" / f"score-your-own-agent{language}.md").read_text("utf-8"))
+        for language in ("", ".ko")
+    )
+    assert len(english) > 10
+    assert korean == english
+
+
 def run_block(text: str, folder: Path, aqb: Command) -> str:
     """Runs a block in a shell, and `aqb` in this process; what both printed."""
     with TemporaryDirectory() as said:

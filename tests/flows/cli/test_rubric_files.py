@@ -25,7 +25,7 @@ def test_the_rubric_file_that_is_printed_is_right_and_scores(aqb: Command, start
     checked = aqb("rubrics", "check", started)
     assert (checked.exit_code, checked.out.splitlines()[0]) == (
         0,
-        "support-bot (version 1): 9 columns, 1 alert rule(s), 4 KPIs",
+        "support-bot (version 1): 9 columns, 1 alert rule(s), 1 KPI(s) with a target",
     )
     scored = aqb("score", str(source), "--rubric", started, "--out", "out")
     assert scored.exit_code == 0, scored.err
@@ -38,7 +38,7 @@ def test_a_wrong_rubric_file_ends_the_command_with_2_and_its_line(aqb: Command, 
     Path(started).write_text(text.replace("output_tokens = 0", "output_tokens == 0"), "utf-8")
     checked = aqb("rubrics", "check", started)
     assert checked.exit_code == 2
-    assert checked.err.startswith("error: support-bot.toml, line 42, column 23: expected")
+    assert checked.err.startswith("error: support-bot.toml, line 43, column 23: expected")
     assert "write =" in checked.err
 
 

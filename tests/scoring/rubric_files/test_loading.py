@@ -55,7 +55,7 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ('grades_of = "tone_score"', 'grades_of = "help_score"', '"help_score"', "graded twice", ""),
         ("at_least = 100, ", "", "[{ code", "WARM needs the key at_least", ""),
         ('code = "PLAIN"', 'code = "warm"', "[{ code", "one code", ""),
-        ('kept_grades = ["POOR"]', 'kept_grades = ["BAD"]', '["BAD"]', "no grade BAD", "GOOD, FAIR, POOR"),
+        ('kept_grades = ["POOR"]', 'kept_grades = ["BAD"]', '["BAD"]', "no grade BAD", "GOOD, OKAY, POOR"),
         ('failure = "failure_type"', 'failure = "tone_grade"', '"tone_grade"', "no column tone_grade with", ""),
         ('gives = "refused", title = "Refused"', 'gives = "refused"', "[{ when", "refused has no title", "titles"),
         (
@@ -116,7 +116,7 @@ def test_the_starting_file_scores_rows_in_python() -> None:
 
 
 def test_a_grade_without_a_sign_has_a_short_one() -> None:
-    text = STARTER.replace('code = "FAIR", at_least', 'code = "FAIR", sign = "♡", at_least').replace('"HELPS"', '"AA"')
+    text = STARTER.replace('code = "OKAY", at_least', 'code = "OKAY", sign = "♡", at_least').replace('"HELPS"', '"AA"')
     final, part, _ = row_rubric_of_text(text).scales
     assert [grade.sign for grade in (*final.grades, *part.grades)] == ["G", "♡", "P", "AA", "L"]
 
