@@ -13,8 +13,8 @@ from typing import Final
 
 from scoring.stats.intervals import (
     MIN_N_FOR_VERDICT,
+    Coefficient,
     Interval,
-    Kappa,
     cluster_bootstrap_mean,
     weighted_kappa,
     wilson_interval,
@@ -53,8 +53,8 @@ class Agreement:
     adjacent: int
     bias: float
     bias_interval: Interval | None
-    linear: Kappa
-    quadratic: Kappa
+    linear: Coefficient
+    quadratic: Coefficient
     confusion: Mapping[tuple[int, int], int]
 
     @property

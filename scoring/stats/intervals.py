@@ -63,8 +63,8 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Kappa:
-    """Weighted kappa: 1 is full agreement, 0 what chance would give; None where all labels are one and the same."""
+class Coefficient:
+    """Agreement beyond chance: 1 is full agreement, 0 what chance would give; None where all ratings are the same."""
 
     value: float | None
     interval: Interval | None
@@ -191,7 +191,7 @@ def weighted_kappa(
     clusters: Sequence[Hashable],
     weights: KappaWeights,
     seed: int = 0,
-) -> Kappa:
+) -> Coefficient:
     """Agreement of two raters beyond chance; a disagreement weighs as much as its distance, or its square.
 
     The three sequences are parallel; ratings are numbers on one scale. Source: Cohen 1968.
@@ -200,7 +200,7 @@ def weighted_kappa(
 
     scale = sorted({*first, *second})
     if len(scale) < 2:
-        return Kappa(None, None)
+        return Coefficient(None, None)
     index = {rating: position for position, rating in enumerate(scale)}
     distance = np.abs(np.subtract.outer(scale, scale)) ** (1 if weights == "linear" else 2)
     cells = np.array([index[a] * len(scale) + index[b] for a, b in zip(first, second, strict=True)])
@@ -216,7 +216,38 @@ def weighted_kappa(
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(1 - observed / expected)
 
-    return Kappa(float(kappa(tables.sum(0))[0]), _bootstrap(tables, kappa, seed) if members > 1 else None)
+    return Coefficient(float(kappa(tables.sum(0))[0]), _bootstrap(tables, kappa, seed) if members > 1 else None)
+
+
+def krippendorff_alpha(items: Sequence[Sequence[float]], clusters: Sequence[Hashable], seed: int = 0) -> Coefficient:
+    """Agreement beyond chance of any number of raters, not all of whom rate everything; ratings are only in order.
+
+    `items` are the ratings of one item each, and say nothing where there is one alone; the two sequences are parallel.
+    Two ratings lie as far apart as their middle ranks among all that were given. Source: Krippendorff 2011 (ordinal).
+    """
+    import numpy as np
+
+    rated = [(ratings, cluster) for ratings, cluster in zip(items, clusters, strict=True) if len(ratings) > 1]
+    scale = sorted({rating for ratings, _ in rated for rating in ratings})
+    if len(scale) < 2:
+        return Coefficient(None, None)
+    cluster_of = _numbered([cluster for _, cluster in rated])
+    tables = np.zeros((max(cluster_of) + 1, len(scale), len(scale)))
+    for (ratings, _), cluster in zip(rated, cluster_of, strict=True):
+        counts = np.bincount([scale.index(rating) for rating in ratings], minlength=len(scale))
+        tables[cluster] += (np.outer(counts, counts) - np.diag(counts)) / (len(ratings) - 1)
+
+    def alpha(drawn: NDArray[Any]) -> NDArray[Any]:
+        pairs = drawn.reshape(-1, len(scale), len(scale))
+        given = pairs.sum(1)
+        ranks = given.cumsum(1) - given / 2
+        distance = (ranks[:, :, None] - ranks[:, None, :]) ** 2
+        observed = (pairs * distance).sum((1, 2)) * (given.sum(1) - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(1 - observed / np.einsum("ri,rij,rj->r", given, distance, given))
+
+    totals = tables.reshape(len(tables), -1)
+    return Coefficient(float(alpha(totals.sum(0))[0]), _bootstrap(totals, alpha, seed) if len(totals) > 1 else None)
 
 
 def pass_hat_k(passed: int, n: int, k: int) -> Fraction | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.markdown import percent, score_text
+from scoring.stats.intervals import Coefficient, Interval
 
 NOTHING = "–"
 _WEEKDAYS = "월화수목금토일"
@@ -70,9 +71,14 @@ def tenant_text(tenant: str | None) -> str:
 def kappa_text(agreement: Mapping[str, Any]) -> str:
     """Linear kappa with its interval: `0.62 (0.41~0.80)`; a dash where all scores are one and the same."""
     value, low, high = (agreement[f"linear_{part}"] for part in ("kappa", "low", "high"))
-    if value is None:
-        return "–"
-    return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f}~{high:.2f})"
+    return coefficient_text(Coefficient(value, None if low is None else Interval(low, high)))
+
+
+def coefficient_text(one: Coefficient) -> str:
+    """A coefficient of agreement with its interval: `0.62 (0.41~0.80)`; a dash where it has no value."""
+    if one.value is None:
+        return NOTHING
+    return f"{one.value:.2f}" + (f" ({one.interval.low:.2f}~{one.interval.high:.2f})" if one.interval else "")
 
 
 def seconds_text(seconds: float | None) -> str:

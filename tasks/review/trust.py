@@ -17,6 +17,7 @@ import polars as pl
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.chat.rubric import RowRubric
 from scoring.stats.agreement import Pair, agreements
+from scoring.stats.intervals import Coefficient, krippendorff_alpha
 from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.review.label_store import KeptLabel
 from tasks.review.labels import Label
@@ -105,16 +106,51 @@ def _lines(kept: Sequence[KeptLabel], file: str) -> list[Label]:
     ]
 
 
+def _said_of_items(pairs: Iterable[ComparedLabel]) -> list[dict[str, Pair]]:
+    """What each person said, item by item."""
+    by_item: dict[tuple[str, ...], dict[str, Pair]] = {}
+    for kept, pair in pairs:
+        by_item.setdefault(kept.item, {})[kept.reviewer] = pair
+    return list(by_item.values())
+
+
+@dataclass(frozen=True)
+class PeopleAgreement:
+    """How far all people who judged one metric agree, over the items that more than one of them judged."""
+
+    metric: str
+    people: int
+    items: int
+    alpha: Coefficient
+
+
+def agreement_of_people(pairs: Iterable[ComparedLabel]) -> list[PeopleAgreement]:
+    """That of every metric of which an item has the verdicts of two people or more."""
+    by_metric: dict[str, list[dict[str, Pair]]] = {}
+    for said in _said_of_items(pairs):
+        if len(said) > 1:
+            by_metric.setdefault(next(iter(said.values())).metric, []).append(said)
+    return [
+        PeopleAgreement(
+            metric,
+            len({name for said in found for name in said}),
+            len(found),
+            krippendorff_alpha(
+                [[pair.label for pair in said.values()] for said in found],
+                [next(iter(said.values())).cluster for said in found],
+            ),
+        )
+        for metric, found in by_metric.items()
+    ]
+
+
 def pairs_of_people(pairs: Iterable[ComparedLabel]) -> dict[tuple[str, str], list[Pair]]:
     """What two people said of the same items, by their names in the order of the alphabet.
 
     The score of such a pair is what the first of them said.
     """
-    by_item: dict[tuple[str, ...], dict[str, Pair]] = {}
-    for kept, pair in pairs:
-        by_item.setdefault(kept.item, {})[kept.reviewer] = pair
     found: dict[tuple[str, str], list[Pair]] = {}
-    for said in by_item.values():
+    for said in _said_of_items(pairs):
         for first, second in combinations(sorted(said), 2):
             both = replace(said[second], agent_type=None, score=said[first].label)
             found.setdefault((first, second), []).append(both)

@@ -17,8 +17,15 @@ from tasks.context import Context
 from tasks.files.web_addresses import row_address
 from tasks.reports.site.judge_page import AGREEMENT_TITLES, agreement_cells
 from tasks.reports.site.pages import Cell, Link, Table
+from tasks.reports.wording import coefficient_text, count_text
 from tasks.review.label_store import KeptLabel, LabelStore, newest
-from tasks.review.trust import ComparedLabel, ComparedLabels, compared_labels, pairs_of_people
+from tasks.review.trust import (
+    ComparedLabel,
+    ComparedLabels,
+    agreement_of_people,
+    compared_labels,
+    pairs_of_people,
+)
 from tasks.testruns.trusted_metrics import agreement_figures
 from tasks.warehouse.tables import SCORES
 from tasks.web.asked import Asked, href
@@ -71,6 +78,7 @@ def agreement_page(asked: Asked) -> Response:
         least=context.settings.agreement.trusted_from,
         least_queries=MIN_N_FOR_VERDICT,
         metrics=_metrics(context, compared),
+        together=_together(context, compared),
         people=_people(context, compared),
         apart=_items(asked, visible[:_SHOWN]),
         hidden=len(apart) - len(visible),
@@ -97,6 +105,21 @@ def _metrics(context: Context, compared: Iterable[ComparedLabels]) -> Table:
         if found.agent_type == ALL_AGENTS
     ]
     return Table(["지표", "루브릭", *AGREEMENT_TITLES], rows)
+
+
+def _together(context: Context, compared: Iterable[ComparedLabels]) -> Table:
+    """Everybody who judged a metric: kappa is of two alone."""
+    rows: list[list[Cell]] = [
+        [
+            _title(context, group.rubric, found.metric),
+            count_text(found.people),
+            count_text(found.items),
+            coefficient_text(found.alpha),
+        ]
+        for group in compared
+        for found in agreement_of_people(group.pairs)
+    ]
+    return Table(["지표", "사람", "항목", "크리펜도르프 α (95% 구간)"], rows)
 
 
 def _people(context: Context, compared: Iterable[ComparedLabels]) -> Table:

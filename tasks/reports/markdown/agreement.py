@@ -8,7 +8,7 @@ from typing import Any
 from scoring.markdown import percent, signed
 from scoring.stats.agreement import ALL_AGENTS, Agreement
 from scoring.stats.exact import exact, rounded
-from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, Kappa
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Coefficient, Interval
 from tasks.reports.site.pages import Table
 from tasks.reports.templates import markdown
 
@@ -80,7 +80,7 @@ def _rate(count: int, n: int, interval: Interval | None) -> str:
     return percent(count / n) + between
 
 
-def _kappa(kappa: Kappa) -> str:
+def _kappa(kappa: Coefficient) -> str:
     return "–" if kappa.value is None else _number(kappa.value) + _between(kappa.interval)
 
 

@@ -12,6 +12,7 @@ from scoring.stats.intervals import (
     Difference,
     Interval,
     cluster_bootstrap_mean,
+    krippendorff_alpha,
     mean_of_clusters,
     mean_of_days,
     mean_of_moments,
@@ -74,6 +75,28 @@ def test_kappa_gives_the_published_examples(table: list[list[int]], linear: floa
     clusters = range(len(first))
     assert weighted_kappa(first, second, clusters, "linear").value == pytest.approx(linear, abs=5e-5)
     assert weighted_kappa(first, second, clusters, "quadratic").value == pytest.approx(quadratic, abs=5e-5)
+
+
+def test_alpha_gives_the_published_example() -> None:
+    """Krippendorff 2011, example C: four people, twelve items, not everybody has judged each."""
+    said = (
+        "1 2 3 3 2 1 4 1 2 . . .",
+        "1 2 3 3 2 2 4 1 2 5 . 3",
+        ". 3 3 3 2 3 4 2 2 5 1 .",
+        "1 2 3 3 2 4 4 1 2 5 1 .",
+    )
+    items = [[float(one) for one in item if one != "."] for item in zip(*map(str.split, said), strict=True)]
+    found = krippendorff_alpha(items, range(len(items)))
+    assert found.value == pytest.approx(0.815, abs=5e-4)
+    assert found.interval is not None
+    assert found.interval.low < found.value < found.interval.high <= 1
+
+
+def test_alpha_is_one_where_all_agree_and_nothing_where_there_is_one_rating_or_one_person() -> None:
+    assert krippendorff_alpha([[1, 1, 1], [4, 4], [2]], "abc").value == 1
+    assert krippendorff_alpha([[3, 3], [3, 3]], "ab").value is None
+    assert krippendorff_alpha([[1], [2]], "ab").value is None
+    assert krippendorff_alpha([[1, 2], [2, 1]], "aa").interval is None
 
 
 @pytest.mark.parametrize("weights", ["linear", "quadratic"])
