@@ -88,7 +88,8 @@ def test_alpha_gives_the_published_example() -> None:
     items = [[float(one) for one in item if one != "."] for item in zip(*map(str.split, said), strict=True)]
     found = krippendorff_alpha(items, range(len(items)))
     assert found.value == pytest.approx(0.815, abs=5e-4)
-    assert found.interval is not None
+    assert found.value
+    assert found.interval
     assert found.interval.low < found.value < found.interval.high <= 1
 
 
