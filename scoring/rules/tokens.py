@@ -67,8 +67,9 @@ def tokens_of(text: str, refuse: Refuse) -> list[Token]:
         match = _TOKEN.match(text, place)
         if not match:
             quoted = text[place] in "'\""
+            sign = text[place] if text[place].isascii() else f"{text[place]} (U+{ord(text[place]):04X})"
             refuse(
-                "a text that does not end" if quoted else f"a sign that no rule has: {text[place]}",
+                "a text that does not end" if quoted else f"a sign that no rule has: {sign}",
                 place,
                 "close it in the same line with the quote that opens it" if quoted else "leave it out",
             )

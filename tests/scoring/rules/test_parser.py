@@ -104,6 +104,7 @@ def test_parser_takes_a_rule_as_people_write_it(written: str, meant: str) -> Non
         ("1 = 1", "line 1, column 1", "no column", ""),
         ("", "line 1, column 1", "expected a column", ""),
         ("q_score = 1; DROP TABLE x", "line 1, column 12", "a sign that no rule has: ;", ""),
+        ("q_scоre = 1", "line 1, column 5", "(U+043E)", ""),
         ("(" * 41 + "asked_well" + ")" * 41, "line 1, column 42", "more than 40 levels", "a column"),
         (" OR ".join(["asked_well"] * 201), "line 1, column", "more than 200 parts", "columns"),
         ("asked_well" + " " * 5_000, "line 1, column 1", "5,010 characters", ""),
