@@ -9,6 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+MOST_PARTS = 20
+"""Of a key with dots: a rubric needs four."""
+
 Path = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
 
@@ -36,6 +39,9 @@ def spans_of(text: str) -> dict[Path, Span]:
     """Where every value of a TOML text stands; a table stands where its header does.
 
     Line ends are `\\n`, as `tomllib` has them before it reads.
+
+    Raises:
+        ValueError: a key has too many parts; ends with its place, as errors of `tomllib` do.
     """
     return _Scanner(text).document()
 
@@ -136,6 +142,9 @@ class _Scanner:
             self._skip()
             if self._text[self._at] != ".":
                 return tuple(keys)
+            if len(keys) == MOST_PARTS:
+                place = line_and_column(self._text, self._at)
+                raise ValueError(f"a key of more than {MOST_PARTS} parts (at {place})")
             self._at += 1
 
     def _value(self, path: Path) -> None:

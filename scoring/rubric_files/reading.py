@@ -15,8 +15,21 @@ from scoring.rubric_files.places import Path, line_and_column, nearest, place_in
 from scoring.rules.tokens import ConditionError
 
 MOST_CHARACTERS = 500_000
+LONGEST_LINE = 20_000
+"""Characters of a line: `tomllib` takes time with the square of what stands on one."""
 
+_LONG_NUMBER = re.compile("[0-9][0-9_]{4300,}")  # Python makes none of it
 _PLACE = re.compile(r" \(at (?:(line [0-9]+, column [0-9]+)|end of document)\)$")
+_EXPECTED = {
+    "model_type": "a table",
+    "dict_type": "a table",
+    "tuple_type": "an array",
+    "string_type": "a text in quotes",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+}
 _File = TypeVar("_File", bound=BaseModel)
 
 
@@ -28,6 +41,10 @@ class RubricText:
         self._name = name
         if len(text) > MOST_CHARACTERS:
             raise self._wrong(f"{len(text):,} characters", "line 1, column 1", f"write at most {MOST_CHARACTERS:,}")
+        for number, line in enumerate(self._text.split("\n"), start=1):
+            if len(line) > LONGEST_LINE:
+                what = f"a line of {len(line):,} characters"
+                raise self._wrong(what, f"line {number}, column 1", f"write at most {LONGEST_LINE:,}")
         try:
             self._tables = tomllib.loads(self._text)
             self._spans = spans_of(self._text)
@@ -53,8 +70,7 @@ class RubricText:
         try:
             return model.model_validate(self._tables)
         except ValidationError as error:
-            first = min(error.errors(), key=self._importance)
-            raise self._misshapen(first, model) from None
+            raise self._misshapen(self._cause(error.errors()), model) from None
 
     @contextmanager
     def at(self, *path: str | int) -> Iterator[None]:
@@ -81,6 +97,8 @@ class RubricText:
 
     def _no_toml(self, error: Exception) -> UsageError:
         what = "tables within tables too deep to follow" if isinstance(error, RecursionError) else str(error)
+        if not isinstance(error, tomllib.TOMLDecodeError) and (number := _LONG_NUMBER.search(self._text)):
+            what = f"a number of {len(number.group()):,} digits (at {line_and_column(self._text, number.start())})"
         found = _PLACE.search(what)
         place = (found and found[1]) or line_and_column(self._text, len(self._text) if found else 0)
         return self._wrong(f"no TOML: {_PLACE.sub('', what)}", place, "correct it; texts stand in quotes")
@@ -88,20 +106,36 @@ class RubricText:
     def _known(self, path: Path) -> Path:
         return nearest(self._spans, path)
 
-    def _importance(self, problem: ErrorDetails) -> tuple[bool, int]:
-        """A misspelt key is first, which is missing under its right name; else what stands first is."""
-        return problem["type"] != "extra_forbidden", self._spans[self._known(problem["loc"])].start
+    def _cause(self, problems: list[ErrorDetails]) -> list[ErrorDetails]:
+        """A misspelt key, which is missing under its right name; else what stands first, and inside of others.
 
-    def _misshapen(self, problem: ErrorDetails, model: type[BaseModel]) -> UsageError:
-        path, key = problem["loc"], str(problem["loc"][-1]) if problem["loc"] else ""
+        Where a value may be of several kinds, it is none of each of them.
+        """
+        paths = [self._known(problem["loc"]) for problem in problems]
+        around = {path[:length] for path in paths for length in range(len(path))}
+
+        def importance(place: tuple[Path, ErrorDetails]) -> tuple[bool, bool, int]:
+            path, problem = place
+            return problem["type"] != "extra_forbidden", path in around, self._spans[path].start
+
+        cause, _ = min(zip(paths, problems, strict=True), key=importance)
+        return [problem for path, problem in zip(paths, problems, strict=True) if path == cause]
+
+    def _misshapen(self, problems: list[ErrorDetails], model: type[BaseModel]) -> UsageError:
+        problem = problems[0]
+        path, key = problem["loc"], problem["loc"][-1] if problem["loc"] else ""
         match problem["type"]:
-            case "extra_forbidden":
+            case "extra_forbidden" if isinstance(key, str):
                 near = get_close_matches(key, _keys_of(model), n=1)
                 fix = f"did you mean {near[0]}?" if near else "leave it out, or see `aqb rubrics schema`"
+                if near == [key]:
+                    fix = "move it to its table: a table goes on until the next [header]"
                 return self.wrong(path, f"there is no key {key} here", fix)
-            case "missing":
+            case "missing" if isinstance(key, str):
                 return self.wrong(path, f"the key {key} is missing", f"add {key} = ... to this table")
-        what = problem["msg"].removeprefix("Value error, ")
+        kinds = [_EXPECTED.get(one["type"], "") for one in problems]
+        what = f"expected {' or '.join(dict.fromkeys(kinds))}" if all(kinds) else problem["msg"]
+        what = what.removeprefix("Value error, ")
         return self.wrong(
             path, f"{'.'.join(map(str, self._known(path)))}: {what}", "correct it; see `aqb rubrics schema`"
         )

@@ -259,6 +259,9 @@ class KpiTable(FileTable):
             raise ValueError("give one of the keys rate_of, mean_of")
         if self.at_least is not None and self.at_most is not None:
             raise ValueError("a target is at_least or at_most, not both")
+        target = self.at_most if self.at_least is None else self.at_least
+        if self.rate_of and target is not None and not 0 <= target <= 1:
+            raise ValueError(f"a share goes from 0 to 1, its target is {target:g}: write 80 % as 0.8")
         return self
 
 

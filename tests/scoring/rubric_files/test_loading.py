@@ -68,6 +68,12 @@ STARTER = (STARTERS / "starter_rubric.toml").read_text("utf-8")
         ('columns = "tone_grade"', 'columns = "help_grade"', '"help_grade"', "same grades", ""),
         ('title = "Tone"', 'title = "To\\nne"', '"To', "on one line", ""),
         ("[alerts.no_answer]", "[alerts.a]\n[alerts.no_answer]", "[alerts.a]", "key level is missing", ""),
+        ("at_least = 70,", "at_least = nan,", "nan,", "expected a whole number or a number", ""),
+        ("[120, 40]", "[120, 40.5]", "40.5]", "expected a whole number", ""),
+        ("[120, 40]", "[120]", "[120]", "Field required", ""),
+        ("[columns.help_score]", "[[columns.help_score]]", "[[columns", "expected a table", ""),
+        ("at_least = 0.8", "at_least = 80", "[kpis", "a share goes from 0 to 1, its target is 80", ""),
+        ('caption = "Help and tone"', 'caption = "Help"\nid = "a"', '"a"', "no key id here", "to its table"),
         (
             "weights = { help_score = 80, tone_score = 20 }",
             'value = "help_score"',
@@ -89,7 +95,9 @@ def test_a_rubric_file_that_is_wrong_is_refused_with_its_place(
     [
         ("", "line 1, column 1"),
         ("a = " + "[" * 5_000, "line 1, column 1"),
-        ("a = " + "1" * 5_000, "line 1, column 1"),
+        ("a = 1\nb = " + "1" * 5_000, "line 2, column 5"),
+        ("a = 1\nb" + ".b" * 20 + " = 1", "line 2, column 40"),
+        ("a = 1\nb" + ".b" * 10_000 + " = 1", "line 2, column 1"),
         ("[a]\nb = 1\n[a]\n", "line 3, column 3"),
         ("a = 1\n[b", "line 2, column 3"),
         ("#" * 500_001, "line 1, column 1"),
