@@ -16,7 +16,8 @@ def watch(as_json: Json = False) -> None:
     """Tell the routes, once, that no nightly run was completed by `alerts.watch.due`, and once when it has been.
 
     Also tells, once, of a run whose process is gone, and sends what waits in the outbox. Needs neither Prefect nor its
-    server. Exit code 0: the night is done; 1: it is late, a run has died, or something could not be sent.
+    server. Exit code 0: the night is done; 1: it is late, a run has died, something could not be sent, or the state
+    database is away.
 
     Example: aqb watch
     """

@@ -1,6 +1,7 @@
 """What services come through: one reader of `aqb.env`, and the template of a work pool."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -35,11 +36,34 @@ def test_as_aqb_hands_every_value_on_as_it_stands_and_runs_in_the_folder(as_aqb:
     assert shown.stdout.decode().splitlines() == [str(tmp_path / "srv/aqb"), url, '"quoted" `id` \\', ""]
 
 
-def test_as_aqb_refuses_a_line_that_is_no_variable_without_its_value(as_aqb: Path, tmp_path: Path) -> None:
-    (tmp_path / "etc/aqb/aqb.env").write_text("export KEY=5ecret\n")
-    done = subprocess.run([as_aqb, "true"], capture_output=True, text=True)
-    assert (done.returncode, "5ecret" in done.stderr) == (2, False)
-    assert "no NAME=value: export KEY" in done.stderr
+@pytest.mark.parametrize("line", ["export KEY=5ecret", "5ecret, the second line of a value", " KEY=5ecret"])
+def test_as_aqb_names_the_line_that_is_no_variable_and_shows_nothing_of_it(
+    as_aqb: Path, tmp_path: Path, line: str
+) -> None:
+    (tmp_path / "etc/aqb/aqb.env").write_text(f"# secrets\nA=1\n{line}\n")
+    done = subprocess.run([as_aqb, "echo", "started"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{tmp_path}/etc/aqb/aqb.env: line 3 is no NAME=value\n"
+
+
+def test_as_aqb_starts_nothing_without_its_environment(as_aqb: Path, tmp_path: Path) -> None:
+    done = subprocess.run([as_aqb, "echo", "started"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert f"{tmp_path}/etc/aqb/aqb.env" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here: its package checks the units")
+@pytest.mark.parametrize("unit", sorted(path.name for path in (DEPLOYMENTS / "systemd").iterdir()))
+def test_unit_is_one_that_systemd_takes_and_runs_what_is_installed(tmp_path: Path, unit: str) -> None:
+    shutil.copytree(DEPLOYMENTS, tmp_path / "opt/aqb/deployments")
+    units = shutil.copytree(DEPLOYMENTS / "systemd", tmp_path / "etc/systemd/system")
+    for target in ("basic", "multi-user", "network", "network-online", "shutdown", "sysinit", "timers"):
+        (units / f"{target}.target").write_text("[Unit]\n")
+    (units / "system.slice").write_text("[Slice]\n")
+    command = ["systemd-analyze", "verify", f"--root={tmp_path}", "--man=no", f"/etc/systemd/system/{unit}"]
+    checked = subprocess.run(command, capture_output=True, text=True)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
 
 
 @pytest.mark.usefixtures("prefect_server")
