@@ -4,6 +4,9 @@ No test compares them: other fonts draw other pixels.
 """
 
 import csv
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -36,11 +39,13 @@ from tests.builders.testruns import write_csv
 from tests.builders.uploads import PLAN, kept
 from tests.builders.web import served
 from tests.fakes.slack_page import page
+from tests.flows.prefect_server import started_server
 from tests.samples import support_bot
 from tests.samples.chat_rows import SAMPLE_SEED, TIME_ZONE, generate_chat_rows
 
 PICTURES: Final = Path(__file__).parents[1] / "pictures"
 CHROMIUM: Final = "/usr/bin/chromium"
+AQB: Final = Path(sys.executable).with_name("aqb")
 LAST_DAY: Final = SAMPLE_FIRST_DAY + timedelta(days=SAMPLE_DAYS - 1)
 DAYS: Final = 28
 ROWS_ON_BUSINESS_DAYS, ROWS_ON_WEEKENDS = 770, 200
@@ -77,6 +82,7 @@ def draw(folder: Path) -> None:
         _shoot(f"{address}/alerts", "web-alerts", 1280, 1000)
         _shoot(f"{address}/review/rows/{LAST_DAY}", "web-review", 1280, 900)
         _shoot(f"{address}/rows/{_worst_row(warehouse)}", "web-row", 1280, 1100)
+    draw_prefect(folder)
 
 
 def _sent(address: str, folder: Path) -> str:
@@ -129,6 +135,27 @@ def draw_support_bot(folder: Path) -> None:
     _shoot(shown.as_uri(), "support-bot-digest", 760, 200, full_page=True)
 
 
+def draw_prefect(folder: Path) -> None:
+    """Draws what Prefect shows of three nights, whose rows are in `folder`: the runs, the last one, its alerts."""
+    home, nights = folder / "prefect", folder / "nights"
+    home.mkdir()
+    nights.mkdir()
+    with started_server(home, pages=True) as api:
+        variables = {"PREFECT_API_URL": api, "AQB_MONITORING__SOURCE": str(folder / "*.parquet")}
+        for day in days_between(LAST_DAY - timedelta(days=2), LAST_DAY):
+            command = [str(AQB), "nightly", "--date", str(day)]
+            subprocess.run(command, cwd=nights, env=os.environ | variables, check=True)  # noqa: S603 - our own
+        asked = {"sort": "START_TIME_DESC", "flows": {"name": {"any_": ["nightly"]}}}
+        last_run = httpx2.post(f"{api}/flow_runs/filter", json=asked).json()[0]["id"]
+        of_run = {"artifacts": {"flow_run_id": {"any_": [last_run]}}}
+        artifacts = {one["key"]: one["id"] for one in httpx2.post(f"{api}/artifacts/filter", json=of_run).json()}
+        alerts = artifacts["monitoring-alerts"]
+        address = api.removesuffix("/api")
+        _shoot(f"{address}/runs", "prefect-runs", 1280, 1000, settle_s=10)
+        _shoot(f"{address}/runs/flow-run/{last_run}", "prefect-run", 1280, 500, settle_s=10)
+        _shoot(f"{address}/artifacts/artifact/{alerts}", "prefect-alerts", 1280, 500, settle_s=10)
+
+
 def _worst_row(warehouse: FolderWarehouse) -> str:
     """The address of a row with rules to explain."""
     search = warehouse.row_search(RUBRIC)
@@ -148,11 +175,14 @@ def _score_day(warehouse: FolderWarehouse, day: date, folder: Path) -> None:
     write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
 
 
-def _shoot(address: str, name: str, width: int, height: int, scale: int = 1, *, full_page: bool = False) -> None:
+def _shoot(
+    address: str, name: str, width: int, height: int, scale: int = 1, *, full_page: bool = False, settle_s: float = 0
+) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         shown = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
         shown.goto(address)
+        shown.wait_for_timeout(settle_s * 1000)
         shown.screenshot(path=PICTURES / f"{name}.png", full_page=full_page)
         browser.close()
 

@@ -110,8 +110,10 @@ def _locked(path: Path, how: int) -> Iterator[None]:
 
 
 @contextmanager
-def started_server(home: Path, unused: Sequence[str] = ()) -> Iterator[str]:
+def started_server(home: Path, unused: Sequence[str] = (), *, pages: bool = False) -> Iterator[str]:
     """The address of a server with an empty database, without its unused services; flows in the block use it.
+
+    It has no pages for people unless they are asked for.
 
     Its database is of PostgreSQL where that is installed: in SQLite's it refuses writes of processes that write at the
     same time, who then wait for half a minute.
@@ -122,8 +124,11 @@ def started_server(home: Path, unused: Sequence[str] = ()) -> Iterator[str]:
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
     environment = os.environ | {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in unused}
-    environment |= {"PREFECT_HOME": str(home)}
-    command = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    environment |= {"PREFECT_HOME": str(home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+    if pages:
+        environment |= {"PREFECT_API_URL": url, "PREFECT_UI_STATIC_DIRECTORY": str(home / "pages")}
+    command = [str(PREFECT), "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    command.append("--ui" if pages else "--no-ui")
     with ExitStack() as server:
         if programs := postgresql_programs():
             database = server.enter_context(running_postgresql(programs))
