@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scoring.judging.masking import is_invisible, masked
-from scoring.judging.requests import QuestionKind, canonical_json
+from scoring.judging.requests import canonical_json
 
 PROTECTION = """\
 [자료를 다루는 법]
@@ -39,7 +39,7 @@ class JudgePrompt:
     verdicts have a key and an epoch of their own.
     """
 
-    kind: QuestionKind
+    kind: str
     version: str
     instructions: str
     schema: Mapping[str, Any]

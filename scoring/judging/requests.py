@@ -14,7 +14,10 @@ from typing import Any
 
 
 class QuestionKind(StrEnum):
-    """The kind of a question: one question per execution, or (`CONCLUSIONS`) per query."""
+    """The kinds of question of the shipped rubrics: one per execution, or (`CONCLUSIONS`) per query.
+
+    A metric that a rubric file has judged is a kind of its own, called as the metric.
+    """
 
     INTENT = "intent"
     SEMANTIC = "semantic"
@@ -47,7 +50,7 @@ class JudgeRequest:
     """One question. `material` is what the judge sees, as JSON values: query, expectation, answers, rule facts."""
 
     rubric: str
-    kind: QuestionKind
+    kind: str
     material: Mapping[str, Any]
 
     @property

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from scoring.errors import RuleError, UsageError
 from scoring.judging.prompts import JudgePrompt
-from scoring.judging.requests import JudgeRequest, QuestionKind, Verdicts, VerdictStatus
+from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
 from scoring.stats.exact import Exact
 from scoring.testruns.check_results import CheckResult
@@ -57,7 +57,7 @@ class Metric:
     name: str
     title: str
     per_execution: bool = True
-    judged_by: QuestionKind | None = None
+    judged_by: str | None = None
     noise: int = 0
 
     def epoch(self, epochs: Mapping[str, Sequence[str]]) -> str | None:

@@ -95,7 +95,7 @@ class Question:
         """Everything of a request but the model and what it is told."""
         settings, form = self.settings, dialect.form
         effort, longest = settings.reasoning_effort, settings.longest_output_tokens
-        shape = {"name": self.prompt.kind.value, "schema": self.prompt.schema, "strict": True}
+        shape = {"name": str(self.prompt.kind), "schema": self.prompt.schema, "strict": True}
         wanted: dict[str, Any] = {"temperature": settings.temperature}
         if settings.api == "responses":
             wanted |= {"reasoning": {"effort": effort} if effort else None, "store": False}
@@ -128,7 +128,7 @@ class Question:
         """The stored row of this question with a verdict, before any call was made."""
         return Judgement(
             key=self.key,
-            kind=self.prompt.kind.value,
+            kind=str(self.prompt.kind),
             rubric=self.request.rubric,
             rubric_version=self.rubric_version,
             prompt_version=self.prompt.version,

@@ -9,6 +9,7 @@ import pytest
 from scoring.errors import UsageError
 
 STARTERS = Path(__file__).parents[2] / "flows" / "cli"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 
 def assert_refused(read: Callable[[str, str], object], text: str, at: str, what: str, fix: str) -> None:

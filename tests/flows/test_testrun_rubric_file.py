@@ -1,22 +1,29 @@
 """A test-run rubric in a file goes every way that test runs go: command, inbox, history, page, review, comparison."""
 
+import json
 from datetime import date
 from pathlib import Path
+from shutil import copy
 
 import openpyxl
 import polars as pl
 import pytest
 
-from scoring.catalog import row_rubric
+from scoring.catalog import TestRunChoices, row_rubric
 from scoring.errors import UsageError
-from tasks.config.settings import Settings
+from tasks.config.settings import Settings, load_settings
 from tasks.config.testruns import InboxSettings
 from tasks.files.rubric_file import chosen_row_rubric
+from tasks.judge.questions import questions_of
 from tasks.reports.site.build import build_pages
+from tasks.testruns.files import read_testrun_file
+from tasks.testruns.plans import plan_of_run
 from tasks.warehouse import open_warehouse
 from tests.builders.flows import score_inbox
+from tests.builders.rubric_files import EXAMPLES
 from tests.builders.settings import settings_in
 from tests.builders.testruns import write_csv
+from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.flows.conftest import Command
 
 DAY, NEXT_DAY = date(2026, 3, 12), date(2026, 3, 13)
@@ -71,6 +78,49 @@ def test_a_scored_folder_is_compared_and_reviewed_without_the_rubric_file(
 def test_a_test_run_rubric_scores_no_chat_rows(started: Path) -> None:
     with pytest.raises(UsageError, match="scores test runs"):
         chosen_row_rubric(RUBRIC)
+
+
+@pytest.fixture
+def example(folder: Path) -> Path:
+    """The test set of the documentation, with the settings that name its columns."""
+    for name in (RUBRIC, "support_release_12.csv"):
+        copy(EXAMPLES / name, folder)
+    columns = {"ID": "id", "질의": "question", "카테고리": "topic", "기대결과": "expected"}
+    columns |= {"N차 답변": "answer {n}", "N차 답변 시간(초)": "seconds {n}"}
+    lines = [f'"{ours}" = "{theirs}"' for ours, theirs in columns.items()]
+    (folder / "aqb.toml").write_text("\n".join(["[test_runs.columns]", *lines]), "utf-8")
+    return folder / "support_release_12.csv"
+
+
+def test_the_example_is_judged_from_the_command_line_and_its_second_time_asks_nothing(
+    aqb: Command, example: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI(Behaviour(latency_s=0.001)) as judge:
+        endpoint = {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "sk-test"}
+        for name, value in {**endpoint, "AQB_JUDGE__RPM": "0", "AQB_JUDGE__TPM": "0"}.items():
+            monkeypatch.setenv(name, value)
+        for out in ("first", "second"):
+            done = aqb("score", example, "--rubric", RUBRIC, "--judge", "--out", out)
+            assert done.exit_code == 0, done.err
+        assert judge.stats()["asked"] == 4  # of seven answers two are out of scope, and one is too short to ask about
+    tables = ("scores.parquet", "queries.parquet", "judgements.parquet")
+    assert all(Path("first", name).read_bytes() == Path("second", name).read_bytes() for name in tables)
+    judgements = pl.read_parquet("first/judgements.parquet")
+    assert (set(judgements["kind"]), set(judgements["status"])) == ({"helpful"}, {"ok"})
+    scores = pl.read_parquet("first/scores.parquet")
+    assert scores["helpful_score"].is_null().to_list() == [False, False, True, True, False, False, False]
+    summary = json.loads(Path("first/summary.json").read_text("utf-8"))
+    assert list(summary["judge"]["epochs"]) == ["helpful"]
+    assert "## 판정 모델" in Path("first/report.md").read_text("utf-8")
+
+
+def test_what_a_judge_of_a_rubric_file_is_sent_is_masked(example: Path) -> None:
+    settings = load_settings()
+    run = read_testrun_file(example, settings.test_runs.names)
+    plan = plan_of_run(run, TestRunChoices(RUBRIC), settings)
+    sent = [question.payload for question in questions_of(plan, settings.judge)]
+    assert "kim@example.com" in example.read_text("utf-8")
+    assert len(sent) == 4 and not any("kim@example.com" in payload for payload in sent)
 
 
 @pytest.fixture

@@ -86,8 +86,8 @@ def _with_another(line: str, pattern: re.Pattern[str], new: str, draw: random.Ra
 
 @cache
 def _files() -> tuple[str, ...]:
-    starters = (_ROOT / "flows" / "cli" / f"starter_{name}.toml" for name in ("rubric", "testrun_rubric"))
-    return tuple(place.read_text("utf-8") for place in (*starters, _ROOT / "docs" / "examples" / "ola-monitoring.toml"))
+    folders = (_ROOT / "flows" / "cli", _ROOT / "docs" / "examples")
+    return tuple(place.read_text("utf-8") for folder in folders for place in sorted(folder.glob("*.toml")))
 
 
 @cache

@@ -8,7 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from scoring.judging.requests import JudgeRequest, Verdicts
-from scoring.rubric_files.testruns.rules import CheckRule, MetricRule, TestRunRules, answer_row, execution_row
+from scoring.rubric_files.testruns.judged import judged_score, request_of, review_codes
+from scoring.rubric_files.testruns.rules import (
+    CheckRule,
+    JudgedRule,
+    MetricRule,
+    TestRunRules,
+    answer_row,
+    execution_row,
+)
 from scoring.rules.arrow_types import field
 from scoring.rules.explain import Row, evaluate, findings
 from scoring.rules.expressions import Definition, Expression, Sum
@@ -31,6 +39,7 @@ from scoring.testruns.totals import WeightedTotal
 NO_VALUE = "no_value"
 UNANSWERED_POINTS = 0
 _FAILED_CHECK = "조건에 맞지 않음"
+_NOT_MEANT = Score(None, "해당 없음")
 
 OWN_COLUMNS = (
     field("not_answered", pa.string(), "답하지 못한 까닭: 답했으면 빈칸"),
@@ -62,18 +71,35 @@ class FileQuery(ScoredQuery):
     manual_review_reasons: list[str]
 
 
-def requests(executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
-    """Nothing: rules alone decide."""
-    return []
+@dataclass(frozen=True)
+class _Examined:
+    """An execution with its checks, and the columns that metrics look at."""
+
+    reading: ParsedExecution
+    results: tuple[CheckResult, ...]
+    row: Row
+
+
+def requests(rules: TestRunRules, executions: Sequence[Execution], options: Options) -> list[JudgeRequest]:
+    """One question for each metric that a judge decides and each execution that answered."""
+    if not rules.judged:
+        return []
+    answered = [one for one in _examined(rules, executions)[0] if one.reading.answered]
+    asked = (
+        request_of(rules.id, rule, one.row)
+        for one in answered
+        for rule in rules.judged
+        if _applies(rule.only_if, one.row)
+    )
+    return [request for request in asked if request]
 
 
 def score_query(
     rules: TestRunRules, executions: Sequence[Execution], options: Options, verdicts: Verdicts
 ) -> FileQuery:
     """One query, its executions in the order of rounds, with its total and what makes it one for a person."""
-    readings = [parse_execution(execution) for execution in executions]
-    latency_class = latency_class_of_query(readings, expected_filters=None, used_filters=0, criteria=None)
-    scored = tuple(_scored(rules, reading, latency_class) for reading in readings)
+    examined, latency_class = _examined(rules, executions)
+    scored = tuple(_scored(rules, one, latency_class, verdicts) for one in examined)
     scores = query_means(scored, [rule.name for rule in rules.of_executions])
     row = _query_row(rules, scored, scores)
     for rule in rules.of_queries:
@@ -92,8 +118,29 @@ def score_query(
         problems=unread_checks(executions),
         total=total,
         verdict=verdict,
-        manual_review_reasons=[one.code for one in rules.triggers if evaluate(one.condition, row) is True],
+        manual_review_reasons=[
+            *(one.code for one in rules.triggers if evaluate(one.condition, row) is True),
+            *_asked_in_vain(rules, scored),
+        ],
     )
+
+
+def _examined(rules: TestRunRules, executions: Sequence[Execution]) -> tuple[list[_Examined], LatencyClass]:
+    """The executions of a query, and their latency class."""
+    readings = [parse_execution(execution) for execution in executions]
+    latency_class = latency_class_of_query(readings, expected_filters=None, used_filters=0, criteria=None)
+    found = []
+    for reading in readings:
+        of_answer = answer_row(reading, latency_class)
+        results = _check_results(rules.checks, reading, of_answer) if reading.answered else ()
+        found.append(_Examined(reading, results, execution_row(of_answer, reading, results)))
+    return found, latency_class
+
+
+def _asked_in_vain(rules: TestRunRules, scored: Sequence[FileExecution]) -> list[str]:
+    """The codes of questions that a judge was asked and did not answer."""
+    missing = (f"{rule.name}_{one.scores[rule.name].missing}" for rule in rules.judged for one in scored)
+    return [code for code in dict.fromkeys(missing) if code in review_codes(rules.judged)]
 
 
 def _query_row(rules: TestRunRules, scored: Sequence[FileExecution], means: dict[str, Score]) -> dict[str, Any]:
@@ -110,25 +157,22 @@ def _query_row(rules: TestRunRules, scored: Sequence[FileExecution], means: dict
     return row
 
 
-def _scored(rules: TestRunRules, reading: ParsedExecution, latency_class: LatencyClass) -> FileExecution:
-    of_answer = answer_row(reading, latency_class)
-    results = _check_results(rules.checks, reading, of_answer) if reading.answered else ()
-    row = execution_row(of_answer, reading, results)
-    failed_checks = failed_check_lines(results)
+def _scored(rules: TestRunRules, examined: _Examined, latency_class: LatencyClass, verdicts: Verdicts) -> FileExecution:
+    reading, results, row = examined.reading, examined.results, examined.row
     return FileExecution(
         execution=reading.execution,
         failed=bool(reading.failure),
         empty=bool(reading.emptiness),
         latency_s=reading.latency_s,
         latency_class=latency_class,
-        scores={rule.name: _execution_score(rule, reading, row, failed_checks) for rule in rules.of_executions},
+        scores={rule.name: _execution_score(rules.id, rule, examined, verdicts) for rule in rules.of_executions},
         answer=reading.response.assistant_message,
         checks=results,
         not_answered=reading.not_answered if not reading.answered else None,
         pass_count=row["pass_count"] if reading.answered else None,
         check_count=row["check_count"] if reading.answered else None,
         pass_ratio=as_float(pass_ratio(results)),
-        failed_checks=failed_checks,
+        failed_checks=failed_check_lines(results),
     )
 
 
@@ -146,10 +190,14 @@ def _check_result(check: CheckRule, row: Row) -> CheckResult:
     return CheckResult(check.title, "check", Fraction(check.weight), passed, cause, check.title, cause)
 
 
-def _execution_score(rule: MetricRule, reading: ParsedExecution, row: Row, failed_checks: Sequence[str]) -> Score:
-    if not reading.answered and _applies(rule.only_if, row):
+def _execution_score(rubric: str, rule: MetricRule | JudgedRule, examined: _Examined, verdicts: Verdicts) -> Score:
+    reading, row = examined.reading, examined.row
+    applies = _applies(rule.only_if, row)
+    if applies and not reading.answered:
         return Score(UNANSWERED_POINTS, reading.not_answered)
-    score = metric_score(rule, row)
+    if isinstance(rule, JudgedRule):
+        return judged_score(rubric, rule, row, verdicts) if applies else _NOT_MEANT
+    score, failed_checks = metric_score(rule, row), failed_check_lines(examined.results)
     if not rule.uses_checks or not failed_checks or score.points is None:
         return score
     return Score(score.points, f"{score.reason}: {'; '.join(failed_checks)}")
@@ -158,7 +206,7 @@ def _execution_score(rule: MetricRule, reading: ParsedExecution, row: Row, faile
 def metric_score(rule: MetricRule, row: Row) -> Score:
     """The points of a metric with what was found; none where it does not apply or its number is not known."""
     if not _applies(rule.only_if, row):
-        return Score(None, "해당 없음")
+        return _NOT_MEANT
     if rule.number is not None and evaluate(rule.number, row) is None:
         return Score(None, f"{rule.title}을(를) 정할 값이 없어 채점하지 않음", NO_VALUE)
     points = evaluate(rule.expression, row)

@@ -1,5 +1,6 @@
 """A test-run rubric from the tables of its file."""
 
+from collections.abc import Container
 from functools import partial
 
 import pyarrow as pa
@@ -7,12 +8,22 @@ import pyarrow as pa
 from scoring.rubric_files.expressions import FileExpressions
 from scoring.rubric_files.reading import RubricText
 from scoring.rubric_files.testruns import formulas
-from scoring.rubric_files.testruns.report import QUALITY_TITLES, criteria_of, headline, page_parts, report_values
+from scoring.rubric_files.testruns.judged import judge_prompt, review_codes
+from scoring.rubric_files.testruns.report import (
+    QUALITY_TITLES,
+    code_titles,
+    criteria_of,
+    headline,
+    page_parts,
+    report_values,
+)
 from scoring.rubric_files.testruns.rules import (
     ANSWER_COLUMNS,
     EXECUTION_COLUMNS,
     POINTS,
     CheckRule,
+    Guard,
+    JudgedRule,
     MetricRule,
     TestRunRules,
     Trigger,
@@ -63,7 +74,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
             metrics=tuple(rule.metric for rule in rules.metrics),
             own_columns=formulas.OWN_COLUMNS,
             query_columns=_query_columns(rules),
-            requests=formulas.requests,
+            requests=partial(formulas.requests, rules),
             score_query=partial(formulas.score_query, rules),
             summarise=partial(summarise, rules),
             headline=partial(headline, rules),
@@ -74,7 +85,8 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
                 columns=frozenset(file.recognised_by.columns),
             ),
             options=(MIN_COVERAGE,),
-            code_titles={**QUALITY_TITLES, **{trigger.code: trigger.title for trigger in rules.triggers}},
+            prompts=tuple(rule.prompt for rule in rules.judged),
+            code_titles=code_titles(rules),
             figure_titles={"weighted_total": "종합 점수"},
             value_titles={"verdict": rules.verdict_titles},
             criteria={rule.name: criteria_of(rule) for rule in rules.metrics},
@@ -100,7 +112,7 @@ class _Loading:
     def rules(self) -> TestRunRules:
         """The rules."""
         file = self._file
-        self._refuse_taken()
+        self._refuse_taken(_TAKEN)
         checks = tuple(self._check(name) for name in file.checks)
         metrics = tuple(self._metric(name, table) for name, table in file.metrics.items())
         weights = self._weights()
@@ -111,6 +123,7 @@ class _Loading:
         codes = [grade.code.lower() for grade in grades]
         if len(set(codes)) != len(codes):
             raise self._text.wrong(("total", "grades"), "two grades have one code", "give each its own")
+        self._refuse_taken(review_codes(tuple(rule for rule in metrics if isinstance(rule, JudgedRule))))
         triggers = (
             Trigger(name, table.title, self._of_queries.condition(table.when, "review", name, "when"))
             for name, table in file.review.items()
@@ -120,10 +133,10 @@ class _Loading:
             file.id, file.version, file.title, checks, metrics, weights, verdict, titles, tuple(triggers)
         )
 
-    def _refuse_taken(self) -> None:
+    def _refuse_taken(self, taken: Container[str]) -> None:
         for table, names in (("metrics", self._file.metrics), ("review", self._file.review)):
             for name in names:
-                if name in _TAKEN:
+                if name in taken:
                     raise self._text.wrong((table, name), f"the name {name} has a meaning of its own", "choose another")
 
     def _check(self, name: str) -> CheckRule:
@@ -131,7 +144,33 @@ class _Loading:
         condition = self._of_answers.condition(table.when, *path, "when")
         return CheckRule(table.title, condition, _only_if(self._of_answers, table.only_if, *path), table.weight)
 
-    def _metric(self, name: str, table: MetricTable) -> MetricRule:
+    def _metric(self, name: str, table: MetricTable) -> MetricRule | JudgedRule:
+        rule = self._judged(name, table) if table.prompt else self._measured(name, table)
+        self._of_queries.kinds[f"{name}_score"] = POINTS
+        if not table.per_query:
+            self._of_queries.kinds[f"{name}_same"] = _SAME
+        return rule
+
+    def _judged(self, name: str, table: MetricTable) -> JudgedRule:
+        path, over = ("metrics", name), self._of_executions
+        if table.per_query:
+            raise self._text.wrong((*path, "per_query"), "a judge sees one answer at a time", "leave per_query out")
+        scale = {one.points: one.means for one in table.scale}
+        if len(scale) != len(table.scale):
+            raise self._text.wrong((*path, "scale"), "two lines of the scale give the same points", "leave one out")
+        for place, column in enumerate(table.sees):
+            if column not in ANSWER_COLUMNS:
+                fix = f"use some of: {', '.join(ANSWER_COLUMNS)}"
+                raise self._text.wrong((*path, "sees", place), f"a judge does not see {column[:40]}", fix)
+        guards = tuple(
+            Guard(over.condition(guard.when, *path, "guards", place, "when"), guard.at_most, guard.label)
+            for place, guard in enumerate(table.guards)
+        )
+        prompt = judge_prompt(name, table.prompt or "", scale, table.sees)
+        only_if = _only_if(over, table.only_if, *path)
+        return JudgedRule(name, table.title, only_if, prompt, scale, table.sees, guards)
+
+    def _measured(self, name: str, table: MetricTable) -> MetricRule:
         path = ("metrics", name)
         over = self._of_queries if table.per_query else self._of_executions
         expression = over.summed(table.sum, *path) if table.sum else over.given(table, *path)
@@ -141,9 +180,6 @@ class _Loading:
             what = f"from {kind.low:g} to {kind.high:g} points" if kind.type == "whole" else "no points"
             raise self._text.wrong((*path, table.way), f"{name} gives {what}", "give whole points from 0 to 5")
         number = over.expression(table.of, *path, "of") if table.of else None
-        self._of_queries.kinds[f"{name}_score"] = POINTS
-        if not table.per_query:
-            self._of_queries.kinds[f"{name}_same"] = _SAME
         only_if = _only_if(over, table.only_if, *path)
         return MetricRule(name, table.title, expression, only_if, number, table.per_query)
 

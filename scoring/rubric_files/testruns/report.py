@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scoring.markdown import score_text
 from scoring.rubric_files.testruns.formulas import NO_VALUE, FileQuery
-from scoring.rubric_files.testruns.rules import MetricRule, TestRunRules
+from scoring.rubric_files.testruns.judged import review_codes
+from scoring.rubric_files.testruns.rules import JudgedRule, MetricRule, TestRunRules
 from scoring.rubric_files.testruns.summary import FileSummary
 from scoring.rules.expressions import Sum, Value
 from scoring.rules.googlesql_backend import to_sql
@@ -27,8 +29,16 @@ QUALITY_TITLES = {
 }
 
 
-def criteria_of(rule: MetricRule) -> tuple[tuple[str, str], ...]:
-    """What earns which points: the labels of the file, else its conditions."""
+def code_titles(rules: TestRunRules) -> dict[str, str]:
+    """What the codes of the data quality and of the manual review mean."""
+    triggers = {trigger.code: trigger.title for trigger in rules.triggers}
+    return {**QUALITY_TITLES, **triggers, **review_codes(rules.judged)}
+
+
+def criteria_of(rule: MetricRule | JudgedRule) -> tuple[tuple[str, str], ...]:
+    """What earns which points: the scale of a judge, the labels of the file, else its conditions."""
+    if isinstance(rule, JudgedRule):
+        return tuple((str(points), meaning) for points, meaning in rule.scale.items())
     if isinstance(rule.expression, Sum):
         return ((f"{WORST_POINTS}~{BEST_POINTS}", rule.title),)
     meanings: dict[str, list[str]] = defaultdict(list)
@@ -60,8 +70,7 @@ def report_values(
     rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSummary, options: Options
 ) -> dict[str, Any]:
     """What `report.md` shows beside the summary."""
-    lowest = by_points_lost(rules, queries)
-    triggers = {trigger.code: trigger.title for trigger in rules.triggers}
+    lowest, titles = by_points_lost(rules, queries), code_titles(rules)
     return {
         "rules": rules,
         "executions": sum(len(query.executions) for query in queries),
@@ -72,21 +81,21 @@ def report_values(
         "lowest": lowest,
         "points": lambda query: [score_text(_float(query, rule.name)) for rule in rules.metrics],
         "flagged": [query for query in lowest if query.manual_review_reasons],
-        "review_reasons": lambda query: ", ".join(triggers[code] for code in query.manual_review_reasons),
-        "quality_titles": QUALITY_TITLES,
+        "review_reasons": lambda query: ", ".join(titles[code] for code in query.manual_review_reasons),
+        "quality_titles": titles,
         "unchecked": problem_table(queries, ["질의", "문장과 이유"], _REASON_CHARACTERS, _SHOWN_PROBLEMS),
     }
 
 
 def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PageParts:
     """Failed checks, causes of failures, and the verdicts where the file gives any: `titles` by their codes."""
-    parts = check_parts(summary, summary["manual_review"])
+    parts = check_parts(summary, summary["manual_review"], summary.get("notice", ""))
     if not titles:
         return parts
     verdicts = PageTable(
         "질의의 판정", ["판정", "질의"], _verdict_rows(titles, summary["verdicts"]), "verdicts", "판정"
     )
-    return PageParts(review_count=parts.review_count, tables=[verdicts, *parts.tables])
+    return replace(parts, tables=[verdicts, *parts.tables])
 
 
 def by_points_lost(rules: TestRunRules, queries: Sequence[FileQuery]) -> list[FileQuery]:

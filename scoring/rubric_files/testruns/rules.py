@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from scoring.judging.prompts import JudgePrompt
 from scoring.rules import expressions as ex
 from scoring.rules.evaluation_order import columns_of
 from scoring.rules.explain import Row
@@ -89,6 +90,34 @@ class MetricRule:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """What caps the points of a judge, and what people are told of it."""
+
+    condition: ex.Expression
+    at_most: int
+    label: str
+
+
+@dataclass(frozen=True)
+class JudgedRule:
+    """A metric that a judge decides: `scale` gives the points with their meanings, `sees` the columns that are sent."""
+
+    name: str
+    title: str
+    only_if: ex.Expression | None
+    prompt: JudgePrompt
+    scale: Mapping[int, str]
+    sees: tuple[str, ...]
+    guards: tuple[Guard, ...]
+    per_query: bool = False
+
+    @property
+    def metric(self) -> Metric:
+        """The metric as tables and comparisons know it."""
+        return Metric(self.name, self.title, judged_by=self.prompt.kind)
+
+
+@dataclass(frozen=True)
 class Trigger:
     """What makes a query one for a person."""
 
@@ -109,21 +138,26 @@ class TestRunRules:
     version: str
     title: str
     checks: tuple[CheckRule, ...]
-    metrics: tuple[MetricRule, ...]
+    metrics: tuple[MetricRule | JudgedRule, ...]
     weights: Weights
     verdict: ex.Case | None
     verdict_titles: Mapping[str, str]
     triggers: tuple[Trigger, ...]
 
     @property
-    def of_executions(self) -> tuple[MetricRule, ...]:
+    def of_executions(self) -> tuple[MetricRule | JudgedRule, ...]:
         """The metrics that every execution has."""
         return tuple(rule for rule in self.metrics if not rule.per_query)
 
     @property
     def of_queries(self) -> tuple[MetricRule, ...]:
         """The metrics that only queries have."""
-        return tuple(rule for rule in self.metrics if rule.per_query)
+        return tuple(rule for rule in self.metrics if isinstance(rule, MetricRule) and rule.per_query)
+
+    @property
+    def judged(self) -> tuple[JudgedRule, ...]:
+        """The metrics that a judge decides."""
+        return tuple(rule for rule in self.metrics if isinstance(rule, JudgedRule))
 
 
 def answer_row(reading: ParsedExecution, latency_class: LatencyClass) -> dict[str, Any]:

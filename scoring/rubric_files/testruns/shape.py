@@ -44,10 +44,29 @@ class CheckTable(FileTable):
     """How much it counts among the checks."""
 
 
+class ScaleTable(FileTable):
+    """Points that a judge may give."""
+
+    points: Annotated[int, Field(ge=0, le=5)]
+    means: Text
+    """What earns them."""
+
+
+class GuardTable(FileTable):
+    """A condition under which a judge cannot give more."""
+
+    when: Rule
+    at_most: Annotated[int, Field(ge=0, le=5)]
+    """The most points; where they are the least of the scale, nothing is asked."""
+
+    label: Text
+    """What was found when it is true."""
+
+
 class MetricTable(Given):
     """A score from 0 to 5 of every execution; an execution without an answer has 0."""
 
-    ways: ClassVar[tuple[Way, ...]] = (*Given.ways, Way("sum"))
+    ways: ClassVar[tuple[Way, ...]] = (*Given.ways, Way("sum"), Way("prompt", ("scale", "sees"), ("guards",)))
 
     title: Text
     only_if: Rule | None = None
@@ -55,6 +74,18 @@ class MetricTable(Given):
 
     sum: Annotated[tuple[Rule | Given, ...], ARRAY, Field(min_length=1, max_length=20)] = ()
     """What is added up."""
+
+    prompt: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+    """What a judge is told to judge; scale, material and how to answer are added."""
+
+    scale: Annotated[tuple[ScaleTable, ...], ARRAY, Field(min_length=2, max_length=6)] = ()
+    """The points that a judge may give."""
+
+    sees: Annotated[tuple[str, ...], ARRAY, Field(min_length=1, max_length=20)] = ()
+    """The columns of an answer that a judge sees."""
+
+    guards: Annotated[tuple[GuardTable, ...], ARRAY, Field(max_length=20)] = ()
+    """What caps the points of a judge."""
 
     per_query: bool = False
     """Whether a query has one score, out of the columns of queries: `rounds`, `unanswered`, and of each metric above

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scoring.rubric_files.testruns.formulas import NO_VALUE, FileQuery
+from scoring.judging.requests import VerdictStatus
+from scoring.rubric_files.testruns.formulas import NO_VALUE, FileExecution, FileQuery
+from scoring.rubric_files.testruns.judged import review_codes
 from scoring.rubric_files.testruns.rules import TestRunRules
 from scoring.testruns.patterns import CheckPattern, Outage, check_patterns, outages_of
 from scoring.testruns.rubric import Options, TestRunSummary
@@ -13,8 +15,12 @@ from scoring.testruns.summaries import distributions, round_means, set_mean, set
 
 @dataclass(frozen=True, kw_only=True)
 class FileSummary(TestRunSummary):
-    """What went wrong; `verdicts` counts queries by the code of their verdict, `manual_review` those for a person."""
+    """What went wrong; `notice` is '' or one Korean sentence.
 
+    `verdicts` counts queries by the code of their verdict, `manual_review` those for a person.
+    """
+
+    notice: str
     manual_review: int
     verdicts: dict[str, int]
     check_patterns: list[CheckPattern]
@@ -46,9 +52,27 @@ def summarise(rules: TestRunRules, queries: Sequence[FileQuery], options: Option
             "empty": sum(one.empty and not one.failed for one in executions),
             NO_VALUE: sum(score.missing == NO_VALUE for score in scores),
             "unchecked_text": sum(len(query.problems) for query in queries),
+            **_asked_in_vain(rules, executions),
         },
+        notice=_notice(rules, executions),
         manual_review=sum(bool(query.manual_review_reasons) for query in queries),
         verdicts={code: found[code] for code in rules.verdict_titles},
         check_patterns=check_patterns(executions),
         outages=outages_of((one.not_answered, one.execution.query_id) for one in executions if one.not_answered),
     )
+
+
+def _asked_in_vain(rules: TestRunRules, executions: Sequence[FileExecution]) -> dict[str, int]:
+    """How many scores wait for a verdict, by the code of what keeps it, where there are any."""
+    found = Counter(f"{rule.name}_{one.scores[rule.name].missing}" for rule in rules.judged for one in executions)
+    return {code: found[code] for code in review_codes(rules.judged) if found[code]}
+
+
+def _notice(rules: TestRunRules, executions: Sequence[FileExecution]) -> str:
+    waiting = sum(
+        one.scores[rule.name].missing == VerdictStatus.NO_JUDGE for rule in rules.judged for one in executions
+    )
+    if not waiting:
+        return ""
+    titles = ", ".join(rule.title for rule in rules.judged)
+    return f"판정 모델을 쓰지 않아 점수 {waiting:,}건({titles})을 비워 두었습니다. 나머지는 규칙으로 채점했습니다."

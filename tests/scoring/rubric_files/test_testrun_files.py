@@ -11,9 +11,10 @@ from scoring import score_runs
 from scoring.catalog import rubric_of_text, testrun_rubric_of_text
 from scoring.errors import UsageError
 from scoring.rubric_files.testruns.shape import testrun_rubric_schema
-from tests.builders.rubric_files import STARTERS, assert_refused
+from tests.builders.rubric_files import EXAMPLES, STARTERS, assert_refused
 
 STARTER = (STARTERS / "starter_testrun_rubric.toml").read_text("utf-8")
+EXAMPLE = (EXAMPLES / "support-tests.toml").read_text("utf-8")
 HEAD = 'kind = "testrun"\nid = "my-tests"\nversion = "1"\ntitle = "My tests"\nsummary = "Mine"\n'
 ACCURACY = '[metrics.accuracy]\ntitle = "Accuracy"\nof = "pass_ratio"\nat_least = [[1, 5], [0.5, 3]]\n'
 HEADER = ["query_id", "query", "카테고리", "기대결과", "1차 답변", "1차 답변 시간(초)", "2차 답변", "2차 답변 시간(초)"]
@@ -58,9 +59,10 @@ def test_a_rubric_file_for_test_runs_that_is_wrong_is_refused_with_its_place(
     assert_refused(rubric_of_text, STARTER.replace(old, new), at, what, fix)
 
 
-def test_a_rubric_file_for_test_runs_fits_its_schema_and_misspelt_keys_do_not() -> None:
+def test_rubric_files_for_test_runs_fit_their_schema_and_misspelt_keys_do_not() -> None:
     schema = testrun_rubric_schema()
-    jsonschema.validate(tomllib.loads(STARTER), schema)
+    for text in (STARTER, EXAMPLE):
+        jsonschema.validate(tomllib.loads(text), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(tomllib.loads(STARTER.replace("called", "caled")), schema)
 
