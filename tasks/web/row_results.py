@@ -127,8 +127,8 @@ def searchable(search: RowSearch, wanted: RowFilter, *, personal: bool) -> RowFi
         return wanted
     found = search.texts(wanted, literal_parts(wanted.template) if wanted.template else ())
     if wanted.template:
-        is_one = {text: question_template(text) == wanted.template for text in found["user_input"].unique()}
-        found = found.filter(pl.col("user_input").replace_strict(is_one, return_dtype=pl.Boolean))
+        alike = [text for text in found["user_input"].unique() if question_template(text) == wanted.template]
+        found = found.filter(pl.col("user_input").is_in(alike))
     if checks_text:
         if found.height > _MOST_CHECKED:
             raise UsageError(

@@ -128,6 +128,8 @@ def test_rows_page_finds_the_questions_of_a_template(client: TestClient, scores:
     same = [text for text in scores["user_input"].drop_nulls() if question_template(text) == template]
     assert len(same) == 6
     assert headline(rows(client, **EVERY_DAY, template=template)) == 6
+    for nowhere in ("{종목} 배당락일", "(" * 250, "\0"):
+        assert headline(rows(client, **EVERY_DAY, template=nowhere)) == 0
 
 
 def test_rows_page_says_what_is_asked_for_and_takes_each_condition_away(client: TestClient) -> None:
