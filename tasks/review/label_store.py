@@ -108,12 +108,15 @@ class LabelStore:
         self._database = database
 
     def add(self, labels: Sequence[KeptLabel]) -> int:
-        """Adds what is not known yet, and returns how many that are: the same file twice adds nothing."""
+        """Adds what is not known yet, and returns how many that are: the same file twice adds nothing.
+
+        Nor does taking back what was never said.
+        """
         reviewers = {one.reviewer for one in labels}
         with self._database.transaction() as connection:
             known = _read(connection, _labels.c.reviewer.in_(reviewers))
             said = {one.given: (one.label, one.note) for one in known}
-            new = [one for one in labels if said.get(one.given) != (one.label, one.note)]
+            new = [one for one in labels if said.get(one.given, ("", "")) != (one.label, one.note)]
             if new:
                 connection.execute(sa.insert(_labels), [vars(one) for one in new])
         return len(new)

@@ -121,7 +121,7 @@ class Door:
                 self._access.sessions.open(found).session,
                 max_age=int(self._access.settings.session_hours * 3600),
                 httponly=True,
-                samesite="strict",
+                samesite="lax",  # a link in a message opens its page; what changes something needs the form's token
                 # Over plain HTTP from another machine nobody stays logged in: the cookie does not come back.
                 secure=request.url.hostname not in LOOPBACK,
             )
@@ -138,7 +138,7 @@ class Door:
                 await self._asked(request, viewer)
                 self._access.sessions.close(viewer.session)
             answered = RedirectResponse("/login", 303)
-            answered.delete_cookie(_COOKIE, httponly=True, samesite="strict")
+            answered.delete_cookie(_COOKIE, httponly=True, samesite="lax")
             return answered
 
         return _explained(answer)
@@ -168,7 +168,9 @@ class Door:
         if self._access.settings.auth != "token":
             raise RefusedError(403, "누구인지 알 수 없거나 볼 권한이 없습니다")
         if request.method == "POST":
-            raise RefusedError(401, "다시 로그인하십시오")
+            return _login_page(
+                _page_before(request), "로그인이 끝나 남기지 못했습니다. 로그인하면 앞 페이지로 돌아갑니다"
+            )
         asked = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
         return RedirectResponse(f"/login?next={quote(asked, safe='')}", 303)
 
@@ -239,6 +241,15 @@ def _is_same_origin(request: Request) -> bool:
     site = request.headers.get("sec-fetch-site", "same-origin")
     of_ours = origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
     return of_ours and site in ("same-origin", "none")
+
+
+def _page_before(request: Request) -> str:
+    """The page with the form that was sent, as far as the browser says."""
+    try:
+        place = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return ""
+    return f"{place.path}?{place.query}" if place.query else place.path
 
 
 def _own_path(path: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from starlette.responses import RedirectResponse, Response
 
-from scoring.catalog import TestRunChoices, rubric_of, rubrics
+from scoring.catalog import TestRunChoices, rubrics
 from scoring.errors import AqbError, InputError, StorageError, UsageError
 from scoring.testruns.executions import AGENT_TITLES, AgentType
 from scoring.testruns.rubric import Options, TestRunRubric
@@ -199,7 +199,7 @@ def _may_change(asked: Asked, upload: Upload) -> bool:
 
 def _choices(given: Mapping[str, str]) -> TestRunChoices:
     rubric, agent = given.get("rubric", ""), given.get("agent_type", "")
-    if rubric and not isinstance(rubric_of(rubric), TestRunRubric):
+    if rubric and not isinstance(rubrics().get(rubric), TestRunRubric):
         raise UsageError("테스트 런을 채점하는 기준이 아닙니다", fix="목록에서 고르십시오.")
     if agent and agent not in [one.value for one in AgentType]:
         raise UsageError("그런 에이전트는 없습니다", fix="목록에서 고르십시오.")

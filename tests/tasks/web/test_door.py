@@ -81,7 +81,7 @@ def test_door_begins_a_new_session_at_each_login_and_ends_it_at_logout(settings:
         log_in(client)
         (cookie,) = [one for one in client.cookies.jar if one.value != "chosen-by-somebody-else"]
         assert cookie.has_nonstandard_attr("HttpOnly")
-        assert cookie.get_nonstandard_attr("SameSite") == "strict"
+        assert cookie.get_nonstandard_attr("SameSite") == "lax"
         first = str(cookie.value)
         use_session(client, first)
         log_in(client)
@@ -118,6 +118,10 @@ def test_door_ends_a_session_after_its_hours(settings: Settings) -> None:
         log_in(client)
         clock.seconds = 12 * 3600
         assert client.get("/rows").status_code == 303
+        for before, back in (("http://127.0.0.1:8400/alerts?days=365", "/alerts?days=365"), ("http://[", "")):
+            late = client.post("/alerts/snooze", data={"why": "x"}, headers={"referer": before})
+            assert (late.status_code, "남기지 못했습니다" in late.text) == (401, True)
+            assert f'name="next" value="{back}"' in late.text
 
 
 def test_door_takes_no_more_guesses_of_a_token_than_ten_a_minute(settings: Settings) -> None:

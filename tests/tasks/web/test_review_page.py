@@ -119,6 +119,24 @@ def test_review_page_takes_a_verdict_back_by_another_label(settings: Settings, c
     assert "0/" in opened_page(client, ROWS).text
 
 
+def test_review_page_takes_back_only_what_this_person_said(settings: Settings) -> None:
+    with browser(settings, OF_TOKENS) as client:
+        log_in(client, "operator")
+        item = fields(client, ROWS)["item"]
+        answer(client, f"{ROWS}?item={item}", first_choice(client, ROWS), "운영자의 메모")
+        client.cookies.clear()
+        log_in(client, "reviewer")
+        for _ in range(2):  # before and after an own verdict
+            form = fields(client, f"{ROWS}?item={item}")
+            assert client.post(f"{ROWS}/undo", data=form).status_code == 303
+            assert [(one.reviewer, one.note) for one in newest(kept(settings))] == [("operator", "운영자의 메모")]
+            answer(client, f"{ROWS}?item={item}", first_choice(client, ROWS))
+    assert [(one.reviewer, bool(one.label)) for one in kept(settings)] == [
+        ("operator", True),
+        *(("reviewer", given) for given in (True, False, True)),
+    ]
+
+
 def test_review_page_of_a_day_is_worked_through_with_every_text(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
