@@ -21,9 +21,10 @@ test-fast: setup
 	$(PYTEST) --numprocesses=2 -m "not slow"
 
 # The same against a local BigQuery, which needs Python 3.13 (PYTHON313=... names one) in an environment of its own.
+# Each of two workers has a server of its own, with few tables in it: all statements look through all of them.
 test-bigquery: setup
 	@sh .ci/local-bigquery
-	.venv/bin/python -m pytest tests/bigquery
+	.venv/bin/python -m pytest tests/bigquery --numprocesses=2 --dist=worksteal
 
 # The parts of a day on a Dask scheduler with two workers, all of this machine.
 test-dask: setup
