@@ -284,7 +284,7 @@ def test_five_writers_at_once_leave_the_day_of_one_of_them(
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(60)
+        writer.join(300)
     assert [writer.exitcode for writer in writers] == [0] * 5
     assert points_of(warehouse, DAY) in days
     assert points_of(warehouse, DAY_BEFORE) == [1]
@@ -316,7 +316,7 @@ def test_killed_at_any_request_a_day_is_the_old_one_or_the_new_one(
             proxy.answered = kill
             writer = processes.Process(target=write_day, args=(warehouse.url, behind(proxy, settings), new, started))
             writer.start()
-            writer.join(60)
+            writer.join(300)
             exit_code = writer.exitcode
         table = warehouse.read("scores")
         assert table is not None

@@ -367,7 +367,7 @@ def test_killed_after_any_statement_every_table_is_whole_and_the_next_run_comple
                 target=score_in_process, args=(source, inside.url, behind(proxy, settings), started)
             )
             process.start()
-            process.join(120)
+            process.join(300)
             exit_code = process.exitcode
         assert exit_code in (0, -signal.SIGKILL)
         found = tables(inside)
