@@ -99,4 +99,5 @@ def _kept_text(text: str, flagged: Expression, keep_text: str) -> str:
 
 
 def _indented(query: str) -> str:
-    return "\n".join(f"  {line}" for line in query.splitlines())
+    # Not `splitlines`: it also breaks lines at U+0085 and its like, which may stand in a literal.
+    return "\n".join(f"  {line}" for line in query.split("\n"))

@@ -5,6 +5,7 @@ import pytest
 
 from scoring import score
 from scoring.catalog import row_rubric_of_text
+from scoring.chat.sql_scores import scoring_query
 from scoring.errors import UsageError
 from tests.builders.chat_rows import plain
 from tests.builders.rubric_files import STARTERS, assert_refused
@@ -148,3 +149,9 @@ def test_columns_and_kpis_added_later_stand_behind_those_that_were_there() -> No
         assert new[:version] == old[:version]
     assert "has_link" in after.scores_schema.names[after.scores_schema.names.index("rubric_version") :]
     assert "link_rate" in after.kpis_schema.names[after.kpis_schema.names.index("rubric_version") :]
+
+
+def test_a_sign_that_ends_lines_of_a_text_stays_in_the_rule_of_the_query() -> None:
+    text = STARTER.replace("Settings|click", "Settings|next\u0085line")
+    query = scoring_query(row_rubric_of_text(text), chat_rows="SELECT 1", time_zone="UTC", keep_text="none")
+    assert r"r'https://|[0-9]\. |Settings|next" + "\u0085line'" in query
