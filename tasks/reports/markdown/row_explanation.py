@@ -19,13 +19,14 @@ def explanation_text(rubric: RowRubric, row_id: str, explanation: Explanation, t
     when = values["timestamp"].astimezone(ZoneInfo(time_zone))
     final = rubric.final_scale
     grade = final.grade(values[final.column])
+    meaning = " · ".join(filter(None, (grade.title, grade.action)))
     alert_titles = {rule.id: rule.title for rule in rubric.alert_rules}
     lines = [
         f"행 {row_id}   {when:%Y-%m-%d %H:%M:%S} {time_zone}   테넌트 {one_line(values['tenant_id'] or '(없음)')}",
         f"질문: {one_line(values['user_input'])}",
         f"답변({len(values['llm_response']):,}자): {shortened(one_line(values['llm_response']), _ANSWER_CHARACTERS)}",
         f"토큰: 입력 {_tokens(values['input_tokens'])}, 출력 {_tokens(values['output_tokens'])}",
-        f"{final.subject} {score_text(values[rubric.total], 1)}점 = 등급 {grade.sign} ({grade.title} · {grade.action})",
+        f"{final.subject} {score_text(values[rubric.total], 1)}점 = 등급 {grade.sign} ({meaning})",
         " · ".join(
             f"{part.subject} {values[part.column]}점" + (f"({values[part.grade_column]})" if part.grade_column else "")
             for part in rubric.parts
