@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from contextlib import suppress
 from typing import Annotated
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.terminal import open_context
+from scoring.errors import UsageError
 
 
 def web(
@@ -48,9 +50,24 @@ def web(
             timeout_keep_alive=20,
             timeout_graceful_shutdown=10,
         )
-        socket = config.bind_socket()
-        socket.listen()  # whoever reads the address below is served at once
+        listening = _listening(host, port)  # whoever reads the address below is served at once
         address = f"[{host}]" if ":" in host else host
-        typer.echo(f"AQB: http://{address}:{socket.getsockname()[1]}/  (Ctrl-C ends it)")
+        typer.echo(f"AQB: http://{address}:{listening.getsockname()[1]}/  (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[socket])
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections from now on.
+
+    Raises:
+        UsageError: the port is taken or not for this user, or no such address is of this machine.
+    """
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen: {error.strerror}",
+            where=f"--host {host} --port {port}",
+            fix="choose another --port, or stop what listens there",
+        ) from None

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,15 @@ def test_web_serves_its_pages_from_this_machine_until_it_is_stopped(tmp_path: Pa
     assert f"{DAY}, 2행" in text
     assert (served.returncode, complaints, said.strip()) == (0, "", "[]")
     assert (tmp_path / "data" / "state.db").stat().st_mode & 0o077 == 0
+
+
+def test_web_says_what_to_do_where_its_port_is_taken(aqb: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        ended = aqb("web", "--port", str(port))
+    assert ended.exit_code == 2
+    assert ended.err.startswith(f"error: --host 127.0.0.1 --port {port}: cannot listen: Address already in use")
+    assert ended.err.endswith("\n  -> choose another --port, or stop what listens there\n")
 
 
 @pytest.mark.parametrize(
