@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -163,8 +164,18 @@ def demo(
         for message, _ in preview_messages(context, [last_day]):
             typer.echo(message_text(message))
     typer.echo(f"\nsite: {out / 'reports' / 'index.html'}")
-    places = f"AQB_WAREHOUSE={out / 'warehouse'} AQB_STATE_URL={settings.state_url}"
-    typer.echo(f"every row in a browser: {places} AQB_MONITORING__SOURCE={SAMPLE_PATH} aqb web")
+    typer.echo(f"every row in a browser: {places_as_variables(settings)} aqb web")
+
+
+def places_as_variables(settings: Settings) -> str:
+    """Where rows, tables, reports and state are, as a shell takes it before a command."""
+    places = {
+        "AQB_WAREHOUSE": settings.warehouse,
+        "AQB_REPORTS": settings.reports,
+        "AQB_STATE_URL": settings.state_url,
+        "AQB_MONITORING__SOURCE": settings.monitoring.source,
+    }
+    return " ".join(f"{name}={shlex.quote(place)}" for name, place in places.items())
 
 
 def _run_nightly(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 from typer.main import get_command
 
 from flows.cli.app import app
+from flows.cli.nightly import places_as_variables
 from flows.runtime.clock import now
 from scoring.catalog import rubrics
+from tasks.config.settings import MonitoringSettings, load_settings
 from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.flows.conftest import Command
 
@@ -288,6 +291,21 @@ def test_intraday_scores_today_so_far(aqb: Command, source: Path) -> None:
     assert ended.exit_code == 0
     day = json.loads(ended.out)["day"]
     assert "잠정" in Path(f"data/reports/monitoring-{day}.md").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("folder")
+def test_places_of_the_demo_arrive_as_they_are_whatever_stands_in_their_paths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = load_settings(
+        warehouse="my demo/warehouse",
+        reports="my demo/reports",
+        state_url="sqlite:///my demo/state.db",
+        monitoring=MonitoringSettings(source="kim's/chat_rows.parquet"),
+    )
+    for variable in shlex.split(places_as_variables(ours)):
+        monkeypatch.setenv(*variable.split("=", 1))
+    assert load_settings() == ours
 
 
 def test_nightly_from_a_missing_source_tells_it_once_without_a_traceback(
