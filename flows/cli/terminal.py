@@ -27,12 +27,16 @@ Show = Callable[[int, int | None, str], None]
 
 def day_option(name: str, explained: str) -> Any:
     """An option that takes a calendar day; it arrives as the midnight of that day, without a zone."""
-    return typer.Option(name, formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help=explained, callback=_possible)
+    return typer.Option(name, parser=_day, metavar="YYYY-MM-DD", help=explained)
 
 
-def _possible(day: datetime | None) -> datetime | None:
+def _day(text: str) -> datetime:
     """Refuses days whose neighbours, or whose midnight in UTC, no calendar has."""
-    if day and not _FIRST_DAY <= day <= _LAST_DAY:
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d")  # noqa: DTZ007  (calendar days have no zone)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no day; write it as 2026-03-09.") from None
+    if not _FIRST_DAY <= day <= _LAST_DAY:
         raise typer.BadParameter(f"{day.date()} is not between {_FIRST_DAY.date()} and {_LAST_DAY.date()}.")
     return day
 

@@ -36,7 +36,7 @@ def thresholds(
         raise UsageError(
             f"no scored rows from {first:%Y-%m-%d} to {last:%Y-%m-%d}",
             where=warehouse.url,
-            fix="score these days first: aqb nightly --date D",
+            fix=f"score these days first: aqb backfill --from {first:%Y-%m-%d} --to {last:%Y-%m-%d}",
         )
     evidence = rubric.evidence.report(rows, f"{first:%Y-%m-%d} ~ {last:%Y-%m-%d}")
     if out:

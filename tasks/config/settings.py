@@ -316,7 +316,12 @@ def _wrong(error: ValidationError) -> UsageError:
     listed = f"the settings that exist: {', '.join(_names())}"
     return UsageError(
         "settings are wrong: "
-        + "; ".join(f"{name}: {problem['msg'].removeprefix('Value error, ')}" for name, problem in names.items()),
+        + "; ".join(
+            ": ".join(
+                filter(None, (name, problem["msg"].removeprefix("Value error, ")))
+            )  # of several together: no name
+            for name, problem in names.items()
+        ),
         where=", ".join(sorted(places)),
         fix=listed if unknown else "correct it; docs/reference/settings.md says what each setting takes",
     )

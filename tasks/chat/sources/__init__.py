@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 from scoring.chat.day_content import DayContent
 from scoring.chat.reading import ROWS, Reading
 from scoring.days import Window
-from scoring.errors import UsageError
+from scoring.errors import InputError, UsageError
 from scoring.inputs import FileIdentity
 from tasks.chat.sources.files import ChatRowFiles, endings_of
 from tasks.chat.sources.pieces import RowStream
@@ -90,7 +90,12 @@ def open_source(address: str | Path, settings: Settings, labels: Mapping[str, st
             fix="name a file, a folder, a glob, or bigquery://project.dataset.view",
         )
     if not is_bigquery(str(address)):
-        return ChatRowFiles([address], reading=reading_of(settings))
+        try:
+            return ChatRowFiles([address], reading=reading_of(settings))
+        except InputError as error:
+            if address == settings.monitoring.source:
+                error.fix += "; the setting monitoring.source names it"
+            raise
     if settings.monitoring.format != ROWS:
         raise UsageError(
             f'monitoring.format = "{settings.monitoring.format}" is for files',

@@ -59,6 +59,10 @@ MISTAKES = {
     # --- Settings ---
     "a wrong type": in_settings("warehouse = 5", "aqb.toml: settings are wrong: warehouse: "),
     "a wrong route": in_settings('[[alerts.route]]\nname = "qa"', "alerts.route.0: give exactly one of webhook_env"),
+    "a route of a service that is none": in_settings(
+        '[[monitoring.service]]\nname = "support"\nsource = "a"\nroutes = ["team"]',
+        "settings are wrong: service support names routes that do not exist: team",
+    ),
     "a wrong value beside a name that is none": in_settings("warehouse = 5\nreport = 1", "; report: ", LISTED),
     "no number of seconds": in_settings("[test_runs]\nquiet_s = nan", "test_runs.quiet_s: "),
     "a zone that is a folder": in_settings('time_zone = "Asia"', "'Asia' is no time zone", "such as Asia/Seoul"),
@@ -94,6 +98,9 @@ MISTAKES = {
     "a source of another kind": Mistake(
         "rows 0f", 2, "s3://b/c: chat rows are read from files", "bigquery://project.dataset.view",
         {}, {"AQB_MONITORING__SOURCE": "s3://b/c"},
+    ),
+    "a source that nobody has set": Mistake(
+        "rows 0f", 1, "data/chat_rows: nothing to read", "the setting monitoring.source names it"
     ),
     # --- Files ---
     "a path longer than any": Mistake(f"score {LONG}.csv --out o", 1, f"{LONG}.csv: cannot be read", "check the path"),
@@ -135,6 +142,7 @@ MISTAKES = {
     # --- Days ---
     "a night to come": Mistake("nightly --date 2999-01-01", 2, "2999-01-01 has not begun", "an earlier day"),
     "its plan": Mistake("nightly --date 2999-01-01 --dry-run", 2, "2999-01-01 has not begun", "an earlier day"),
+    "a day in words": Mistake("nightly --date yesterday", 2, "'yesterday' is no day", "write it as 2026-03-09"),
     "the first day of all": Mistake("sql --date 0001-01-01", 2, "'--date'", "between 1970-01-01 and 9998-12-31"),
     "the last day of all": Mistake(
         "golden --from 2026-02-13 --to 9999-12-31", 2, "'--to'", "between 1970-01-01 and 9998-12-31"

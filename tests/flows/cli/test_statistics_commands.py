@@ -169,7 +169,10 @@ def test_thresholds_are_read_by_programs_too(folder: Path, aqb: Command) -> None
 
 @pytest.mark.parametrize(
     ("first", "last", "said"),
-    [("2026-02-13", "2026-02-12", "swap the two days"), ("2026-02-13", "2026-02-14", "no scored rows from 2026-02-13")],
+    [
+        ("2026-02-13", "2026-02-12", "swap the two days"),
+        ("2026-02-13", "2026-02-14", "score these days first: aqb backfill --from 2026-02-13 --to 2026-02-14"),
+    ],
 )
 def test_thresholds_need_days_with_rows(aqb: Command, first: str, last: str, said: str) -> None:
     finished = aqb("thresholds", "--from", first, "--to", last)
