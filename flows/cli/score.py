@@ -174,7 +174,9 @@ def _score_text(scored: ScoredFile, *, asked: bool) -> str:
     ]
     if naive := naive_text(quality.get("naive_timestamps", 0), quality.get("naive_zone", "")):
         lines.append(f"  {naive}")
-    if not scored.nothing_scored:
+    if not counts["rows_in"]:
+        lines.append("  there are no rows in it: docs/reference/formats.md says what is a row in each format")
+    elif not scored.nothing_scored:
         lines += _figure_lines(scored.summary, asked=asked)
     lines.append(f"  report: {scored.folder / 'report.md'}")
     return "\n".join(lines)

@@ -101,10 +101,11 @@ def _are_chat_rows(files: Sequence[Path], rubric_id: str, reading: Reading) -> b
         rubric = rubric_of_file(rubric_id) if rubric_id.endswith(ENDING) else rubric_of(rubric_id)
         return isinstance(rubric, RowRubric)
     chat = [path for path in files if _is_chat_file(path, reading)]
-    if chat and len(chat) < len(files):
+    others = [path for path in files if path not in chat]
+    if chat and others:
         raise UsageError(
-            f"chat rows and test runs in one call: {chat[0].name} holds chat rows",
-            fix="score them in two calls, into two folders",
+            f"chat rows and test runs in one call: {chat[0].name} holds chat rows, {others[0].name} does not",
+            fix="score them in two calls, into two folders; with --rubric the files of one kind are taken",
         )
     return bool(chat)
 

@@ -52,6 +52,22 @@ def test_score_reads_what_another_tool_exported(aqb: Command, folder: Path) -> N
     assert "set monitoring.format (aqb score: --format)" in aqb("score", SPANS, "--out", "out", "--format", "rows").err
 
 
+def test_score_says_that_a_file_of_other_spans_holds_no_rows(aqb: Command, folder: Path) -> None:
+    spans = [{"traceId": "a", "spanId": "b", "attributes": []}]
+    Path("web.jsonl").write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
+    ended = aqb("score", "web.jsonl", "--format", "otel-genai", "--out", "out")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert "there are no rows in it: docs/reference/formats.md says what is a row in each format" in ended.out
+
+
+def test_score_names_a_file_of_each_kind_where_it_takes_one(aqb: Command, folder: Path) -> None:
+    Path("other.csv").write_text("a,b\n1,2\n")
+    ended = aqb("score", SPANS, "other.csv", "--format", "otel-genai", "--out", "out")
+    assert ended.exit_code == 2
+    assert f"{SPANS.name} holds chat rows, other.csv does not" in ended.err
+    assert "--rubric" in ended.err
+
+
 def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export: Path) -> None:
     ended = aqb("score", export, "--out", "out")
     assert "ola-monitoring 1, rows in 3 = scored 2 + excluded 0 + rejected 1" in ended.out
