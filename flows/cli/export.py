@@ -36,7 +36,7 @@ def export(
     first: FirstDay,
     last: LastDay,
     form: Annotated[ScoreFormat, typer.Option("--as", help="What takes the scores.")],
-    out: Annotated[Path, typer.Option(help="The file to write, JSON Lines.")],
+    out: Annotated[Path, typer.Option(dir_okay=False, help="The file to write, JSON Lines.")],
 ) -> None:
     """Write the scores of some days for the tool that recorded the turns, by the id that it gave each of them.
 
@@ -49,13 +49,20 @@ def export(
     days = days_between(*day_range(first, last))
     context = open_context()
     counts: Counter[str] = Counter()
-    lines = _lines(form, context.rubric, _named_rows(context, days, counts))
+    unscored: list[date] = []
+    lines = _lines(form, context.rubric, _named_rows(context, days, counts, unscored))
     write_text(out, (f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), TABLE_MODE)
     typer.echo(f"{counts['named']:,} of {counts['scored']:,} scored rows have an id of their source: {out}")
+    if unscored:
+        typer.echo(f"of {len(days):,} days {len(unscored):,} have no scores, the first is {unscored[0]}")
 
 
-def _named_rows(context: Context, days: list[date], counts: Counter[str]) -> Iterator[dict[str, Any]]:
-    """The scored rows of the days whose source is known by an id, in the order of time; counts all of them.
+def _named_rows(
+    context: Context, days: list[date], counts: Counter[str], unscored: list[date]
+) -> Iterator[dict[str, Any]]:
+    """The scored rows of the days whose source is known by an id, in the order of time.
+
+    Counts all scored rows, and adds to `unscored` the days without any.
 
     Raises:
         InputError: there is none.
@@ -66,11 +73,13 @@ def _named_rows(context: Context, days: list[date], counts: Counter[str]) -> Ite
 
     for day in days:
         found = context.warehouse.read(SCORES, [day], results_schema(context.rubric))
-        if found is not None:
-            scored = found.collect()
-            named = scored.drop_nulls(SOURCE_ID.name).sort("timestamp", "row_id")
-            counts.update(scored=scored.height, named=named.height)
-            yield from named.iter_rows(named=True)
+        scored = None if found is None else found.collect()
+        if scored is None or scored.is_empty():
+            unscored.append(day)
+            continue
+        named = scored.drop_nulls(SOURCE_ID.name).sort("timestamp", "row_id")
+        counts.update(scored=scored.height, named=named.height)
+        yield from named.iter_rows(named=True)
     if not counts["named"]:
         raise InputError(
             f"nothing to send: of {counts['scored']:,} scored rows of these days none has an id of its source",

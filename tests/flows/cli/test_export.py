@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,19 @@ def test_scores_that_are_exported_again_are_the_same_bytes(aqb: Command, folder:
     before = Path("scores.jsonl").read_bytes()
     exported(aqb, "langfuse")
     assert Path("scores.jsonl").read_bytes() == before
+
+
+def test_export_tells_of_days_that_have_no_scores(aqb: Command, folder: Path) -> None:
+    exported(aqb, "langfuse")
+    days = ("--from", str(DAY - timedelta(days=2)), "--to", DAY.isoformat(), "--out", "scores.jsonl")
+    ended = aqb("export", *days, "--as", "langfuse")
+    assert (ended.exit_code, ended.err) == (0, "")
+    assert ended.out.endswith(f"\nof 3 days 2 have no scores, the first is {DAY - timedelta(days=2)}\n")
+
+
+def test_export_refuses_a_folder_for_its_file(aqb: Command, folder: Path) -> None:
+    ended = aqb("export", *DAYS[:4], "--as", "langfuse", "--out", ".")
+    assert (ended.exit_code, "is a directory" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize("rows", [[plain()], []], ids=["rows without ids", "no rows"])
