@@ -175,3 +175,9 @@ def test_a_cell_is_one_line_in_which_nothing_means_anything_to_markdown(text: st
 )
 def test_cells_of_codes_and_missing_values(value: object, shown: str) -> None:
     assert cell(value) == shown
+
+
+def test_a_blank_question_is_not_taken_for_one_that_is_not_kept(tmp_path: Path) -> None:
+    text = report(tmp_path, refused(0, user_input=""))
+    (row,) = table_below(text, "점수가 가장 낮은 행")[2:]
+    assert row[0].strip() == "(빈 질문)"
