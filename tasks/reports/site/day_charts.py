@@ -11,9 +11,9 @@ from typing import Any
 from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import GradeScale, RowRubric
-from scoring.figures import VERDICT_SIGNS, Figure
+from scoring.figures import Figure
 from scoring.markdown import percent
-from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table
+from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table, verdict_cell
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
 from tasks.reports.wording import count_text, counted_share_text, day_text
@@ -34,7 +34,7 @@ class Kpi:
 
 def verdict_mark(figure: Figure, text: str, words: str = "") -> Mark:
     """A text under the sign of a figure's verdict."""
-    return Mark(text, figure.verdict, VERDICT_SIGNS[figure.verdict], words)
+    return verdict_cell(text, figure.verdict, words)
 
 
 def kpis_of(quotients: Sequence[Quotient], row: Mapping[str, Any]) -> list[Kpi]:

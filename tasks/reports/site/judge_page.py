@@ -21,7 +21,7 @@ from tasks.judge_quality.anchor_table import ANCHORS, ANCHORS_SCHEMA, anchor_nig
 from tasks.judge_quality.audit import AUDITS, AUDITS_SCHEMA
 from tasks.judge_quality.switch import SWITCHES, SWITCHES_SCHEMA
 from tasks.reports.judge_tables import AUDIT_HEADER, SHIFT_HEADER, audit_cells, audit_sentences, shift_cells
-from tasks.reports.site.pages import Cell, Chart, Mark, Table, page
+from tasks.reports.site.pages import Cell, Chart, Table, page, verdict_cell
 from tasks.reports.wording import NOTHING, cost_text, count_text, day_text, kappa_text
 from tasks.state.run_ledger import RUNS_SCHEMA, TEST_RUN
 from tasks.testruns.trusted_metrics import read_agreements
@@ -152,7 +152,7 @@ def _nights(nights: Sequence[tuple[str, WatchedNight]]) -> Table:
             _share(one.night.agreed, one.night.asked),
             _share(one.agreed_before, one.asked_before),
             NOTHING if one.limit < 0 else f"{count_text(one.limit)}개 이하",
-            Mark("바뀜", "missed", "▲", "") if one.is_change else Mark("그대로", "met", "●", ""),
+            verdict_cell("바뀜", "missed") if one.is_change else verdict_cell("그대로", "met"),
         ]
         for _, one in reversed(nights[-_SHOWN_NIGHTS:])
     ]
@@ -192,7 +192,7 @@ def agreement_cells(row: Mapping[str, Any]) -> list[Cell]:
         count_text(row["n"]),
         percent(row["exact"] / row["n"]) if row["n"] else NOTHING,
         kappa_text(row),
-        Mark("신뢰", "met", "●", "") if row["trusted"] else Mark("신뢰 전", "undecided", "■", ""),
+        verdict_cell("신뢰", "met") if row["trusted"] else verdict_cell("신뢰 전", "undecided"),
     ]
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
+from scoring.figures import VERDICT_SIGNS, Verdict
 from tasks.reports.templates import html
 
 FOLDER = Path(__file__).parent
@@ -51,6 +52,11 @@ class Trend(Mark):
 
     arrow: str
     line: str
+
+
+def verdict_cell(text: str, verdict: Verdict, words: str = "") -> Mark:
+    """A cell with the sign that a verdict has everywhere."""
+    return Mark(text, verdict, VERDICT_SIGNS[verdict], words)
 
 
 @dataclass(frozen=True)

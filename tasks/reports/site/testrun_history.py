@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from scoring.figures import Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval
 from scoring.testruns.history import standing
 from scoring.testruns.summaries import mean_text
-from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table
+from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
 from tasks.reports.site.testrun_charts import interval_of
 from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.wording import NOTHING, count_text
@@ -18,11 +19,11 @@ from tasks.reports.wording import NOTHING, count_text
 RunIntervals = Mapping[tuple[str, str], Mapping[str, Interval | None]]
 """Hash of the file and rubric of a run -> metric -> how sure its mean is."""
 
-_SIGNS = {
-    "나빠짐": ("missed", "▲"),
-    "좋아짐": ("met", "●"),
-    "엇갈림": ("undecided", "■"),
-    "판단 보류": ("undecided", "■"),
+_VERDICTS: Mapping[str, Verdict] = {
+    "나빠짐": "missed",
+    "좋아짐": "met",
+    "엇갈림": "undecided",
+    "판단 보류": "undecided",
 }
 
 
@@ -40,12 +41,11 @@ def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
     for of_set in runs_by_set(runs):
         last = of_set[-1]
         verdict, why = standing(last.summary.get("change"))
-        code, sign = _SIGNS[verdict]
         rows.append(
             [
                 last.agent_title,
                 Link(last.name, quote(last.page)),
-                Mark(verdict, code, sign, ""),
+                verdict_cell(verdict, _VERDICTS[verdict]),
                 why,
                 Link(f"실행 {len(of_set):,}회 보기", quote(last.set_page)),
             ]
@@ -116,7 +116,6 @@ def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
     rows: list[list[Cell]] = []
     for run in reversed(runs):
         verdict, why = standing(run.summary.get("change"))
-        code, sign = _SIGNS[verdict]
         means = [mean_text(run.summary["set"].get(metric, {})) for metric in runs[-1].titles]
         rows.append(
             [
@@ -124,7 +123,7 @@ def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
                 run.when_text,
                 count_text(run.queries),
                 *(mean or NOTHING for mean in means),
-                Mark(verdict, code, sign, why),
+                verdict_cell(verdict, _VERDICTS[verdict], why),
             ]
         )
     return Table(["파일", "실행일", "질의", *runs[-1].titles.values(), "지난 실행보다"], rows)

@@ -162,13 +162,13 @@ def _targets(parts: PageParts) -> Table:
             [
                 title,
                 figure.value_text,
+                verdict_mark(figure, figure.verdict_text),
+                figure.target_text,
                 figure.interval_text,
                 f"{target['passed']:,} / {target['n']:,}",
-                figure.target_text,
-                verdict_mark(figure, figure.verdict_text),
             ]
         )
-    return Table(["목표", "값", "95% 구간", "통과 / 전체", "기준", "판정"], rows)
+    return Table(["목표", "값", "판정", "기준", "95% 구간", "통과 / 전체"], rows)
 
 
 def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table:

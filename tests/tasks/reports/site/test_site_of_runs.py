@@ -64,8 +64,8 @@ def test_a_run_shows_what_its_summary_holds(warehouse: FolderWarehouse, site: Pa
         assert row["mean"] in [figures.get("mean") for figures in summary["set"].values()]
     assert "판정 모델을 쓰지 않음 27" in found.text
     assert "에러 또는 빈 응답 있음" in found.text
-    assert "TTFT 1초 이하인 응답 (지원자 관리) 45.5% 21.3~72.0% 5 / 11 90% 이상 판단 보류" in found.text
-    assert "2 / 3 95% 이상 판단 보류" in found.text
+    assert "TTFT 1초 이하인 응답 (지원자 관리) 45.5% 판단 보류 ▲ 90% 이상 21.3~72.0% 5 / 11" in found.text
+    assert "판단 보류 ▲ 95% 이상 20.8~93.9% 2 / 3" in found.text
 
 
 def test_slow_filters_are_no_failures(warehouse: FolderWarehouse, site: Path) -> None:
@@ -348,8 +348,8 @@ def test_the_agents_stand_with_better_worse_or_why_it_cannot_be_told(
     write_run(warehouse, next(path for path in SAMPLE_RUNS if path.name.startswith("url")), DAY)
     build(warehouse, site)
     text = page(site, "test-runs/index.html").text
-    assert "실행 에이전트 plan_agent_20260302.csv 나빠짐 ▲ 지난 실행(2026-03-01)보다 의도 충족 나빠짐(−2.50)" in text
-    assert "이동 에이전트 url_agent_sample.csv 판단 보류 ■ 같은 테스트 세트의 지난 실행이 없음" in text
+    assert "실행 에이전트 plan_agent_20260302.csv 나빠짐 ■ 지난 실행(2026-03-01)보다 의도 충족 나빠짐(−2.50)" in text
+    assert "이동 에이전트 url_agent_sample.csv 판단 보류 ▲ 같은 테스트 세트의 지난 실행이 없음" in text
 
 
 def test_a_line_breaks_where_the_rules_changed(warehouse: FolderWarehouse, tmp_path: Path) -> None:
