@@ -111,23 +111,29 @@ def golden_rows(frame: Frame, rubric: str = DEFAULT_ROW_RUBRIC, *, limit: int = 
     `row_id`, `timestamp`, `tenant_id`, the category and the total of the rubric, `user_input`, `llm_response`,
     `template`, and `same_template`, how many rows have it. `frame`, `rubric` and errors are those of `score`.
 
+    Raises:
+        UsageError: also for a `limit` below 1.
+
     Source: SPEC 13.
     """
+    if limit < 1:
+        raise UsageError(f"limit cannot be {limit}", fix="give 1 or more")
     chosen = _row_rubric(rubric)
     best = best_rows(chosen, [_scored_with_texts(frame, rubric)])
     candidates = golden_candidates(best, limit, chosen.category.column if chosen.category else None)
     return cast(Frame, maker_like(frame)(candidates, golden_schema(chosen)))
 
 
-def explain_rows(frame: Frame, row_ids: Collection[str], rubric: str = DEFAULT_ROW_RUBRIC) -> Frame:
+def explain_rows(frame: Frame, row_ids: str | Collection[str], rubric: str = DEFAULT_ROW_RUBRIC) -> Frame:
     """Why rows have their points, as `aqb rows` says it: a row per row and rule, in the order of `row_ids`.
 
-    Columns: `row_id`, `column`, `rule` and `points`; a rule that was not met gives 0. Ids that no row has are left out.
-    `frame`, `rubric` and errors are those of `score`.
+    `row_ids` is one id or several; ids that no row has are left out. Columns: `row_id`, `column`, `rule` and `points`;
+    a rule that was not met gives 0. `frame`, `rubric` and errors are those of `score`.
 
     Source: SPEC 13.
     """
-    explained = explained_rows(_row_rubric(rubric), [_scored_with_texts(frame, rubric)], row_ids)
+    wanted = [row_ids] if isinstance(row_ids, str) else row_ids
+    explained = explained_rows(_row_rubric(rubric), [_scored_with_texts(frame, rubric)], wanted)
     found = [
         (row_id, finding.column, finding.label, finding.points)
         for row_id, explanation in explained.items()

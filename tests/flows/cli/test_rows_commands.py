@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from scoring import explain_rows, golden_rows
+from scoring.errors import UsageError
 from tests.builders.chat_rows import BEST_QUESTION, DAY, best, plain, write_rows
 from tests.flows.conftest import Command
 
@@ -103,7 +104,8 @@ def test_explain_rows_in_python_gives_the_points_of_aqb_rows(aqb: Command, sourc
     rows = pl.read_ndjson(source)
     assert explain_rows(rows, [failed, "nothing", star]).rows() == said
     assert len(said) > 20
-    assert explain_rows(rows.to_arrow(), ["nothing"]).num_rows == 0
+    assert explain_rows(rows.to_arrow(), star).num_rows == sum(row_id == star for row_id, *_ in said)
+    assert explain_rows(rows.to_arrow(), "nothing").num_rows == 0
 
 
 def test_golden_rows_in_python_are_the_candidates_of_aqb_golden(aqb: Command, folder: Path) -> None:
@@ -123,6 +125,8 @@ def test_golden_rows_in_python_are_the_candidates_of_aqb_golden(aqb: Command, fo
     ]
     assert [f"{time}" for time in found["timestamp"]] == [row["timestamp"] for row in said]
     assert golden_rows(frame, limit=1)["row_id"].to_list() == [said[0]["row_id"]]
+    with pytest.raises(UsageError, match="limit cannot be 0"):
+        golden_rows(frame, limit=0)
 
 
 def test_golden_from_a_source_with_a_broken_file_is_incomplete_and_says_so(aqb: Command, source: Path) -> None:
