@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from scoring.errors import RuleError
 from scoring.rules import expressions as ex
@@ -336,14 +338,15 @@ def _count(text: ex.Column, regex: str) -> ex.Expression:
 
 
 def _pattern(regex: str) -> ex.Pattern:
-    """A pattern that Rust's regex reads too, which says so only when it is used.
+    """A pattern that Rust's regex and RE2 read too, which say so only when it is used.
 
     Raises:
-        RuleError: it does not, or as `Pattern`.
+        RuleError: one does not, or as `Pattern`.
     """
     pattern = ex.Pattern(regex)
     try:
         pl.select(pl.lit("").str.contains(regex))
-    except pl.exceptions.ComputeError:
+        pc.match_substring_regex(pa.scalar(""), pattern=regex)
+    except (pl.exceptions.ComputeError, pa.ArrowInvalid):
         raise RuleError(f"regex {regex[:80]!r} is one that not every engine reads", fix="write it simpler") from None
     return pattern

@@ -113,6 +113,15 @@ def test_a_sum_and_the_first_of_several_conditions_give_points_with_their_reason
     assert found.scores["calls_reason"][0] == "Unknown: 1점"
 
 
+def test_no_pattern_of_a_file_can_hang_a_run() -> None:
+    text = HEAD + (
+        '[metrics.style]\ntitle = "Style"\nwhen = "REGEXP_CONTAINS(answer, \'(a+)+b\')"\ngives = 5\n'
+        "[total]\nweights = { style = 100 }\n"
+    )
+    found = scored(text, ["a", "Q", "", "", "a" * 2_000, "1", "a" * 2_000 + "b", "1"])
+    assert points(found, "style") == [0.0, 5.0]
+
+
 def test_a_query_has_its_own_metrics_total_and_verdict() -> None:
     alike = ["a", "Q", "order", "", "Thank you", "1", "Thank you", "1"]
     split = ["b", "Q2", "order", "", "Thank you", "1", "I cannot", "1"]
