@@ -37,7 +37,7 @@ class RubricText:
     """The text of a rubric file, called `name` in errors."""
 
     def __init__(self, text: str, name: str) -> None:
-        self._text = text.replace("\r\n", "\n")
+        self._text = text.removeprefix("\ufeff").replace("\r\n", "\n")  # editors on Windows begin with a mark
         self._name = name
         if len(text) > MOST_CHARACTERS:
             raise self._wrong(f"{len(text):,} characters", "line 1, column 1", f"write at most {MOST_CHARACTERS:,}")

@@ -110,6 +110,10 @@ def test_a_text_that_is_no_rubric_file_is_refused_with_a_line(text: str, place: 
     assert refused.value.where == f"my.toml, {place}"
 
 
+def test_a_rubric_file_of_an_editor_on_windows_is_the_same_rubric() -> None:
+    assert row_rubric_of_text("\ufeff" + STARTER.replace("\n", "\r\n")) == row_rubric_of_text(STARTER)
+
+
 def test_the_starting_file_scores_rows_in_python() -> None:
     answers = [
         "I cannot help with that.",
