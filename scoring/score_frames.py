@@ -179,7 +179,7 @@ def score_runs(
     reading = TestRunReading(None, COMMON_NAMES)
     reading.add(_TextTable(frame), FRAME)
     run = reading.run_file(FRAME, FileIdentity(FRAME, "", 0))
-    in_text = {rubric: testrun_rubric_of_text(rubric)} if "\n" in rubric else {}
+    in_text = {rubric: testrun_rubric_of_text(rubric)} if _is_text(rubric) else {}
     scored = score_testrun(plan_of(run, TestRunChoices(rubric, agent_type, options), {}, in_text), {})
     chosen = scored.plan.rubric
     made = maker_like(frame)
@@ -227,7 +227,19 @@ def _batches(frame: object) -> Iterator[RowBatch]:
 
 def _row_rubric(rubric: str) -> RowRubric:
     """The row rubric of an id, or of the text of a rubric file."""
-    return row_rubric_of_text(rubric) if "\n" in rubric else row_rubric(rubric)
+    return row_rubric_of_text(rubric) if _is_text(rubric) else row_rubric(rubric)
+
+
+def _is_text(rubric: str) -> bool:
+    """Whether it is the text of a rubric file, and no id.
+
+    Raises:
+        UsageError: it is the name of a file, and scoring reads none.
+    """
+    if "\n" not in rubric and rubric.endswith(".toml"):
+        fix = 'give its text: Path("my-rubric.toml").read_text(encoding="utf-8")'
+        raise UsageError(f"rubric takes the text of a rubric file, not its name: {rubric}", fix=fix)
+    return "\n" in rubric
 
 
 def _scored_with_texts(frame: object, rubric: str) -> pl.DataFrame:

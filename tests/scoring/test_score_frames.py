@@ -224,6 +224,7 @@ def test_score_names_a_column_that_is_there_twice() -> None:
     ("options", "problem"),
     [
         ({"rubric": "no-such"}, "there is no rubric 'no-such'"),
+        ({"rubric": "my.toml"}, "takes the text of a rubric file, not its name: my.toml"),
         ({"rubric": "aqb-1.2"}, "scores test runs"),
         ({"time_zone": "Asia/Nowhere"}, "is no time zone"),
         ({"keep_text": "some"}, "keep_text cannot be 'some'"),

@@ -113,6 +113,7 @@ def test_score_runs_names_a_column_of_a_wrong_type() -> None:
     [
         ({"rubric": "ola-monitoring"}, "scores chat rows, not test runs"),
         ({"rubric": "no-such"}, "there is no rubric 'no-such'"),
+        ({"rubric": "my.toml"}, "takes the text of a rubric file, not its name: my.toml"),
         ({"rubric": "aqb-1.2"}, "nothing tells which agent was tested"),
         ({"rubric": "plan-agent", "agent_type": "cook"}, "there is no agent type 'cook'"),
         ({"rubric": "plan-agent", "options": {"colour": "red"}}, "has no option 'colour'"),
