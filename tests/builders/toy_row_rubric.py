@@ -1,6 +1,6 @@
 """A second row rubric, written to a folder that the catalog discovers: nothing that exists knows its names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -122,9 +122,17 @@ RUBRIC = RowRubric(
 @contextmanager
 def toy_row_rubric(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The row rubric `toy-chat` in a folder of its own."""
-    package = folder / "toy_chat"
+    with row_rubric_in(folder, monkeypatch, "toy_chat", {"__init__.py": TOY}):
+        yield
+
+
+@contextmanager
+def row_rubric_in(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, files: Mapping[str, str]) -> Iterator[None]:
+    """The rubric of these files, in a folder beside those of the product."""
+    package = folder / name
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text(TOY, encoding="utf-8")
+    for file, text in files.items():
+        (package / file).write_text(text, encoding="utf-8")
     monkeypatch.setattr(scoring.rubrics, "__path__", [*scoring.rubrics.__path__, str(folder)])
     catalog.rubrics.cache_clear()
     try:
