@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from os import stat_result
+from os import SEEK_END, stat_result
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from tasks.chat.sources.exports import EXPORT_ENDINGS, read_export
 from tasks.chat.sources.json_lines import read_json_lines
 from tasks.chat.sources.parquet import cut_parquet, read_parquet
 from tasks.chat.sources.pieces import FilePiece, RowStream, cut_lines
-from tasks.files.discovery import identity_of, matching_files
+from tasks.files.discovery import identity_of, matching_files, readable
 
 _Reader = Callable[[FilePiece, Window | None, Reading], Iterator[RowBatch]]
 _READERS: dict[str, _Reader] = {
@@ -92,8 +92,15 @@ class ChatRowFiles:
         """None: what files hold of a day is counted while their rows are read."""
 
     def estimate(self, window: Window) -> str:
-        """How many files there are, and their size: each is looked at, whatever the period."""
-        size = sum(path.stat().st_size for path in self.files)
+        """How many files there are, and their size: each is looked at, whatever the period.
+
+        Raises:
+            InputError: one of them cannot be opened.
+        """
+        size = 0
+        for path in self.files:
+            with readable(path), path.open("rb") as file:
+                size += file.seek(0, SEEK_END)
         return f"{len(self.files)} files, {size:,} bytes"
 
 

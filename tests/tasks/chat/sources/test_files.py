@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.chat.rows import CHAT_ROW_SCHEMA, FileFailure, RowBatch
+from scoring.days import day_window
 from scoring.errors import InputError
 from tasks.chat.sources import ChatRowFiles
 
@@ -299,3 +300,12 @@ def test_a_file_that_grows_while_it_is_read_is_none(tmp_path: Path) -> None:
     found += batches
     assert sum(batch.rows.height for batch in found if isinstance(batch, RowBatch)) >= 20_000
     assert not any(isinstance(batch, FileFailure) for batch in found)
+
+
+def test_estimate_counts_files_and_names_one_that_cannot_be_opened(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv", "b.csv")
+    source, window = ChatRowFiles([tmp_path]), day_window(date(2026, 2, 13), "Asia/Seoul")
+    assert source.estimate(window) == f"2 files, {2 * len(CONTENT)} bytes"
+    (tmp_path / "b.csv").unlink()
+    with pytest.raises(InputError, match=r"b\.csv: cannot be read: No such file or directory"):
+        source.estimate(window)
