@@ -8,6 +8,7 @@ from math import isfinite
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -98,11 +99,16 @@ def _of_text(expression: ex.Length | ex.Count | ex.Matches | ex.ContainsAny, tex
         case ex.Length():
             return len(text)
         case ex.Count(_, pattern):
-            return int(pc.count_substring_regex(pa.scalar(text, pa.string()), pattern=pattern.regex).as_py())
+            return int(pc.count_substring_regex(_arrow(text), pattern=pattern.regex)[0].as_py())
         case ex.Matches(_, pattern):
-            return bool(pc.match_substring_regex(pa.scalar(text, pa.string()), pattern=pattern.regex).as_py())
+            return bool(pc.match_substring_regex(_arrow(text), pattern=pattern.regex)[0].as_py())
         case ex.ContainsAny(_, words):
             return any(word in text for word in words)
+
+
+def _arrow(text: str) -> pa.Array:
+    """The text alone; made by Arrow itself it would import pandas, which takes longer than to explain many rows."""
+    return pl.Series([text], dtype=pl.String).to_arrow()
 
 
 def _ratio(numerator: float | None, denominator: float | None) -> float | None:

@@ -76,12 +76,16 @@ def one_of_each_template(rows: Iterable[ShownRow]) -> list[ShownRow]:
 
 def _worst_ids(listed: ListedRows) -> list[str]:
     """The worst of the framed rows, and of the others that people are told about, one for each template."""
-    asked = pl.coalesce(pl.Series(listed.templates, dtype=pl.String), "row_id")
-    told = listed.frame.with_columns(asked=asked).filter(pl.col(FLAGGED) & pl.col(listed.rubric.total).is_not_null())
-    told = told.unique("asked", keep="first", maintain_order=True)
     framed = listed.rubric.framed
-    is_framed = to_polars(framed) if framed else pl.lit(False)
-    return [*told.filter(is_framed)["row_id"].head(_WORST_FRAMED), *told.filter(~is_framed)["row_id"].head(_WORST)]
+    told = listed.frame.select(
+        "row_id",
+        asked=pl.coalesce(pl.Series(listed.templates, dtype=pl.String), "row_id"),
+        is_framed=to_polars(framed).fill_null(value=False) if framed else pl.lit(False),
+        is_told=pl.col(FLAGGED) & pl.col(listed.rubric.total).is_not_null(),
+    ).filter("is_told")
+    of_each = told.unique(["asked", "is_framed"], keep="first", maintain_order=True)
+    first, others = of_each.filter("is_framed")["row_id"], of_each.filter(~pl.col("is_framed"))["row_id"]
+    return [*first.head(_WORST_FRAMED), *others.head(_WORST)]
 
 
 def shown_row(rubric: RowRubric, row: Mapping[str, Any], zone: ZoneInfo) -> ShownRow:
