@@ -230,14 +230,14 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
             except AqbError as error:
                 yield from (DayResult(day, None, error) for day in some)
                 continue
-            since = now()
+            since, others = now(), workers - 1 if fan_out.is_parallel else 0
             calls = {
                 day: {
                     "context": context,
                     "day": day,
                     "read_before": read_before.get(day),
                     "allow_shrink": allow_shrink,
-                    "taken": DaysTaken(some[max(0, number - workers + 1) : number], since),
+                    "taken": DaysTaken(some[max(0, number - others) : number], since),
                 }
                 for number, day in enumerate(some)
             }

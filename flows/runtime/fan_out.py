@@ -120,6 +120,11 @@ class FanOut:
                 worker.kill()
         self._pool.close()
 
+    @property
+    def is_parallel(self) -> bool:
+        """Whether calls are made at the same time; else one follows the other."""
+        return self._runner is not None
+
     def each(self, step: Step[..., R], calls: Mapping[K, Mapping[str, Any]]) -> Iterator[tuple[K, R | Exception]]:
         """What came of the step for the arguments of each call, as they end; an error of one stops no other.
 

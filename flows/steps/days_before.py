@@ -11,7 +11,7 @@ from tasks.state.leases import Leases
 from tasks.state.run_ledger import Run, RunLedger
 
 _LONGEST_WAIT_S = 1800.0
-_LONGEST_START_S = 30.0
+_LONGEST_START_S = 10.0
 _BETWEEN_LOOKS_S = 0.05
 
 
