@@ -145,7 +145,10 @@ def test_a_file_without_rows_is_scored_as_such(aqb: Command, folder: Path) -> No
     (folder / "rows.csv").write_text("user_input,llm_response,input_tokens,output_tokens,timestamp\n")
     ended = aqb("score", "rows.csv", "--out", "out")
     assert (ended.exit_code, ended.err) == (0, "")
-    assert "failure_rate           – · 목표 3% 이하 · 판단 보류 · n=0" in ended.out  # neither 0 nor met
+    assert "rows in 0 = scored 0" in ended.out
+    assert "there are no rows in it" in ended.out
+    assert "failure_rate" not in ended.out  # neither 0 nor met
+    assert "채점한 행이 없어 아무것도 판정하지 않았습니다" in (folder / "out" / "report.md").read_text()
 
 
 @pytest.mark.parametrize("out", ["data/chat_rows/out", "data/chat_rows/out/again"])
