@@ -19,11 +19,13 @@ FOREIGN_TEXT = {
 def project_files(folder: Path = ROOT) -> Iterator[Path]:
     """Every file that is not ignored, as git would list them, but without needing git."""
     for entry in sorted(folder.iterdir()):
-        anchored = f"/{entry.relative_to(ROOT).as_posix()}/"
-        if not entry.is_dir():
-            yield entry
-        elif not {f"{entry.name}/", anchored} & IGNORED:
+        end = "/" if entry.is_dir() else ""
+        if {f"{entry.name}{end}", f"/{entry.relative_to(ROOT).as_posix()}{end}"} & IGNORED:
+            continue
+        if entry.is_dir():
             yield from project_files(entry)
+        else:
+            yield entry
 
 
 FILES = list(project_files())
