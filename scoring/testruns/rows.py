@@ -313,7 +313,8 @@ def _no_testrun(layout: Layout | None, names: tuple[str, ...], where: str) -> In
     return InputError(
         f"no test run: expected {_EXPECTED}; found {found}",
         where=where,
-        fix="check the header line; for chat rows, choose their rubric with --rubric: it names what is missing",
+        fix="check the header line, or say in aqb.toml under [test_runs.columns] what the columns are called here; for "
+        "chat rows, choose their rubric with --rubric: it names what is missing",
     )
 
 

@@ -315,16 +315,16 @@ def _wrong(error: ValidationError) -> UsageError:
     unknown = any(problem["type"] == "extra_forbidden" for problem in names.values())
     listed = f"the settings that exist: {', '.join(_names())}"
     return UsageError(
-        "settings are wrong: "
-        + "; ".join(
-            ": ".join(
-                filter(None, (name, problem["msg"].removeprefix("Value error, ")))
-            )  # of several together: no name
-            for name, problem in names.items()
-        ),
+        "settings are wrong: " + "; ".join(_problem_text(name, problem["msg"]) for name, problem in names.items()),
         where=", ".join(sorted(places)),
         fix=listed if unknown else "correct it; docs/reference/settings.md says what each setting takes",
     )
+
+
+def _problem_text(name: str, message: str) -> str:
+    """What is wrong with a setting; what is wrong with several together has no name."""
+    said = message.removeprefix("Value error, ")
+    return f"{name}: {said}" if name else said
 
 
 def _origin(name: str) -> str:
