@@ -50,7 +50,7 @@ class Bullets(TypedDict):
     items: list[Line]
 
 
-class Context(TypedDict):
+class ContextBlock(TypedDict):
     """The small print: what scored, and in which run."""
 
     type: Literal["context"]
@@ -58,7 +58,7 @@ class Context(TypedDict):
     run_id: NotRequired[str]
 
 
-Block = Header | Paragraph | Bullets | Context
+Block = Header | Paragraph | Bullets | ContextBlock
 
 MAX_BLOCKS = 48  # Slack takes 50: two are left for mentions, and for a note that it repeats itself
 MAX_MESSAGE_BYTES = 12_000
@@ -116,7 +116,7 @@ def header(text: str) -> Header:
     return {"type": "header", "text": shortened(text, MAX_HEADER)}
 
 
-def context(text: str, run_id: str) -> Context:
+def context(text: str, run_id: str) -> ContextBlock:
     """The small print, with the run that found what the message says."""
     return {"type": "context", "text": f"{text} · 실행 {run_id}", "run_id": run_id}
 

@@ -75,7 +75,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Budget:
+class FalseAlarmBudget:
     """How often a day the rules of a tenant together may be told and page falsely, [streams]: by a day alone, and by
     days together; no rule pages where that is 0. `tenant` is the number of each stream's tenant.
     """
@@ -133,7 +133,7 @@ class Episodes:
     last: Usual
 
 
-def follow(streams: Streams, budget: Budget) -> Episodes:
+def follow(streams: Streams, budget: FalseAlarmBudget) -> Episodes:
     """Goes through the days and finds the episodes of every stream."""
     import numpy as np
 
@@ -156,7 +156,7 @@ class _Follower:
     to the open episode. In the last `days_back` days the evidence has grown that the rate is back (`returned`).
     """
 
-    def __init__(self, streams: Streams, budget: Budget) -> None:
+    def __init__(self, streams: Streams, budget: FalseAlarmBudget) -> None:
         import numpy as np
 
         count = len(streams.counts)

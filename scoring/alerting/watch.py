@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from scoring.alerting.days_off import is_day_off
-from scoring.alerting.episodes import Budget, Episodes, Streams, follow
+from scoring.alerting.episodes import Episodes, FalseAlarmBudget, Streams, follow
 from scoring.alerting.rates import REFERENCE_DAYS, Prior
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
@@ -90,7 +90,7 @@ class Watch:
     rules: Sequence[WatchedRule]
     days: Sequence[date]
     streams: Streams
-    budget: Budget
+    budget: FalseAlarmBudget
     episodes: Episodes
 
 
@@ -150,7 +150,7 @@ def _accepted(rule: WatchedRule, days: Sequence[date], accepted: Mapping[RuleOfT
     return sum(day <= when for day in days) - 1
 
 
-def _budget(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> Budget:
+def _budget(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> FalseAlarmBudget:
     """What the rules of each tenant may do falsely, so that all together are wrong as seldom as they may be.
 
     All tenants together have half of the pages, the tenants the other half; a single tenant is all of them. A digest
@@ -162,7 +162,7 @@ def _budget(rules: Sequence[WatchedRule], tenants: int, policy: AlertPolicy) -> 
     shares = np.array([_share(rule.tenant_id, tenants) * (rule.level == "critical") for rule in rules])
     pages = policy.false_pages_per_year / 365 * shares
     digests = np.full(len(rules), FALSE_DIGESTS_PER_YEAR / 365)
-    return Budget(
+    return FalseAlarmBudget(
         tenant=np.array([number[rule.tenant_id] for rule in rules]),
         told_day=digests * _DAY_SHARE_OF_DIGESTS,
         told_lasting=digests * _LASTING_SHARE_OF_DIGESTS,

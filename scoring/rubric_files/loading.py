@@ -34,13 +34,13 @@ def rubric_from_toml(text: str, name: str = "rubric") -> RowRubric | AnyTestRunR
     written = RubricText(text, name)
     match written.kind:
         case "chat":
-            return _Loading(written, written.file(RubricFile)).rubric()
+            return _RowRubricLoading(written, written.file(RubricFile)).rubric()
         case "testrun":
             return testrun_rubric(written)
     raise written.wrong(("kind",), "no kind of rubric", 'write "chat" or "testrun"')
 
 
-class _Loading(FileExpressions):
+class _RowRubricLoading(FileExpressions):
     """The parts of the rubric, in the order in which they build on each other."""
 
     def __init__(self, text: RubricText, file: RubricFile) -> None:

@@ -28,14 +28,14 @@ _BARE_VALUE = re.compile(r"[^,\]}#\n]*[^,\]}#\n \t]")
 _ESCAPE = re.compile(r"\\(?:u.{4}|U.{8}|[ \t]*\n[ \t\n]*|.)", re.DOTALL)
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """The first character of something, from 0, and the one after its last."""
 
     start: int
     end: int
 
 
-def spans_of(text: str) -> dict[Path, Span]:
+def spans_of(text: str) -> dict[Path, TextSpan]:
     """Where every value of a TOML text stands; a table stands where its header does.
 
     Line ends are `\\n`, as `tomllib` has them before it reads.
@@ -46,7 +46,7 @@ def spans_of(text: str) -> dict[Path, Span]:
     return _Scanner(text).document()
 
 
-def nearest(spans: dict[Path, Span], path: Sequence[str | int]) -> Path:
+def nearest(spans: dict[Path, TextSpan], path: Sequence[str | int]) -> Path:
     """The path, or as much of its beginning as the text has; what it has not among them is passed over."""
     found: Path = ()
     for part in path:
@@ -60,7 +60,7 @@ def line_and_column(text: str, offset: int) -> str:
     return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
 
 
-def place_in_string(text: str, string: Span, offset: int) -> int:
+def place_in_string(text: str, string: TextSpan, offset: int) -> int:
     """Where in the text a character of a string's value stands; `offset` is its position in the value."""
     quotes = 3 if text.startswith(('"""', "'''"), string.start) else 1
     at = string.start + quotes
@@ -81,10 +81,10 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._spans: dict[Path, Span] = {(): Span(0, 0)}
+        self._spans: dict[Path, TextSpan] = {(): TextSpan(0, 0)}
         self._tables: Counter[Path] = Counter()
 
-    def document(self) -> dict[Path, Span]:
+    def document(self) -> dict[Path, TextSpan]:
         table: Path = ()
         self._skip()
         while self._at < len(self._text):
@@ -102,7 +102,7 @@ class _Scanner:
         keys = self._keys()
         self._at += 2 if is_array else 1
         table = self._resolved(keys[:-1]) + keys[-1:]
-        span = Span(start, self._at)
+        span = TextSpan(start, self._at)
         for depth in range(1, len(table) + 1):
             self._spans.setdefault(table[:depth], span)
         if is_array:
@@ -126,7 +126,7 @@ class _Scanner:
         start = self._at
         keys = self._keys()
         for depth in range(1, len(keys)):
-            self._spans.setdefault((*table, *keys[:depth]), Span(start, self._at))
+            self._spans.setdefault((*table, *keys[:depth]), TextSpan(start, self._at))
         self._at += 1  # the equals sign
         self._skip()
         self._value((*table, *keys))
@@ -157,7 +157,7 @@ class _Scanner:
             found = _STRING.match(self._text, start) or _BARE_VALUE.match(self._text, start)
             assert found
             self._at = found.end()
-        self._spans[path] = Span(start, self._at)
+        self._spans[path] = TextSpan(start, self._at)
 
     def _items(self, path: Path) -> None:
         number = 0

@@ -67,7 +67,7 @@ def parse(text: str, columns: Kinds) -> Parsed:
     Raises:
         ConditionError: it is none of the rule language; says line, column, what was expected and the remedy.
     """
-    parser = _Parser(text, columns)
+    parser = _ConditionParser(text, columns)
     expression = parser.condition()
     parser.expect_end()
     if not any(columns_of(expression)):
@@ -87,7 +87,7 @@ def parse_condition(text: str, columns: Kinds) -> ex.Expression:
     return parsed.expression
 
 
-class _Parser(TokenReader):
+class _ConditionParser(TokenReader):
     """A method for each line of the grammar: reads what it names from the next token on."""
 
     def __init__(self, text: str, columns: Kinds) -> None:

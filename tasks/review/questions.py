@@ -48,7 +48,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Question:
+class ReviewQuestion:
     """One metric of one item. `blank` is the label without a verdict, `why` the reason to look at it (Korean)."""
 
     blank: KeptLabel
@@ -66,7 +66,7 @@ class Question:
         return replace(self.blank, label=label, note=note, reviewer=reviewer, labelled_at=at)
 
 
-def row_questions(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[Question]]:
+def row_questions(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[ReviewQuestion]]:
     """What is asked of the drawn rows of each of these days.
 
     Raises:
@@ -80,12 +80,12 @@ def row_questions(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date])
     return {day: list(_of_rows(by_day[day,], rubric, day)) for day in days if (day,) in by_day}
 
 
-def _of_rows(rows: pl.DataFrame, rubric: RowRubric, day: date) -> Iterator[Question]:
+def _of_rows(rows: pl.DataFrame, rubric: RowRubric, day: date) -> Iterator[ReviewQuestion]:
     versions = dict(rows.select("row_id", "rubric_version").iter_rows())
     scales = judged_scales(rubric)
     for row in drawn_rows(rows, rubric, day).iter_rows(named=True):
         for scale in scales:
-            yield Question(
+            yield ReviewQuestion(
                 _blank(rubric, versions[row["row_id"]], row[PROBABILITY], row_id=row["row_id"], metric=scale.column),
                 rubric.titles[scale.column],
                 _grades(scale),
@@ -93,7 +93,7 @@ def _of_rows(rows: pl.DataFrame, rubric: RowRubric, day: date) -> Iterator[Quest
             )
 
 
-def run_questions(run: ScoredFolder, drawn: Drawn) -> Iterator[Question]:
+def run_questions(run: ScoredFolder, drawn: Drawn) -> Iterator[ReviewQuestion]:
     """What is asked of an item of a test run."""
     metrics = {metric.name: metric for metric in run.rubric.metrics}
     for name in drawn.item.metrics:
@@ -108,7 +108,7 @@ def run_questions(run: ScoredFolder, drawn: Drawn) -> Iterator[Question]:
             metric=name,
             epoch=metrics[name].epoch(run.epochs),
         )
-        yield Question(blank, metrics[name].title, _points(run.rubric, name), drawn.why)
+        yield ReviewQuestion(blank, metrics[name].title, _points(run.rubric, name), drawn.why)
 
 
 def _blank(rubric: RowRubric | AnyTestRunRubric, version: str, probability: float, **known: Any) -> KeptLabel:

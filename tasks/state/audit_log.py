@@ -21,7 +21,7 @@ _audit = sa.Table(
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessRecord:
     """One access: when, who, from which address, what was done (`rows`, `row`, `export` ...), and to what."""
 
     at: datetime
@@ -42,17 +42,17 @@ class AuditLog:
         database.create_tables(_audit)
         self._database = database
 
-    def add(self, access: Access) -> None:
+    def add(self, access: AccessRecord) -> None:
         """Keeps an access; it is on the disk when this returns."""
         with self._database.transaction() as connection:
             connection.execute(sa.insert(_audit).values(**vars(access)))
 
-    def latest(self, count: int) -> list[Access]:
+    def latest(self, count: int) -> list[AccessRecord]:
         """The last accesses, the latest first."""
         query = sa.select(_audit).order_by(_audit.c.id.desc()).limit(count)
         with self._database.transaction() as connection:
             rows = connection.execute(query).mappings().all()
-        return [Access(**{name: row[name] for name in Access.__dataclass_fields__}) for row in rows]
+        return [AccessRecord(**{name: row[name] for name in AccessRecord.__dataclass_fields__}) for row in rows]
 
     def forget_text(self, text: str, *, dry_run: bool) -> int:
         """Empties what was asked for where it has a text, as addresses have it; returns how many accesses had it."""

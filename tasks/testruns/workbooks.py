@@ -73,14 +73,14 @@ class Sheet:
         return _merges_filled(rows, last_rows) if last_rows else rows
 
     @contextmanager
-    def _parser(self) -> Iterator["_Parser"]:
+    def _parser(self) -> Iterator["_SheetParser"]:
         sheet, book = self._worksheet, self._worksheet.parent
         dates = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
         with _readable(self._path), sheet._get_source() as source:
-            yield _Parser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **dates)
+            yield _SheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **dates)
 
 
-class _Parser(WorkSheetParser):  # type: ignore[misc]
+class _SheetParser(WorkSheetParser):  # type: ignore[misc]
     """The parser below openpyxl's sheets, which alone tells rows with their numbers, merges and formulas."""
 
     not_calculated = 0
@@ -94,7 +94,7 @@ class _Parser(WorkSheetParser):  # type: ignore[misc]
         return cell
 
 
-def _filled_rows(parser: _Parser) -> Iterator[TextRow]:
+def _filled_rows(parser: _SheetParser) -> Iterator[TextRow]:
     cells = 0
     for line, found in parser.parse():
         values = {cell["column"]: cell_text(cell["value"]) for cell in found if cell["value"] is not None}

@@ -15,8 +15,7 @@ from starlette.responses import HTMLResponse
 from scoring.errors import AqbError
 from tasks.context import Context
 from tasks.reports.templates import html_environment
-from tasks.state.audit_log import Access as RecordedAccess
-from tasks.state.audit_log import AuditLog
+from tasks.state.audit_log import AccessRecord, AuditLog
 from tasks.testruns.uploads import Uploads
 from tasks.web.access import Access, Viewer
 from tasks.web.scorings import Scorings
@@ -94,7 +93,7 @@ class Asked:
             StorageError: the state database cannot be used; nothing is shown then.
         """
         log = AuditLog(self.context.state)
-        log.add(RecordedAccess(datetime.now(UTC), self.viewer.name, self.address, action, target))
+        log.add(AccessRecord(datetime.now(UTC), self.viewer.name, self.address, action, target))
 
     def page(self, template: str, **values: Any) -> HTMLResponse:
         """The page that a template makes of `values` for this person."""

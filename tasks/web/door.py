@@ -20,7 +20,7 @@ from tasks.state.audit_log import AuditLog
 from tasks.testruns.uploads import ArrivingFile
 from tasks.web.access import LOOPBACK, Access, Viewer
 from tasks.web.asked import Asked, NotFoundError, RefusedError, page
-from tasks.web.receiving import Limits, receive_file
+from tasks.web.receiving import UploadLimits, receive_file
 from tasks.web.scorings import Scorings
 
 _COOKIE = "aqb_session"
@@ -71,7 +71,7 @@ class Door:
                     name = await receive_file(
                         request,
                         arriving,
-                        Limits(web.upload_megabytes, web.upload_seconds),
+                        UploadLimits(web.upload_megabytes, web.upload_seconds),
                         lambda token: self._access.is_form_of(viewer, token),
                     )
                     return await to_thread.run_sync(keep, asked, arriving, name, limiter=self._at_once)

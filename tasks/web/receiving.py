@@ -23,7 +23,7 @@ _READ_ON_TIMES = 10
 
 
 @dataclass(frozen=True)
-class Limits:
+class UploadLimits:
     """How large a file may be, and within how many seconds it must have arrived."""
 
     megabytes: int
@@ -31,7 +31,7 @@ class Limits:
 
 
 async def receive_file(
-    request: Request, arriving: ArrivingFile, limits: Limits, is_form_token: Callable[[str], bool]
+    request: Request, arriving: ArrivingFile, limits: UploadLimits, is_form_token: Callable[[str], bool]
 ) -> str:
     """Writes the file of a form to `arriving`; returns its name. The form's token stands before it.
 

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from scoring.errors import UsageError
 from tasks.review.label_store import KeptLabel, LabelStore, newest
-from tasks.review.questions import Question
+from tasks.review.questions import ReviewQuestion
 from tasks.web.asked import Asked, NotFoundError, href
 from tasks.web.conversation import shown_text
 from tasks.web.review_queues import ReviewQueue, opened_queue, row_queues, run_queues
@@ -124,19 +124,21 @@ def take_back(asked: Asked) -> Response:
     return RedirectResponse(_address(queue, question.id), 303)
 
 
-def _keep(asked: Asked, store: LabelStore, queue: ReviewQueue, question: Question, verdict: str, note: str) -> None:
+def _keep(
+    asked: Asked, store: LabelStore, queue: ReviewQueue, question: ReviewQuestion, verdict: str, note: str
+) -> None:
     asked.record("라벨" if verdict else "라벨 되돌림", f"{_address(queue, question.id)} {verdict}".strip())
     store.add([question.answered(verdict, note, asked.viewer.name, datetime.now(UTC))])
 
 
-def _question(questions: Sequence[Question], item: str) -> Question:
+def _question(questions: Sequence[ReviewQuestion], item: str) -> ReviewQuestion:
     for one in questions:
         if one.id == item:
             return one
     raise NotFoundError("이 항목은 이제 목록에 없습니다", fix="검토 목록에서 다시 여십시오.")
 
 
-def _next_open(questions: Sequence[Question], answered: set[str], after: str) -> str:
+def _next_open(questions: Sequence[ReviewQuestion], answered: set[str], after: str) -> str:
     """The first question without an answer behind that one, from the start again at the end; '' where all have one."""
     ids = [one.id for one in questions]
     start = ids.index(after) + 1 if after else 0
@@ -147,5 +149,5 @@ def _address(queue: ReviewQueue, item: str) -> str:
     return href(queue.address, [("item", item)] if item else [])
 
 
-def _title(question: Question, verdict: str) -> str:
+def _title(question: ReviewQuestion, verdict: str) -> str:
     return next((one.title.splitlines()[0] for one in question.choices if one.label == verdict and one.title), verdict)

@@ -20,7 +20,7 @@ from tasks.context import Context
 from tasks.files.web_addresses import row_address
 from tasks.reports.wording import day_text, tenant_text
 from tasks.review.label_store import KeptLabel, LabelStore
-from tasks.review.questions import Question, row_questions, run_questions
+from tasks.review.questions import ReviewQuestion, row_questions, run_questions
 from tasks.review.queue import USUAL_AUDIT, Drawn, drawn_queries, review_queue
 from tasks.testruns.read_folder import read_scored_folder
 from tasks.web.asked import Asked, NotFoundError
@@ -59,17 +59,17 @@ class ReviewQueue(Protocol):
     title: str
 
     @property
-    def questions(self) -> Sequence[Question]: ...
+    def questions(self) -> Sequence[ReviewQuestion]: ...
 
     def labels(self, store: LabelStore) -> list[KeptLabel]:
         """Every label of its items, in the order in which they were given."""
         ...
 
-    def material(self, asked: Asked, question: Question) -> Material:
+    def material(self, asked: Asked, question: ReviewQuestion) -> Material:
         """What a verdict needs, and nothing of the score."""
         ...
 
-    def scored(self, question: Question) -> Scored:
+    def scored(self, question: ReviewQuestion) -> Scored:
         """What a person may see who has given a verdict."""
         ...
 
@@ -77,7 +77,7 @@ class ReviewQueue(Protocol):
 class RowQueue:
     """The drawn rows of a day."""
 
-    def __init__(self, context: Context, day: date, questions: Sequence[Question]) -> None:
+    def __init__(self, context: Context, day: date, questions: Sequence[ReviewQuestion]) -> None:
         self.address = f"/review/rows/{day}"
         self.title = f"운영 대화 {day.year}년 {day_text(day)}"
         self.questions = questions
@@ -89,7 +89,7 @@ class RowQueue:
         of_rows = store.labels_of(self._context.rubric.id, "", sorted({one.blank.row_id for one in self.questions}))
         return [one for one in of_rows if one.item in items]
 
-    def material(self, asked: Asked, question: Question) -> Material:
+    def material(self, asked: Asked, question: ReviewQuestion) -> Material:
         """The row with the turns before it; texts that the table does not keep are read again from the source."""
         row = self._row(question)
         turns = [one for one in conversation(asked, self._day, row) if one["timestamp"] < row["timestamp"]]
@@ -107,7 +107,7 @@ class RowQueue:
         local = row["timestamp"].astimezone(ZoneInfo(self._context.settings.time_zone))
         return Material(f"{local:%H:%M:%S} · {tenant_text(row['tenant_id'])}", asked_for, answered, (), before, notice)
 
-    def scored(self, question: Question) -> Scored:
+    def scored(self, question: ReviewQuestion) -> Scored:
         """The grade; the row's page explains it."""
         row, rubric = self._row(question), self._context.rubric
         metric = question.blank.metric
@@ -120,7 +120,7 @@ class RowQueue:
             row_address(self._day, row["row_id"]),
         )
 
-    def _row(self, question: Question) -> Row:
+    def _row(self, question: ReviewQuestion) -> Row:
         queries = self._context.warehouse.day_queries(self._day, self._context.rubric)
         rows = queries.rows([question.blank.row_id], self._context.rubric.scores_schema.names)
         if not rows:
@@ -138,14 +138,14 @@ class RunQueue:
         self._names = context.settings.test_runs.names
 
     @cached_property
-    def _items(self) -> Mapping[str, tuple[Question, ReviewItem]]:
+    def _items(self) -> Mapping[str, tuple[ReviewQuestion, ReviewItem]]:
         written = (self.run.folder / "summary.json").stat().st_mtime_ns
         names = (tuple(self._names.columns.items()), tuple(self._names.filters.items()))
         drawn = _drawn(self.run.folder, written, *names)
         return {question.id: (question, one.item) for one in drawn for question in run_questions(self.run, one)}
 
     @property
-    def questions(self) -> Sequence[Question]:
+    def questions(self) -> Sequence[ReviewQuestion]:
         """The questions of its answers."""
         return [question for question, _ in self._items.values()]
 
@@ -154,7 +154,7 @@ class RunQueue:
         """The queries on the list, without reading their answers."""
         return {*drawn_queries(self.run, USUAL_AUDIT)}
 
-    def questions_of(self, label: KeptLabel) -> list[Question]:
+    def questions_of(self, label: KeptLabel) -> list[ReviewQuestion]:
         """That of the item of a label, where it is of this run and drawn."""
         if label.input_sha256 != self.run.summary["inputs"][0]["sha256"]:
             return []
@@ -164,7 +164,7 @@ class RunQueue:
         """Those of the run."""
         return store.labels_of(self.run.rubric.id, self.run.summary["inputs"][0]["sha256"], [""])
 
-    def material(self, asked: Asked, question: Question) -> Material:
+    def material(self, asked: Asked, question: ReviewQuestion) -> Material:
         """The answer with what was expected and what else the user saw."""
         _, item = self._items[question.id]
         parts = (
@@ -181,7 +181,7 @@ class RunQueue:
             [(title, shown_text(asked, text) or "") for title, text in parts if text],
         )
 
-    def scored(self, question: Question) -> Scored:
+    def scored(self, question: ReviewQuestion) -> Scored:
         """The points and their reason."""
         blank = question.blank
         rows = self.run.scores.filter(round=blank.round) if blank.round else self.run.queries

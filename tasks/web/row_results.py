@@ -148,7 +148,7 @@ def _is_seen(text: str, texts: Iterable[str | None]) -> bool:
 
 
 @dataclass(frozen=True)
-class Counts:
+class FilteredCounts:
     """How many rows there are, in all, by day with the mean of their totals, and by pair of grades."""
 
     rows: int
@@ -157,7 +157,7 @@ class Counts:
     by_grades: Counter[tuple[str, str]]
 
 
-def counts_of(search: RowSearch, wanted: RowFilter, rubric: RowRubric) -> Counts:
+def counts_of(search: RowSearch, wanted: RowFilter, rubric: RowRubric) -> FilteredCounts:
     """The counts of the rows that meet a filter."""
     counted = search.counts(wanted)
     rows, tenths = (int(counted[name].sum()) for name in ("rows", "tenths"))
@@ -165,7 +165,7 @@ def counts_of(search: RowSearch, wanted: RowFilter, rubric: RowRubric) -> Counts
     grades = Counter[tuple[str, str]]()
     for _, one, other, count, _ in counted.select(*rubric.crosstab.keys, "rows", "tenths").iter_rows():
         grades[one, other] += count
-    return Counts(
+    return FilteredCounts(
         rows,
         tenths / rows / 10 if rows else None,
         {day: (count, of_day / count / 10) for day, count, of_day in by_day.iter_rows()},

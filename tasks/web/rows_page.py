@@ -25,7 +25,7 @@ _CHART_WIDTH, _CHART_HEIGHT = 1_000.0, 120.0
 
 
 @dataclass(frozen=True)
-class Choice:
+class FilterValue:
     """One value that can be chosen: what stands in the address, what people read, whether it is chosen."""
 
     value: str
@@ -34,12 +34,12 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Facet:
+class FilterGroup:
     """A group of values of which several can be chosen."""
 
     name: str
     title: str
-    choices: Sequence[Choice]
+    values: Sequence[FilterValue]
 
 
 @dataclass(frozen=True)
@@ -157,15 +157,15 @@ def _conditions(view: RowsView, rubric: RowRubric) -> Iterable[Link]:
         yield Link(f"{title}: {shown}", view.without((name, value)))
 
 
-def _facets(asked: Asked, view: RowsView) -> list[Facet]:
+def _facets(asked: Asked, view: RowsView) -> list[FilterGroup]:
     rubric, wanted = asked.context.rubric, view.wanted
     kpis = read_kpis(asked.context.warehouse, rubric, [day for day in wanted.days if day in set(view.days)])
     tenants = {row["tenant_id"] for rows in kpis.values() for row in rows if row["tenant_id"] != ALL_TENANTS}
     tenants |= {*wanted.tenants}
     chosen = set(wanted.pairs())
 
-    def facet(name: str, title: str, titles: Iterable[tuple[str, str]]) -> Facet:
-        return Facet(name, title, [Choice(value, shown, (name, value) in chosen) for value, shown in titles])
+    def facet(name: str, title: str, titles: Iterable[tuple[str, str]]) -> FilterGroup:
+        return FilterGroup(name, title, [FilterValue(value, shown, (name, value) in chosen) for value, shown in titles])
 
     found = [
         facet(

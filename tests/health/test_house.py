@@ -55,6 +55,15 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     assert {path: length for path, length in lengths.items() if length > MAX_LINES} == {}
 
 
+def test_a_class_of_the_product_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path.relative_to(ROOT).parts[0] in {"scoring", "tasks", "flows"}:
+            for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+                places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
 def test_prefect_is_imported_only_by_flows_and_their_tests() -> None:
     importers = {path.relative_to(ROOT) for path in MODULES if "prefect" in imported_names(path)}
     assert [path for path in importers if not {"flows", "faults", "benchmarks"} & set(path.parts[:2])] == []

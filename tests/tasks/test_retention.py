@@ -30,7 +30,7 @@ from tasks.retention import ERASED_CELL, erase, prune
 from tasks.review.label_store import LabelStore, kept_labels
 from tasks.review.labels import Label
 from tasks.review.pairing import Labelled
-from tasks.state.audit_log import Access, AuditLog
+from tasks.state.audit_log import AccessRecord, AuditLog
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.testruns.uploads import Uploads
@@ -135,7 +135,7 @@ def test_of_an_erased_session_nothing_readable_is_left(settings: Settings) -> No
     with opened(LabelStore, settings.state_url) as labels:
         labels.add(kept_labels([noted], Labelled([], RUBRIC.id, RUBRIC.version, {}), NOW))
     with opened(AuditLog, settings.state_url) as log:
-        log.add(Access(NOW, "kim", "127.0.0.1", "행 목록", f"/rows?session={SESSION}"))
+        log.add(AccessRecord(NOW, "kim", "127.0.0.1", "행 목록", f"/rows?session={SESSION}"))
     before = everything_readable(settings)
     assert all(text in before for text in (SESSION, "홍길동", SECRET_ANSWER))
 

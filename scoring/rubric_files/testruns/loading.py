@@ -64,7 +64,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
         UsageError: it defines none; says line, column and remedy.
     """
     file = text.file(TestRunRubricFile)
-    rules = _Loading(text, file).rules()
+    rules = _TestRunLoading(text, file).rules()
     with text.at("metrics"):
         return TestRunRubric(
             id=file.id,
@@ -95,7 +95,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
         )
 
 
-class _Loading:
+class _TestRunLoading:
     """The rules, in the order in which they build on each other."""
 
     def __init__(self, text: RubricText, file: TestRunRubricFile) -> None:

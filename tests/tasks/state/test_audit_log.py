@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tasks.state.audit_log import Access, AuditLog
+from tasks.state.audit_log import AccessRecord, AuditLog
 from tasks.web.asked import href
 from tests.builders.state import opened
 
 NOON = datetime(2026, 2, 13, 12, tzinfo=UTC)
-ACCESSES = [Access(NOON + timedelta(days=n), "kim", "127.0.0.1", "행 목록", f"/rows?page={n}") for n in range(4)]
+ACCESSES = [AccessRecord(NOON + timedelta(days=n), "kim", "127.0.0.1", "행 목록", f"/rows?page={n}") for n in range(4)]
 
 
 def test_audit_log_gives_back_what_was_added_the_latest_first(tmp_path: Path) -> None:
