@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scoring.score_frames import explain_rows, golden_rows, score, score_runs
+    from scoring.frames.scores import explain_rows, golden_rows, score, score_runs
 
 __all__ = ["explain_rows", "golden_rows", "score", "score_runs"]
 
@@ -17,7 +17,7 @@ __all__ = ["explain_rows", "golden_rows", "score", "score_runs"]
 def __getattr__(name: str) -> Any:
     # Imported on demand: one module of `scoring` must not import all of them.
     if name in __all__:
-        from scoring import score_frames
+        from scoring.frames import scores
 
-        return getattr(score_frames, name)
+        return getattr(scores, name)
     raise AttributeError(f"module 'scoring' has no attribute {name!r}")

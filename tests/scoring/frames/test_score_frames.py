@@ -22,13 +22,13 @@ from hypothesis import strategies as st
 from flows.cli.score_files import score_to_folder
 from scoring import score
 from scoring.errors import InputError, UsageError
-from scoring.score_frames import ScoredChat
+from scoring.frames.scores import ScoredChat
 from tasks.config.settings import Settings
 from tests.builders.chat_rows import PLAIN_ANSWER, PLAIN_QUESTION, best, plain, refused
 from tests.cases.ola_monitoring.adversarial import Row
 from tests.fakes.googlesql import CHAT_ROWS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TABLES = ("scored", "excluded", "rejected", "kpis", "crosstab")
 KINDS: dict[str, Callable[[pa.Table], Any]] = {
     "pandas": lambda table: table.to_pandas(),

@@ -26,7 +26,7 @@ from scoring.chat.rows import BATCH_ROWS, CHAT_ROW_SCHEMA, RowBatch
 from scoring.chat.rubric import RowRubric
 from scoring.chat.scorer import KeepText, all_rejects, excluded_rows, score_batch, with_kept_texts
 from scoring.errors import InputError, UsageError
-from scoring.frames import FRAME, arrow_table, columns_of, maker_like
+from scoring.frames.conversion import FRAME, arrow_table, columns_of, maker_like
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity, TextRow
 from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from scoring.testruns.cells import cell_text

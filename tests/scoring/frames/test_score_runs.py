@@ -19,7 +19,7 @@ from scoring.catalog import TestRunChoices
 from scoring.errors import InputError, UsageError
 from tasks.config.settings import Settings
 
-SAMPLES = Path(__file__).parents[2] / "tasks" / "samples" / "inbox"
+SAMPLES = Path(__file__).parents[3] / "tasks" / "samples" / "inbox"
 KINDS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "pandas": lambda frame: frame.to_pandas(),
     "Polars": lambda frame: frame,
