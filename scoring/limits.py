@@ -27,6 +27,9 @@ LONGEST_LINE = 64 * 1024 * 1024
 LARGEST_UNPACKED = 256 * 1024 * 1024
 """Bytes of all parts of a workbook: 10,000 executions with 25 kB of raw JSON each."""
 
+LARGEST_EXPORT = LARGEST_UNPACKED
+"""Bytes of a JSON file that another tool wrote of a test run: it is parsed as a whole, in several times its memory."""
+
 LARGEST_RATIO = 100
 """How many times larger than its file a workbook may unpack once it is beyond `SMALL_UNPACKED`: text packs 5 to 30
 times smaller, only what was made to harm more than a hundred times."""

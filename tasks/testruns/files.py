@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring.errors import InputError
+from scoring.limits import LARGEST_EXPORT
 from scoring.testruns.detection import FileFacts, Layout, agent_type_of, is_single_run, layout_of, run_type_of
 from scoring.testruns.inspect_log import InspectLog, inspect_log
 from scoring.testruns.promptfoo import PromptfooResults, promptfoo_results
@@ -102,8 +103,14 @@ def text_table(path: Path) -> DelimitedText | PromptfooResults | InspectLog:
 
 
 def _parsed(path: Path) -> object:
-    with readable(path):
-        content = path.read_bytes()
+    with readable(path), path.open("rb") as file:
+        content = file.read(LARGEST_EXPORT + 1)
+    if len(content) > LARGEST_EXPORT:
+        raise InputError(
+            f"has more than {LARGEST_EXPORT:,} bytes, which are parsed as a whole",
+            where=str(path),
+            fix="export fewer tests at a time, or without what the tool logged beside the answers",
+        )
     refuse_protected(path, content)
     try:
         return json.loads(content.decode("utf-8-sig"))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.errors import InputError
+from scoring.limits import LARGEST_EXPORT
 from scoring.testruns.executions import Execution, parse_execution
 from scoring.testruns.testrun import TestRunFile
 from tasks.testruns.files import read_testrun_file
@@ -136,3 +137,12 @@ def test_a_json_file_that_promptfoo_did_not_write_is_refused(content: bytes, tol
     with pytest.raises(InputError, match=told) as refused:
         read_testrun_file(tmp_path / "other.json")
     assert "other.json" in str(refused.value)
+
+
+def test_results_beyond_what_is_parsed_as_a_whole_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_EXPORT + 1)  # takes no place on the disk
+    with pytest.raises(InputError, match="more than 268,435,456 bytes") as refused:
+        read_testrun_file(path)
+    assert "export fewer tests at a time" in str(refused.value)
