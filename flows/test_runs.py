@@ -21,7 +21,7 @@ from flows.steps.failure_hooks import notify_flow_end
 from flows.steps.site import site_after
 from flows.steps.testrun_files import WrittenTestRun, score_files
 from scoring.alerting.run_messages import RefusedFile
-from scoring.errors import AqbError
+from scoring.errors import AqbError, counted
 from scoring.inputs import nothing_scored
 from tasks.config.services import refuse_chosen
 from tasks.context import Context
@@ -52,7 +52,11 @@ class InboxOutcome:
             *self.failures,
             *self.refused,
             *(f"{one.name}: {why}" for one in self.scored if (why := nothing_scored(one.summary["counts"]))),
-            *(f"{name}: {count} rows rejected; see the table `rejected`" for name, count in rejected if count),
+            *(
+                f"{name}: {counted(count, 'row')} rejected; see the table `rejected`"
+                for name, count in rejected
+                if count
+            ),
             *self.unpublished,
         )
 
@@ -62,7 +66,7 @@ class IncompleteInboxError(AqbError):
 
     def __init__(self, outcome: InboxOutcome) -> None:
         super().__init__(
-            f"{len(outcome.failures)} files of the inbox could not be scored",
+            f"{counted(len(outcome.failures), 'file')} of the inbox could not be scored",
             fix="correct them or take them out of the inbox: the next run tries them again",
         )
         self.outcome = outcome

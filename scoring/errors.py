@@ -77,3 +77,9 @@ def line_of_ours(error: BaseException) -> str:
 
 class StorageError(AqbError):
     """A write that the warehouse or the state database refused; the old contents are still there."""
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 row`, `60 rows`, `2 queries`."""
+    many = f"{thing[:-1]}ies" if thing.endswith("y") and thing != "day" else f"{thing}s"
+    return f"{number:,} {thing if number == 1 else many}"

@@ -87,6 +87,6 @@ def nothing_scored(counts: Mapping[str, int]) -> str:
     if counts["scored"] or not counts["rows_in"]:
         return ""
     return (
-        f"nothing was scored: of {counts['rows_in']:,} rows {counts['excluded']:,} were excluded "
-        f"and {counts['rejected']:,} rejected"
+        f"nothing was scored: rows in {counts['rows_in']:,} = excluded {counts['excluded']:,} "
+        f"+ rejected {counts['rejected']:,}"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import Json, open_context, show
-from scoring.errors import UsageError
+from scoring.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from tasks.context import Context
@@ -98,8 +98,10 @@ def export(
     scored = read_scored_folder(run)
     review = review_queue(scored, share, load_settings().test_runs.names)
     write_review_workbook(out, scored, review)
-    queries = f"{review.flagged} flagged queries, {review.borderline} borderline and {review.audited} at random"
-    typer.echo(f"{queries}, {len(review.items)} rows: {out}")
+    queries = (
+        f"{counted(review.flagged, 'flagged query')}, {review.borderline} borderline and {review.audited} at random"
+    )
+    typer.echo(f"{queries}, {counted(len(review.items), 'row')}: {out}")
 
 
 @review_app.command("import")

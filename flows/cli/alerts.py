@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from flows.cli.terminal import Json, day_option, finish, open_context, show
-from scoring.errors import UsageError
+from scoring.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +119,7 @@ def _pending(context: Context, *, as_json: bool) -> None:
 
     outbox, zone = Outbox(context.state), ZoneInfo(context.settings.time_zone)
     waiting, given_up = outbox.waiting(), outbox.given_up()
-    lines = [f"{len(waiting)} messages wait, {len(given_up)} were given up"]
+    lines = [f"messages: {len(waiting)} waiting, {len(given_up)} given up"]
     for state, one in [*(("waiting", one) for one in waiting), *(("given up", one) for one in given_up)]:
         error = f" ({one.last_error})" if one.last_error else ""
         lines.append(f"{state:<8}  {one.created_at.astimezone(zone):%Y-%m-%d %H:%M}  {one.route}: {one.text}{error}")
@@ -160,6 +160,6 @@ def _send(context: Context, day: date | None, *, requeue: bool, as_json: bool) -
     if requeue:
         Outbox(context.state).requeue(now())
     report = announce_days(context, [day]) if day else announce(context, [])
-    counted = f"{len(report.sent)} messages sent, {report.waiting} waiting"
-    show(vars(report), "\n".join([*(f"sent: {text}" for text in report.sent), counted]), as_json=as_json)
+    sums = f"{counted(len(report.sent), 'message')} sent, {report.waiting} waiting"
+    show(vars(report), "\n".join([*(f"sent: {text}" for text in report.sent), sums]), as_json=as_json)
     finish(report.problems)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, complain, finish, progress, show
+from scoring.errors import counted
 
 if TYPE_CHECKING:
     from flows.backfill import BackfillOutcome
@@ -114,9 +115,13 @@ def _run(settings: Settings, first: date, last: date, options: dict[str, bool], 
 def _plan_sums(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[PlannedDay]) -> list[str]:
     return [
         f"{plan.days[0].day} to {plan.days[-1].day}: {_size(plan.days)}",
-        f"  up to date: {sum(planned.up_to_date for planned in plan.days)} days",
+        f"  up to date: {counted(sum(planned.up_to_date for planned in plan.days), 'day')}",
         f"  to score:   {_size([planned for planned in chosen if planned not in kept])}",
-        *([f"  kept:       {len(kept)} days that would shrink; --allow-shrink replaces them"] if kept else []),
+        *(
+            [f"  kept:       {counted(len(kept), 'day')} that would shrink; --allow-shrink replaces them"]
+            if kept
+            else []
+        ),
         "  judge:      0 questions, 0 USD (chat rows are scored by rule alone)",
     ]
 
@@ -146,10 +151,11 @@ def _plan_dict(plan: BackfillPlan, chosen: Sequence[PlannedDay], kept: Sequence[
 def _outcome_text(outcome: BackfillOutcome) -> str:
     """Days and rows, in one line."""
     failed, kept = len(outcome.failed), sum(one.kept is not None for one in outcome.days)
+    scored = counted(len(outcome.days) - failed - kept, "day")
     return (
-        f"{len(outcome.days) - failed - kept} days scored, {outcome.up_to_date} up to date before, {failed} failed"
+        f"{scored} scored, {outcome.up_to_date} up to date before, {failed} failed"
         + (f", {kept} kept as they were" if kept else "")
-        + f"; {outcome.rows:,} rows"
+        + f"; {counted(outcome.rows, 'row')}"
     )
 
 
@@ -172,4 +178,4 @@ def _outcome_dict(outcome: BackfillOutcome) -> dict[str, Any]:
 
 def _size(days: Sequence[PlannedDay]) -> str:
     rows, size = sum(planned.content.rows for planned in days), sum(planned.content.bytes for planned in days)
-    return f"{len(days)} days, {rows:,} rows, {size / _MEGABYTE:,.1f} MB of text"
+    return f"{counted(len(days), 'day')}, {counted(rows, 'row')}, {size / _MEGABYTE:,.1f} MB of text"

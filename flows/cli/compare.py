@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.terminal import Json
-from scoring.errors import UsageError
+from scoring.errors import UsageError, counted
 
 _ENDINGS = (".md", ".html", ".json")
 
@@ -49,7 +49,7 @@ def compare(
     if as_json:
         typer.echo(comparison_json(compared, failures), nl=False)
     elif out:
-        typer.echo(f"{compared.paired} queries compared: {out}")
+        typer.echo(f"{counted(compared.paired, 'query')} compared: {out}")
     else:
         typer.echo(comparison_markdown(compared, failures), nl=False)
     for failure in failures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ import typer
 from flows.cli.terminal import Json, show
 from flows.runtime.code_version import code_version
 from flows.runtime.prefect_env import prepare_prefect, reaching_prefect
-from scoring.errors import AqbError
+from scoring.errors import AqbError, counted
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -34,14 +35,14 @@ def doctor(as_json: Json = False) -> None:
     from tasks.config.settings import load_settings, setting_origins
 
     loaded = load_settings()
-    settings = [(name, str(value), origin) for name, value, origin in setting_origins(loaded)]
+    settings = setting_origins(loaded)
     checks = list(_checks(loaded))
     versions = {"aqb": code_version(), "python": platform.python_version()}
     versions |= {name: version(name) for name in _LIBRARIES}
     width = max(len(name) for name, _, _ in settings)
     lines = [
         "settings",
-        *(f"  {name:<{width}}  {value}   ({origin})" for name, value, origin in settings),
+        *(f"  {name:<{width}}  {_as_written(value)}   ({origin})" for name, value, origin in settings),
         "checks",
         *(f"  {'ok ' if check.ok else 'NOT'}  {check.name}: {check.seen}" for check in checks),
         "versions",
@@ -55,6 +56,13 @@ def doctor(as_json: Json = False) -> None:
     show(value, "\n".join(lines), as_json=as_json)
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
+
+
+def _as_written(value: object) -> str:
+    """A value as a settings file has it, but for the quotation marks around a text alone."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,7 @@ def _warehouse(settings: Settings) -> str:
     days = Context(settings).warehouse.days(KPIS)
     if "://" not in settings.warehouse:
         _refuse_locked(Path(settings.warehouse))
-    return f"{len(days)} scored days" + (f", {days[0]} to {days[-1]}" if days else "")
+    return counted(len(days), "scored day") + (f", {days[0]} to {days[-1]}" if days else "")
 
 
 def _refuse_locked(place: Path) -> None:
@@ -169,7 +177,7 @@ def _inbox(settings: Settings) -> str:
         return "not there, so there are no test runs to score"
     if not folder.is_dir():
         raise AqbError("is no folder", where=str(folder), fix="remove it, or set test_runs.inbox to a folder")
-    return f"{len(files_in(folder, RUN_FILE_ENDINGS))} files"
+    return counted(len(files_in(folder, RUN_FILE_ENDINGS)), "file")
 
 
 def _judge(settings: Settings) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from flows.cli.terminal import Json, day_option, day_range, open_context, show
 from scoring.chat.periods import Period, week_of
-from scoring.errors import UsageError
+from scoring.errors import UsageError, counted
 from tasks.files.report_paths import ReportPaths, period_page_name
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def report(
     built = build_pages(
         context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period, judge_end=end
     )
-    text = f"{built.pages} pages, {built.written} of them changed\nsite: {built.path}"
+    text = f"{counted(built.pages, 'page')}, {built.written} of them changed\nsite: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}
     if path and period:
         page = folder / period_page_name(period)

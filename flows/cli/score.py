@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.terminal import Json, show
-from scoring.errors import UsageError
+from scoring.errors import UsageError, counted
 from scoring.markdown import percent
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ def estimate_line(name: str, found: Estimate) -> str:
     price = "unknown" if found.usd is None else f"{found.usd:.4f} USD"
     duration = "up to a day (batch)" if found.seconds is None else f"{found.seconds:,.0f} s"
     return (
-        f"{name}: {found.questions:,} questions ({cached} already answered), about {found.tokens_in:,} tokens in and "
-        f"{found.tokens_out:,} out, price {price}, time {duration}"
+        f"{name}: {counted(found.questions, 'question')} ({cached} already answered), "
+        f"about {found.tokens_in:,} tokens in and {found.tokens_out:,} out, price {price}, time {duration}"
     )
 
 
@@ -212,7 +212,7 @@ def no_judge_text(unanswered: int, *, asked: bool) -> str:
         if asked
         else "--judge asks one (OPENAI_API_KEY or judge.base_url)"
     )
-    return f"no judge: what {unanswered:,} questions would tell is NULL; {ask}"
+    return f"no judge: what {counted(unanswered, 'question')} would tell is NULL; {ask}"
 
 
 def _errors(scored: Sequence[ScoredFile]) -> list[str]:
@@ -229,8 +229,14 @@ def _errors(scored: Sequence[ScoredFile]) -> list[str]:
             counts = ", ".join(f"{count:,} {name}" for name, count in unanswered.items())
             lines.append(f"questions without a verdict: {counts}; their queries are marked for manual review")
         if rejected := one.summary["counts"]["rejected"]:
-            lines.append(f"{rejected} rows rejected: {one.folder / 'rejected.parquet'} says which and why")
+            lines.append(f"{counted(rejected, 'row')} rejected: {_rejected_table(one.folder)} says which and why")
     return lines
+
+
+def _rejected_table(folder: Path) -> Path:
+    """Where people read what was rejected: the table that opens in Excel where it was asked for."""
+    tables = (folder / name for name in ("scores.xlsx", "rejected.csv"))
+    return next((one for one in tables if one.exists()), folder / "rejected.parquet")
 
 
 def _mean_line(name: str, value: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from flows.cli.terminal import FirstDay, Json, LastDay, day_range, open_context, show
-from scoring.errors import UsageError
+from scoring.errors import UsageError, counted
 
 
 def thresholds(
@@ -41,6 +41,6 @@ def thresholds(
     evidence = rubric.evidence.report(rows, f"{first:%Y-%m-%d} ~ {last:%Y-%m-%d}")
     if out:
         write_text(out, evidence.markdown)
-        typer.echo(f"{evidence.rows} rows: {out}", err=as_json)
+        typer.echo(f"{counted(evidence.rows, 'row')}: {out}", err=as_json)
     if as_json or not out:
         show(evidence.values, evidence.markdown.removesuffix("\n"), as_json=as_json)

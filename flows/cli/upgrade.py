@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.terminal import Json, show
+from scoring.errors import counted
 
 if TYPE_CHECKING:
     from tasks.config.settings import Settings
@@ -37,7 +38,8 @@ def upgrade(
     """Bring the state database to this version: tables and columns that it lacks, in one transaction.
 
     Runs do it too when they first need them. Score tables need nothing: days of earlier versions are read as they are,
-    and those that a backfill would score again are counted. With --check exit code 1: there is something to do.
+    and those that a backfill would score again are counted. With --check exit code 1: there is something to do; where
+    no run has been yet there is nothing.
 
     Example: aqb upgrade --check
     """
@@ -45,14 +47,32 @@ def upgrade(
 
     settings = load_settings()
     lacking = _lacking(settings, change=not check)
+    if check and lacking and _is_new(settings, lacking):
+        said = "state database: new, no run has been yet; what it lacks is created when it is first needed"
+        show({"lacking": [], "stale": {}}, said, as_json=as_json)
+        return
     stale = {} if check and lacking else _stale(settings)  # before the upgrade there may be no column to read
     state = "up to date" if not lacking else f"{'lacks' if check else 'added'} {_listed(lacking)}"
     lines = [f"state database: {state}"]
     lines += ["score tables: days to score again are counted by `aqb upgrade`"] if check and lacking else []
-    lines += [f"score tables: {count} days were scored before ({why}); `aqb backfill`" for why, count in stale.items()]
+    lines += [
+        f"score tables: {counted(count, 'day')} scored before ({why}); `aqb backfill`" for why, count in stale.items()
+    ]
     show({"lacking": lacking, "stale": stale}, "\n".join(lines), as_json=as_json)
     if check and lacking:
         raise typer.Exit(1)
+
+
+def _is_new(settings: Settings, lacking: list[str]) -> bool:
+    """Whether no run is kept, and no table is in the form of an earlier version."""
+    from tasks.state.database import StateDatabase
+    from tasks.state.run_ledger import RunLedger
+
+    if any("." in name for name in lacking):  # a column
+        return False
+    with StateDatabase(settings.state_url, read_only=True) as seen:
+        ledger = RunLedger(seen)
+        return "runs" in lacking or not ledger.last(1)
 
 
 def _lacking(settings: Settings, *, change: bool) -> list[str]:

@@ -15,6 +15,7 @@ from flows.steps.subscriptions import Subscription, subscriptions
 from scoring.alerting.blocks import readable
 from scoring.alerting.messages import Message, OutboxMessage, with_mention, with_service
 from scoring.alerting.run_messages import expired_message
+from scoring.errors import counted
 from tasks.alerts.day_messages import MessagesFor
 from tasks.alerts.delivery import Clock, deliver
 from tasks.alerts.outbox import Outbox
@@ -122,7 +123,7 @@ def _deliver(outbox: Outbox, wanted: Mapping[str, Subscription], settings: Setti
         ),
         *(f"alerts: route {one.route}: a message was given up: {one.last_error}" for one in first.expired),
         *(
-            f"alerts: route {name}: {problem}; {waiting[name]} messages wait for the next run"
+            f"alerts: route {name}: {problem}; {counted(waiting[name], 'message')} for the next run"
             for name, problem in stopped.items()
             if waiting[name]
         ),

@@ -22,7 +22,7 @@ from flows.steps.parts import score_parts
 from scoring.alerting.facts import AlertFact
 from scoring.chat.reading import naive_text
 from scoring.chat.shrinkage import NOT_SCORED
-from scoring.errors import AqbError, InputError, UnexpectedError
+from scoring.errors import AqbError, InputError, UnexpectedError, counted
 from scoring.figures import Figure
 from scoring.inputs import FileIdentity, nothing_scored
 from tasks.chat.choose_engine import open_engine, uses_pushdown
@@ -304,5 +304,5 @@ def _problems(outcome: ScoringOutcome) -> tuple[str, ...]:
     problems = [str(failure.error) for failure in outcome.failures]
     if outcome.counts.rejected:
         codes = ", ".join(f"{code} {count}" for code, count in sorted(outcome.rejected_by_code.items()))
-        problems.append(f"{outcome.counts.rejected} rows rejected ({codes}); see the table `rejected`")
+        problems.append(f"{counted(outcome.counts.rejected, 'row')} rejected ({codes}); see the table `rejected`")
     return (*filter(None, [nothing_scored(vars(outcome.counts))]), *problems)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from flows.runtime.clock import now, today
 from flows.runtime.code_version import code_version
-from scoring.errors import AqbError
+from scoring.errors import AqbError, counted
 from tasks.alerts.outbox import Outbox
 from tasks.alerts.unfinished import dead_runs, late_night
 from tasks.chat.day_plan import missing_days, stale_days
@@ -145,7 +145,7 @@ def _inbox(context: Context, found: Status) -> None:
     found.facts["inbox"] = {"waiting": len(seen.new), "scored": len(seen.known), "failed": wrong}
     found.gauges |= {"inbox_waiting": len(seen.new), "inbox_failed": len(wrong)}
     if wrong:
-        found.problems.append(f"inbox: {len(wrong)} files cannot be scored: {', '.join(wrong[:3])}")
+        found.problems.append(f"inbox: {counted(len(wrong), 'file')} cannot be scored: {', '.join(wrong[:3])}")
 
 
 def _outbox(context: Context, found: Status) -> None:
@@ -155,7 +155,7 @@ def _outbox(context: Context, found: Status) -> None:
     found.facts["outbox"] = {"waiting": len(waiting), "given_up_this_week": len(lost)}
     found.gauges |= {"outbox_waiting": len(waiting), "outbox_given_up": len(lost)}
     if lost:
-        found.problems.append(f"outbox: {len(lost)} messages were given up this week: `aqb alerts --pending`")
+        found.problems.append(f"outbox: {counted(len(lost), 'message')} given up this week: `aqb alerts --pending`")
 
 
 def _judge(context: Context, found: Status) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from scoring.chat.row_ids import TEXTS
-from scoring.errors import InputError
+from scoring.errors import InputError, counted
 
 REQUIRED_COLUMNS = (*TEXTS, "timestamp", "input_tokens", "output_tokens")
 # `total_tokens`, `success` and `message_length` score nothing and `x_enc_data` is personal: none of them is ever
@@ -103,7 +103,7 @@ def naive_text(count: int, zone: str) -> str:
     if not count:
         return ""
     return (
-        f"{count:,} timestamps name no time zone and were read as {zone}; "
+        f"{counted(count, 'timestamp')} without a time zone, read as {zone}; "
         "monitoring.naive_timestamps (aqb score: --naive-timestamps) names another"
     )
 

@@ -261,7 +261,7 @@ def test_the_command_says_what_was_done_and_what_to_look_at(aqb: Command, source
     ended = aqb("backfill", *RANGE)
     assert ended.exit_code == 1  # a row was rejected
     assert ended.out == "4 days scored, 0 up to date before, 0 failed; 8 rows\n"
-    assert f"warning: {DAYS[3]}: 1 rows rejected" in ended.err
+    assert f"warning: {DAYS[3]}: 1 row rejected" in ended.err
     again = aqb("backfill", *RANGE, "--json")
     assert (again.exit_code, again.err) == (0, "")
     assert json.loads(again.out) == {"days": [], "up_to_date": 4}
@@ -306,7 +306,7 @@ def test_runs_are_listed_and_explained_step_by_step(aqb: Command, source: Path) 
     explained = aqb("runs", "show", fourth["run_id"][:10])
     assert "kind        backfill of 2026-02-16" in explained.out
     assert "rows_in 4, scored 2, excluded 1, rejected 1" in explained.out
-    assert "1 rows rejected" in explained.out
+    assert "1 row rejected" in explained.out
     assert "b.jsonl" in explained.out
     steps = json.loads(aqb("runs", "show", fourth["run_id"], "--json").out)["steps"]
     assert [(step["step"], step["outcome"]) for step in steps] == [

@@ -231,7 +231,7 @@ def test_the_plan_names_every_day_with_its_reason(aqb: Command, folder: Path) ->
         "up to date",
         "missing",
     ]
-    assert "kept:       1 days that would shrink; --allow-shrink replaces them" in planned.out
+    assert "kept:       1 day that would shrink; --allow-shrink replaces them" in planned.out
     plan = json.loads(aqb("backfill", *options, "--dry-run", "--json").out)
     assert [(day["reason"], day["to_score"]) for day in plan["days"]] == [
         ("would shrink", False),

@@ -161,7 +161,7 @@ def test_rejected_rows_are_a_problem_that_is_told(settings: Settings, tmp_path: 
     write_rows(tmp_path / "source" / "b.jsonl", [plain(9, output_tokens=-1)])
     outcome = plain_flows.nightly(settings, DAY)
     assert outcome.scored.counts.rejected == 1
-    assert outcome.problems == ("1 rows rejected (negative_tokens 1); see the table `rejected`",)
+    assert outcome.problems == ("1 row rejected (negative_tokens 1); see the table `rejected`",)
 
 
 def test_an_intraday_run_is_provisional_until_the_nightly_one_replaces_it(settings: Settings, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_files_on_their_way_are_left_for_the_next_run(settings: Settings) -> Non
 def test_rejected_rows_are_kept_and_reported(settings: Settings) -> None:
     write_csv(inbox_of(settings) / "plan_agent_1.csv", [LONG_HEADER, long_row(), long_row(round_="x")])
     outcome = score_inbox(settings, DAY)
-    assert outcome.problems == ("plan_agent_1.csv: 1 rows rejected; see the table `rejected`",)
+    assert outcome.problems == ("plan_agent_1.csv: 1 row rejected; see the table `rejected`",)
     assert table(settings, "rejected").select("code", "rubric").rows() == [("bad_round", "plan-agent")]
 
 

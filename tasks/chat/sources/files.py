@@ -10,7 +10,7 @@ import pyarrow as pa
 from scoring.chat.reading import AS_IT_IS, ROWS, Reading
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
-from scoring.errors import InputError
+from scoring.errors import InputError, counted
 from scoring.inputs import FileIdentity
 from tasks.chat.sources.delimited import cut_delimited, read_delimited
 from tasks.chat.sources.exports import EXPORT_ENDINGS, read_export
@@ -101,7 +101,7 @@ class ChatRowFiles:
         for path in self.files:
             with readable(path), path.open("rb") as file:
                 size += file.seek(0, SEEK_END)
-        return f"{len(self.files)} files, {size:,} bytes"
+        return f"{counted(len(self.files), 'file')}, {size:,} bytes"
 
 
 def endings_of(reading: Reading) -> tuple[str, ...]:

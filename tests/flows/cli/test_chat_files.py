@@ -71,14 +71,14 @@ def test_score_names_a_file_of_each_kind_where_it_takes_one(aqb: Command, folder
 def test_score_knows_chat_rows_by_the_names_of_the_settings(aqb: Command, export: Path) -> None:
     ended = aqb("score", export, "--out", "out")
     assert "ola-monitoring 1, rows in 3 = scored 2 + excluded 0 + rejected 1" in ended.out
-    assert ended.out.splitlines()[1].strip().startswith("2 timestamps name no time zone and were read as UTC; ")
+    assert ended.out.splitlines()[1].strip().startswith("2 timestamps without a time zone, read as UTC; ")
     days = json.loads(Path("out/summary.json").read_text(encoding="utf-8"))["data_quality"]
     assert (days["naive_timestamps"], days["naive_zone"]) == (2, "UTC")
 
 
 def test_score_reads_local_times_as_it_is_told_and_says_so_at_the_top(aqb: Command, export: Path) -> None:
     ended = aqb("score", export, *RENAMED)
-    assert "were read as Asia/Seoul" in ended.out
+    assert "read as Asia/Seoul" in ended.out
     top = Path("out/report.md").read_text(encoding="utf-8").splitlines()[:10]
     assert [line for line in top if line.startswith("시간대가 없는 시각 2건을 Asia/Seoul 시각으로 읽었습니다.")]
     assert [line for line in top if line.endswith("— 2026-02-13")]  # one day, not two
@@ -90,7 +90,7 @@ def test_a_night_says_how_it_read_local_times(aqb: Command, export: Path) -> Non
     Path("aqb.toml").write_text(f'[monitoring]\nsource = "export.csv"\nnaive_timestamps = "Asia/Seoul"\n{COLUMNS}')
     ended = aqb("nightly", "--date", "2026-02-13")
     assert "2026-02-13: rows in 3 = scored 2" in ended.out
-    assert "2 timestamps name no time zone and were read as Asia/Seoul; " in ended.out
+    assert "2 timestamps without a time zone, read as Asia/Seoul; " in ended.out
 
 
 def test_score_writes_its_tables_for_excel_too(aqb: Command, export: Path) -> None:

@@ -121,7 +121,7 @@ def test_rejected_rows_end_with_1_and_where_they_stand(aqb: Command, folder: Pat
     ended = aqb("score", rows, "--out", "out")
     assert ended.exit_code == 1
     assert "rows in 2 = scored 1 + excluded 0 + rejected 1" in ended.out
-    assert "1 rows rejected: out/rejected.parquet says which and why" in ended.err
+    assert "1 row rejected: out/rejected.parquet says which and why" in ended.err
 
 
 def test_a_broken_file_ends_with_1_and_the_others_are_scored(aqb: Command, source: Path) -> None:

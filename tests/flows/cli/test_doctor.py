@@ -57,7 +57,7 @@ def test_doctor_is_content_when_a_run_could_start(aqb: Command, source: Path) ->
     ended = aqb("doctor")
     assert (ended.exit_code, ended.err) == (0, "")
     assert "NOT" not in ended.out
-    assert "ok   source: 1 files" in ended.out
+    assert "ok   source: 1 file" in ended.out
 
 
 def test_doctor_says_how_long_ago_the_last_completed_night_is(aqb: Command, source: Path) -> None:
@@ -109,6 +109,18 @@ def test_doctor_says_where_each_setting_came_from(aqb: Command, source: Path, mo
     assert settings["time_zone"]["origin"] == "default"
 
 
+def test_doctor_writes_values_as_settings_files_have_them(aqb: Command, source: Path) -> None:
+    """Lists and booleans could be pasted back."""
+    Path("aqb.toml").write_text('[judge]\nenabled = false\n[web]\nhosts = ["aqb.example.com"]\n')
+    shown = {line.split()[0]: line.split("   (")[0] for line in aqb("doctor").out.splitlines() if "   (" in line}
+    assert shown["judge.enabled"].endswith(" false")
+    assert shown["web.hosts"].endswith(' ["aqb.example.com"]')
+    assert shown["judge.max_usd"].endswith(" none")
+    assert not [line for line in shown.values() if "'" in line]
+    settings = {row["name"]: row["value"] for row in json.loads(aqb("doctor", "--json").out)["settings"]}
+    assert (settings["judge.enabled"], settings["web.hosts"]) == (False, ["aqb.example.com"])
+
+
 # --- Secrets -------------------------------------------------------------------------------------------------------
 
 
@@ -142,7 +154,7 @@ def test_the_inbox_is_a_folder_that_can_be_read(aqb: Command, source: Path, fold
     inbox = folder / "data" / "inbox"
     inbox.mkdir()
     write_csv(inbox / "resume_agent_1.csv", [WIDE_HEADER, wide_row()])
-    assert checks(aqb)["inbox"] == "1 files"
+    assert checks(aqb)["inbox"] == "1 file"
 
 
 def test_a_calendar_of_holidays_that_ends_soon_is_told(

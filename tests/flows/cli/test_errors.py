@@ -241,7 +241,7 @@ def test_a_webhook_that_is_no_address_is_told_by_its_name(
     write_alerts(warehouse, chat_rows.DAY, outcome.rubric, 0)
     monkeypatch.setenv("SLACK_WEBHOOK_URL", "hooks.slack.example/secret")
     told = aqb("alerts", "--date", str(chat_rows.DAY))
-    assert_told(told, 1, "variable SLACK_WEBHOOK_URL holds no address of a webhook", "wait for the next run")
+    assert_told(told, 1, "variable SLACK_WEBHOOK_URL holds no address of a webhook", "for the next run")
     assert "secret" not in told.out + told.err
 
 

@@ -57,7 +57,7 @@ def test_nightly_says_again_what_is_wrong_with_a_finished_night(aqb: Command, fo
     assert "up to date" in again.out
     assert (first.exit_code, again.exit_code) == (1, 1)
     assert again.err == first.err
-    assert "1 rows rejected" in again.err
+    assert "1 row rejected" in again.err
 
 
 def test_backfill_of_days_that_are_up_to_date_starts_nothing(
@@ -65,7 +65,7 @@ def test_backfill_of_days_that_are_up_to_date_starts_nothing(
 ) -> None:
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [best()])
     days = ("--from", str(DAY), "--to", str(DAY))
-    assert aqb("backfill", *days).out.startswith("1 days scored")
+    assert aqb("backfill", *days).out.startswith("1 day scored")
     nowhere = {"PREFECT_API_URL": "http://127.0.0.1:1/api"}
     again = installed_aqb("backfill", *days, "--json", **nowhere)
     assert (again.exit_code, again.err, json.loads(again.out)) == (0, "", {"days": [], "up_to_date": 1})

@@ -153,7 +153,7 @@ def test_score_of_rows_of_which_none_can_be_scored_says_so_first_and_ends_with_1
     write_rows(folder / CHAT, [plain(0, llm_response=None), plain(1, llm_response=None)])
     ended = aqb("score", CHAT, "--out", "out")
     assert ended.exit_code == 1
-    assert ended.out.startswith("nothing was scored: of 2 rows 2 were excluded and 0 rejected\n")
+    assert ended.out.startswith("nothing was scored: rows in 2 = excluded 2 + rejected 0\n")
     assert "failure_rate" not in ended.out and "report: out/report.md" in ended.out
     Path("empty.csv").write_text("user_input,llm_response,timestamp,input_tokens,output_tokens\n")
     empty = aqb("score", "empty.csv", "--out", "out")
@@ -199,7 +199,7 @@ def test_report_of_input_of_which_nothing_was_scored_begins_with_that(
     (folder / name).write_text(content)
     ended = aqb("score", name, "--out", "out")
     assert ended.exit_code == 1
-    assert ended.out.startswith("nothing was scored: of 1 rows ")
+    assert ended.out.startswith("nothing was scored: rows in 1 ")
     assert "not known" not in ended.out and "n=0" not in ended.out
     report = Path("out/report.md").read_text("utf-8")
     assert report.startswith("**채점한 것이 없습니다.** 행 1건을 ")
@@ -210,7 +210,7 @@ def test_a_night_of_which_nothing_was_scored_ends_with_1(aqb: Command, folder: P
     write_rows(folder / "data" / "chat_rows" / "a.jsonl", [plain(0, llm_response=None)])
     ended = aqb("nightly", "--date", str(DAY))
     assert ended.exit_code == 1
-    assert "warning: nothing was scored: of 1 rows 1 were excluded and 0 rejected" in ended.err
+    assert "warning: nothing was scored: rows in 1 = excluded 1 + rejected 0" in ended.err
 
 
 # --- Who may read it -------------------------------------------------------------------------------------------------

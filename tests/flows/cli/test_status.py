@@ -99,8 +99,8 @@ def test_status_names_messages_that_were_given_up_and_files_that_cannot_be_score
     write_csv(inbox / "new.csv", [["a"]])
     found = status(aqb)
     assert found["problems"] == [
-        "inbox: 1 files cannot be scored: out.csv",
-        "outbox: 1 messages were given up this week: `aqb alerts --pending`",
+        "inbox: 1 file cannot be scored: out.csv",
+        "outbox: 1 message given up this week: `aqb alerts --pending`",
     ]
 
 

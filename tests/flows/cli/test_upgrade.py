@@ -70,6 +70,16 @@ def test_upgrade_says_first_what_it_would_do_and_then_does_it_once_and_loses_not
         assert [run.outcome for run in ledger.last(9)] == ["completed"] * 4
 
 
+def test_upgrade_check_finds_nothing_to_do_before_the_first_run(aqb: Command, folder: Path) -> None:
+    (folder / "aqb.toml").write_text(SETTINGS, encoding="utf-8")
+    for _ in range(2):  # without a database, and with the one that `aqb doctor` has begun
+        check = aqb("upgrade", "--check")
+        assert check.exit_code == 0
+        assert check.out.startswith("state database: new, no run has been yet")
+        aqb("doctor")
+    assert json.loads(aqb("upgrade", "--check", "--json").out) == {"lacking": [], "stale": {}}
+
+
 def test_nights_go_on_after_an_upgrade(aqb: Command, earlier: Path) -> None:
     assert aqb("upgrade").exit_code == 0
     assert aqb("nightly", "--date", "2026-03-12").exit_code == 0

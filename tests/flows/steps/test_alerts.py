@@ -97,7 +97,7 @@ def test_a_slack_that_is_down_fails_no_run_and_hears_everything_from_the_next(
 ) -> None:
     slack.down = "slow_rate_limit"
     outcome = run(settings)
-    assert outcome.problems == ("alerts: route qa: HTTP 429; 1 messages wait for the next run",)
+    assert outcome.problems == ("alerts: route qa: HTTP 429; 1 message for the next run",)
     slack.down = None
     run(settings, NEXT_DAY)
     assert [text.partition(" ")[0] for text in slack.texts()] == ["🔴", "🔴"]
@@ -170,8 +170,7 @@ def test_a_prefect_secret_block_may_hold_the_webhook(settings: Settings, slack: 
         Route(name="other", webhook_secret_block="not-there"),
     )
     assert run(blocks).problems == (
-        "alerts: route other: Prefect Secret block not-there holds no address of a webhook;"
-        " 1 messages wait for the next run",
+        "alerts: route other: Prefect Secret block not-there holds no address of a webhook; 1 message for the next run",
     )
     (digest,) = slack.posted
     assert "block" in digest.place
@@ -268,7 +267,7 @@ def test_a_route_without_its_secret_keeps_messages_and_is_named(
     told = in_context(announce, settings, [("", lambda route, known: quiet_message(DAY, DAY, 1, 1))])
     assert told.waiting == 1
     assert told.problems == (
-        f"alerts: route qa: environment variable {QA} holds no address of a webhook; 1 messages wait for the next run",
+        f"alerts: route qa: environment variable {QA} holds no address of a webhook; 1 message for the next run",
     )
     monkeypatch.setenv(QA, slack.webhook())
     assert len(in_context(announce, settings, []).sent) == 1
@@ -335,9 +334,9 @@ def test_the_command_shows_exactly_what_it_then_sends(
     slack.down = "slow_rate_limit"
     down = aqb("alerts", "--date", DAY)
     assert (down.exit_code, "HTTP 429" in down.err) == (1, True)
-    assert "1 messages wait, 0 were given up" in aqb("alerts", "--pending").out
+    assert "messages: 1 waiting, 0 given up" in aqb("alerts", "--pending").out
     slack.down = None
-    assert "1 messages sent, 0 waiting" in aqb("alerts").out
+    assert "1 message sent, 0 waiting" in aqb("alerts").out
     assert [{"text": one.text, "blocks": one.blocks} for one in slack.posted] == [shown[0]["payload"]]
     assert "nothing new" in aqb("alerts", "--date", DAY, "--dry-run").out
     assert "메시지 1건(요약 1건)" in aqb("alerts", "--preview", "30d").out

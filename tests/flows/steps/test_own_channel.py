@@ -61,7 +61,7 @@ def test_channel_in_a_file_of_its_own_is_used_by_nightly(
 ) -> None:
     settings = settings_with(tmp_path, Route(name="file", webhook_env="ALERT_FILE", format=file_format))
     assert nightly(settings, DAY).problems == (
-        "alerts: route file: environment variable ALERT_FILE names no file; 1 messages wait for the next run",
+        "alerts: route file: environment variable ALERT_FILE names no file; 1 message for the next run",
     )
     monkeypatch.setenv("ALERT_FILE", str(tmp_path / "alerts.txt"))
     assert nightly(settings, DAY).problems == ()

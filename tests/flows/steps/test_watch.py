@@ -64,7 +64,7 @@ def test_late_night_is_told_once_a_route_that_hears_critical_and_called_off_once
 
 def test_late_night_is_told_once_although_slack_is_down_at_first(context: Context, slack: FakeSlack) -> None:
     slack.down = "slow_rate_limit"
-    assert "wait for the next run" in look(context, at(MORNING, "07:00")).delivery.problems[0]
+    assert "for the next run" in look(context, at(MORNING, "07:00")).delivery.problems[0]
     slack.down = None
     look(context, at(MORNING, "07:10"))
     look(context, at(MORNING, "07:20"))
@@ -80,8 +80,7 @@ def test_watch_tells_without_prefect_and_leaves_its_secrets_to_runs(context: Con
         report = look(with_block, at(MORNING, "07:00"))
     assert len(slack.posted) == 1
     assert report.delivery.problems == (
-        "alerts: route block: Prefect Secret block slack-webhook-qa is read by runs alone; "
-        "1 messages wait for the next run",
+        "alerts: route block: Prefect Secret block slack-webhook-qa is read by runs alone; 1 message for the next run",
     )
 
 
