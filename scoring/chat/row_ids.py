@@ -7,8 +7,9 @@ and id in the source.
 Source: SPEC 1.3, row_id.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
+from types import MappingProxyType
 
 import polars as pl
 import pyarrow as pa
@@ -25,24 +26,28 @@ SOURCE_ID = field(
 """What the source calls a turn, for sending its scores back there; nothing is scored by it."""
 
 _KEYED_TEXTS = ("tenant_id", "session_id", "user_input")
+_UNKNOWN: Mapping[str, str] = MappingProxyType({})
 TIE_BREAK = ("input_tokens", "output_tokens", "llm_response", SOURCE_ID.name)
 
 
-def row_keys(rows: pl.DataFrame) -> pl.Series:
-    """The key of each row, without the suffix that tells equal keys apart."""
-    canonical = rows.select(
-        pl.concat_str(
-            [
-                pl.col("timestamp").dt.epoch("us").cast(pl.String),
-                *(_sized_text(name) for name in _KEYED_TEXTS),
-                _or_null_mark(pl.col("llm_response").str.len_chars().cast(pl.String)),
-            ],
-            separator="|",
-        )
-    ).to_series()
+def row_keys(rows: pl.DataFrame, lengths: Mapping[str, str] = _UNKNOWN) -> pl.Series:
+    """The key of each row, without the suffix that tells equal keys apart.
+
+    `lengths` are the columns that hold the length of a text; the others are measured.
+    """
+
+    def length(name: str) -> pl.Expr:
+        measured = pl.col(lengths[name]) if name in lengths else pl.col(name).str.len_chars()
+        return measured.cast(pl.String).fill_null("-")
+
+    bar = pl.lit("|")
+    parts = [pl.col("timestamp").dt.epoch("us").cast(pl.String)]
+    for name in _KEYED_TEXTS:
+        parts += [bar, length(name), pl.when(pl.col(name).is_not_null()).then(pl.lit(":")), pl.col(name)]
+    canonical = rows.select(pl.concat_str(*parts, bar, length("llm_response"), ignore_nulls=True)).to_series()
     # As bytes, not as text: Python need not decode and encode them again.
-    keys = canonical.cast(pl.Binary).to_list()
-    return pl.Series("row_key", [sha256(key).hexdigest()[:KEY_HEX_DIGITS] for key in keys], dtype=pl.String)
+    digests = [sha256(key).digest() for key in canonical.cast(pl.Binary).to_list()]
+    return pl.Series("row_key", digests, dtype=pl.Binary).bin.head(KEY_HEX_DIGITS // 2).bin.encode("hex")
 
 
 def with_row_ids(rows: pl.DataFrame, in_tie_order: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
@@ -80,12 +85,3 @@ def ordinal_sql(kind: str) -> str:
 def row_id_sql() -> str:
     """`row_id` from `row_key` and `key_ordinal` in GoogleSQL."""
     return "CONCAT(row_key, IF(key_ordinal = 1, '', CONCAT('-', CAST(key_ordinal AS STRING))))"
-
-
-def _sized_text(name: str) -> pl.Expr:
-    text = pl.col(name)
-    return _or_null_mark(pl.concat_str([text.str.len_chars().cast(pl.String), pl.lit(":"), text]))
-
-
-def _or_null_mark(text: pl.Expr) -> pl.Expr:
-    return text.fill_null("-")

@@ -4,8 +4,8 @@ Batches are independent of one another; what needs the whole (the order of rows,
 by the caller.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import polars as pl
@@ -13,7 +13,7 @@ import polars as pl
 from scoring.chat.row_ids import TEXTS, row_keys
 from scoring.chat.rows import RowBatch
 from scoring.chat.rubric import RowRubric
-from scoring.rules.expressions import Expression
+from scoring.rules.expressions import Expression, Length
 from scoring.rules.polars_backend import to_polars, with_definitions
 
 KeepText = Literal["flagged", "all", "none"]
@@ -48,8 +48,8 @@ def score_batch(rubric: RowRubric, rows: pl.DataFrame, time_zone: str) -> Scored
     rows = rows.with_columns(
         pl.col("input_tokens", "output_tokens").fill_nan(None), score_date=local_date
     ).with_columns(
-        _reject=_first_true([rule.condition for rule in rubric.rejects]),
-        _exclusion=_first_true([rule.condition for rule in rubric.exclusions]),
+        _reject=_first_true(tuple(rule.condition for rule in rubric.rejects)),
+        _exclusion=_first_true(tuple(rule.condition for rule in rubric.exclusions)),
     )
     rejected = rows.filter(pl.col("_reject").is_not_null())
     excluded = rows.filter(pl.col("_reject").is_null() & pl.col("_exclusion").is_not_null())
@@ -57,9 +57,9 @@ def score_batch(rubric: RowRubric, rows: pl.DataFrame, time_zone: str) -> Scored
     if rejected.height or excluded.height:
         scorable = rows.filter(pl.col("_reject").is_null() & pl.col("_exclusion").is_null())
     scorable = scorable.drop("_reject", "_exclusion", "line")
-    scored = with_definitions(scorable.lazy(), rubric.definitions).collect()
+    scored = with_definitions(scorable, rubric.definitions)
     return ScoredBatch(
-        scored=scored.with_columns(row_keys(scored)),
+        scored=scored.with_columns(row_keys(scored, _lengths(rubric))),
         excluded=_excluded(rubric, excluded),
         rejected=_rejected(rubric, rejected),
     )
@@ -98,7 +98,13 @@ def all_rejects(batch: RowBatch, scored: ScoredBatch) -> pl.DataFrame:
     return pl.concat([unread, refused]).sort("line", maintain_order=True)
 
 
-def _first_true(conditions: Sequence[Expression]) -> pl.Expr:
+def _lengths(rubric: RowRubric) -> dict[str, str]:
+    """The columns in which a rubric keeps the length of a text."""
+    return {one.expression.text.name: one.name for one in rubric.definitions if isinstance(one.expression, Length)}
+
+
+@cache
+def _first_true(conditions: tuple[Expression, ...]) -> pl.Expr:
     """The position of the first condition that is true; NULL when none is."""
     return pl.coalesce(
         *(
@@ -111,7 +117,7 @@ def _first_true(conditions: Sequence[Expression]) -> pl.Expr:
 def _excluded(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:
     codes = pl.Series([rule.code for rule in rubric.exclusions], dtype=pl.String)
     reasons = codes.gather(rows["_exclusion"])
-    return with_definitions(rows.lazy(), rubric.excluded_definitions).collect().with_columns(reason=reasons)
+    return with_definitions(rows, rubric.excluded_definitions).with_columns(reason=reasons)
 
 
 def _rejected(rubric: RowRubric, rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,27 +1,30 @@
 """Row rules as Polars expressions: the local engine."""
 
+from collections.abc import Sequence
 from functools import cache, reduce
 from operator import add, and_, eq, ge, gt, le, lt, ne, or_
 
 import polars as pl
+import polars.selectors as cs
 
 from scoring.rules import expressions as ex
 from scoring.rules.evaluation_order import steps
+from scoring.rules.searches import SEARCH_PREFIX, shortest, with_searches
 
 _OPERATORS = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
-def with_definitions(rows: pl.LazyFrame, definitions: tuple[ex.Definition, ...]) -> pl.LazyFrame:
+def with_definitions(rows: pl.DataFrame, definitions: tuple[ex.Definition, ...]) -> pl.DataFrame:
     """`rows` with one more column per definition, in the order of their dependencies."""
     for columns in _translated(definitions):
         rows = rows.with_columns(columns)
-    return rows
+    return rows.drop(cs.starts_with(SEARCH_PREFIX))
 
 
 @cache
 def _translated(definitions: tuple[ex.Definition, ...]) -> list[list[pl.Expr]]:
     """The expressions of each step. Translating takes longer than scoring a small batch, so it is done once."""
-    return [[to_polars(one.expression).alias(one.name) for one in step] for step in steps(definitions)]
+    return [[to_polars(one.expression).alias(one.name) for one in step] for step in steps(with_searches(definitions))]
 
 
 def to_polars(expression: ex.Expression) -> pl.Expr:
@@ -37,10 +40,8 @@ def to_polars(expression: ex.Expression) -> pl.Expr:
             return to_polars(text).str.len_chars().cast(pl.Int64)
         case ex.Count(text, pattern):
             return to_polars(text).str.count_matches(pattern.regex).cast(pl.Int64)
-        case ex.Matches(text, pattern):
-            return to_polars(text).str.contains(pattern.regex)
-        case ex.ContainsAny(text, words):
-            return _contains_any(to_polars(text), words)
+        case ex.Matches(text) | ex.ContainsAny(text):
+            return _found(to_polars(text), expression)
         case ex.Ratio(numerator, denominator):
             # One value for all rows of a batch would be multiplied by its reciprocal, which can round the other way.
             divisor = to_polars(denominator) + pl.int_range(pl.len()) * 0
@@ -58,7 +59,8 @@ def to_polars(expression: ex.Expression) -> pl.Expr:
             first = to_polars(terms[0])
             return reduce(and_, (_where(first, term) for term in terms[1:]), first)
         case ex.AnyOf(terms):
-            return reduce(or_, map(to_polars, terms))
+            first = to_polars(terms[0])
+            return reduce(or_, (_where(~first, term) for term in terms[1:]), first)
         case ex.Not(term):
             return ~to_polars(term)
         case ex.Sum(terms):
@@ -72,39 +74,59 @@ def to_polars(expression: ex.Expression) -> pl.Expr:
         case ex.Tenths(score):
             return (to_polars(score) * 10).round(0).cast(pl.Int64)
         case ex.MostLost(components):
-            lost = [(name, pl.lit(maximum) - pl.col(name)) for name, maximum in components]
-            worst = pl.max_horizontal([points for _, points in lost])
-            named = [pl.when(points == worst).then(pl.lit(name)) for name, points in lost]
-            return pl.coalesce(named)
+            names, lost = zip(*((name, maximum - pl.col(name)) for name, maximum in components), strict=True)
+            worst = pl.max_horizontal(lost)
+            return _first_of(names, [points == worst for points in lost[:-1]])
         case ex.Fired(rules):
             return _fired(rules)
 
 
-def _contains_any(text: pl.Expr, words: tuple[str, ...]) -> pl.Expr:
+def _found(text: pl.Expr, search: ex.Matches | ex.ContainsAny) -> pl.Expr:
     """Several words are found fastest by an alternation, one word or several signs by an automaton.
 
     One word as a literal costs the same, but a place among the 32 regexes that Polars keeps compiled: with more than
     those in a rubric it compiles every one of them again for every batch.
     """
-    if len(words) == 1 or all(len(word) == 1 for word in words):
-        return text.str.contains_any(list(words))
-    return text.str.contains(ex.alternation(words))
+    if isinstance(search, ex.Matches):
+        return text.str.contains(shortest(search.pattern.regex))
+    if len(search.words) == 1 or all(len(word) == 1 for word in search.words):
+        return text.str.contains_any(list(search.words))
+    return text.str.contains(ex.alternation(search.words))
 
 
-def _where(condition: pl.Expr, term: ex.Expression) -> pl.Expr:
-    """A term of an AND as it matters: where `condition` is false the AND is, and its text need not be searched."""
+def _where(asked: pl.Expr, term: ex.Expression) -> pl.Expr:
+    """A term of an AND or an OR, which matters where the first one does not tell: elsewhere no text is searched."""
     match term:
-        case ex.ContainsAny(text, words):
-            searched = pl.when(~condition).then(pl.lit("")).otherwise(to_polars(text))
-            return _contains_any(searched, words)
+        case ex.Matches(column) | ex.ContainsAny(column):
+            text = to_polars(column)
+            searched = text.is_not_null() & asked.fill_null(value=True)
+            # Texts that are put in place of others would all be copied.
+            place = pl.when(searched).then(searched.cum_sum() - 1)
+            return _found(text.filter(searched), term).gather(place)
         case _:
             return to_polars(term)
 
 
 def _case(case: ex.Case) -> pl.Expr:
-    result = to_polars(case.otherwise)
-    for branch in reversed(case.branches):
-        result = pl.when(to_polars(branch.condition)).then(to_polars(branch.value)).otherwise(result)
+    conditions = [to_polars(branch.condition) for branch in case.branches]
+    values = [*(branch.value for branch in case.branches), case.otherwise]
+    texts = [value.value for value in values if isinstance(value, ex.Value) and isinstance(value.value, str | None)]
+    if len(texts) == len(values):
+        return _first_of(texts, conditions)
+    return _chosen(conditions, [*map(to_polars, values)])
+
+
+def _first_of(texts: Sequence[str | None], conditions: Sequence[pl.Expr]) -> pl.Expr:
+    """The text beside the first condition that is true, else the last: its number is chosen in a third of the time."""
+    places = [pl.lit(place, dtype=pl.UInt32) for place in range(len(texts))]
+    return pl.lit(pl.Series(texts, dtype=pl.String)).gather(_chosen(conditions, places))
+
+
+def _chosen(conditions: Sequence[pl.Expr], values: Sequence[pl.Expr]) -> pl.Expr:
+    """The value beside the first condition that is true, else the last one."""
+    result = values[-1]
+    for condition, value in zip(reversed(conditions), reversed(values[:-1]), strict=True):
+        result = pl.when(condition).then(value).otherwise(result)
     return result
 
 

@@ -166,7 +166,7 @@ def test_a_ratio_is_divided_where_all_rows_have_one_divisor(divisor: Expression,
         Definition("of_value", Ratio(Column("n"), divisor), "", ""),
         Definition("of_column", Ratio(Column("n"), Column("d")), "", ""),
     )
-    scored = with_definitions(frame.lazy(), definitions).collect()
+    scored = with_definitions(frame, definitions)
     assert scored.select("of_value", "of_column").rows() == [(1e-300 / 35, 1e-300 / 35)] * rows
 
 
