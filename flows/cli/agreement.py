@@ -46,15 +46,15 @@ def agreement(
     from tasks.review.labels import read_labels
     from tasks.testruns.trusted_metrics import Measured, write_agreements
 
-    context = open_context()
     given = read_labels(labels)
     if not given:
         raise UsageError("no row has a label yet", where=str(labels), fix="fill the column `label`")
-    labelled, _ = _kept(context, given, run, labels, now())
-    found = agreements(labelled.pairs)
-    least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
-    measured = Measured(labelled.rubric_version, found, labelled.epochs)
-    write_agreements(context.warehouse, day, labelled.rubric, [measured], least)
+    with open_context() as context:
+        labelled, _ = _kept(context, given, run, labels, now())
+        found = agreements(labelled.pairs)
+        least, day = context.settings.agreement.trusted_from, today(context.settings.time_zone)
+        measured = Measured(labelled.rubric_version, found, labelled.epochs)
+        write_agreements(context.warehouse, day, labelled.rubric, [measured], least)
     unpaired = len(given) - len(labelled.pairs)
     text = agreement_markdown(labels.name, found, labelled.titles, least, unpaired)
     show(agreement_dict(found, least, unpaired), text.removesuffix("\n"), as_json=as_json)
@@ -131,7 +131,8 @@ def import_(
             "these are labels of a test run", where=str(verdicts), fix="name its folder: --run out/resume keeps them"
         )
     if run or not out:
-        _, new = _kept(open_context(), labels, run, verdicts, now())
+        with open_context() as context:
+            _, new = _kept(context, labels, run, verdicts, now())
         typer.echo(f"{len(labels)} labels, {new} of them new: kept")
     if out:
         write_labels(out, labels)
@@ -148,6 +149,7 @@ def labels(out: Annotated[Path, typer.Option(help="The file to write (.csv).")])
 
     if out.suffix != ".csv":
         raise UsageError(f"'{out}' is no CSV file", fix="end its name in .csv")
-    kept = newest(LabelStore(open_context().state).every_label())
+    with open_context() as context:
+        kept = newest(LabelStore(context.state).every_label())
     write_kept_labels(out, kept)
     typer.echo(f"{len(kept)} labels: {out}")

@@ -38,16 +38,16 @@ def report(
     from tasks.reports.site.build import build_pages
     from tasks.state.alert_choices import AlertChoices
 
-    context = open_context()
-    settings = context.settings
-    choices, folder = AlertChoices(context.state), out or Path(settings.reports)
-    period = _period(week, first, last)
-    path = _write_report(context, folder, period) if period else None
-    policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
-    end = near_end(context.state, settings.judge, today(settings.time_zone))
-    built = build_pages(
-        context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period, judge_end=end
-    )
+    with open_context() as context:
+        settings = context.settings
+        choices, folder = AlertChoices(context.state), out or Path(settings.reports)
+        period = _period(week, first, last)
+        path = _write_report(context, folder, period) if period else None
+        policy, snoozes = choices.policy(settings.alerts), choices.every_snooze()
+        end = near_end(context.state, settings.judge, today(settings.time_zone))
+        built = build_pages(
+            context.warehouse, context.rubric, folder, settings.time_zone, days, policy, snoozes, period, judge_end=end
+        )
     text = f"{counted(built.pages, 'page')}, {built.written} of them changed\nsite: {built.path}"
     found = {"path": built.path, "pages": built.pages, "written": built.written}
     if path and period:

@@ -233,6 +233,14 @@ def _shared(connection: Any, record: object) -> None:
 
 
 def _durable_and_shared(connection: Any, record: object) -> None:
+    try:
+        _set_up(connection, record)
+    except sqlite3.Error:  # a file that is no database: nobody else knows of this connection yet
+        connection.close()
+        raise
+
+
+def _set_up(connection: Any, record: object) -> None:
     _shared(connection, record)
     # Several processes that open a new database at once: SQLite does not wait for the lock that this switch takes.
     retrying = Retrying(

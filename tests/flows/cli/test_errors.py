@@ -86,7 +86,7 @@ MISTAKES = {
         "runs", 1, "data/state.db: the state database cannot be used", "check state_url", {"data/state.db": "no" * 99}
     ),
     "a place that the system refuses": Mistake(
-        "report", 1, f"error: {LONG}: ", "check that it may be read", {}, {"AQB_REPORTS": LONG}
+        "report", 1, f"error: {LONG}", "check that it may be read", {}, {"AQB_REPORTS": LONG}
     ),
     "a file for Prefect's home": Mistake(
         "alerts", 1, "a/b: Prefect's home folder cannot be used", "set PREFECT_HOME", {"a": ""}, {"PREFECT_HOME": "a/b"}
