@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from scoring.chat.rubric import RowRubric
-from tasks.config.services import is_of_several, refuse_several, services_of, stored_service
+from tasks.config.services import is_of_several, refuse_several, services_of
 from tasks.config.settings import Settings
 from tasks.files.report_paths import ReportPaths
 from tasks.files.rubric_file import chosen_row_rubric
@@ -71,7 +71,7 @@ class Context:
         Raises:
             UsageError: the setting names a kind of database that cannot be used.
         """
-        service = stored_service(self.settings)
+        service = self.settings.stored_service
         return StateDatabase(self.settings.state_url, read_only=self._is_read_only, service=service)
 
     def __reduce__(self) -> tuple[Callable[[Settings], "Context"], tuple[Settings]]:

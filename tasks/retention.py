@@ -17,7 +17,6 @@ from scoring.chat.erasure import PERSONAL_COLUMNS, cleared
 from scoring.chat.row_ids import TEXTS
 from tasks.alerts.outbox import Outbox
 from tasks.chat.tables import EXCLUDED, SCORES
-from tasks.config.services import stored_service
 from tasks.context import Context
 from tasks.files.atomic import remove_unfinished, write_text
 from tasks.files.report_paths import ReportPaths
@@ -144,7 +143,7 @@ def _erase_rows(context: Context, session_id: str, *, dry_run: bool) -> Counter[
 def _reports_of(context: Context) -> list[ReportPaths]:
     """The reports of a service; where it had no name once, also those of that time."""
     former = context.reports.folder.parent.parent
-    had_no_name = context.settings.service and stored_service(context.settings) is None
+    had_no_name = context.settings.service and context.settings.stored_service is None
     return [context.reports, *([ReportPaths(former)] if had_no_name else [])]
 
 

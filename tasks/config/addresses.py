@@ -1,4 +1,7 @@
-"""Addresses of BigQuery tables and datasets: `bigquery://project.dataset.view`, `bigquery://project/dataset`."""
+"""Addresses of BigQuery tables and datasets: `bigquery://project.dataset.view`, `bigquery://project/dataset`.
+
+And where the reports of a service lie below those of all.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 from scoring.errors import UsageError
 
 SCHEME = "bigquery://"
+SERVICES_FOLDER = "services"
 # A project may carry its domain (`example.com:project`); a table name may be in any script.
 _PROJECT = r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]*"
 _PARTS = re.compile(rf"({_PROJECT})[./](\w+)(?:[./]([^./`\\]+))?", re.ASCII | re.IGNORECASE)

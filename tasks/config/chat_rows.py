@@ -12,9 +12,6 @@ from scoring.rubrics import DEFAULT_ROW_RUBRIC
 from tasks.config.bigquery import SourceColumn
 from tasks.config.section import Place, Section, Zone
 
-SERVICES_FOLDER = "services"
-"""The folder below the reports that has a folder of reports for each service."""
-
 _ColumnName = Annotated[str, Field(min_length=1)]
 
 

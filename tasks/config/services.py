@@ -41,9 +41,3 @@ def services_of(settings: Settings) -> list[Settings]:
     if not is_of_several(settings):
         return [settings]
     return [settings_of_service(settings, one.name) for one in settings.monitoring.service]
-
-
-def stored_service(settings: Settings) -> str | None:
-    """What tables and keys hold of the service that the settings are of; None where it has no name there."""
-    of_name = (one for one in settings.monitoring.service if one.name == settings.service)
-    return next((one.name for one in of_name if not one.has_unnamed_days), None)

@@ -20,9 +20,10 @@ from pydantic_settings import (
 )
 
 from scoring.errors import UsageError
+from tasks.config.addresses import SERVICES_FOLDER
 from tasks.config.alerts import AlertsSettings
 from tasks.config.bigquery import BigQuerySettings
-from tasks.config.chat_rows import SERVICES_FOLDER, ChatRowSettings, ServiceSettings
+from tasks.config.chat_rows import ChatRowSettings, ServiceSettings
 from tasks.config.judge import JudgeSettings
 from tasks.config.secret_places import ELSEWHERE, read_secret
 from tasks.config.secrets import Url, is_masked, part_of
@@ -167,6 +168,12 @@ class Settings(BaseSettings):
             if unknown := sorted(set(one.routes) - routes):
                 raise ValueError(f"service {one.name} names routes that do not exist: {', '.join(unknown)}")
         return self
+
+    @property
+    def stored_service(self) -> str | None:
+        """What tables and keys hold of the service that these settings are of; None where it has no name there."""
+        of_name = (one for one in self.monitoring.service if one.name == self.service)
+        return next((one.name for one in of_name if not one.has_unnamed_days), None)
 
     @classmethod
     def settings_customise_sources(

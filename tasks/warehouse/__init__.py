@@ -15,7 +15,6 @@ import pyarrow as pa
 from scoring.chat.rubric import RowRubric
 from scoring.errors import UsageError
 from tasks.config.addresses import is_bigquery
-from tasks.config.services import stored_service
 from tasks.warehouse.day_queries import DayQueries
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.row_search import RowSearch
@@ -147,4 +146,4 @@ def open_warehouse(url: str, settings: Settings | None = None, labels: Mapping[s
             f"this version cannot use the warehouse '{url}'",
             fix='give a folder (warehouse = "data/warehouse") or a dataset ("bigquery://project/dataset")',
         )
-    return FolderWarehouse(Path(url), stored_service(settings) if settings else None)
+    return FolderWarehouse(Path(url), settings.stored_service if settings else None)

@@ -11,7 +11,7 @@ from scoring.chat.kpi_windows import FOUR_WEEKS, kpi_windows
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.errors import AqbError
 from tasks.chat.tables import KPIS, read_kpis
-from tasks.config.chat_rows import SERVICES_FOLDER
+from tasks.config.addresses import SERVICES_FOLDER
 from tasks.files.report_paths import FIRST_PAGE
 from tasks.reports.site.pages import Link, Table, page
 from tasks.reports.wording import NOTHING, day_text

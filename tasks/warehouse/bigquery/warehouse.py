@@ -28,7 +28,6 @@ from scoring.chat.rubric import RowRubric
 from scoring.chat.sql_tables import fired_columns, fired_rows_query
 from scoring.errors import AqbError, StorageError
 from tasks.config.addresses import DatasetName, TableName, dataset_of
-from tasks.config.services import stored_service
 from tasks.files.atomic import parquet_into, writable
 from tasks.state.database import StateDatabase
 from tasks.state.leases import Leases
@@ -72,7 +71,7 @@ class BigQueryWarehouse:
         self.url = url
         self.dataset = dataset_of(url)
         self._settings = settings
-        self._service = stored_service(settings)
+        self._service = settings.stored_service
         self._labels = dict(labels or {})
 
     def replace_day(
