@@ -6,7 +6,7 @@ Rows that people are told about (an alert, or a grade whose texts are kept) come
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -52,10 +52,14 @@ class Facet:
     many: bool = False
     offered: int = 1_000
 
-    def rows_with(self, value: str) -> list[bool]:
-        """Whether each row has a value."""
-        place = list(self.values).index(value) if value in self.values else len(self.values)
-        return [bool(of >> place & 1) if self.many else of == place for of in self.of_rows]
+    def has(self, of_row: int, value: str) -> bool:
+        """Whether a row whose place is `of_row` has a value."""
+        place = self._places.get(value, len(self._places))
+        return bool(of_row >> place & 1) if self.many else of_row == place
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {value: place for place, value in enumerate(self.values)}
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class ListedRows:
     rows: int
     time_zone: str
     period: Period | None = None
+    _counted: dict[tuple[str, ...], Counter[tuple[int, ...]]] = field(init=False, default_factory=dict, repr=False)
+    """How many rows have each combination of places in some facets, by the names of these."""
 
     @property
     def complete(self) -> bool:
@@ -78,9 +84,15 @@ class ListedRows:
 
     def count(self, **wanted: str) -> int:
         """How many of the listed rows have all of these values."""
-        facets = {facet.name: facet for facet in self.facets}
-        columns = [facets[name].rows_with(value) for name, value in wanted.items()]
-        return sum(map(all, zip(*columns, strict=True)))
+        facets = [facet for facet in self.facets if facet.name in wanted]
+        names = tuple(facet.name for facet in facets)
+        if names not in self._counted:
+            self._counted[names] = Counter(zip(*(facet.of_rows for facet in facets), strict=True))
+        return sum(
+            rows
+            for places, rows in self._counted[names].items()
+            if all(facet.has(place, wanted[facet.name]) for facet, place in zip(facets, places, strict=True))
+        )
 
     @cached_property
     def questions(self) -> list[str | None]:
