@@ -1,7 +1,9 @@
 """What other pages need of a day's rows: it is kept, so that a day that has not changed is not read again."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from tasks.reports.site.listed_rows import ListedRows
@@ -14,29 +16,34 @@ from tasks.warehouse import Warehouse
 class DaySummary:
     """Of a day: its failures and kinds of questions, and questions that came often.
 
-    `listed` rows stand on its page of rows, which are all where it is `complete`.
+    `listed` rows stand on its page of rows, which are all where it is `complete`. `asked` are the questions as JSON:
+    they are most of a summary, and all days' summaries are kept together, while most pages show those of few days.
     """
 
     listed: int
     complete: bool
     failures: Sequence[tuple[str, int]]
     categories: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    questions: Sequence[Questions] = ()
+    asked: str = "[]"
+
+    @cached_property
+    def questions(self) -> list[Questions]:
+        """The templates of questions, the most frequent first."""
+        return [Questions(**one) for one in json.loads(self.asked)]
 
 
 def summarised(warehouse: Warehouse, day: SiteDay, listed: ListedRows) -> DaySummary:
     """What is kept of a day whose rows are listed."""
     column, queries = listed.rubric.failure.column, warehouse.day_queries(day.day, listed.rubric)
     failures = [(failure[column], failure["row_count"]) for failure in queries.failure_types()]
-    categories, questions = category_counts(listed), repeated_questions(listed)
-    return DaySummary(listed.frame.height, listed.complete, failures, categories, questions)
+    asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
+    return DaySummary(listed.frame.height, listed.complete, failures, category_counts(listed), asked)
 
 
 def kept_summary(kept: Any) -> DaySummary | None:
     """A summary that was kept as JSON; None where there is none, or it is damaged."""
     try:
         failures = [(code, count) for code, count in kept["failures"]]
-        questions = [Questions(**one) for one in kept["questions"]]
-        return DaySummary(kept["listed"], kept["complete"], failures, kept["categories"], questions)
+        return DaySummary(kept["listed"], kept["complete"], failures, kept["categories"], kept["asked"])
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
