@@ -10,7 +10,7 @@ Source: SPEC 9 `aqb report`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +37,7 @@ from tasks.files.report_paths import (
     rows_page_name,
 )
 from tasks.reports.site.alert_pages import alerts_page
-from tasks.reports.site.day_pages import alert_examples, day_page, overview
+from tasks.reports.site.day_pages import alert_examples, day_page, day_steps, overview
 from tasks.reports.site.day_summaries import DaySummary, kept_summary, summarised
 from tasks.reports.site.kept_pages import KeptPages, write_changed
 from tasks.reports.site.listed_rows import list_period_rows, list_rows
@@ -178,7 +178,8 @@ def _day_pages(
     summaries: dict[date, DaySummary] = {}
     rows: Sequence[ShownRow] = ()
     for position, day in enumerate(scored.days):
-        summary, rows_name = kept_summary(pages.summary(day.page)), rows_page_name(day.day)
+        steps, rows_name = day_steps(scored, position), rows_page_name(day.day)
+        summary = _relinked(pages, day.page, steps)
         is_shown_first = day is scored.days[-1] and pages.lacks(FIRST_PAGE)
         if summary is None or is_shown_first or pages.lacks(rows_name):
             listed = list_rows(warehouse, rubric, day.day, day.total["rows"], time_zone)
@@ -187,10 +188,20 @@ def _day_pages(
             if summary is None or is_shown_first:
                 rows = shown_rows(warehouse, rubric, day.day, listed, alert_examples(day))
             if summary is None:
-                summary = summarised(warehouse, day, listed)
+                summary = summarised(warehouse, day, listed, steps)
                 pages.write(day.page, day_page(rubric, scored, position, summary, rows), asdict(summary))
         summaries[day.day] = summary
     return summaries, rows
+
+
+def _relinked(pages: KeptPages, name: str, steps: str) -> DaySummary | None:
+    """The summary of a day whose page was made before, and now has these links to other days; None where it must be
+    made."""
+    kept = kept_summary(pages.summary(name))
+    if kept is None or kept.steps == steps:
+        return kept
+    summary = replace(kept, steps=steps)
+    return summary if pages.replace(name, kept.steps, steps, asdict(summary)) else None
 
 
 def _periods(tables: SpanTables, folder: Path, chosen: Period | None) -> list[Period]:

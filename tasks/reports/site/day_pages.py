@@ -46,6 +46,7 @@ from tasks.reports.site.tenant_trends import tenant_trend_table
 from tasks.reports.site.testrun_pages import testrun_list
 from tasks.reports.site.testrun_tables import PublishedTestRun
 from tasks.reports.site.worst_rows import ShownRow, one_of_each_template
+from tasks.reports.templates import html
 from tasks.reports.wording import NOTHING, count_text, day_text, share_text, tenant_text
 
 _EXAMPLES = 3
@@ -136,10 +137,21 @@ def day_page(rubric: RowRubric, span: ScoredSpan, position: int, summary: DaySum
         section="monitoring",
         title=f"{day_text(day.day)} 대화 품질",
         rows=rows,
-        week=period_link(week_of(day.day), "../").href,
-        before=days[position - 1] if position else None,
-        after=days[position + 1] if position + 1 < len(days) else None,
+        **_beside(days, position),
     )
+
+
+def day_steps(span: ScoredSpan, position: int) -> str:
+    """The links of the page of the day at `position` to the days beside it, and to its week, as they stand there."""
+    return html("day_steps.html", **_beside(span.days, position))
+
+
+def _beside(days: Sequence[SiteDay], position: int) -> dict[str, Any]:
+    return {
+        "week": period_link(week_of(days[position].day), "../").href,
+        "before": days[position - 1] if position else None,
+        "after": days[position + 1] if position + 1 < len(days) else None,
+    }
 
 
 def _last_week(day: date) -> Period:

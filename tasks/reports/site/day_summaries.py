@@ -18,6 +18,7 @@ class DaySummary:
 
     `listed` rows stand on its page of rows, which are all where it is `complete`. `asked` are the questions as JSON:
     they are most of a summary, and all days' summaries are kept together, while most pages show those of few days.
+    `steps` are the links of its page to the days beside it, as they are written there.
     """
 
     listed: int
@@ -25,6 +26,7 @@ class DaySummary:
     failures: Sequence[tuple[str, int]]
     categories: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     asked: str = "[]"
+    steps: str = ""
 
     @cached_property
     def questions(self) -> list[Questions]:
@@ -32,18 +34,18 @@ class DaySummary:
         return [Questions(**one) for one in json.loads(self.asked)]
 
 
-def summarised(warehouse: Warehouse, day: SiteDay, listed: ListedRows) -> DaySummary:
+def summarised(warehouse: Warehouse, day: SiteDay, listed: ListedRows, steps: str) -> DaySummary:
     """What is kept of a day whose rows are listed."""
     column, queries = listed.rubric.failure.column, warehouse.day_queries(day.day, listed.rubric)
     failures = [(failure[column], failure["row_count"]) for failure in queries.failure_types()]
     asked = json.dumps([asdict(one) for one in repeated_questions(listed)], ensure_ascii=False, separators=(",", ":"))
-    return DaySummary(listed.frame.height, listed.complete, failures, category_counts(listed), asked)
+    return DaySummary(listed.frame.height, listed.complete, failures, category_counts(listed), asked, steps)
 
 
 def kept_summary(kept: Any) -> DaySummary | None:
     """A summary that was kept as JSON; None where there is none, or it is damaged."""
     try:
         failures = [(code, count) for code, count in kept["failures"]]
-        return DaySummary(kept["listed"], kept["complete"], failures, kept["categories"], kept["asked"])
+        return DaySummary(kept["listed"], kept["complete"], failures, kept["categories"], kept["asked"], kept["steps"])
     except (KeyError, TypeError, ValueError, AttributeError):
         return None

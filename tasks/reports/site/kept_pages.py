@@ -53,6 +53,13 @@ class KeptPages:
         self.written += write_changed(self._folder / name, text)
         self._known[name] = {"inputs": self._wanted[name], "summary": summary}
 
+    def replace(self, name: str, old: str, new: str, summary: Any) -> bool:
+        """Replaces a part of a page that is otherwise as it should be; False where the page has no such part."""
+        text = (self._folder / name).read_bytes().decode()
+        if old in text:
+            self.write(name, text.replace(old, new, 1), summary)
+        return old in text
+
     def summary(self, name: str) -> Any:
         """What was kept of a page; None for one that is still to be made."""
         return self._known.get(name, {}).get("summary")

@@ -84,14 +84,12 @@ class PageInputs:
         }
 
     def _of_days(self, scored: ScoredSpan, contents: Mapping[date, Inputs]) -> dict[str, Inputs]:
-        """Those of the pages of days and of their rows."""
+        """Those of the pages of days, but for the links to the days beside them, and of the pages of their rows."""
         found: dict[str, Inputs] = {}
-        days = self._tables.days
-        for position, day in enumerate(scored.days):
+        for day in scored.days:
             compared = [self._kpis[row["score_date"]] for row in scored.earlier_rows(day)]
-            neighbours = days[max(position - 1, 0) : position + 2]
             found[rows_page_name(day.day)] = self._rows[day.day]
-            found[day.page] = _digest(contents[day.day], self._kpis_of(day.day), compared, neighbours)
+            found[day.page] = _digest(contents[day.day], self._kpis_of(day.day), compared)
         return found
 
     def _period_page(self, period: Period, contents: Mapping[date, Inputs], periods: Sequence[Period]) -> Inputs:

@@ -109,7 +109,7 @@ def test_a_build_after_a_change_of_a_day_makes_its_pages_and_those_over_days(
     assert sources(site) == first_build(warehouse, site)
 
 
-def test_a_build_after_a_new_day_reads_only_its_neighbour_again(warehouse: AskedWarehouse, site: Path) -> None:
+def test_a_build_after_a_new_day_reads_no_other_day_again(warehouse: AskedWarehouse, site: Path) -> None:
     days = [DAY + timedelta(days=offset) for offset in range(5)]
     for day in days[:-1]:
         write_day(warehouse, day, [best(), refused()])
@@ -119,8 +119,19 @@ def test_a_build_after_a_new_day_reads_only_its_neighbour_again(warehouse: Asked
     warehouse.asked.clear()
     warehouse.asked_for_runs.clear()
     build(warehouse, site)
-    assert warehouse.asked == set(days[-2:])
+    assert warehouse.asked == {days[-1]}
     assert warehouse.asked_for_runs == []
+    assert sources(site) == first_build(warehouse, site)
+
+
+def test_a_build_after_a_new_day_makes_a_page_again_that_has_lost_its_links(
+    warehouse: AskedWarehouse, site: Path
+) -> None:
+    write_day(warehouse, DAY, [best(), refused()])
+    build(warehouse, site)
+    ReportPaths(site).day_page(DAY).write_text("cut off", encoding="utf-8")
+    write_day(warehouse, NEXT_DAY, [refused()])
+    build(warehouse, site)
     assert sources(site) == first_build(warehouse, site)
 
 
