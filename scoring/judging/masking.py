@@ -11,30 +11,28 @@ nothing back (`++`), all others are bounded.
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import NamedTuple
-
-
-class _Kind(NamedTuple):
-    """What a pattern finds. Masked is its group `data` or the whole match, if `check` accepts its digits.
-
-    Without a label it is nobody's: it stays, and no later kind looks inside it. Every match that counts holds what the
-    kind `needs`, which is found fast, and which most texts do not have.
-    """
-
-    label: str
-    pattern: re.Pattern[str]
-    check: Callable[[str], bool]
-    needs: re.Pattern[str]
-
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 
 _LONG_NUMBER = re.compile(r"[0-9](?:[^0-9가-힣\n]{0,8}[0-9]){6}")
 
 
-def _kind(
-    label: str, pattern: str, check: Callable[[str], bool] = bool, needs: re.Pattern[str] = _LONG_NUMBER
-) -> _Kind:
-    return _Kind(label, re.compile(pattern, re.IGNORECASE), check, needs)
+@dataclass(frozen=True)
+class _Kind:
+    """What a pattern finds. Masked is its group `data` or the whole match, if `check` accepts its digits.
+
+    Without a label it is nobody's: it stays, and no later kind looks inside it. Every match that counts holds what the
+    kind `needs`, which is found fast, and which most texts do not have: only then is the pattern compiled.
+    """
+
+    label: str
+    written: str
+    check: Callable[[str], bool] = bool
+    needs: re.Pattern[str] = _LONG_NUMBER
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self.written, re.IGNORECASE)
 
 
 def _is_card(digits: str) -> bool:
@@ -96,9 +94,9 @@ def _one_by_one(count: str) -> str:
 
 # In the order in which they claim their digits: labels and the most particular shapes first.
 _KINDS = (
-    _kind("", r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z])", needs=_LONG_WORD),
-    _kind("", r"법인(?:등록)?[ ]?번호[^0-9\n]{0,5}(?P<data>[0-9]{6}-?[0-9]{7})" + _LAST_DIGITS, needs=_OWNER),
-    _kind(
+    _Kind("", r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z])", needs=_LONG_WORD),
+    _Kind("", r"법인(?:등록)?[ ]?번호[^0-9\n]{0,5}(?P<data>[0-9]{6}-?[0-9]{7})" + _LAST_DIGITS, needs=_OWNER),
+    _Kind(
         "[인증키]",
         r"(?<![a-z0-9])(?:(?:sk|pk|rk)[-_][a-z0-9_-]{16,}+|gh[opusr]_[a-z0-9]{20,}+|github_pat_[a-z0-9_]{20,}+"
         r"|xox[a-z]-[a-z0-9-]{10,}+|(?:akia|asia)[a-z0-9]{16}(?![a-z0-9])|aiza[a-z0-9_-]{30,}+|ya29\.[a-z0-9_-]{20,}+"
@@ -106,7 +104,7 @@ _KINDS = (
         r"|eyj[a-z0-9_-]{8,}+\.[a-z0-9_-]{4,}+(?:\.[a-z0-9_-]{4,}+)?|hooks\.slack\.com/services/[a-z0-9/]{16,}+)",
         needs=_LONG_WORD,
     ),
-    _kind(
+    _Kind(
         "[인증키]",
         r"(?:api[ _-]?key|access[_-]?key|secret|(?<!input[ _])(?<!output[ _])(?<!total[ _])token|passw(?:or)?d"
         r"|authorization|인증[ ]?키|API[ ]?키|비밀번호|토큰)"
@@ -114,92 +112,92 @@ _KINDS = (
         rf"(?P<data>(?=[^\s]{{0,64}}[0-9]){_TOKEN}{{8,}}+)",
         needs=_LONG_WORD,
     ),
-    _kind("[인증키]", rf"(?<![a-z])bearer[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
-    _kind(
+    _Kind("[인증키]", rf"(?<![a-z])bearer[ ]{{1,2}}(?P<data>{_TOKEN}{{12,}}+)", needs=_LONG_WORD),
+    _Kind(
         "[이메일]",
         rf"(?<![\w.%+-])[\w.%+-]++(?:'[\w.%+-]++)?[ ]{{0,2}}@[ ]{{0,2}}(?:{_HOST}|{_KOREAN_HOST})",
         needs=_AT_SIGN,
     ),
-    _kind("[이메일]", rf"(?<![a-z0-9._%+-])[a-z0-9._%+-]++{_AT}(?:{_HOST}|{_KOREAN_HOST})", needs=_AT_SIGN),
-    _kind(
+    _Kind("[이메일]", rf"(?<![a-z0-9._%+-])[a-z0-9._%+-]++{_AT}(?:{_HOST}|{_KOREAN_HOST})", needs=_AT_SIGN),
+    _Kind(
         "[주민등록번호]",
         rf"(?:(?<!\[)주민(?:등록)?|rrn){_NAMED}(?P<data>[0-9](?:[ \t./-]{{0,3}}[0-9*]){{12,14}}){_LAST_DIGITS}",
         needs=_OWNER,
     ),
-    _kind("[주민등록번호]", rf"뒷[ ]?자리{_NAMED}(?P<data>[1-8][0-9*]{{6}}){_LAST_DIGITS}", needs=_OWNER),
-    _kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[1-4][0-9*●xX]{{6}}{_LAST_DIGITS}"),
-    _kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[5-8][0-9*●xX]{{6}}{_LAST_DIGITS}"),
-    _kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}[1-4][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
-    _kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}[5-8][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
-    _kind(
+    _Kind("[주민등록번호]", rf"뒷[ ]?자리{_NAMED}(?P<data>[1-8][0-9*]{{6}}){_LAST_DIGITS}", needs=_OWNER),
+    _Kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[1-4][0-9*●xX]{{6}}{_LAST_DIGITS}"),
+    _Kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}{_GAP}[5-8][0-9*●xX]{{6}}{_LAST_DIGITS}"),
+    _Kind("[주민등록번호]", rf"(?<![0-9]){_BIRTHDAY}[1-4][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
+    _Kind("[외국인등록번호]", rf"(?<![0-9]){_BIRTHDAY}[5-8][0-9*]{{6}}{_LAST_DIGITS}", _is_resident),
+    _Kind(
         "[운전면허번호]",
         r"(?<![0-9])(?:1[1-9]|2[0-8])(?P<cut>[-./·])[0-9]{2}(?P=cut)[0-9]{6}(?P=cut)[0-9]{2}" + _LAST_DIGITS,
     ),
-    _kind(
+    _Kind(
         "[운전면허번호]",
         r"(?:서울|부산|경기|강원|충북|충남|전북|전남|경북|경남|제주|대구|인천|광주|대전|울산)[ ]?"
         r"(?P<data>[0-9]{2}[ -]?[0-9]{6}[ -]?[0-9]{2})" + _LAST_DIGITS,
     ),
-    _kind("[운전면허번호]", rf"(?<!\[운전)면허{_NAMED}(?P<data>[0-9]{{2}}(?:{_GAP}?[0-9]{{2}}){{5}}){_LAST_DIGITS}"),
-    _kind("[카드번호]", rf"(?<![0-9])[3-69][0-9]{{3}}(?P<cut>[ -])(?:[0-9]{{4}}(?P=cut)){{2}}[0-9]{{4}}{_LAST_DIGITS}"),
-    _kind("[카드번호]", rf"(?<![0-9])[2-69][0-9]{{3}}(?:{_GAP}[0-9]{{4}}){{3}}{_LAST_DIGITS}", _is_card),
-    _kind("[카드번호]", rf"(?<![0-9]){_CARD_START}[0-9]{{12}}{_LAST_DIGITS}", _is_card),
-    _kind("[카드번호]", rf"(?<![0-9])3[47][0-9]{{2}}{_GAP}?[0-9]{{6}}{_GAP}?[0-9]{{5}}{_LAST_DIGITS}", _is_card),
-    _kind(
+    _Kind("[운전면허번호]", rf"(?<!\[운전)면허{_NAMED}(?P<data>[0-9]{{2}}(?:{_GAP}?[0-9]{{2}}){{5}}){_LAST_DIGITS}"),
+    _Kind("[카드번호]", rf"(?<![0-9])[3-69][0-9]{{3}}(?P<cut>[ -])(?:[0-9]{{4}}(?P=cut)){{2}}[0-9]{{4}}{_LAST_DIGITS}"),
+    _Kind("[카드번호]", rf"(?<![0-9])[2-69][0-9]{{3}}(?:{_GAP}[0-9]{{4}}){{3}}{_LAST_DIGITS}", _is_card),
+    _Kind("[카드번호]", rf"(?<![0-9]){_CARD_START}[0-9]{{12}}{_LAST_DIGITS}", _is_card),
+    _Kind("[카드번호]", rf"(?<![0-9])3[47][0-9]{{2}}{_GAP}?[0-9]{{6}}{_GAP}?[0-9]{{5}}{_LAST_DIGITS}", _is_card),
+    _Kind(
         "[계좌번호]",
         rf"(?:{_BANK}[^0-9\n]{{0,15}}(?![0-9]{{6}}[ ])|(?<!\[)계좌[^0-9\n]{{0,15}})"
         rf"(?P<data>[0-9]{{10,14}}|[0-9]{{2,6}}(?:[ .-]{{1,2}}[0-9]{{1,8}}){{1,3}}){_LAST_DIGITS}",
         _is_account,
     ),
-    _kind(
+    _Kind(
         "[계좌번호]",
         rf"(?<![0-9-])(?P<data>[0-9]{{10,14}}|[0-9]{{2,6}}(?:-[0-9]{{1,7}}){{1,3}})"
         rf"[ ,(]{{0,3}}[가-힣a-z]{{0,6}}{_BANK}",
         _is_account,
     ),
-    _kind(
+    _Kind(
         "[전화번호]",
         rf"(?<![0-9]){_COUNTRY}1[016-9](?:{_REST}|,[0-9]{{3,4}},[0-9]{{4}}|{_PAIRS}|[0-9]{{4}}{_GAP}[0-9]{{4}})"
         rf"{_LAST_DIGITS}",
     ),
-    _kind("[전화번호]", rf"(?<![0-9])(?<![0-9][.-]){_COUNTRY}{_AREA}{_REST}{_LAST_DIGITS}"),
-    _kind(
+    _Kind("[전화번호]", rf"(?<![0-9])(?<![0-9][.-]){_COUNTRY}{_AREA}{_REST}{_LAST_DIGITS}"),
+    _Kind(
         "[전화번호]",
         rf"(?<![0-9])(?:(?<![a-z])|(?<=tel)|(?<=hp)|(?<=phone))(?<![0-9][.,])(?:(?:\+|00)82\)?0?|0)"
         rf"(?:1[016-9]|{_AREA})[0-9]{{7,8}}(?![0-9a-z])",
     ),
-    _kind(
+    _Kind(
         "[전화번호]",
         r"(?<![0-9-])(?:(?:15(?:22|44|66|77|88|99)|16(?:44|61|66|68|70|88)|18(?:11|33|55|77|99))[ ]?-[ ]?[0-9]{4}"
         r"|(?:1600|1800)-(?![0-9]{2}00)[0-9]{4})(?![0-9-])",
     ),
-    _kind("[계좌번호]", rf"(?<![0-9a-z-])(?!{_ISO_DAY})[0-9]{{2,6}}(?:-[0-9]{{1,7}}){{2,3}}(?![0-9a-z-])", _is_account),
-    _kind(
+    _Kind("[계좌번호]", rf"(?<![0-9a-z-])(?!{_ISO_DAY})[0-9]{{2,6}}(?:-[0-9]{{1,7}}){{2,3}}(?![0-9a-z-])", _is_account),
+    _Kind(
         "[여권번호]",
         rf"(?<![0-9a-z])[msrodg](?!(?:19|20)[0-9]{{2}}{_MONTH_DAY})"
         r"(?:[ ]?[0-9]{8}|(?:[ ]{1,2}[0-9]){8}|[0-9]{3}[ ]?[a-z][ ]?[0-9]{4})(?![0-9a-z])",
     ),
-    _kind(
+    _Kind(
         "[여권번호]",
         r"(?<!\[)여권[^0-9a-z\n]{0,10}(?P<data>[a-z]{1,2}[ -]?[0-9]{3,4}[ -]?[a-z]?[ -]?[0-9]{4})(?![0-9a-z])",
     ),
-    _kind(
+    _Kind(
         "[생년월일]",
         rf"(?:(?<!\[)생년월일|생일|출생(?:연월일|일자|일)?|birth(?:[ _-]?da(?:y|te))?|dob){_NAMED}(?P<data>{_DATE})",
         needs=_OWNER,
     ),
-    _kind("[생년월일]", rf"(?<![0-9])(?P<data>{_DATE})[ ]?생(?![가-힣])", needs=_OWNER),
-    _kind("[IP 주소]", rf"(?<![0-9.])(?:{_OCTET}\.){{3}}{_OCTET}(?!\.?[0-9])", needs=_ADDRESS),
-    _kind(
+    _Kind("[생년월일]", rf"(?<![0-9])(?P<data>{_DATE})[ ]?생(?![가-힣])", needs=_OWNER),
+    _Kind("[IP 주소]", rf"(?<![0-9.])(?:{_OCTET}\.){{3}}{_OCTET}(?!\.?[0-9])", needs=_ADDRESS),
+    _Kind(
         "[IP 주소]",
         r"(?<![0-9a-f]:)(?<![0-9a-z])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}"
         r"|[0-9a-f]{3,4}:(?:[0-9a-f]{1,4}:){0,5}(?::[0-9a-f]{1,4}){1,6})(?![0-9a-z:])",
         needs=_ADDRESS,
     ),
     # Digits one by one, each behind a gap.
-    _kind("[카드번호]", _one_by_one("{14,15}"), _is_card),
-    _kind("[주민등록번호]", _one_by_one("{12}"), lambda digits: bool(_JOINED_RESIDENT.fullmatch(digits))),
-    _kind("[전화번호]", _one_by_one("{8,12}"), lambda digits: bool(_JOINED_PHONE.fullmatch(digits))),
+    _Kind("[카드번호]", _one_by_one("{14,15}"), _is_card),
+    _Kind("[주민등록번호]", _one_by_one("{12}"), lambda digits: bool(_JOINED_RESIDENT.fullmatch(digits))),
+    _Kind("[전화번호]", _one_by_one("{8,12}"), lambda digits: bool(_JOINED_PHONE.fullmatch(digits))),
 )
 
 _WORTH_A_LOOK = re.compile(r"[0-9@]|골뱅이|[\[({<][ ]?at")  # no kind has none of these
@@ -257,13 +255,13 @@ def _found(plain: str) -> list[tuple[str, int, int]]:
         return []
     found = []
     taken = bytearray(len(plain))
-    for label, pattern, check, _ in _kinds_with(tuple(needs for needs in _NEEDS if needs.search(plain))):
-        for match in pattern.finditer(plain):
-            begin, stop = match.span("data" if "data" in pattern.groupindex else 0)
-            if not any(taken[begin:stop]) and check(re.sub("[^0-9]", "", plain[begin:stop]) or "-"):
+    for kind in _kinds_with(tuple(needs for needs in _NEEDS if needs.search(plain))):
+        for match in kind.pattern.finditer(plain):
+            begin, stop = match.span("data" if "data" in kind.pattern.groupindex else 0)
+            if not any(taken[begin:stop]) and kind.check(re.sub("[^0-9]", "", plain[begin:stop]) or "-"):
                 taken[begin:stop] = b"\x01" * (stop - begin)
-                if label:
-                    found.append((label, begin, stop))
+                if kind.label:
+                    found.append((kind.label, begin, stop))
     return sorted(found, key=lambda one: one[1])
 
 
