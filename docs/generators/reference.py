@@ -1,6 +1,9 @@
 """Reference pages, generated from the code: every setting, every column of every table, every command."""
 
+import ast
+import inspect
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, get_args
 
 import pyarrow as pa
@@ -90,6 +93,7 @@ Exit codes: 0 done; 1 done, but something was rejected or failed, and it says wh
 
 
 def _settings(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, str, str]]:
+    meanings = dict(_meanings(section))
     for name, field in section.model_fields.items():
         inner = _section_of(field.annotation)
         default = field.get_default(call_default_factory=True, validated_data={})
@@ -98,7 +102,21 @@ def _settings(section: type[BaseModel], prefix: str) -> Iterator[tuple[str, str,
         elif inner:
             yield from _settings(inner, f"{prefix}{name}[].")
         else:
-            yield f"{prefix}{name}", _default(default), field.description or ""
+            yield f"{prefix}{name}", _default(default), meanings.get(name, "")
+
+
+def _meanings(section: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Each setting with the text that stands below it, those that a section inherits first.
+
+    Pydantic could keep them as descriptions, but then every command would read its own source.
+    """
+    for kind in reversed(section.__mro__):
+        if issubclass(kind, BaseModel) and kind.__module__.startswith("tasks."):
+            [written] = ast.parse(inspect.getsource(kind)).body
+            for setting, text in pairwise(ast.iter_child_nodes(written)):
+                match setting, text:
+                    case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(meaning))):
+                        yield name, inspect.cleandoc(meaning)
 
 
 def _section_of(annotation: Any) -> type[BaseModel] | None:

@@ -31,4 +31,4 @@ Zone = Annotated[str, AfterValidator(_known_zone)]
 class Section(BaseModel):
     """A section of `aqb.toml`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")

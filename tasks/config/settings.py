@@ -121,7 +121,6 @@ class Settings(BaseSettings):
         frozen=True,
         extra="forbid",
         toml_file=SETTINGS_FILE,
-        use_attribute_docstrings=True,
     )
 
     time_zone: Zone = "Asia/Seoul"
