@@ -36,7 +36,7 @@ def compare(
         raise UsageError(f"'{out}' has no ending that says its format", fix=f"end it in one of: {', '.join(_ENDINGS)}")
     before, after = read_scored_folder(base), read_scored_folder(candidate)
     required = conditions(fail_if or [], list(before.titles))
-    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise)
+    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise, before.of_repeats)
     failures = [failure for condition in required if (failure := condition.failure(compared))]
     if out:
         if out.suffix == ".html":

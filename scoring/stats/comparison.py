@@ -3,14 +3,15 @@
 Queries are paired by their id; a query's score is the mean of its executions, and a difference is candidate minus base.
 Only queries that both runs scored count. The interval resamples queries. A query is worse or better only where one of
 its scores moved by more than the measure's own noise: a response time beside the edge of a band moves one execution by
-a point, and the mean of a query by that point divided by its executions.
+a point, and the mean of a query by that point divided by its executions. What is scored of the repeats alone, such as
+consistency, makes no query better whose answers got worse: failing every time is consistent, too.
 
 Source: SPEC 9 (`aqb compare`).
 """
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -87,8 +88,8 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class QueryChange:
-    """One query with scores that `moved`. `change` is that of the total; without one the mean over all metrics that
-    both runs scored, those inside their noise as 0."""
+    """One query with scores that `moved`. `change` is that of the total; without one the mean over all metrics of its
+    answers that both runs scored, those inside their noise as 0, and of its repeats where no answer's score moved."""
 
     query_id: str
     text: str
@@ -187,11 +188,16 @@ def conditions(texts: Iterable[str], metrics: Sequence[str]) -> list[FailConditi
 
 
 def compare_testruns(
-    base: TestRunScores, candidate: TestRunScores, titles: Mapping[str, str], noise: Mapping[str, int] | None = None
+    base: TestRunScores,
+    candidate: TestRunScores,
+    titles: Mapping[str, str],
+    noise: Mapping[str, int] | None = None,
+    of_repeats: Collection[str] = (),
 ) -> Comparison:
     """The comparison of two runs of one rubric; `titles` are the metrics to compare, in order.
 
-    `noise`: metric -> by how many points an execution's score moves without a reason; 0 for others.
+    `noise`: metric -> by how many points an execution's score moves without a reason; 0 for others. `of_repeats` are
+    the metrics that are scored of a query's repeats and of no answer.
 
     Raises:
         UsageError: the runs were scored by different rubrics.
@@ -205,7 +211,7 @@ def compare_testruns(
     comparable = {name: title for name, title in titles.items() if name not in of_two_judges}
     paired = [query_id for query_id in base.queries if query_id in candidate.queries]
     pairs = [(query_id, base.queries[query_id], candidate.queries[query_id]) for query_id in paired]
-    of_queries = [_query_change(*pair, comparable, noise or {}) for pair in pairs]
+    of_queries = [_query_change(*pair, comparable, noise or {}, of_repeats) for pair in pairs]
     changes = [change for change in of_queries if change and change.moved]
     return Comparison(
         base=base,
@@ -228,6 +234,12 @@ def compare_testruns(
     )
 
 
+def most_moved(metrics: Iterable[MetricChange]) -> MetricChange | None:
+    """The metric with the largest difference, the first of equal ones; None where none moved."""
+    moved = [one for one in metrics if one.difference and abs(one.difference.mean) > _NO_CHANGE]
+    return max(moved, key=lambda one: abs(one.difference.mean) if one.difference else 0, default=None)
+
+
 def _metric_change(name: str, title: str, pairs: Sequence[tuple[QueryScores, QueryScores]]) -> MetricChange:
     known = [
         (before, after)
@@ -242,7 +254,12 @@ def _metric_change(name: str, title: str, pairs: Sequence[tuple[QueryScores, Que
 
 
 def _query_change(
-    query_id: str, before: QueryScores, after: QueryScores, titles: Mapping[str, str], noise: Mapping[str, int]
+    query_id: str,
+    before: QueryScores,
+    after: QueryScores,
+    titles: Mapping[str, str],
+    noise: Mapping[str, int],
+    of_repeats: Collection[str],
 ) -> QueryChange | None:
     """How one query changed; None where no score that both runs know is another one."""
     known = {
@@ -259,8 +276,15 @@ def _query_change(
         if name != TOTAL and abs(new - old) > noise.get(name, 0) / executions + _NO_CHANGE
     )
     of_total = known.pop(TOTAL, None)
-    change = of_total[1] - of_total[0] if of_total else sum(one.candidate - one.base for one in moved) / len(known)
+    change = of_total[1] - of_total[0] if of_total else _mean_change(moved, known, of_repeats)
     return QueryChange(query_id, before.text, change, moved, before.scores, after.scores)
+
+
+def _mean_change(moved: Sequence[ScoreChange], known: Collection[str], of_repeats: Collection[str]) -> float:
+    """What the answers' scores moved by on average, else those of the repeats."""
+    answers = [one for one in moved if one.metric not in of_repeats]
+    like = [name for name in known if (name in of_repeats) != bool(answers)]
+    return sum(one.candidate - one.base for one in answers or moved) / max(len(like), 1)
 
 
 def _largest_first(change: QueryChange) -> tuple[float, str]:

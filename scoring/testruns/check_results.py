@@ -28,6 +28,7 @@ from scoring.testruns.tool_usage import button_url, filters_of, same_page, scala
 
 ValueLookup: TypeAlias = Literal["nested", "direct"]
 _SHOWN = 5
+_FOLLOWS = "앞 조건에 맞는 항목이 없어"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ def evaluate(
     Source: seed 003, 2-2; seed 004, 정확성.
     """
     return tuple(result for item in items for result in _results(item, response, value_lookup))
+
+
+def without_followers(reason: str) -> str:
+    """The reason of a score without the checks that only failed because no entry met their opener."""
+    return "; ".join(part for part in reason.split("; ") if not part.startswith(_FOLLOWS))
 
 
 def pass_ratio(results: Sequence[CheckResult]) -> Fraction | None:
@@ -218,7 +224,7 @@ def _entry_reason(
     """Why it fails and the cause; `entry` is the one of the group, None where no entry meets the opener."""
     wanted = ", ".join(f"{c.key}={' 또는 '.join(map(str, c.values))}" for c in check.conditions)
     if follower and entry is None:
-        return f"앞 조건에 맞는 항목이 없어 {wanted}도 실패", "앞 조건에 맞는 항목이 없음"
+        return f"{_FOLLOWS} {wanted}도 실패", "앞 조건에 맞는 항목이 없음"
     entries = [entry] if follower and entry is not None else response.ui_values
     found = [value for c in check.conditions for ui in entries for value in _values_of(c.key, ui, lookup)]
     where = "해당 항목의 값이 다름" if follower else "맞는 항목이 없음"

@@ -19,6 +19,8 @@ LEAST_SHARED = Fraction(1, 2)
 _NAME_DIGITS = 16
 _WORST = 5
 _UNKNOWN = "판단 보류"
+FIRST_RUN = "첫 실행"
+"""What is said of a run that has none before it, in place of a verdict."""
 
 
 @dataclass(frozen=True)
@@ -138,13 +140,16 @@ def change_text(change: Mapping[str, Any]) -> str:
         return f"{of} 나아졌는지 판단 보류: 함께 있는 질의가 없음"
     few = all(one["finding"] in (None, "too_few") for one in change["metrics"])
     why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
-    return f"{of} 나아졌는지 판단 보류: {why}"
+    moved = [one for one in change["metrics"] if one["difference"]]
+    most = max(moved, key=lambda one: abs(one["difference"]), default=None)
+    shown = f", 가장 크게 움직인 지표 {most['title']} {signed(most['difference'])}" if most else ""
+    return f"{of} 나아졌는지 판단 보류: {why}{shown}"
 
 
 def standing(change: Mapping[str, Any] | None) -> tuple[str, str]:
     """Whether a run is better than the one before it, in a word, and why (Korean)."""
     if change is None:
-        return _UNKNOWN, "같은 테스트 세트의 지난 실행이 없음"
+        return FIRST_RUN, "같은 테스트 세트의 지난 실행이 없음"
     told = {one["finding"] for one in change["metrics"]} & {"worse", "better"} if not change["obstacle"] else set()
     text = change_text(change)
     if not told:

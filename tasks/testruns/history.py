@@ -45,7 +45,11 @@ def place_of(
     base = _scores_before(warehouse, row, rubric.id)
     titles = {metric.name: metric.title for metric in rubric.metrics} | {TOTAL: _TOTAL_TITLE}
     compared = compare_testruns(
-        base, _scores_now(scored, keys), titles, {metric.name: metric.noise for metric in rubric.metrics}
+        base,
+        _scores_now(scored, keys),
+        titles,
+        {metric.name: metric.noise for metric in rubric.metrics},
+        {metric.name for metric in rubric.metrics if not metric.per_execution},
     )
     return RunPlace(test_set, change_figures(compared, before, _obstacle(json.loads(row["summary"]), scored, judge)))
 

@@ -56,6 +56,11 @@ class ScoredFolder:
         return {metric.name: metric.noise for metric in self.rubric.metrics}
 
     @property
+    def of_repeats(self) -> frozenset[str]:
+        """The metrics that are scored of a query's repeats and of no answer."""
+        return frozenset(metric.name for metric in self.rubric.metrics if not metric.per_execution)
+
+    @property
     def epochs(self) -> dict[str, list[str]]:
         """What judged, by the kind of question; empty where it is not known."""
         epochs: dict[str, list[str]] = self.summary.get("judge", {}).get("epochs", {})

@@ -30,7 +30,7 @@ def comparison_page(asked: Asked) -> Response:
         raise NotFoundError("그런 실행은 없습니다", fix="목록에서 두 실행을 고르십시오.")
     asked.record("테스트 런 비교", f"{base} {candidate}")
     before, after = (read_scored_folder(known[page][1]) for page in (base, candidate))
-    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise)
+    compared = compare_testruns(before.run_scores(), after.run_scores(), before.titles, before.noise, before.of_repeats)
     changed = [one.query_id for one in (*compared.worse, *compared.better)]
     return asked.page(
         "comparison.html",

@@ -7,8 +7,9 @@ from typing import Any
 
 from scoring.catalog import rubrics
 from scoring.markdown import one_line, score_text, shortened, signed
-from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange
+from scoring.stats.comparison import FINDING_TITLES, Comparison, MetricChange, QueryChange, most_moved
 from scoring.stats.intervals import MIN_N_FOR_VERDICT, Difference
+from scoring.testruns.check_results import without_followers
 from tasks.reports.site.pages import Table, page
 from tasks.reports.templates import markdown
 from tasks.reports.wording import rules_text
@@ -24,9 +25,10 @@ _READING = (
     "질의별 점수를 평균하므로, 종합 점수와 평균 시간으로 매기는 지표(응답 속도)는 보고서의 값과 조금 다를 수 있습니다."
 )
 _CHANGE_READING = (
-    "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값입니다. "
+    "변화는 종합 점수의 차이입니다. 종합 점수가 없으면 두 실행에서 모두 채점한 지표의 차이를 평균한 값이고, 일관성은 "
+    "다른 지표가 그대로일 때만 셉니다(매번 똑같이 실패해도 일관성은 오릅니다). "
     "응답 속도는 실행 하나가 한 구간 움직인 만큼(실행이 2번이면 0.5점)까지 측정의 흔들림으로 보아 세지 않습니다. "
-    "까닭은 점수가 낮은 쪽의 것이고, 앞의 숫자는 회차입니다."
+    "까닭은 점수가 낮은 쪽(괄호 안)의 것이고, 앞의 숫자는 회차입니다."
 )
 _METRIC_HEADER = ("지표", "기준", "후보", "차이", "95% 구간", "질의", "판단")
 
@@ -57,16 +59,25 @@ def comparison_headline(comparison: Comparison) -> list[str]:
     else:
         few = comparison.paired < MIN_N_FOR_VERDICT
         why = f"질의가 {MIN_N_FOR_VERDICT}개 미만" if few else "차이가 우연과 구별되지 않음"
-        verdict = f"판단 보류: 나빠지거나 좋아졌다고 말할 수 있는 지표가 없습니다({why})."
+        verdict = f"나빠졌는지 좋아졌는지 판단 보류: {why}{_largest_text(comparison)}."
+    within = f", 측정의 흔들림 안에서만 움직인 것 {comparison.within_noise:,}개" if comparison.within_noise else ""
     counts = (
         f"짝지은 질의 {comparison.paired:,}개 가운데 나빠진 것 {len(comparison.worse):,}개, 좋아진 것 "
-        f"{len(comparison.better):,}개이고, {comparison.within_noise:,}개는 측정의 흔들림 안에서만 움직였습니다."
+        f"{len(comparison.better):,}개{within}입니다."
     )
     if not comparison.worse:
         return [verdict, counts]
     first = comparison.worse[0]
     name = _query_name(first.query_id, first.text)
     return [verdict, counts, f"가장 많이 나빠진 '{name}'({_moved_text(first)})부터 확인하십시오."]
+
+
+def _largest_text(comparison: Comparison) -> str:
+    """The metric that moved most; '' where none did."""
+    most = most_moved(comparison.metrics)
+    return (
+        f". 가장 크게 움직인 지표는 {most.title} {score_text(most.base)} → {score_text(most.candidate)}" if most else ""
+    )
 
 
 def comparison_values(comparison: Comparison, failures: Sequence[str]) -> dict[str, Any]:
@@ -173,19 +184,19 @@ def _interval(difference: Difference) -> str:
 
 
 def _change_values(change: QueryChange) -> dict[str, Any]:
-    """A changed query as both templates show it; equal reasons of several metrics stand once."""
-    reasons: dict[str, list[str]] = {}
+    """A changed query as both templates show it; equal reasons of several metrics stand once, with their run."""
+    reasons: dict[tuple[str, str], list[str]] = {}
     for one in change.moved:
-        if one.reason:
-            reasons.setdefault(one.reason, []).append(one.title)
+        if reason := without_followers(one.reason):
+            reasons.setdefault((reason, "후보" if one.candidate < one.base else "기준"), []).append(one.title)
     return {
         "id": change.query_id,
         "text": shortened(one_line(change.text), _QUERY_CHARACTERS),
         "change": signed(change.change),
         "moved": _moved_text(change),
         "reasons": [
-            f"{'·'.join(titles)}: {shortened(one_line(reason), _REASON_CHARACTERS)}"
-            for reason, titles in reasons.items()
+            f"{'·'.join(titles)}({side}): {shortened(one_line(reason), _REASON_CHARACTERS)}"
+            for (reason, side), titles in reasons.items()
         ],
     }
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from scoring.figures import Verdict
 from scoring.markdown import score_text
 from scoring.stats.intervals import Interval
-from scoring.testruns.history import standing
+from scoring.testruns.history import FIRST_RUN, standing
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
 from tasks.reports.site.testrun_charts import interval_of
@@ -45,12 +45,16 @@ def agents_table(runs: Sequence[PublishedTestRun]) -> Table:
             [
                 last.agent_title,
                 Link(last.name, quote(last.page)),
-                verdict_cell(verdict, _VERDICTS[verdict]),
+                _standing_cell(verdict),
                 why,
                 Link(f"실행 {len(of_set):,}회 보기", quote(last.set_page)),
             ]
         )
     return Table(["에이전트", "최근 실행", "지난 실행보다", "근거", "이력"], rows)
+
+
+def _standing_cell(verdict: str, why: str = "") -> Cell:
+    return verdict if verdict == FIRST_RUN else verdict_cell(verdict, _VERDICTS[verdict], why)
 
 
 def values_of_set(runs: Sequence[PublishedTestRun], intervals: RunIntervals) -> dict[str, Any]:
@@ -123,7 +127,7 @@ def _runs_table(runs: Sequence[PublishedTestRun]) -> Table:
                 run.when_text,
                 count_text(run.queries),
                 *(mean or NOTHING for mean in means),
-                verdict_cell(verdict, _VERDICTS[verdict], why),
+                _standing_cell(verdict, why),
             ]
         )
     return Table(["파일", "실행일", "질의", *runs[-1].titles.values(), "지난 실행보다"], rows)

@@ -99,6 +99,19 @@ def test_a_change_counts_what_moved_beyond_its_noise_over_all_metrics_of_both_ru
     assert found.within_noise == 0
 
 
+@pytest.mark.parametrize(
+    ("accuracy", "consistency", "change"),
+    [((4, 2), (0, 5), -2), ((2, 4), (5, 0), 2), ((3, 3), (5, 0), -5)],
+)
+def test_a_query_that_fails_every_time_is_no_better_for_its_consistency(
+    accuracy: tuple[float, float], consistency: tuple[float, float], change: float
+) -> None:
+    before, after = [run({"Q": {"accuracy": accuracy[side], "consistency": consistency[side]}}) for side in (0, 1)]
+    titles = {"accuracy": "정확성", "consistency": "일관성"}
+    found = compare_testruns(before, after, titles, of_repeats={"consistency"})
+    assert [one.change for one in (*found.worse, *found.better)] == [change]
+
+
 def test_the_reason_of_a_change_is_that_of_the_lower_side() -> None:
     good, bad = timed(5, 2), timed(5, 2, accuracy=0)
     for found in (compare_testruns(good, bad, TITLES).worse, compare_testruns(bad, good, TITLES).better):

@@ -13,6 +13,7 @@ from scoring.testruns.history import (
     query_keys,
     run_before,
     set_of_run,
+    standing,
 )
 
 TITLES = {"accuracy": "정확성", "speed": "응답 속도"}
@@ -73,7 +74,7 @@ def test_a_change_says_what_got_worse_with_its_interval() -> None:
 @pytest.mark.parametrize(
     ("before", "now", "obstacle", "why"),
     [
-        ([5.0] * 10, [0.0] * 10, "", "질의가 30개 미만"),
+        ([5.0] * 10, [0.0] * 10, "", "질의가 30개 미만, 가장 크게 움직인 지표 정확성 −5.00"),
         ([5.0, 0.0] * 20, [0.0, 5.0] * 20, "", "차이가 우연과 구별되지 않음"),
         ([5.0] * 40, [0.0] * 40, "채점 기준의 버전이나 옵션이 다름", "채점 기준의 버전이나 옵션이 다름"),
         ([], [], "", "함께 있는 질의가 없음"),
@@ -81,6 +82,10 @@ def test_a_change_says_what_got_worse_with_its_interval() -> None:
 )
 def test_a_change_that_cannot_be_told_says_why(before: list[float], now: list[float], obstacle: str, why: str) -> None:
     assert change_text(change(before, now, obstacle)) == f"지난 실행(2026-02-10)보다 나아졌는지 판단 보류: {why}"
+
+
+def test_the_first_run_of_a_set_has_no_verdict_to_withhold() -> None:
+    assert standing(None) == ("첫 실행", "같은 테스트 세트의 지난 실행이 없음")
 
 
 def test_an_obstacle_withholds_the_verdict_of_every_metric() -> None:

@@ -1,0 +1,46 @@
+"""What people read of two test runs: what moved, in which direction, and the reason of the run that is lower."""
+
+from scoring.stats.comparison import Comparison, QueryScores, TestRunScores, compare_testruns
+from tasks.reports.markdown.comparison import comparison_headline, comparison_markdown
+
+FAILED = (
+    "1/1 체크 3개를 모두 통과하지 못해 0점: formType=ACTION: 맞는 항목이 없음 (실제: LINK); "
+    "앞 조건에 맞는 항목이 없어 actionType=SAVE도 실패; 앞 조건에 맞는 항목이 없어 dataKey=A도 실패"
+)
+
+
+def compared(*pairs: tuple[float, float]) -> Comparison:
+    """Runs of queries with an accuracy before and now."""
+    base, candidate = [
+        TestRunScores(
+            f"{side}.csv",
+            "plan-agent",
+            "2",
+            {
+                str(place): QueryScores(f"질의 {place}", {"accuracy": pair[side]}, reasons={"accuracy": FAILED})
+                for place, pair in enumerate(pairs)
+            },
+        )
+        for side in (0, 1)
+    ]
+    return compare_testruns(base, candidate, {"accuracy": "정확성"})
+
+
+def test_the_first_sentence_says_what_moved_also_where_no_verdict_is_due() -> None:
+    verdict, counts, first = comparison_headline(compared((5, 0), (5, 5), (5, 4)))
+    assert "판단 보류" in verdict
+    assert "정확성 5.00 → 3.00" in verdict
+    assert "나빠진 것 2개, 좋아진 것 0개입니다." in counts
+    assert "질의 0" in first
+
+
+def test_runs_without_a_difference_name_no_metric() -> None:
+    assert "→" not in comparison_headline(compared((5, 5)))[0]
+
+
+def test_a_reason_names_its_run_and_no_consequences() -> None:
+    worse, _, better = comparison_markdown(compared((5, 0), (0, 5)), []).partition("## 좋아진 질의")
+    assert "정확성(후보): 1/1 체크 3개를" in worse
+    assert "정확성(기준): 1/1 체크 3개를" in better
+    assert "formType=ACTION: 맞는 항목이 없음" in better
+    assert "앞 조건에 맞는 항목이 없어" not in worse + better
