@@ -82,7 +82,7 @@ def cause_table(caption: str, causes: Sequence[Mapping[str, Any]], name: str, co
     """Why executions failed; `name` and `count` are the keys of a cause's text and number."""
     return PageTable(
         caption,
-        ["원인", "건수", "질의"],
+        [caption, "건수", "질의"],
         [[safe_text(cause[name]), f"{cause[count]:,}", Queries(cause["query_ids"])] for cause in causes],
     )
 

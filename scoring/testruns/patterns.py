@@ -30,7 +30,7 @@ class CheckPattern:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A cause of executions that score 0 for stability, how many there are, and their queries, in order."""
+    """A cause of executions that lost points, how many there are, and their queries, in order."""
 
     cause: str
     count: int

@@ -78,12 +78,14 @@ class _AnsweredQuery:
 class AqbExecution(ScoredExecution):
     """An execution with its grades (None where unknown), and what the summary counts.
 
+    `accuracy_cause`: why an answer lost accuracy (Korean), '' where it did not or there is none.
     `tone_asked`: whether a judge is to tell `tone_kept`.
     """
 
     mapping_grade: MappingGrade
     accuracy_grade: ToolVerdict | None
     numbers_grade: NumbersGrade | None
+    accuracy_cause: str
     ttft_pass: Literal["PASS", "FAIL"] | None
     used_tools: tuple[str, ...]
     weak_check: bool
@@ -206,6 +208,7 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
         mapping_grade=use.grade,
         accuracy_grade=tools,
         numbers_grade=numbers.grade if numbers else None,
+        accuracy_cause=_accuracy_cause(answer) if accuracy.points is not None else "",
         ttft_pass=ttft_pass(reading.execution.ttft_s),
         used_tools=use.used,
         weak_check=bool(use.weak),
@@ -214,6 +217,14 @@ def _scored(answer: _Answer, agent: AgentType, latency_class: LatencyClass, verd
         tone_asked=answer.question is not None,
         tone_kept=tone_kept(answer.question, verdicts),
     )
+
+
+def _accuracy_cause(answer: _Answer) -> str:
+    """What the tools got wrong, else the numbers; an answer that failed or is empty has another cause."""
+    if not answer.reading.answered:
+        return ""
+    wrong = answer.numbers and answer.numbers.grade is NumbersGrade.WRONG
+    return answer.use.cause or ("답변의 수치가 정답과 다름" if wrong else "")
 
 
 def _repeats(rooms: Rooms, scored: Sequence[AqbExecution]) -> Repeats:

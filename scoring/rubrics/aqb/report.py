@@ -11,7 +11,14 @@ from scoring.rubrics.aqb import thresholds as t
 from scoring.rubrics.aqb.answers import CLASS_TITLES
 from scoring.rubrics.aqb.queries import AqbQuery
 from scoring.rubrics.aqb.review import REVIEW_TITLES
-from scoring.rubrics.aqb.summary import QUALITY_TITLES, AgentFigures, AqbSummary, FilterCombination, no_judge
+from scoring.rubrics.aqb.summary import (
+    QUALITY_TITLES,
+    AgentFigures,
+    AqbSummary,
+    FilterCombination,
+    accuracy_causes,
+    no_judge,
+)
 from scoring.rubrics.aqb.tables import METRIC_TITLES
 from scoring.rubrics.aqb.thresholds import MAPPING_TITLES, MappingGrade
 from scoring.testruns.executions import AGENT_TITLES, AgentType
@@ -60,6 +67,7 @@ def report_values(queries: Sequence[AqbQuery], summary: AqbSummary, options: Opt
         "review_reasons": lambda query: ", ".join(REVIEW_TITLES[code] for code in query.manual_review_reasons),
         "evidence": lambda query: query.scores[_evidence_metric(query.manual_review_reasons[0])].reason,
         "mapping": MAPPING_TITLES,
+        "accuracy_causes": accuracy_causes(queries),
         "outages": outages(execution for query in queries for execution in query.executions),
         "quality_titles": QUALITY_TITLES,
         "weights": ", ".join(f"{METRIC_TITLES[name]} {share}%" for name, share in t.WEIGHTS.percents.items()),
@@ -110,10 +118,12 @@ def _main_loss(queries: Sequence[AqbQuery], summary: AqbSummary) -> str:
         for figure in map(goal_figure, figures["targets"].values())
         if figure.verdict == "missed"
     ]
+    causes = summary.accuracy_causes if worst == "accuracy" else []
+    cause = f"(가장 잦은 원인은 '{causes[0]['cause']}' {causes[0]['count']:,}건)" if causes else ""
     unanswered = sum(query.unanswered for query in queries)
     parts = [
         *([f"목표에 못 미친 것은 {', '.join(missed)}"] if missed else []),
-        *([f"점수를 가장 많이 잃은 지표는 {METRIC_TITLES[worst]}"] if lost[worst] else []),
+        *([f"점수를 가장 많이 잃은 지표는 {METRIC_TITLES[worst]}{cause}"] if lost[worst] else []),
         *([f"실패하거나 빈 응답은 {unanswered:,}건"] if unanswered else []),
     ]
     return f"{'이고, '.join(parts)}입니다." if parts else "채점한 지표에서는 점수를 잃은 질의가 없습니다."
@@ -167,6 +177,7 @@ def page_parts(summary: Mapping[str, Any]) -> PageParts:
         tables=(
             _chat_sets({title: sets for title, figures in agents.items() if (sets := figures.get("chat_sets"))}),
             _slowest(summary.get("slowest_filter_combinations", [])),
+            cause_table("정확성을 잃은 원인", summary.get("accuracy_causes", ()), "cause", "count"),
             cause_table("실패한 단계", summary.get("failures_by_step", ()), "step", "n"),
         ),
     )

@@ -5,7 +5,7 @@ Source: seed 000, 1.3 and 4; SPEC 3.3 and 4.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, TypedDict
 
@@ -20,6 +20,7 @@ from scoring.stats.exact import exact, mean
 from scoring.testruns.detection import EXPERT_FLOW
 from scoring.testruns.executions import AgentType, LatencyClass
 from scoring.testruns.filter_names import FILTER_CODES
+from scoring.testruns.patterns import Outage, outages_of
 from scoring.testruns.rubric import Options, TestRunSummary
 from scoring.testruns.summaries import (
     MOST_UNDECIDED,
@@ -105,6 +106,7 @@ class AqbSummary(TestRunSummary):
     uncovered_filters: list[str]
     slowest_filter_combinations: list[FilterCombination]
     failures_by_step: list[FailedStep]
+    accuracy_causes: list[dict[str, Any]]
 
 
 def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
@@ -125,6 +127,7 @@ def summarise(queries: Sequence[AqbQuery], options: Options) -> AqbSummary:
         uncovered_filters=_uncovered_filters(agents[AgentType.APPLICANT_MANAGEMENT]),
         slowest_filter_combinations=_filter_combinations(agents[AgentType.APPLICANT_MANAGEMENT]),
         failures_by_step=_failures_by_step(queries),
+        accuracy_causes=[asdict(cause) for cause in accuracy_causes(queries)],
     )
 
 
@@ -269,6 +272,12 @@ def _failures_by_step(queries: Sequence[AqbQuery]) -> list[FailedStep]:
                 query_ids.setdefault(step, []).append(query.query_id)
     most_first = sorted(query_ids.items(), key=lambda item: (-len(item[1]), item[0]))
     return [{"step": step, "n": len(ids), "query_ids": list(dict.fromkeys(ids))} for step, ids in most_first]
+
+
+def accuracy_causes(queries: Iterable[AqbQuery]) -> list[Outage]:
+    """Why answers lost accuracy, most frequent first, with their queries."""
+    executions = (execution for query in queries for execution in query.executions)
+    return outages_of((one.accuracy_cause, one.execution.query_id) for one in executions if one.accuracy_cause)
 
 
 def no_judge(summary: AqbSummary) -> bool:

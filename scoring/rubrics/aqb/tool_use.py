@@ -62,6 +62,15 @@ class ToolUse:
         """Why the grade is unknown, where it is."""
         return Undecided.UNMAPPED_FILTER if self.unmapped else Missing.NOTHING_EXPECTED
 
+    @property
+    def cause(self) -> str:
+        """What was expected and what was used instead (Korean), the same for all that fail alike; '' for none."""
+        if self.grade is MappingGrade.UNKNOWN:
+            return ""
+        if self.missing:
+            return f"{self.kind}: 기대 {_listed(self.missing)}, 사용 {_listed(self.extra) or '없음'}"
+        return f"불필요한 {self.kind} 추가: {_listed(self.extra)}" if self.extra else ""
+
     def text(self) -> str:
         """The evidence as a Korean sentence."""
         kind, used = self.kind, _listed(self.extra) or "없음"

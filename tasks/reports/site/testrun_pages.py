@@ -174,7 +174,7 @@ def _targets(parts: PageParts) -> Table:
 def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table:
     """What stands behind the consistency score."""
     rows: list[list[Cell]] = [
-        [f"{'미채점' if score == 'null' else score + '점'}인 질의", count_text(count)]
+        ["점수 없는 질의" if score == "null" else f"{score}점인 질의", count_text(count)]
         for score, count in figures.get("by_score", {}).items()
     ]
     for code, title in titles.items():

@@ -205,6 +205,29 @@ def test_failures_are_counted_by_step() -> None:
     ]
 
 
+def test_the_causes_of_lost_accuracy_are_what_was_expected_and_what_was_used() -> None:
+    executions = [
+        execution("Q-1", used="NATIONALITY"),
+        execution("Q-2", used="NATIONALITY"),
+        execution("Q-3", used=""),
+        execution("Q-4", ground_truth="12명"),
+        execution("Q-5"),
+        execution("Q-6", error="x"),
+    ]
+    assert summary(*executions).accuracy_causes == [
+        {
+            "cause": "필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)",
+            "count": 2,
+            "query_ids": ("Q-1", "Q-2"),
+        },
+        {"cause": "답변의 수치가 정답과 다름", "count": 1, "query_ids": ("Q-4",)},
+        {"cause": "필터: 기대 보훈(PATRIOT), 사용 없음", "count": 1, "query_ids": ("Q-3",)},
+    ]
+    assert "### 정확성을 잃은 원인" in report(*executions)
+    first_lines = RUBRIC.headline(*run(*executions))
+    assert "가장 잦은 원인은 '필터: 기대 보훈(PATRIOT), 사용 국적(NATIONALITY)' 2건" in first_lines[1]
+
+
 def test_the_data_quality_table_counts_queries() -> None:
     quality = summary(execution("Q-1", answer_time_s=None), execution("Q-2", expected_filters="별자리")).data_quality
     found = {code: count for code, count in quality.items() if count}

@@ -349,7 +349,7 @@ def test_the_agents_stand_with_better_worse_or_why_it_cannot_be_told(
     build(warehouse, site)
     text = page(site, "test-runs/index.html").text
     assert "실행 에이전트 plan_agent_20260302.csv 나빠짐 ■ 지난 실행(2026-03-01)보다 의도 충족 나빠짐(−2.50)" in text
-    assert "이동 에이전트 url_agent_sample.csv 판단 보류 ▲ 같은 테스트 세트의 지난 실행이 없음" in text
+    assert "이동 에이전트 url_agent_sample.csv 첫 실행 같은 테스트 세트의 지난 실행이 없음" in text
 
 
 def test_a_line_breaks_where_the_rules_changed(warehouse: FolderWarehouse, tmp_path: Path) -> None:
