@@ -172,14 +172,14 @@ def _parts_of_day(
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
     alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
-    raised = sum(bool(alert.change) for alert in alerts if alert.tenant == _EVERYBODY)
+    raised = [alert.title for alert in alerts if alert.change and alert.tenant == _EVERYBODY]
     crosstab = rubric.crosstab_counts(day.crosstab)
     concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, rubric.framed_rows(crosstab))
     return {
         "rubric": rubric,
         "day": day,
         "links": links,
-        "headline": verdicts_text(windows.values()) + (f", 알림 {raised}종이 평소보다 높음" if raised else ""),
+        "headline": verdicts_text(windows.values()) + _raised_text(raised),
         "concluded": concluded,
         "first_rows": links.first_rows(concluded.first),
         "cards": cards,
@@ -193,6 +193,13 @@ def _parts_of_day(
         "tenant_alerts": [alert for alert in alerts if alert.tenant != _EVERYBODY],
         "tenants": tenant_table(rubric, day, links),
     }
+
+
+def _raised_text(titles: Sequence[str]) -> str:
+    """Which alerts are not as usual; their number where they are several."""
+    if not titles:
+        return ""
+    return f", '{titles[0]}' 알림이 평소보다 높음" if len(titles) == 1 else f", 알림 {len(titles)}종이 평소보다 높음"
 
 
 def alert_examples(day: SiteDay) -> list[str]:
@@ -210,6 +217,7 @@ def _shown_alerts(
 ) -> list[ShownAlert]:
     """The alert facts of a day: all tenants first, critical before warning, as they were found.
 
+    A target is among them where the day alone decides that it is missed: the cards tell what longer windows decide.
     Examples lead to those of the `row_ids` that the day's page shows.
     """
     facts = sorted(day.alerts, key=lambda fact: (fact["tenant_id"] != ALL_TENANTS, fact["level"] != "critical"))
@@ -217,6 +225,8 @@ def _shown_alerts(
     found = []
     for fact in facts:
         figure = _kpi_figure(rubric, fact, totals)
+        if figure and figure.verdict != "missed":
+            continue
         decision = day.decided.get((fact["rule"], fact["tenant_id"]))
         found.append(
             ShownAlert(

@@ -189,6 +189,9 @@ def _consistency(figures: Mapping[str, Any], titles: Mapping[str, str]) -> Table
 
 
 def _judge(judge: Mapping[str, Any]) -> Table:
+    """What was asked of the judge; no row where there was nothing to ask."""
+    if not judge["questions"]:
+        return Table([], [])
     return Table(
         ["항목", "값"],
         [

@@ -210,6 +210,17 @@ def test_a_new_rubric_version_is_marked_and_not_joined(warehouse: FolderWarehous
     assert f"{days[2]}: 채점 기준 1판 → 2판" in found.text
 
 
+def test_the_alerts_of_a_day_do_not_contradict_its_cards(warehouse: FolderWarehouse, site: Path) -> None:
+    """A day of few rows decides nothing: what is said of its target is what longer windows decide."""
+    for offset in range(7):
+        write_day(warehouse, DAY + timedelta(days=offset), [best()] * 9 + [refused()])
+    build(warehouse, site)
+    text = page(site).text
+    assert "목표 4개 중 1개 미달" in text
+    assert "목표 판단 보류" not in text
+    assert "이날 실패율에 든 행: 1" in text
+
+
 def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [refused()] * 4, of_version("0"))
     write_day(warehouse, DAY + timedelta(days=1), [best()] * 4, of_version("1"))
