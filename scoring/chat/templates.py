@@ -11,6 +11,7 @@ Source: SPEC 1.5.
 """
 
 import re
+from functools import lru_cache
 from unicodedata import normalize
 
 STOCK, CODE, NUMBER, WORD = "{종목}", "{종목코드}", "{숫자}", "{낱말}"
@@ -39,7 +40,13 @@ _COMMON = re.compile(
 
 def question_template(text: str) -> str:
     """The template of a question; '' for a blank one. Two questions of one template have the same."""
-    words = _words(normalize("NFC", text[:MAX_TEXT]))
+    return _template(text[:MAX_TEXT])
+
+
+@lru_cache(maxsize=4096)
+def _template(text: str) -> str:
+    """A question is asked again and again, and a row with an alert is looked at on each of the seven days after it."""
+    words = _words(normalize("NFC", text))
     if len(words) == 1 and not words[0].startswith("{") and not _TOPIC.search(words[0]) and words[0] != NUMBER:
         return NUMBER if _NUMBER.fullmatch(words[0]) else WORD
     shown = " ".join(_named(words))
