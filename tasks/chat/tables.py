@@ -194,6 +194,13 @@ def read_alerts(warehouse: Warehouse, days: Sequence[date]) -> dict[date, list[A
     return facts
 
 
+def read_kpis_of_all(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, dict[str, Any]]:
+    """The KPI row of all tenants together of each scored day, whichever version has scored it."""
+    rows = warehouse.read(KPIS, days, rubric.kpis_schema)
+    found = rows.filter(tenant_id=ALL_TENANTS).collect().iter_rows(named=True) if rows is not None else ()
+    return {row["score_date"]: row for row in found}
+
+
 def read_kpis(warehouse: Warehouse, rubric: RowRubric, days: Sequence[date]) -> dict[date, list[dict[str, Any]]]:
     """The KPI rows of scored days, by day, whichever version has scored them."""
     found: dict[date, list[dict[str, Any]]] = {day: [] for day in days}

@@ -20,7 +20,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
-from tasks.chat.tables import read_kpis, scored_until
+from tasks.chat.tables import read_kpis_of_all, scored_until
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.chat_tables import write_csv_tables, write_table_workbook
@@ -131,9 +131,8 @@ def write_day_report(
 ) -> DayReport:
     """Writes the report of a written day below `folder`."""
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
-    history = read_kpis(warehouse, outcome.rubric, scored_until(warehouse, day)[-2 * FOUR_WEEKS :])
-    of_all = {when: row for when, rows in history.items() for row in rows if row["tenant_id"] == ALL_TENANTS}
-    report = MonitoringReport(outcome, title, tables, findings, day, of_all)
+    history = read_kpis_of_all(warehouse, outcome.rubric, scored_until(warehouse, day)[-2 * FOUR_WEEKS :])
+    report = MonitoringReport(outcome, title, tables, findings, day, history)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)

@@ -5,6 +5,7 @@ Those of a service that has a name are `<table>/<service>/<day>.parquet`.
 
 import fcntl
 import fnmatch
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -81,12 +82,13 @@ class FolderWarehouse:
         Raises:
             StorageError: a file of theirs is damaged, or the warehouse is no folder that can be read.
         """
-        present = self.days(table)
-        wanted = present if days is None else [day for day in present if day in set(days)]
+        wanted = self.days(table)
+        if days is not None:
+            chosen = set(days)
+            wanted = [day for day in wanted if day in chosen]
         if not wanted:
             return None
-        files = _rows_of({day: self.path(table, day) for day in wanted})
-        rows = pl.concat(files, how="diagonal_relaxed")  # versions may have written other columns
+        rows = _together(_rows_of({day: self.path(table, day) for day in wanted}))
         return rows.drop(SERVICE, strict=False) if schema is None else shaped(rows, schema)
 
     def days(self, table: str) -> list[date]:
@@ -97,7 +99,8 @@ class FolderWarehouse:
         """
         folder, found = self._folder_of(table), []
         try:
-            names = [path.name for path in folder.iterdir()]
+            with os.scandir(folder) as entries:
+                names = [entry.name for entry in entries]
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -214,7 +217,16 @@ def _hash_of(path: Path) -> str:
         return ""
 
 
-def _rows_of(files: Mapping[date, Path]) -> list[pl.LazyFrame]:
+def _together(files: Sequence[pl.DataFrame | pl.LazyFrame]) -> pl.LazyFrame:
+    """The rows of files, whose columns may differ: versions have written other ones."""
+    frames = [file for file in files if isinstance(file, pl.DataFrame)]
+    if len(frames) == len(files):
+        with suppress(pl.exceptions.SchemaError, pl.exceptions.ShapeError):
+            return pl.concat(frames).lazy()  # a plan over so many frames takes four times as long
+    return pl.concat([file.lazy() for file in files], how="diagonal_relaxed")
+
+
+def _rows_of(files: Mapping[date, Path]) -> list[pl.DataFrame | pl.LazyFrame]:
     """The rows of each file, small ones from memory: the KPIs of a day are read for each of the 56 days after it."""
     small: dict[date, tuple[Path, int, int, int]] = {}
     for day, path in files.items():
@@ -225,7 +237,7 @@ def _rows_of(files: Mapping[date, Path]) -> list[pl.LazyFrame]:
             else:
                 pq.read_metadata(path)  # the footer, without which nothing of a Parquet file can be read
     rows = _small_rows(small)
-    return [rows[day].lazy() if day in rows else pl.scan_parquet(path) for day, path in files.items()]
+    return [rows[day] if day in rows else pl.scan_parquet(path) for day, path in files.items()]
 
 
 _read: dict[tuple[Path, int, int, int], pl.DataFrame] = {}
@@ -269,7 +281,8 @@ def _others(
     if not path.exists():
         return [], []
     [rows] = _rows_of({day: path})
-    parts = shaped(rows, schema).collect().partition_by(list(only), as_dict=True, maintain_order=True)
+    there = shaped(rows.lazy(), schema).collect()
+    parts = there.partition_by(list(only), as_dict=True, maintain_order=True)
     mine = tuple(only.values())
     ordered = sorted(parts.items())
     return [rows for values, rows in ordered if values < mine], [rows for values, rows in ordered if values > mine]
