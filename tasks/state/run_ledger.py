@@ -117,12 +117,11 @@ class RunLedger:
 
     def save(self, run: Run) -> None:
         """Adds a run or replaces what is known of it."""
-        self._replace(_runs, _runs.c.run_id == run.run_id, asdict(run))
+        self._save(_runs, asdict(run))
 
     def save_step(self, step: RunStep) -> None:
         """Adds a step or replaces what is known of it."""
-        same = (_steps.c.run_id == step.run_id) & (_steps.c.position == step.position)
-        self._replace(_steps, same, asdict(step))
+        self._save(_steps, asdict(step))
 
     def start_of_next(self, day: date, now: datetime) -> datetime:
         """When a run of the day begins: now, or just after its last run where the clock was set back.
@@ -232,15 +231,22 @@ class RunLedger:
         rows = [{name: _published(getattr(run, name)) for name in RUNS_SCHEMA.names} for run in runs]
         return pl.DataFrame(rows, schema=empty_frame(RUNS_SCHEMA).schema)
 
+    def _save(self, table: sa.Table, row: dict[str, Any]) -> None:
+        same = {f"same_{key.name}": row[key.name] for key in table.primary_key}
+        with self._database.transaction() as connection:
+            # An upsert would be compiled anew every time: SQLAlchemy does not keep those.
+            if not connection.execute(_update(table), row | same).rowcount:
+                connection.execute(sa.insert(table), row)
+
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
         with self._database.transaction() as connection:
             ordered = query.order_by(_runs.c.started_at, _runs.c.run_id)
             return [Run(**row) for row in connection.execute(ordered).mappings()]
 
-    def _replace(self, table: sa.Table, same: sa.ColumnElement[bool], row: dict[str, Any]) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(sa.delete(table).where(same))
-            connection.execute(sa.insert(table).values(**row))
+
+def _update(table: sa.Table) -> sa.Update:
+    """Replaces the row of the same key, given as `same_...`."""
+    return sa.update(table).where(*(key == sa.bindparam(f"same_{key.name}") for key in table.primary_key))
 
 
 def _published(value: Any) -> Any:
