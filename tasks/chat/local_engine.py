@@ -83,6 +83,10 @@ class ScoredRows(ScoringOutcome):
         """The KPI table, also for `days` without rows; how sure the means are is known from the written scores."""
         return self._kpis(self._kpi_sums, mean_intervals, days)
 
+    def rows_by_tenant(self) -> RowsByTenant:
+        """The rows of a day by tenant."""
+        return rows_by_tenant(kpi_table(self._kpi_sums, (), ()).iter_rows(named=True))
+
     def crosstab(self) -> pl.DataFrame:
         """The cross table."""
         return self._identified(crosstab_table(self._crosstab_sums, self.rubric.crosstab))
@@ -338,8 +342,7 @@ class LocalEngine:
                 workers=self.workers,
                 score_parts=self.score_parts,
             )
-        by_tenant = rows_by_tenant(rows.kpis().iter_rows(named=True))
-        return LocalDay(rows, by_tenant, day, self.warehouse, self.staging)
+        return LocalDay(rows, rows.rows_by_tenant(), day, self.warehouse, self.staging)
 
 
 def _cores() -> int:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from os import SEEK_END, stat_result
 from pathlib import Path
 
 import pyarrow as pa
 
+from scoring.chat.day_content import DayContent
 from scoring.chat.reading import AS_IT_IS, ROWS, Reading
 from scoring.chat.rows import FileFailure, RowBatch
 from scoring.days import Window
@@ -88,8 +90,9 @@ class ChatRowFiles:
         """The identity of each file that can be opened; the others are failures of `batches`."""
         return tuple(identity for path in self.files if (identity := _identity(path)))
 
-    def contents(self, window: Window, time_zone: str) -> None:
+    def contents(self, window: Window, time_zone: str) -> dict[date, DayContent] | None:
         """None: what files hold of a day is counted while their rows are read."""
+        return None
 
     def estimate(self, window: Window) -> str:
         """How many files there are, and their size: each is looked at, whatever the period.
