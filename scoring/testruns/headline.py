@@ -33,20 +33,24 @@ def size_text(queries: Sequence[ScoredQuery]) -> str:
     return f"질의 {len(queries):,}개를 {executions:,}번 실행했고"
 
 
-def main_cause(patterns: Sequence[CheckPattern], outages: Sequence[Outage], unanswered: int, executions: int) -> str:
+def main_cause(
+    patterns: Sequence[CheckPattern], outages: Sequence[Outage], unanswered: int, queries: Sequence[ScoredQuery]
+) -> str:
     """What costs most, in a sentence: answers that failed or are empty, else the check that most fail at.
 
     `outages` are the causes of `unanswered` executions of all.
     """
+    executions = [execution for query in queries for execution in query.executions]
     failed = patterns[0].failed if patterns else 0
     if unanswered and unanswered >= failed:
         cause = shortened(outages[0].cause, _CAUSE_CHARACTERS)
         return (
-            f"가장 큰 문제는 실패하거나 빈 응답 {unanswered:,}건(실행 {executions:,}건 중)이고, 가장 잦은 원인은 "
+            f"가장 큰 문제는 실패하거나 빈 응답 {unanswered:,}건(실행 {len(executions):,}건 중)이고, 가장 잦은 원인은 "
             f"{cause}({outages[0].count:,}건)입니다."
         )
     if not patterns:
-        return "통과하지 못한 체크도, 실패하거나 빈 응답도 없습니다."
+        checked = any(execution.checks for execution in executions)
+        return f"{'통과하지 못한 체크도, ' if checked else ''}실패하거나 빈 응답{'도' if checked else '은'} 없습니다."
     first = patterns[0]
     followers = f"이며, 뒤따르는 체크 {first.followers:,}개도 함께 통과하지 못했습니다" if first.followers else "입니다"
     return (

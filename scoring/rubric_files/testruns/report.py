@@ -55,11 +55,10 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
     shown = f"종합 점수는 {score_text(total['mean'])}점(5점 만점)입니다."
     scored = shown if total["mean"] is not None else f"종합 점수는 없습니다({total['missing']})."
     unanswered = sum(outage.count for outage in summary.outages)
-    executions = sum(len(query.executions) for query in queries)
     worst = by_points_lost(rules, queries)[0]
     found = [
         f"{size_text(queries)} {scored}{_verdict_sentence(rules, summary)}",
-        main_cause(summary.check_patterns, summary.outages, unanswered, executions),
+        main_cause(summary.check_patterns, summary.outages, unanswered, queries),
     ]
     if not _points_lost(rules, worst):
         return [*found, "점수를 잃은 질의가 없어 확인할 것이 없습니다."]

@@ -262,14 +262,14 @@ def _markdown(evidence: Evidence, period: str) -> str:
     parts = [
         f"# 기준값 점검: {period}",
         f"- 채점한 행 {evidence.rows:,}건, 실패 {evidence.failed:,}건 ({percent(failure_rate)}, 95% 구간 {between})\n"
-        f"- 기준: seed 002의 {SEED_ROWS:,}건(2026-01-27 ~ 02-19). 실패는 실패 유형이 있는 행입니다.",
+        f"- 기준: 기준 문서의 {SEED_ROWS:,}건(2026-01-27 ~ 02-19). 실패는 실패 유형이 있는 행입니다.",
         _conclusion(evidence.thresholds),
         "## 기준값과 지금의 데이터",
         table(
-            ["기준값", "지금 쓰는 값", "지금 데이터라면", "95% 구간", "판단", "근거", "출처"],
+            ["기준값", "지금 쓰는 값", "지금 데이터라면", "95% 구간", "판단", "근거"],
             map(_threshold_row, evidence.thresholds),
         ),
-        "## 정상과 실패의 차이 (seed 002, 2.1)",
+        "## 정상과 실패의 차이",
         table(
             [
                 "지표",
@@ -280,7 +280,7 @@ def _markdown(evidence: Evidence, period: str) -> str:
         ),
         *(f"- {metric.title}: {metric.note}" for metric in METRICS if metric.note),
         *_bucket_tables(evidence),
-        "## 구조적 요소의 정밀도 (seed 002, 2.4)",
+        "## 구조적 요소의 정밀도",
         table(
             ["요소", "있을 때 정상 (기준)", "지금", "95% 구간", "없을 때 정상 (기준)", "지금", "95% 구간", "판단"],
             ([one.seed.title, *_cells(one.figures, percent), one.verdict_text] for one in evidence.precisions),
@@ -311,19 +311,19 @@ def _conclusion(thresholds: Sequence[ThresholdEvidence]) -> str:
 def _threshold_row(one: ThresholdEvidence) -> list[str]:
     shown = percent if 0 < one.value <= 1 and one.source.endswith("2.4") else _number
     between = _between(one.interval, shown)
-    return [one.title, shown(one.value), shown(one.suggested), between, _VERDICTS[one.verdict], one.basis, one.source]
+    return [one.title, shown(one.value), shown(one.suggested), between, _VERDICTS[one.verdict], one.basis]
 
 
 def _metric_row(one: Compared[SeedMetric]) -> list[str]:
     cells = _cells(one.figures, percent if one.seed.is_share else _number)
     now, seed = ("–" if ratio is None else "∞" if ratio == inf else f"{_number(ratio)}배" for ratio in _ratios(one))
-    return [f"{one.seed.source} {one.seed.title}", *cells, seed, now, one.verdict_text]
+    return [one.seed.title, *cells, seed, now, one.verdict_text]
 
 
 def _bucket_tables(evidence: Evidence) -> Iterator[str]:
     titles = {
-        "output_tokens": "출력 토큰 구간별 실패율 (seed 002, 2.2)",
-        "input_tokens": "입력 토큰 구간별 실패율 (seed 002, 2.3)",
+        "output_tokens": "출력 토큰 구간별 실패율",
+        "input_tokens": "입력 토큰 구간별 실패율",
     }
     for column, buckets in evidence.buckets.items():
         yield f"## {titles[column]}"

@@ -28,14 +28,17 @@ def headline(queries: Sequence[PlanQuery], summary: PlanSummary) -> list[str]:
         f"회차마다 엇갈림 {pairs['mixed']:,}"
     )
     low = lowest_queries(queries)
+    if low:
+        todo = f"{t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하십시오."
+    elif accuracy is None:
+        todo = "기대결과에 체크 항목을 적어 다시 채점하십시오."
+    else:
+        todo = f"{t.LOW_MAX_POINTS}점 이하를 받은 질의가 없어 확인할 것이 없습니다."
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
-    executions = sum(len(query.executions) for query in queries)
     return [
         f"{size_text(queries)} {scored}{repeated if pairs['n'] else ''}.",
-        main_cause(summary.check_patterns, summary.outages, unanswered, executions),
-        f"{t.LOW_MAX_POINTS}점 이하를 받은 질의 {len(low):,}개를 '{query_name(low[0])}'부터 확인하십시오."
-        if low
-        else f"{t.LOW_MAX_POINTS}점 이하를 받은 질의가 없어 확인할 것이 없습니다.",
+        main_cause(summary.check_patterns, summary.outages, unanswered, queries),
+        todo,
     ]
 
 

@@ -95,12 +95,11 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
         why = f" 종합 점수는 없습니다({total['missing']})." if total.get("missing") else ""
         scored = f"정확성은 평균 {mean_text(accuracy)}점(5점 만점)입니다.{why}"
     unanswered = summary.data_quality["failed"] + summary.data_quality["empty"]
-    executions = sum(len(query.executions) for query in queries)
     worst = by_points_lost(queries)[0]
     undecided = f" 의도 충족은 {why}." if (why := undecided_text(summary.set["intent"])) else ""
     return [
         f"{size_text(queries)} {scored}{undecided}",
-        main_cause(summary.check_patterns, summary.outages, unanswered, executions),
+        main_cause(summary.check_patterns, summary.outages, unanswered, queries),
         f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하십시오."
         if _points_lost(worst)
         else "점수를 잃은 질의가 없어 확인할 것이 없습니다.",

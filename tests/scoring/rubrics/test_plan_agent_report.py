@@ -207,6 +207,14 @@ def test_the_headline_of_a_faultless_run_has_nothing_to_do() -> None:
     ]
 
 
+def test_the_headline_of_a_file_without_checks_says_what_to_write() -> None:
+    queries = [query("A", GOOD, expected_text="")]
+    assert RUBRIC.headline(queries, summary_of(queries))[1:] == [
+        "실패하거나 빈 응답은 없습니다.",
+        "기대결과에 체크 항목을 적어 다시 채점하십시오.",
+    ]
+
+
 def test_agreement_with_recorded_scores_is_reported() -> None:
     report = reported(query("Q-1", GOOD, BAD, recorded_score=1.0))
     assert "비교한 항목 2건 중 완전 일치 0건(0.0%), 1점 이내 1건(50.0%)" in report

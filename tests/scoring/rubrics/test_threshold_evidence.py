@@ -84,8 +84,9 @@ def test_failed_answers_have_no_table_so_the_ratio_is_infinite() -> None:
     assert failed.interval.low == 0
     report = evidence_report(scored_rows().lazy(), "")
     assert [one["ratio"] for one in report.values["metrics"] if one["metric"] == "answer_has_table"] == [None]
-    assert "| M9 답변에 표 |" in report.markdown
+    assert "| 답변에 표 |" in report.markdown
     assert "| ∞ | ∞ |" in report.markdown
+    assert "seed" not in report.markdown
 
 
 @pytest.mark.parametrize("element", [one.title for one in PRECISIONS if one.column])
