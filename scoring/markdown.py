@@ -8,6 +8,10 @@ from scoring.stats.exact import exact, rounded
 # Control characters (a terminal obeys them), marks that turn the reading direction, halves of a character.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in r"\`*[]<>|#~&"})
+# Inside a word an underscore means nothing to markdown, and codes read better without the backslash.
+_LOOSE_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
+
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A markdown table; cells are escaped, None is a dash."""
@@ -20,9 +24,8 @@ def cell(value: object) -> str:
     """One value on one line, without any meaning to markdown or HTML."""
     if value is None:
         return "–"
-    escaped = re.sub(r"([\\`*\[\]<>|#~&])", r"\\\1", one_line(str(value)))
-    # Inside a word an underscore means nothing to markdown, and codes read better without the backslash.
-    return re.sub(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])", r"\\_", escaped)
+    escaped = one_line(str(value)).translate(_ESCAPED)
+    return _LOOSE_UNDERSCORE.sub(r"\\_", escaped) if "_" in escaped else escaped
 
 
 def one_line(text: str) -> str:
