@@ -185,7 +185,7 @@ def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa
     waiting = no_rows(schema)
     for frame in frames:
         arriving = frame.select(schema.names).to_arrow(compat_level=pl.CompatLevel.newest()).cast(schema)
-        waiting = pa.concat_tables([waiting, arriving])
+        waiting = pa.concat_tables([waiting, arriving]) if waiting.num_rows else arriving
         whole = waiting.num_rows - waiting.num_rows % ROWS_PER_GROUP
         for start in range(0, whole, ROWS_PER_GROUP):
             yield waiting.slice(start, ROWS_PER_GROUP)
