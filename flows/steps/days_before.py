@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from tasks.context import Context
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import Run, RunLedger
+from tasks.state.run_ledger import RunLedger
 
 _LONGEST_WAIT_S = 1800.0
 _LONGEST_START_S = 10.0
@@ -22,8 +22,9 @@ class DaysTaken:
     days: Collection[date]
     since: datetime
 
-    def are_recorded(self, runs: Collection[Run]) -> bool:
+    def are_recorded(self, ledger: RunLedger) -> bool:
         """Whether the runs of all of them have begun."""
+        runs = ledger.whole_days(min(self.days), max(self.days)) if self.days else ()
         return set(self.days) <= {run.score_date for run in runs if run.started_at >= self.since}
 
 
@@ -39,9 +40,8 @@ def wait_for_days_before(context: Context, day: date, taken: DaysTaken) -> None:
     ledger, leases = RunLedger(context.state), Leases(context.state)
     started = time.monotonic()
     while (waited_s := time.monotonic() - started) < _LONGEST_WAIT_S:
-        runs = ledger.whole_days(day - timedelta(2 * FOUR_WEEKS), day - timedelta(1))
-        latest = {run.score_date: run for run in runs}
-        is_complete = taken.are_recorded(runs) or waited_s > _LONGEST_START_S
-        if is_complete and not leases.alive([run.run_id for run in latest.values() if run.outcome == "running"]):
-            return
+        if waited_s > _LONGEST_START_S or taken.are_recorded(ledger):
+            going = ledger.unended_of_days(day - timedelta(2 * FOUR_WEEKS), day - timedelta(1))
+            if not going or not leases.alive([run.run_id for run in going]):
+                return
         time.sleep(_BETWEEN_LOOKS_S)

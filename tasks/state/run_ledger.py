@@ -162,6 +162,11 @@ class RunLedger:
         """The runs that were to score all of a day from `first` to `last`, earliest first, however they ended."""
         return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.score_date.between(first, last)))
 
+    def unended_of_days(self, first: date, last: date) -> list[Run]:
+        """The runs that were to score all of a day from `first` to `last` and work, or have died."""
+        days = _WHOLE_DAY & _runs.c.score_date.between(first, last)
+        return self._runs(sa.select(_runs).where(self._mine, days, _runs.c.outcome == "running"))
+
     def whole_days_since(self, since: datetime) -> list[Run]:
         """The runs that were to score all of a day and began at `since` or later, earliest first."""
         return self._runs(sa.select(_runs).where(self._mine, _WHOLE_DAY, _runs.c.started_at >= since))
