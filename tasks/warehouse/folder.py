@@ -13,6 +13,7 @@ from datetime import date, datetime
 from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 import polars as pl
@@ -242,11 +243,13 @@ def _rows_of(files: Mapping[date, Path]) -> list[pl.DataFrame | pl.LazyFrame]:
 
 _read: dict[tuple[Path, int, int, int], pl.DataFrame] = {}
 """The small files that were read last; one that replaces another has another identity."""
+_reading = Lock()  # the pages of `aqb web` are made by several threads
 
 
 def _small_rows(files: Mapping[date, tuple[Path, int, int, int]]) -> dict[date, pl.DataFrame]:
     """What small files hold: those that were not read before are read together, which takes half as long."""
-    found = {day: _read[identity] for day, identity in files.items() if identity in _read}
+    with _reading:
+        found = {day: _read[identity] for day, identity in files.items() if identity in _read}
     unread = {day: identity for day, identity in files.items() if day not in found}
     try:
         together = pl.collect_all([pl.scan_parquet(path) for path, *_ in unread.values()])
@@ -255,10 +258,10 @@ def _small_rows(files: Mapping[date, tuple[Path, int, int, int]]) -> dict[date, 
         for day, (path, *_) in unread.items():
             with _damage_refused(path, day):
                 found[day] = pl.read_parquet(path)
-    for day, identity in unread.items():
-        _read[identity] = found[day]
-    while len(_read) > _SMALL_FILES:
-        _read.pop(next(iter(_read)), None)
+    with _reading:
+        _read.update((identity, found[day]) for day, identity in unread.items())
+        while len(_read) > _SMALL_FILES:
+            _read.pop(next(iter(_read)))
     return found
 
 
