@@ -41,7 +41,7 @@ def score(
     ] = None,
     also: Annotated[
         list[TableFormat] | None,
-        typer.Option(help="Chat rows: write the tables as CSV files, or as one workbook, as well."),
+        typer.Option(help="Chat rows: write the tables as CSV files, or a workbook for people, as well."),
     ] = None,
     format: Annotated[  # noqa: A002  (the option's name)
         str, typer.Option(help="Chat rows: what wrote them, otel-genai for example. Default: the setting.")

@@ -23,7 +23,8 @@ from tasks.chat.local_engine import ScoredRows
 from tasks.chat.tables import read_kpis_of_all, scored_until
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
-from tasks.reports.chat_tables import write_csv_tables, write_table_workbook
+from tasks.reports.chat_tables import write_csv_tables
+from tasks.reports.chat_workbook import write_chat_workbook
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
@@ -38,7 +39,7 @@ def write_score_folder(
 ) -> dict[str, Any]:
     """Writes the six files and returns the summary. Each file is replaced atomically, the summary last.
 
-    `also` are the formats in which the tables are written besides Parquet, with their times in `time_zone`.
+    `also` says what is written for Excel besides, with times in `time_zone`: the tables as `csv`, a workbook as `xlsx`.
     """
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
@@ -57,11 +58,11 @@ def write_score_folder(
     write_parquet(folder / "rejected.parquet", REJECTED_SCHEMA, rejected)
     if "csv" in also:
         write_csv_tables(folder, time_zone)
-    if "xlsx" in also:
-        write_table_workbook(folder, time_zone)
     findings = findings_of(rubric, FrameQueries(rubric, scores))
     report = MonitoringReport(outcome, _period_title(tables.kpis), tables, findings)
     write_text(folder / "report.md", report.markdown())
+    if "xlsx" in also:
+        write_chat_workbook(folder, report, time_zone)
     summary = _summary(outcome, inputs, report, scores)
     write_text(folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
     return summary

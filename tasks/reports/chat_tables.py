@@ -1,4 +1,4 @@
-"""The tables of scored chat rows as CSV files or as one workbook, for people who open them in Excel.
+"""The tables of scored chat rows as CSV files, and any rows as a sheet, for people who open them in Excel.
 
 Every text stays a text, times are those of the configured zone, and a list is one cell.
 """
@@ -13,13 +13,11 @@ import polars as pl
 import polars.selectors as cs
 import xlsxwriter
 
-from scoring.errors import UsageError
-from tasks.files.atomic import TABLE_MODE, replacing, write_text
+from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv, shown_text
 
 TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
 _ROWS_AT_ONCE = 20_000
-_MOST_ROWS = 1_048_575
 _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same rows give the same bytes
 
 
@@ -33,30 +31,6 @@ def write_csv_tables(folder: Path, time_zone: str) -> None:
         rows = _local_rows(folder / f"{name}.parquet", time_zone)
         lines = chain([rows.collect_schema().names()], _rows(rows))
         write_text(folder / f"{name}.csv", excel_csv(lines), TABLE_MODE)
-
-
-def write_table_workbook(folder: Path, time_zone: str) -> None:
-    """Writes `scores.xlsx` with a sheet for each table of a folder.
-
-    Raises:
-        StorageError: the folder cannot be written.
-        UsageError: a table has more rows than a sheet can hold.
-    """
-    tables = {name: _local_rows(folder / f"{name}.parquet", time_zone) for name in TABLES}
-    for name, rows in tables.items():
-        if (count := rows.select(pl.len()).collect().item()) > _MOST_ROWS:
-            raise UsageError(
-                f"{name} has {count:,} rows, and a sheet of Excel holds {_MOST_ROWS:,}",
-                where=str(folder),
-                fix="take --also csv, or score fewer files at once",
-            )
-    with (
-        replacing(folder / "scores.xlsx", TABLE_MODE) as unfinished,
-        xlsxwriter.Workbook(str(unfinished), {"constant_memory": True}) as book,
-    ):
-        for name, rows in tables.items():
-            local = rows.with_columns(cs.datetime().dt.replace_time_zone(None))  # Excel knows no zones
-            write_sheet(book, name, rows.collect_schema().names(), _rows(local))
 
 
 def write_sheet(book: xlsxwriter.Workbook, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -13,8 +13,8 @@ from scoring.errors import UsageError
 from tasks.files.excel import excel_csv
 from tasks.files.web_addresses import rows_address
 from tasks.reports.chat_tables import write_sheet
+from tasks.reports.row_columns import Value, shown_value, table_columns
 from tasks.web.asked import Asked
-from tasks.web.row_columns import Value, shown_value, table_columns
 from tasks.web.row_results import counts_of, export_frames, rows_view, searchable
 
 _MOST_CSV_ROWS, _MOST_SHEET_ROWS = 200_000, 50_000

@@ -14,9 +14,9 @@ from scoring.chat.templates import literal_parts, question_template
 from scoring.errors import UsageError
 from scoring.judging.masking import masked
 from tasks.chat.tables import KPIS
+from tasks.reports.row_columns import RowColumn, row_columns, usual_columns
 from tasks.warehouse.row_search import RowOrder, RowSearch
 from tasks.web.asked import Asked, NotFoundError, Pairs, href
-from tasks.web.row_columns import RowColumn, row_columns, usual_columns
 
 PAGE_ROWS = 50
 _USUAL_DAYS = 7

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from datetime import datetime
 from pathlib import Path
 
 import openpyxl
@@ -105,15 +104,20 @@ def test_score_writes_its_tables_for_excel_too(aqb: Command, export: Path) -> No
         "입력 토큰이 음수입니다",
     )
     book = openpyxl.load_workbook("out/scores.xlsx")
-    assert book.sheetnames == ["scores", "excluded", "kpis", "crosstab", "rejected"]
-    header, *rows = book["scores"].iter_rows(values_only=True)
-    assert list(header) == list(scores[0])
-    second = dict(zip(header, rows[1], strict=True))
-    assert (second["timestamp"], second["input_tokens"]) == (datetime(2026, 2, 13, 23, 30), 10)
-    cell = book["scores"].cell(3, 1 + header.index("user_input"))
+    assert book.sheetnames == ["요약", "행", "날짜별 지표", "등급표", "거부한 행"]
+    assert book.active.title == "요약"
+    assert "목표" in str(book["요약"]["A2"].value)
+    header, *rows = book["행"].iter_rows(values_only=True)
+    (asked,) = (row for row in rows if "=SUM(A1)" in row)
+    shown = dict(zip(header, asked, strict=True))
+    assert (shown["시각"], shown["입력 토큰"]) == ("2026-02-13 23:30:00", 10)
+    cell = book["행"].cell(2 + rows.index(asked), 1 + header.index("질문"))
     assert (cell.value, cell.data_type) == ("=SUM(A1)", "s")
-    assert second["alert_rules"] == scores[1]["alert_rules"] != ""
-    assert book["rejected"]["B2"].value == "export.csv"
+    assert scores[1]["alert_rules"]
+    assert shown["알림"].count(",") == scores[1]["alert_rules"].count(",")
+    assert book["거부한 행"]["A2"].value == "export.csv"
+    titles = [cell.value for sheet in book for cell in next(sheet.iter_rows(max_row=1))]
+    assert not [title for title in titles if title and "_" in str(title)]
 
 
 def test_score_refuses_other_tables_of_a_test_run_and_a_folder_that_holds_its_input(aqb: Command, export: Path) -> None:

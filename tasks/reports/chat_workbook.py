@@ -1,0 +1,131 @@
+"""`scores.xlsx` of scored chat rows, for people: summary, rows from the worst on, days, grades, and what was left out.
+
+Headings and values are Korean. Every stored column, as programs want it, is in the CSV and Parquet tables.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scoring.chat.kpi_figures import kpi_figures
+from scoring.chat.kpis import ALL_TENANTS
+from scoring.chat.rubric import LEVEL_TITLES
+from scoring.errors import UsageError
+from scoring.limits import MOST_SHEET_ROWS
+from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
+from tasks.files.xlsx.workbook import write_workbook
+from tasks.reports.markdown.monitoring import MonitoringReport
+from tasks.reports.row_columns import RowColumn, row_columns, table_columns
+from tasks.reports.wording import share_text, tenant_text
+
+_ROWS_AT_ONCE = 20_000
+_LONG = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
+_COUNTS = ("행", "제외", "Critical", "Warning")
+
+
+def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) -> None:
+    """Writes `scores.xlsx` beside the tables of a folder; times are those of the zone.
+
+    Raises:
+        StorageError: the folder cannot be written.
+        UsageError: there are more rows than a sheet can hold.
+    """
+    if report.outcome.counts.scored > MOST_SHEET_ROWS - 1:
+        raise UsageError(
+            f"there are {report.outcome.counts.scored:,} rows, and a sheet of Excel holds {MOST_SHEET_ROWS:,}",
+            where=str(folder),
+            fix="take --also csv, or score fewer files at once",
+        )
+    rubric = report.outcome.rubric
+    # What people read stands first, and is printed.
+    first = ("timestamp", "user_input", "llm_response", rubric.total, rubric.failure.column, "alert_rules")
+    place = {name: number for number, name in enumerate(first)}
+    columns = sorted(row_columns(rubric, time_zone), key=lambda one: place.get(one.name, len(first)))
+    shown = [SheetColumn(one.title, "long" if one.name in _LONG else "text", _LONG.get(one.name)) for one in columns]
+    scores = pl.scan_parquet(folder / "scores.parquet").select(table_columns(columns)).sort(rubric.total, "row_id")
+    tabs = [
+        _summary(report),
+        Tab("행", shown, _rows(scores, columns), frozen=1, printed=(len(first), report.outcome.counts.scored)),
+        _days(report),
+        _grades(report),
+        *_left_out(folder),
+    ]
+    write_workbook(folder / "scores.xlsx", tabs)
+
+
+def _summary(report: MonitoringReport) -> Tab:
+    """The first sentences of the report, its KPIs, and below them counts."""
+    rubric, period, counts = report.outcome.rubric, report.tables.period, report.outcome.counts
+    rows = [
+        [one.title, one.value_text, one.interval_text, one.target_text, one.verdict_text, one.n]
+        for one in report.figures.values()
+    ]
+    listed = [
+        *((f"알림: {rule.title}", period[f"alert_{rule.id}"]) for rule in rubric.alert_rules),
+        *(
+            (
+                f"실패 유형: {rubric.failure.titles.get(row[rubric.failure.column], row[rubric.failure.column])}",
+                row["row_count"],
+            )
+            for row in report.findings.failures
+        ),
+    ]
+    notes = [
+        ("행", f"{counts.rows_in:,} = 채점 {counts.scored:,} + 제외 {counts.excluded:,} + 거부 {counts.rejected:,}"),
+        *((title, f"{count:,}행 ({share_text(count, counts.scored)})") for title, count in listed if count),
+    ]
+    header = (
+        *(SheetColumn(title) for title in ("지표", "값", "95% 구간", "목표", "판정")),
+        SheetColumn("n", "number"),
+    )
+    return Tab("요약", header, rows, notes, (f"{rubric.title}: {report.title}", *report.sentences))
+
+
+def _rows(scores: pl.LazyFrame, columns: Sequence[RowColumn]) -> Iterator[list[Any]]:
+    for batch in scores.collect_batches(chunk_size=_ROWS_AT_ONCE, maintain_order=True):
+        for row in batch.iter_rows(named=True):
+            time, *others = (column.value(row) for column in columns)
+            yield [f"{time:%Y-%m-%d %H:%M:%S}", *others]
+
+
+def _days(report: MonitoringReport) -> Tab:
+    """The KPIs of each day and tenant, all tenants first."""
+    kpis = [kpi for kpi in report.outcome.rubric.quotients if kpi.target]
+    counts = ("rows", "excluded", *(f"{level}_rows" for level in LEVEL_TITLES))
+    rows = [
+        [
+            str(row["score_date"]),
+            tenant_text(row["tenant_id"]),
+            *(row[count] for count in counts),
+            *(figure.value_text for figure in kpi_figures(kpis, row).values()),
+        ]
+        for row in report.tables.kpis.sort("score_date", pl.col("tenant_id") != ALL_TENANTS, "tenant_id").iter_rows(
+            named=True
+        )
+    ]
+    header = [SheetColumn("날짜"), SheetColumn("테넌트"), *(SheetColumn(title, "number") for title in _COUNTS)]
+    return Tab("날짜별 지표", [*header, *(SheetColumn(kpi.title) for kpi in kpis)], rows, frozen=2)
+
+
+def _grades(report: MonitoringReport) -> Tab:
+    """How many rows have each pair of grades."""
+    rubric = report.outcome.rubric
+    down, across = rubric.crosstab_scales
+    header = [SheetColumn(rubric.crosstab_title)]
+    rows = [[grade, *(report.crosstab[grade, other] for other in across.codes)] for grade in down.codes]
+    return Tab("등급표", [*header, *(SheetColumn(code, "number") for code in across.codes)], rows)
+
+
+def _left_out(folder: Path) -> Iterator[Tab]:
+    """What was excluded or rejected, and why; no tab where nothing was."""
+    tables: Iterable[tuple[str, str, dict[str, str]]] = (
+        ("제외한 행", "excluded", {"timestamp": "대화 시각(UTC)", "tenant_id": "테넌트", "reason": "까닭"}),
+        ("거부한 행", "rejected", {"file": "파일", "line": "줄", "column": "열", "reason": "까닭"}),
+    )
+    for title, name, columns in tables:
+        table = pl.read_parquet(folder / f"{name}.parquet", columns=list(columns)).head(MOST_SHEET_ROWS - 1)
+        if not table.is_empty():
+            rows = ([str(cell) if cell is not None else None for cell in row] for row in table.iter_rows())
+            yield Tab(title, [SheetColumn(one) for one in columns.values()], rows)
