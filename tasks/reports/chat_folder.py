@@ -45,10 +45,7 @@ def write_score_folder(
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
     write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
     scores = pl.scan_parquet(folder / "scores.parquet")
-    no_days = scores.with_columns(score_date=pl.lit(None, pl.Date))
-    tables = outcome.kpi_tables(
-        {**mean_intervals(scores, rubric.quotients), **mean_intervals(no_days, rubric.quotients)}
-    )
+    tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients, pooled=True))
     write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
     write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
     rejected = (
