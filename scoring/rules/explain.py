@@ -4,6 +4,7 @@ expressions: RE2 takes time in proportion to the text, so that no pattern of a r
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
@@ -106,6 +107,7 @@ def _of_text(expression: ex.Length | ex.Count | ex.Matches | ex.ContainsAny, tex
             return any(word in text for word in words)
 
 
+@lru_cache(maxsize=2)  # a row's question and answer, to which each of its rules is put
 def _arrow(text: str) -> pa.Array:
     """The text alone; made by Arrow itself it would import pandas, which takes longer than to explain many rows."""
     return pl.Series([text], dtype=pl.String).to_arrow()
