@@ -73,7 +73,21 @@ def weekly_message(week: Week, route: RouteFilter, known_keys: Collection[str] =
     if week.url:
         blocks += paragraph([bold("보고서  "), link(week.url, "열기")])
     blocks.append(context(f"{rubric.id} {rubric.version}", week.run_id))
-    return messages("weekly", "info", [key], (level_mark("info"), what), blocks, [rubric.title])
+    changed = [text for tenant in tenants for text in _worsened(week, tenant)]
+    title = (level_mark("info"), what, *changed[:1])
+    return messages("weekly", "info", [key], title, blocks, [rubric.title])
+
+
+def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
+    """The KPIs that missed their targets and surely moved away from them."""
+    this, before = week.rows(tenant)
+    for kpi in week.rubric.quotients:
+        if kpi.target:
+            compared = compared_kpi(kpi, "", this, before)
+            change, is_at_most = compared.change, kpi.target.operator.startswith("<")
+            if compared.figure.verdict == "missed" and change and (change.low > 0 if is_at_most else change.high < 0):
+                of_tenant = "" if tenant == ALL_TENANTS else f"{tenant_name(tenant)} "
+                yield f"{of_tenant}{kpi.title} {compared.before.value_text} → {compared.figure.value_text}"
 
 
 def _turns(rows: Iterable[Mapping[str, Any]]) -> list[int]:

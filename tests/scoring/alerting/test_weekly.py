@@ -14,6 +14,7 @@ from scoring.alerting.snoozes import Snooze
 from scoring.alerting.weekly import Week, weekly_message
 from scoring.rubrics.ola_monitoring import RUBRIC
 from tests.builders.alert_days import FIRST_DAY, kpi_row, met
+from tests.builders.alert_messages import MADE
 from tests.scoring.alerting.slack_rules import assert_taken_by_slack
 
 SUNDAY = FIRST_DAY + timedelta(13)
@@ -55,6 +56,13 @@ def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -
     before, this = {"answer_failed": 20, "weak_answer": 8}, {"answer_failed": 45, "weak_answer": 10}
     text = readable(message_of(week(before, this, growth=growth)).blocks)
     assert "가장 달라진 것  답변 실패 3.7% → 8.4%, 올라감 (95% 구간 +2.9~+6.4%p) · 주로 거절: 투자 자문(법률)" in text
+
+
+def test_the_title_of_a_week_names_the_target_that_is_missed_by_more_than_before() -> None:
+    worse = readable(MADE["weekly"]().blocks).splitlines()[0]
+    assert worse == "⚪ 안내 · 3월 9일(월)~3월 15일(일) 주간 요약 · 실패율 5.0% → 8.8%"
+    alike = readable(message_of(week({"answer_failed": 20}, {"answer_failed": 20})).blocks).splitlines()[0]
+    assert alike.endswith("주간 요약")
 
 
 @pytest.mark.parametrize(("tenant", "shown"), [("*", True), ("t1", True), ("t2", False)])
