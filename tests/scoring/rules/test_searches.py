@@ -21,7 +21,7 @@ from scoring.rules.expressions import (
     Value,
     points,
 )
-from scoring.rules.polars_backend import with_definitions
+from scoring.rules.polars_backend import to_polars, with_definitions
 from scoring.rules.searches import shortest, with_searches
 
 TEXT = Column("text")
@@ -140,3 +140,13 @@ def test_the_shortest_regex_is_found_in_the_same_texts(regex: str, expected: str
     assert [bool(re.search(shortest(regex), text)) for text in texts] == [
         bool(re.search(regex, text)) for text in texts
     ]
+
+
+@pytest.mark.parametrize("all_or_any", [AllOf, AnyOf])
+def test_a_rule_is_summed_by_group_and_filters_rows_as_it_scores_them(all_or_any: type[AllOf] | type[AnyOf]) -> None:
+    rule = all_or_any((Compare(Column("n"), "=", Value(1)), SORRY, DATE))
+    true = [row for row in ROWS if evaluate(rule, row)]
+    rows = pl.DataFrame(ROWS, schema={"text": pl.String, "n": pl.Int64})
+    sums = dict(rows.group_by("n").agg(rows=to_polars(rule).sum()).iter_rows())
+    assert sums == {n: sum(row["n"] == n for row in true) for n in (0, 1, None)}
+    assert rows.lazy().filter(to_polars(rule)).collect().to_dicts() == true
