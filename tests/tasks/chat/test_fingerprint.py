@@ -1,5 +1,6 @@
 """What a source holds of each day, and days that are read once for all of them."""
 
+import pickle
 import random
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -144,6 +145,17 @@ def test_days_read_at_once_are_the_days_read_alone(tmp_path: Path, odd: list[dic
 
 def test_clean_files_are_read_once_whatever_happens_to_them_then(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.jsonl", rows_of_three_days())
+    alone = [scored_alone(ChatRowFiles([path]), day, tmp_path / f"{day} alone").content for day in DAYS]
     read_before = read_at_once(ChatRowFiles([path]), DAYS, ZONE, tmp_path / "spool")
     path.unlink()
-    assert [scored_alone(read_before[day], day, tmp_path / str(day)).counts.rows_in for day in DAYS] == [3, 2, 1]
+    at_once = [scored_alone(read_before[day], day, tmp_path / str(day)) for day in DAYS]
+    assert [rows.counts.rows_in for rows in at_once] == [3, 2, 1]
+    assert [rows.content for rows in at_once] == alone
+
+
+def test_what_a_worker_is_sent_of_a_day_does_not_grow_with_the_days(tmp_path: Path) -> None:
+    files = ChatRowFiles([write_rows(tmp_path / "a.jsonl", rows_of_three_days())])
+    year = days_between(DAYS[0], DAYS[0] + timedelta(days=364))
+    of_three, of_year = (read_at_once(files, days, ZONE, tmp_path / str(len(days))) for days in (DAYS, year))
+    sent = [len(pickle.dumps(read[DAY])) for read in (of_three, of_year)]
+    assert sent[1] < sent[0] + 100
