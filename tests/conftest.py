@@ -15,6 +15,8 @@ from _pytest.nodeid import coerce_node_id
 from hypothesis import settings
 from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
 
+import flows  # noqa: F401 - before Polars and NumPy: says how they are to use threads
+
 pytest_plugins = ["tests.flows.prefect_server"]
 
 gc.disable()  # until all tests are collected: a sixth of what that takes
