@@ -269,7 +269,7 @@ def test_a_phone_shows_every_column_of_the_heat_map_and_what_is_usual_of_an_aler
     tab.set_viewport_size({"width": 360, "height": 800})
     for name in ("index.html", f"monitoring/{DAYS[-1]}.html"):
         tab.goto((site / name).as_uri())
-        for cells in (".heat thead th", ".alerts thead th:nth-child(-n+3)"):
+        for cells in (".heat thead th", ".alerts tbody tr:first-child td"):
             ends = tab.locator(cells).evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
             assert len(ends) >= 3
             assert max(ends) <= 360, f"{name}: {cells}"
@@ -295,6 +295,18 @@ def test_a_screen_cuts_no_heat_map_and_a_wide_one_no_questions_and_runs(
         seen += rooms.count()
         assert rooms.evaluate_all("(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length") == 0, name
     assert seen >= len(tables.split(", "))
+
+
+def test_a_phone_shows_every_column_of_tables_of_words(site: Path, tab: Tab) -> None:
+    """Verdicts, changes, alerts: their last column says what it comes to."""
+    tab.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    seen = 0
+    for name in one_of_each(site):
+        tab.goto((site / name).as_uri())
+        rooms = tab.locator(".scroll:has(.stacked, .causes)")
+        seen += rooms.count()
+        assert rooms.evaluate_all("(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length") == 0, name
+    assert seen > 5
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
