@@ -41,7 +41,16 @@ def wait_for_days_before(context: Context, day: date, taken: DaysTaken) -> None:
     started = time.monotonic()
     while (waited_s := time.monotonic() - started) < _LONGEST_WAIT_S:
         if waited_s > _LONGEST_START_S or taken.are_recorded(ledger):
-            going = ledger.unended_of_days(day - timedelta(2 * FOUR_WEEKS), day - timedelta(1))
-            if not going or not leases.alive([run.run_id for run in going]):
+            going = _going(ledger, day - timedelta(2 * FOUR_WEEKS), day - timedelta(1))
+            if not going or not leases.alive(going):
                 return
         time.sleep(_BETWEEN_LOOKS_S)
+
+
+def _going(ledger: RunLedger, first: date, last: date) -> list[str]:
+    """The runs of these days that have not ended; not one that died and whose day has been done again since."""
+    unended = [run.run_id for run in ledger.unended_of_days(first, last)]
+    if not unended:
+        return []
+    latest = {run.score_date: run.run_id for run in ledger.whole_days(first, last)}
+    return [run_id for run_id in unended if run_id in latest.values()]

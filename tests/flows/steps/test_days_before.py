@@ -39,3 +39,15 @@ def test_report_waits_for_a_day_that_another_worker_has_taken_and_not_begun_yet(
                 waiting.result(0.2)
             run.ends("kept")
         waiting.result()
+
+
+def test_report_waits_for_no_run_of_a_day_that_was_done_again_since(tmp_path: Path) -> None:
+    with (
+        Context(settings_in(tmp_path)) as context,
+        ThreadPoolExecutor(1) as worker,
+        recorded_run(context.state, BACKFILL, DAY) as earlier,
+        earlier.step("score"),
+    ):
+        with recorded_run(context.state, BACKFILL, DAY) as again:
+            again.ends("completed")
+        worker.submit(wait_for_days_before, context, DAY + timedelta(1), NONE_TAKEN).result(60)
