@@ -270,10 +270,11 @@ def test_score_does_what_the_documents_show(
 
 
 @pytest.mark.slow
-def test_score_is_imported_within_a_third_of_a_second_of_cpu() -> None:
+def test_score_adds_less_than_four_fifths_to_what_importing_pandas_takes() -> None:
+    """0.3 CPU seconds where pandas takes 0.38."""
     program = (
-        "import pandas, time; begin = time.process_time(); from scoring import score\n"
-        "print(time.process_time() - begin)"
+        "import time; begin = time.process_time(); import pandas; middle = time.process_time()\n"
+        "from scoring import score; print((time.process_time() - middle) / (middle - begin))"
     )
     runs = (subprocess.run([sys.executable, "-c", program], capture_output=True, check=True) for _ in range(3))
-    assert any(float(run.stdout) < 0.3 for run in runs)
+    assert any(float(run.stdout) < 0.8 for run in runs)
