@@ -84,13 +84,14 @@ class ListedRows:
 
     def count(self, **wanted: str) -> int:
         """How many of the listed rows have all of these values."""
-        facets = [facet for facet in self.facets if facet.name in wanted]
-        names = tuple(facet.name for facet in facets)
-        if names not in self._counted:
-            self._counted[names] = Counter(zip(*(facet.of_rows for facet in facets), strict=True))
+        by_name = {facet.name: facet for facet in self.facets}
+        facets = [by_name[name] for name in wanted]
+        counted = self._counted.get(tuple(wanted))
+        if counted is None:
+            counted = self._counted[tuple(wanted)] = Counter(zip(*(facet.of_rows for facet in facets), strict=True))
         return sum(
             rows
-            for places, rows in self._counted[names].items()
+            for places, rows in counted.items()
             if all(facet.has(place, wanted[facet.name]) for facet, place in zip(facets, places, strict=True))
         )
 
