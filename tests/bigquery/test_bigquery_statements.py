@@ -121,8 +121,8 @@ def test_statements_of_a_new_day_and_of_an_old_one_are_these_and_no_more(
 
     since = datetime.now(UTC)
     nightly(settings, DAY)
-    pages = PAGE_OF_DAY + PAGE_OF_DAY + PERIODS  # the day before has a next one now
-    day_and_site = EVERY_DAY + BY_ENGINE[engine] + SITE + pages
+    # The page of the day before only gets its link to the new day.
+    day_and_site = EVERY_DAY + BY_ENGINE[engine] + SITE + PAGE_OF_DAY + PERIODS
     assert statements(client, since) == day_and_site + MESSAGES
 
     since = datetime.now(UTC)
@@ -133,4 +133,5 @@ def test_statements_of_a_new_day_and_of_an_old_one_are_these_and_no_more(
     load(client, source, [*before, *rows, plain(1 - A_DAY)])
     since = datetime.now(UTC)
     backfill(DAY_BEFORE, DAY_BEFORE, settings=settings)
-    assert statements(client, since) == day_and_site + PLAN + LATER_DAYS
+    # The page of the day after compares itself with this one, so it is drawn again.
+    assert statements(client, since) == day_and_site + PAGE_OF_DAY + PLAN + LATER_DAYS
