@@ -146,5 +146,6 @@ def _digest(*parts: object) -> Inputs:
 def _program() -> str:
     """The program that makes the pages: whoever has changed a rule, a template or a script wants new pages."""
     folders = (Path(folder) for package in (scoring, reports) for folder in package.__path__)
-    files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    found = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+    files = [path for path in found if path.parent.name != "__pycache__"]
     return "".join(sha256(path.read_bytes()).hexdigest() for path in files)
