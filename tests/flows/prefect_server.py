@@ -133,7 +133,8 @@ def started_server(home: Path, unused: Sequence[str] = (), *, pages: bool = Fals
         if programs := postgresql_programs():
             database = server.enter_context(running_postgresql(programs))
             environment["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = f"postgresql+asyncpg://{database}/postgres"
-        server.enter_context(running(command, home / "server.log", env=environment))
+        process = server.enter_context(running(command, home / "server.log", env=environment))
+        server.callback(process.kill)  # asked to end it waits seconds for clients that are still there
         server.enter_context(temporary_settings({PREFECT_API_URL: url}))
         with get_client(sync_client=True) as client:
             eventually(lambda: True if client.api_healthcheck() is None else None, "the Prefect server answers")
