@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import date
@@ -219,11 +220,13 @@ def _scored(context: Context, days: Sequence[PlannedDay], name: str, *, allow_sh
     """
     settings = context.settings
     workers = min(settings.monitoring.parallel_days, len(days)) or worthwhile_workers(days, os.cpu_count() or 1)
-    if workers > 1:  # a day in a worker has no workers of its own
-        engine = settings.engine.model_copy(update={"workers": 1})
-        context = Context(settings.model_copy(update={"engine": engine}))
-    # The folder is entered also where no day is left: what a killed run of these days has left there is removed.
-    with context.warehouse.staging(name) as folder, FanOut(processes(workers, settings.log_format)) as fan_out:
+    with ExitStack() as stack:
+        if workers > 1:  # a day in a worker has no workers of its own
+            engine = settings.engine.model_copy(update={"workers": 1})
+            context = stack.enter_context(Context(settings.model_copy(update={"engine": engine})))
+        # The folder is entered also where no day is left: what a killed run of these days has left there is removed.
+        folder = stack.enter_context(context.warehouse.staging(name))
+        fan_out = stack.enter_context(FanOut(processes(workers, settings.log_format)))
         for some in portions(days):
             try:
                 read_before = _read_before(settings, some, folder)
