@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -79,7 +79,7 @@ def kill(process: ForkServerProcess, _folder: Path) -> None:
 
 def stored(folder: Path) -> int:
     """How many verdicts are kept."""
-    with sqlite3.connect(folder / "state.db") as database:
+    with closing(sqlite3.connect(folder / "state.db")) as database:
         (count,) = database.execute("SELECT count(*) FROM verdicts WHERE status = 'ok'").fetchone()
     return int(count)
 

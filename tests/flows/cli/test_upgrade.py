@@ -99,17 +99,21 @@ def test_older_code_stops_at_a_database_of_a_later_form_and_changes_nothing(aqb:
 
 def form(file: Path) -> dict[str, object]:
     """Table -> its columns, key, indexes and constraints."""
-    seen = sa.inspect(sa.create_engine(f"sqlite:///{file}"))
-    return {
-        name: (
-            {column["name"]: (str(column["type"]), column["nullable"]) for column in seen.get_columns(name)},
-            seen.get_pk_constraint(name)["constrained_columns"],
-            sorted(index["name"] or "" for index in seen.get_indexes(name)),
-            seen.get_unique_constraints(name),
-            seen.get_foreign_keys(name),
-        )
-        for name in seen.get_table_names()
-    }
+    engine = sa.create_engine(f"sqlite:///{file}")
+    with engine.connect() as connection:
+        seen = sa.inspect(connection)
+        found: dict[str, object] = {
+            name: (
+                {column["name"]: (str(column["type"]), column["nullable"]) for column in seen.get_columns(name)},
+                seen.get_pk_constraint(name)["constrained_columns"],
+                sorted(index["name"] or "" for index in seen.get_indexes(name)),
+                seen.get_unique_constraints(name),
+                seen.get_foreign_keys(name),
+            )
+            for name in seen.get_table_names()
+        }
+    engine.dispose()
+    return found
 
 
 def test_upgraded_database_has_the_form_of_a_new_one(aqb: Command, earlier: Path) -> None:
