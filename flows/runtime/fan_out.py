@@ -15,12 +15,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from multiprocessing import active_children, parent_process
 from typing import Any, Literal, Self, TypeVar
 
-from prefect.context import FlowRunContext
+from prefect.context import (
+    FlowRunContext,
+    SettingsContext,
+    SyncClientContext,
+    get_settings_context,
+    serialize_context,
+)
 from prefect.futures import PrefectFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
@@ -45,7 +51,10 @@ def processes(workers: int, log_format: Literal["plain", "json"]) -> Callable[[]
     """Worker processes of this machine; None for one worker, which is this process."""
     if workers == 1:
         return None
-    return lambda: _Processes(workers, initializer=_start_worker, initargs=(log_format,))
+    # Called in the flow run: its settings are those of the workers.
+    return lambda: _Processes(
+        workers, initializer=_start_worker, initargs=(log_format, get_settings_context().serialize())
+    )
 
 
 class _Processes(ProcessPoolTaskRunner):
@@ -53,12 +62,14 @@ class _Processes(ProcessPoolTaskRunner):
 
     The report of a day waits for days that began before it. Prefect hands calls on in several threads, the last one
     first as it may happen; one thread keeps them in order. A worker that was killed may have held the lock of the queue
-    of messages: its last one would never be sent.
+    of messages: its last one would never be sent. Prefect's settings are sent to a worker once, not with each call:
+    making them anew takes longer than a small day.
     """
 
     def __enter__(self) -> Self:
         super().__enter__()
         self._resolver_executor = ThreadPoolExecutor(1)  # nothing has been handed to the other one
+        self._cached_context = serialize_context() | {"settings_context": {}}
         return self
 
     def __exit__(self, *reason: object) -> None:
@@ -169,7 +180,11 @@ def _result(of: Callable[[], R]) -> R | Exception:
         return error
 
 
-def _start_worker(log_format: Literal["plain", "json"]) -> None:
+def _start_worker(log_format: Literal["plain", "json"], prefect_settings: Mapping[str, Any]) -> None:
+    """Prepares a worker: what all its calls share is made here, and stays."""
+    SettingsContext(**prefect_settings).__enter__()
+    with suppress(Exception):  # each call tells of a server that is not there
+        SyncClientContext().__enter__()
     atexit.register(gc.freeze)  # as `aqb` does
     keep_terminal_quiet()
     configure_logs(log_format)

@@ -13,7 +13,9 @@ import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, LogFilter, LogFilterFlowRunId
+from prefect.context import SyncClientContext, get_settings_context
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
 
 from flows.runtime.fan_out import FanOut, processes
 from flows.runtime.flow_run import step
@@ -24,10 +26,12 @@ ROOT = Path(__file__).parents[3]
 _WITH_A_WORKER = """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from prefect.context import get_settings_context
 from flows.runtime.fan_out import _start_worker
 from tests.tasks.chat.test_worker_processes import never_done
 if __name__ == "__main__":  # as Prefect's runner starts them
-    with ProcessPoolExecutor(1, get_context("spawn"), _start_worker, ("plain",)) as workers:
+    settings = get_settings_context().serialize()
+    with ProcessPoolExecutor(1, get_context("spawn"), _start_worker, ("plain", settings)) as workers:
         workers.submit(never_done, 1).result()
 """
 _WITH_A_WORKER_KILLED_WHILE_IT_SENT_A_MESSAGE = """
@@ -68,6 +72,15 @@ def note(number: int, folder: Path) -> None:
             file.write(f" {number}")
 
 
+@step("look", run_name="look {number}", timeout_s=None)
+def look(number: int) -> tuple[bool, bool, str | None]:
+    """Whether Prefect's settings and client are those of the first call in this worker; the address of its server."""
+    client = SyncClientContext.get()
+    seen = get_settings_context().settings, client and client.client
+    first = vars(sys).setdefault("first_seen", seen)  # this module is sent anew with each call
+    return seen[0] is first[0], client is not None and seen[1] is first[1], PREFECT_API_URL.value()
+
+
 @flow
 def fanned_out(folder: Path) -> tuple[UUID, dict[str, int | Exception]]:
     with FanOut(processes(2, "plain")) as fan_out:
@@ -75,6 +88,8 @@ def fanned_out(folder: Path) -> tuple[UUID, dict[str, int | Exception]]:
         found = UUID(flow_run.id), dict(ended)
         noted = fan_out.each(note, {number: {"number": number, "folder": folder} for number in range(LAST + 1)})
         assert {error for _, error in noted} == {None}
+        looks = fan_out.each(look, {number: {"number": number} for number in range(LAST)})
+        assert {found for _, found in looks} == {(True, True, PREFECT_API_URL.value())}
         return found
 
 
