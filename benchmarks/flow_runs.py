@@ -20,7 +20,7 @@ from tasks.chat.tables import SCORES
 
 ROWS_A_DAY = 535  # as many as the seed's production has (seed 002)
 _WITHOUT = (PYTHON, "-m", "benchmarks.without_prefect")
-_TWO_PROCESSES = {"AQB_MONITORING__PARALLEL_DAYS": "2"}
+_ONE_PROCESS = {"AQB_MONITORING__PARALLEL_DAYS": "1"}
 _HEADER = ("", "s", "CPU s", "CPU s of its server")
 
 
@@ -68,23 +68,23 @@ def backfill(scale: Scale) -> str:
     with tempfile.TemporaryDirectory() as folder, prefect_server(Path(folder) / "prefect") as server:
         environment = _environment(source, f"{folder}/with", server)
         before = server.cpu_s()
-        whole = cost_of([AQB, *command], environment)
+        whole = cost_of([AQB, *command], environment | _ONE_PROCESS)
         served = server.cpu_s() - before
         again = cost_of([AQB, *command], environment)
         plain = cost_of([*_WITHOUT, *command], _environment(source, f"{folder}/without"))
         _check_same_scores(Path(folder), scale.days)
         shutil.rmtree(f"{folder}/with")
         before = server.cpu_s()
-        shared = cost_of([AQB, *command], environment | _TWO_PROCESSES)
+        shared = cost_of([AQB, *command], environment)
         shared_served = server.cpu_s() - before
         _check_same_scores(Path(folder), scale.days)
     return table(
         f"Backfill: {scale.days} days of {ROWS_A_DAY} rows from one file of {source.stat().st_size / 1e6:,.0f} MB",
         _HEADER,
         [
-            _line("`aqb backfill`: of such days one process", whole, served),
-            _line("the same with two worker processes", shared, shared_served),
+            _line("`aqb backfill` in one process", whole, served),
             _line("the same without Prefect", plain),
+            _line("`aqb backfill` as it is: worker processes where they are worth it", shared, shared_served),
             _line("`aqb backfill` again: up to date", again),
         ],
         f"{scale.days / whole.wall_s:.1f} days a second, and "

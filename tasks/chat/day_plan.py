@@ -33,7 +33,7 @@ PORTION_BYTES = 500_000_000
 # CPU seconds of a backfill as benchmarks/RESULTS.md and docs/scale.md have them: a day and a row of it; what a worker
 # process costs to start, and a day more in one; and the share of the work that workers may cost.
 _DAY_S, _ROW_S = 0.15, 30e-6
-_WORKER_S, _DAY_IN_WORKER_S = 3.0, 0.1
+_WORKER_S, _DAY_IN_WORKER_S = 2.5, 0.01
 _MOST_OVERHEAD = 0.15
 
 

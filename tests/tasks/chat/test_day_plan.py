@@ -187,12 +187,13 @@ def test_a_gap_longer_than_a_night_catches_up_is_named(settings: Settings) -> No
     [
         pytest.param(0, 0, 2, 1, id="none"),
         pytest.param(1, 10_000_000, 16, 1, id="one day"),
-        pytest.param(365, 535, 16, 1, id="a year of small days"),
+        pytest.param(180, 535, 16, 1, id="half a year of small days"),
+        pytest.param(365, 535, 16, 2, id="a year of small days"),
         pytest.param(40, 10_000, 2, 1, id="a month of a medium size"),
         pytest.param(30, 100_000, 2, 2, id="large days"),
-        pytest.param(30, 100_000, 16, 3, id="large days on more cores"),
+        pytest.param(30, 100_000, 16, 5, id="large days on more cores"),
     ],
 )
-def test_worthwhile_workers_are_none_for_small_days(days: int, rows: int, cores: int, workers: int) -> None:
+def test_worthwhile_workers_are_none_for_few_small_days(days: int, rows: int, cores: int, workers: int) -> None:
     planned = [PlannedDay(DAY + timedelta(days=number), DayContent(rows=rows), "missing") for number in range(days)]
     assert worthwhile_workers(planned, cores) == workers
