@@ -318,11 +318,12 @@ import polars as pl
 
 from flows.cli.score_files import score_to_folder
 from tasks.config.settings import Settings
+from tests.builders.peak_memory import peak_mib
 
 settings = Settings(monitoring={"keep_text": "none"})
 score_to_folder(sys.argv[1:2], "ola-monitoring", Path(sys.argv[2]), settings)
-peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(pl.read_parquet(Path(sys.argv[2]) / "scores.parquet")["row_id"].str.contains("-").sum(), int(peak) // 1024)
+peak = peak_mib()
+print(pl.read_parquet(Path(sys.argv[2]) / "scores.parquet")["row_id"].str.contains("-").sum(), peak)
 """
 
 
@@ -348,6 +349,6 @@ def test_answers_that_decide_an_order_are_read_again_without_holding_the_file(tm
     table.write_parquet(tmp_path / "rows.parquet", row_group_size=part)
     command = [sys.executable, "-c", PEAK_OF_A_RUN, str(tmp_path / "rows.parquet"), str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    numbered, peak_mib = map(int, done.stdout.split())
+    numbered, peak = map(int, done.stdout.split())
     assert numbered == rows // part
-    assert peak_mib < 450  # 388 to 401 were seen; with all texts it would be 360 more
+    assert peak < 300  # 231 to 233 were seen; with all texts it would be 360 more
