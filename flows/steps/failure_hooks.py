@@ -24,6 +24,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import TaskRunSort
 from prefect.exceptions import MissingResult, ParameterTypeError, PrefectException, UnfinishedRun
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from flows.runtime.clock import day_of_night, now
 from flows.steps.announce import announce, to_pipeline
@@ -35,6 +36,8 @@ from scoring.errors import AqbError, StorageError, UsageError
 from tasks.config.settings import Settings, load_settings
 from tasks.context import Context
 from tasks.state.run_ledger import INTRADAY
+
+_PATIENCE_S = 2.0
 
 
 def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
@@ -143,11 +146,21 @@ def _defaults() -> Settings:
 
 
 def _failed_step(flow_run: FlowRun) -> str | None:
-    """The task run that failed first; None outside of one, or where Prefect cannot be asked any more."""
+    """The task run that failed first; None outside of one, or where Prefect cannot be asked any more.
+
+    Prefect's server hears of the end of a task run a little after the flow does.
+    """
     failed = TaskRunFilterStateType(any_=[StateType.FAILED, StateType.CRASHED])
+    asking = Retrying(
+        retry=retry_if_result(lambda steps: not steps),
+        stop=stop_after_delay(_PATIENCE_S),
+        wait=wait_fixed(0.25),
+        retry_error_callback=lambda last: last.outcome.result() if last.outcome else None,
+    )
     try:
         with get_client(sync_client=True) as client:
-            steps = client.read_task_runs(
+            steps = asking(
+                client.read_task_runs,
                 flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[flow_run.id])),
                 task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=failed)),
                 sort=TaskRunSort.END_TIME_DESC,
