@@ -1,16 +1,13 @@
 """The Prefect server of the session, known to the processes that are to be killed; what they leave if they are not."""
 
-import os
-
 import pytest
 
 from tests.faults.worlds import BACKFILL, Undisturbed, undisturbed_run, world_in
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _children_know_the_server(prefect_server: str) -> None:
-    # The fork server takes its environment along when the first child is started, and keeps it.
-    os.environ["PREFECT_API_URL"] = prefect_server
+def _server_of_the_children(prefect_server: str) -> None:
+    """Every test here starts processes that run flows."""
 
 
 @pytest.fixture(scope="session")

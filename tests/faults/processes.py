@@ -52,7 +52,7 @@ def started(work: Work) -> ForkServerProcess:
     """A process that does this."""
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    process = context.Process(target=_do, args=(work,))  # no daemon: those may not have workers
+    process = context.Process(target=_do, args=(work, _server()))  # no daemon: those may not have workers
     process.start()
     return process
 
@@ -61,24 +61,36 @@ def started_command(arguments: list[str], folder: Path, environment: Mapping[str
     """`aqb` with these arguments in a folder, in a process group of its own, as a terminal starts it."""
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    process = context.Process(target=_command, args=(arguments, folder, {**environment}))
+    process = context.Process(target=_command, args=(arguments, folder, {**environment}, _server()))
     process.start()
     return process
 
 
-def _command(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+def _server() -> str:
+    """The address of the session's server. A child is told it: the fork server has imported Prefect, which reads its
+    settings then, for whichever test came first.
+    """
+    from prefect.settings import PREFECT_API_URL
+
+    return str(PREFECT_API_URL.value())
+
+
+def _command(arguments: list[str], folder: Path, environment: Mapping[str, str], server: str) -> None:
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
     os.setsid()
     os.chdir(folder)
-    os.environ.update(environment)
+    os.environ.update({"PREFECT_API_URL": server, **environment})
     with Path(SAID).open("ab") as said:
         os.dup2(said.fileno(), sys.stderr.fileno())
     from flows.cli.app import main
 
     sys.argv = ["aqb", *arguments]
-    main()
+    with temporary_settings({PREFECT_API_URL: server}):
+        main()
 
 
-def _do(work: Work) -> None:
+def _do(work: Work, server: str) -> None:
     from prefect.settings import (
         PREFECT_API_URL,
         PREFECT_CLIENT_MAX_RETRIES,
@@ -93,13 +105,14 @@ def _do(work: Work) -> None:
     os.chdir(work.folder)
     with Path(SAID).open("ab") as said:
         os.dup2(said.fileno(), sys.stderr.fileno())
-    os.environ.update(work.environment)
+    os.environ.update({"PREFECT_API_URL": server, **work.environment})
     changes = _count_changes(work)
     settings = Settings(**work.settings)
     for step in (day.extract, day.score, day.write, day.summarise, site.build_site, score_one):
         step.task.retry_delay_seconds = [0, 0]
-    reached = {PREFECT_API_URL: work.prefect_url, PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
-    with temporary_settings({**reached, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):  # as in `prefect_server`
+    reached = {PREFECT_API_URL: work.prefect_url or server, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+    once = {PREFECT_CLIENT_MAX_RETRIES: 0} if work.prefect_url else {}
+    with temporary_settings({**reached, **once}):  # as in `prefect_server`
         _run(work, settings)
     Path(CHANGES).write_text(str(next(changes)))
 
