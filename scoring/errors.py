@@ -80,6 +80,6 @@ class StorageError(AqbError):
 
 
 def counted(number: int, thing: str) -> str:
-    """`1 row`, `60 rows`, `2 queries`."""
-    many = f"{thing[:-1]}ies" if thing.endswith("y") and thing != "day" else f"{thing}s"
+    """`1 row`, `60 rows`, `2 queries`, `3 scored days`."""
+    many = f"{thing[:-1]}ies" if thing.endswith("y") and not thing.endswith("day") else f"{thing}s"
     return f"{number:,} {thing if number == 1 else many}"
