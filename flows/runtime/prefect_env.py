@@ -153,11 +153,18 @@ def running_flows() -> Iterator[None]:
 
     Raises:
         PrefectGoneError: there is no server, or it is gone in the middle of a run.
+        UsageError: no address of a server is set, and Prefect's settings allow no temporary one.
     """
     from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_EPHEMERAL_ENABLED
 
+    is_named = bool(PREFECT_API_URL.value())
+    if not is_named and not PREFECT_SERVER_EPHEMERAL_ENABLED.value():
+        raise UsageError(
+            "there is no Prefect server: no address is set, and a temporary one is not allowed",
+            fix="set PREFECT_API_URL (http://127.0.0.1:4200/api), or PREFECT_SERVER_EPHEMERAL_ENABLED=true",
+        )
     with reaching_prefect():
-        if PREFECT_SERVER_EPHEMERAL_ENABLED.value() and not PREFECT_API_URL.value():
+        if not is_named:
             result_of(_started_server())
         yield
 
@@ -238,8 +245,27 @@ def keep_terminal_quiet() -> None:
     """What failed, the command line says itself; Prefect would print it three times, each with its traceback.
 
     Its log still goes to its server, where the run is looked at.
+
+    Raises:
+        UsageError: Prefect's settings cannot be read.
     """
-    import prefect.main  # noqa: F401 - reads the settings above, and sets up its logs
+    try:
+        import prefect.main  # noqa: F401 - reads the settings above, and sets up its logs
+    except ValueError as error:  # of pydantic or of TOML
+        raise UsageError(
+            f"Prefect's settings cannot be read: {_first_problem(error)}",
+            fix="correct the variable PREFECT_... of that name, or the file profiles.toml in PREFECT_HOME",
+        ) from error
 
     for handler in logging.getLogger().handlers:
         handler.addFilter(lambda record: not record.name.startswith("prefect"))
+
+
+def _first_problem(error: ValueError) -> str:
+    """What is wrong with a setting, without its value, which may be a secret."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -266,6 +266,20 @@ def test_an_address_without_a_prefect_server_is_named(
     assert_told(ended, 1, f"error: {address}: the Prefect server cannot be reached: ", "correct PREFECT_API_URL")
 
 
+def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) -> None:
+    ended = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_API_REQUEST_TIMEOUT="soon")
+    assert ended.exit_code == 2
+    assert "error: Prefect's settings cannot be read: request_timeout: Input should be a valid number" in ended.err
+    assert "correct the variable PREFECT_..." in ended.err.splitlines()[-1]
+    assert "Traceback" not in ended.err
+
+
+def test_a_flow_that_is_allowed_no_server_says_so(aqb: Command, prefect_at: PrefectAt) -> None:
+    prefect_at(None)  # as in all tests, none may be started
+    told = aqb("nightly", "--date", "2026-02-13")
+    assert_told(told, 2, "there is no Prefect server", "PREFECT_SERVER_EPHEMERAL_ENABLED=true")
+
+
 @pytest.mark.parametrize("command", [SERVE, ("worker",)], ids=["serve", "worker"])
 def test_serving_and_working_need_a_server(
     aqb: Command, prefect_at: PrefectAt, command: tuple[str | Path, ...]

@@ -13,6 +13,7 @@ from urllib.request import urlopen
 import anyio
 import httpx
 import pytest
+from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_EPHEMERAL_ENABLED, temporary_settings
 from prefect.utilities.services import critical_service_loop
 
 from flows.runtime.prefect_env import PrefectGoneError, prepare_prefect, reaching_prefect, running_flows
@@ -73,7 +74,6 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Healthy).serve_forever()
 
 def test_temporary_server_of_running_flows_is_not_ended_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect.server.api.server import SubprocessASGIServer
-    from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_EPHEMERAL_ENABLED, temporary_settings
 
     def started(server: SubprocessASGIServer) -> subprocess.Popen[bytes]:  # a real one takes five seconds of CPU
         return subprocess.Popen([sys.executable, "-c", _SERVER, str(server.port)], stderr=subprocess.DEVNULL)
