@@ -6,7 +6,7 @@ The same command runs with Prefect, whose server is up before, and without (`ben
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -14,11 +14,14 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from benchmarks.children import AQB, PYTHON, Cost, cost_of, interleaved
-from benchmarks.inputs import FIRST_DAY, days_file
+from benchmarks.inputs import FIRST_DAY, ROUNDS, days_file, write_run_file
+from benchmarks.judge import server as judge_server
 from benchmarks.report import Scale, table
 from tasks.chat.tables import SCORES
 
 ROWS_A_DAY = 535  # as many as the seed's production has (seed 002)
+_RUN_FILES, _QUERIES = 3, 131  # as many answers as the longest file of the testers has, in two rounds
+_JUDGE_RPM = 3000
 _WITHOUT = (PYTHON, "-m", "benchmarks.without_prefect")
 _ONE_PROCESS = {"AQB_MONITORING__PARALLEL_DAYS": "1"}
 _HEADER = ("", "s", "CPU s", "CPU s of its server")
@@ -32,32 +35,53 @@ class Server(NamedTuple):
 
 
 def nightly(scale: Scale) -> str:
-    """A night of many rows."""
-    source = days_file(1, scale.rows_of_night)
-    command = ("nightly", "--date", str(FIRST_DAY), "--json")
+    """A night of many rows: without test runs, and with those of three testers, each answer judged."""
+    lines, shares = [], []
     with tempfile.TemporaryDirectory() as folder, prefect_server(Path(folder) / "prefect") as server:
-        served = []
-
-        def with_prefect() -> Cost:
-            shutil.rmtree(f"{folder}/with", ignore_errors=True)
-            before = server.cpu_s()
-            cost = cost_of([AQB, *command], _environment(source, f"{folder}/with", server))
-            served.append(server.cpu_s() - before)
-            return cost
-
-        def without() -> Cost:
-            shutil.rmtree(f"{folder}/without", ignore_errors=True)
-            return cost_of([*_WITHOUT, *command], _environment(source, f"{folder}/without"))
-
-        costs = interleaved(scale.rounds, {"with": with_prefect, "without": without})
-        _check_same_scores(Path(folder), days=1)
-    whole, plain = costs["with"], costs["without"]
+        plain, whole, served = _night(scale, Path(folder) / "chat", server, {})
+        lines += [_line("`aqb nightly`", whole, served), _line("the same without Prefect", plain)]
+        shares.append(_share(whole, plain))
+        with judge_server(_JUDGE_RPM, 0, {}) as url:
+            judge = {"AQB_JUDGE__ENABLED": "true", "AQB_JUDGE__RPM": str(_JUDGE_RPM), "AQB_JUDGE__TPM": "0"}
+            judge |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "bench"}
+            plain, whole, served = _night(scale, Path(folder) / "runs", server, judge)
+        lines += [
+            _line(f"`aqb nightly` with {_RUN_FILES} test runs of {ROUNDS * _QUERIES} judged answers", whole, served),
+            _line("the same without Prefect", plain),
+        ]
+        shares.append(f"With test runs: {_share(whole, plain)}")
     return table(
         f"Nightly: one day of {scale.rows_of_night:,} rows, with alerts, ledger, report and site",
         _HEADER,
-        [_line("`aqb nightly`", whole, min(served)), _line("the same without Prefect", plain)],
-        _share(whole, plain),
+        lines,
+        " ".join(shares),
     )
+
+
+def _night(scale: Scale, folder: Path, server: Server, more: Mapping[str, str]) -> tuple[Cost, Cost, float]:
+    """What a night costs without and with Prefect, and the CPU seconds of its server; test runs where a judge is."""
+    source = days_file(1, scale.rows_of_night)
+    command = ("nightly", "--date", str(FIRST_DAY), "--json")
+    served = []
+
+    def made(run: str) -> str:
+        shutil.rmtree(folder / run, ignore_errors=True)
+        for file in range(_RUN_FILES if more else 0):
+            write_run_file(folder / run / "inbox" / f"resume_agent_{file}.csv", file, _QUERIES)
+        return str(folder / run)
+
+    def with_prefect() -> Cost:
+        before = server.cpu_s()
+        cost = cost_of([AQB, *command], _environment(source, made("with"), server) | more)
+        served.append(server.cpu_s() - before)
+        return cost
+
+    def without() -> Cost:
+        return cost_of([*_WITHOUT, *command], _environment(source, made("without")) | more)
+
+    costs = interleaved(scale.rounds, {"with": with_prefect, "without": without})
+    _check_same_scores(folder, days=1)
+    return costs["without"], costs["with"], min(served)
 
 
 def backfill(scale: Scale) -> str:
@@ -122,6 +146,7 @@ def _environment(source: Path, folder: str, server: Server | None = None) -> dic
         "AQB_REPORTS": f"{folder}/reports",
         "AQB_STATE_URL": f"sqlite:///{folder}/state.db",
         "AQB_TEST_RUNS__INBOX": f"{folder}/inbox",
+        "AQB_TEST_RUNS__QUIET_S": "0",
         "SLACK_WEBHOOK_URL": "",
     }
     return own | ({"PREFECT_API_URL": server.url} if server else {})

@@ -15,6 +15,7 @@ from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import CROSSTAB, KPIS, SCORES, write_alerts
 from tasks.warehouse.folder import FolderWarehouse
 from tasks.warehouse.tables import ALERTS
+from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 from tests.samples.chat_rows import SCHEMA, TIME_ZONE, chat_row_batches
 
 FOLDER = Path(__file__).with_name(".data")
@@ -24,6 +25,8 @@ FIRST_DAY = date(2025, 1, 1)
 _FIRST_DAY = date(2026, 3, 2)
 DAYS = 5
 """Of the files of one size and of the warehouse."""
+ROUNDS = 2
+"""Of each query of `write_run_file`: the judge is asked about each answer."""
 _SEED = 2
 _ROWS_PER_GROUP = 20_000
 _EXPORTED_SPANS = Path(__file__).parents[1] / "tests" / "exports" / "otel-genai.jsonl"
@@ -57,6 +60,23 @@ def days_file(days: int, rows_a_day: int) -> Path:
         pq.write_table(table, path, row_group_size=_ROWS_PER_GROUP)
 
     return _made(f"{days}_days_of_{rows_a_day}.parquet", write)
+
+
+def write_run_file(path: Path, file: int, queries: int) -> None:
+    """Test runs of as many queries, each in ROUNDS rounds, as a tester's CSV; those of other `file` numbers differ."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        wide_row(f"AM-{number}", **{"질의": f"{file}번 공고 지원자 {number}번의 점수는?"} | _answers(file, number))
+        for number in range(queries)
+    ]
+    write_csv(path, [WIDE_HEADER, *rows])
+
+
+def _answers(file: int, number: int) -> dict[str, str]:
+    """Different answers to the same query, each a question for the judge."""
+    return {
+        f"{turn}차 답변": f"{file}번 공고 {number}번 지원자는 {number % 90}점, {turn}위입니다." * 5 for turn in (1, 2)
+    }
 
 
 def spans_file(copies: int) -> Path:

@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from benchmarks.children import AQB, Cost, cost_of
 from benchmarks.flow_runs import prefect_server
+from benchmarks.inputs import ROUNDS, write_run_file
 from benchmarks.judge import FAULTS, RPM, TPM, server
 from benchmarks.report import Scale, table
-from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
 
 FILES = 8
 HEAVY = {"server-errors": 0.15, "dropped": 0.08, "hung": 0.02, "cut": 0.08}
-_ROUNDS = 2  # of each query: the judge is asked about each of them
 _HEADER = ("", "span s", "limit used", "admitted", "lost", "paid twice", "429s", "s", "CPU s / 1,000")
 
 
@@ -76,10 +75,10 @@ def judged_runs(scale: Scale) -> str:
 
 
 def _measured(case: Case, questions: int, folder: Path, prefect_url: str) -> tuple[str, ...]:
-    queries = questions // FILES // _ROUNDS
+    queries = questions // FILES // ROUNDS
     per_process = FILES // case.processes
     for file in range(FILES):
-        _fill(folder / str(file // per_process) / "inbox" / f"resume_agent_{file}.csv", file, queries)
+        write_run_file(folder / str(file // per_process) / "inbox" / f"resume_agent_{file}.csv", file, queries)
     plain_cpu_s = sum(cost.cpu_s for cost in _costs(case, folder, "plain", {"PREFECT_API_URL": prefect_url}))
     with server(RPM, case.tpm, _FAULTS[case.faults]) as url:
         judge = {
@@ -93,7 +92,7 @@ def _measured(case: Case, questions: int, folder: Path, prefect_url: str) -> tup
         costs = _costs(case, folder, "judged", judge)
         with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:  # noqa: S310
             stats = json.load(answer)
-    asked = FILES * queries * _ROUNDS
+    asked = FILES * queries * ROUNDS
     needed_s = stats["tokens_needed"] * 60 / case.tpm if case.tpm else asked * 60 / RPM
     allowed_s = needed_s * stats["asked_in_new_span"] / asked
     return (
@@ -127,19 +126,3 @@ def _costs(case: Case, folder: Path, run: str, environment: dict[str, str]) -> l
 
     with ThreadPoolExecutor(case.processes) as threads:
         return list(threads.map(cost, range(case.processes)))
-
-
-def _fill(path: Path, file: int, queries: int) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [
-        wide_row(f"AM-{number}", **{"질의": f"{file}번 공고 지원자 {number}번의 점수는?"} | _answers(file, number))
-        for number in range(queries)
-    ]
-    write_csv(path, [WIDE_HEADER, *rows])
-
-
-def _answers(file: int, number: int) -> dict[str, str]:
-    """Different answers to the same query, each a question for the judge."""
-    return {
-        f"{turn}차 답변": f"{file}번 공고 {number}번 지원자는 {number % 90}점, {turn}위입니다." * 5 for turn in (1, 2)
-    }

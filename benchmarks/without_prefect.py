@@ -38,6 +38,7 @@ def _plain(**_: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             found = function(*arguments, **named)
             return SimpleNamespace(result=lambda **_: found) if return_state else found
 
+        called.fn = function  # type: ignore[attr-defined]  # as Prefect's flows have it
         return called
 
     return of
@@ -47,6 +48,7 @@ _INSTEAD = {
     "flow": _plain,
     "task": _plain,
     "deployment": SimpleNamespace(id=None),
+    "PREFECT_API_URL": SimpleNamespace(value=lambda: "http://127.0.0.1:1/api"),
     "APILogHandler": logging.NullHandler,
     "ProcessPoolTaskRunner": object,
 }

@@ -6,6 +6,7 @@ Source: SPEC 1.5.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import polars as pl
 
@@ -33,6 +34,11 @@ class Questions:
     def rows(self) -> int:
         """How many rows there are."""
         return sum(self.questions.values())
+
+    def __add__(self, other: "Questions") -> "Questions":
+        """The rows of both, which have the same template."""
+        questions, counts = _sums(self.questions, other.questions), _sums(self.counts, other.counts)
+        return Questions(self.template, questions, counts)
 
 
 def failing_kpis(rubric: RowRubric) -> list[Quotient]:
@@ -77,11 +83,12 @@ def repeated_questions(listed: ListedRows) -> list[Questions]:
 
 def summed_questions(days: Iterable[Sequence[Questions]]) -> list[Questions]:
     """The templates of several days together, the most frequent first."""
-    questions: dict[str, Counter[str]] = {}
-    counts: dict[str, Counter[str]] = {}
-    for of_day in days:
-        for one in of_day:
-            questions.setdefault(one.template, Counter()).update(one.questions)
-            counts.setdefault(one.template, Counter()).update(one.counts)
-    found = [Questions(template, dict(of), dict(counts[template])) for template, of in questions.items()]
-    return sorted(found, key=lambda one: (-one.rows, one.template))
+    found: dict[str, Questions] = {}
+    for one in chain.from_iterable(days):
+        before = found.get(one.template)
+        found[one.template] = one if before is None else before + one
+    return sorted(found.values(), key=lambda one: (-one.rows, one.template))
+
+
+def _sums(counts: Counts, others: Counts) -> Counts:
+    return {**counts, **{name: counts.get(name, 0) + count for name, count in others.items()}}
