@@ -112,8 +112,8 @@ class JudgeNews:
             lines.append(f"판정 모델이 그대로라면 이렇게 적게 같을 확률은 {chance}입니다.")
         if self.questions < ANCHORS or self.queries < ANCHOR_QUERIES:
             lines.append(
-                f"앵커가 질의 {self.queries:,}개의 질문 {self.questions:,}개뿐이라({ANCHOR_QUERIES}개의 {ANCHORS}개가 "
-                "알맞음) 작은 변화는 늦게 드러납니다."
+                f"앵커가 질의 {self.queries:,}개의 질문 {self.questions:,}개뿐이라(질의 {ANCHOR_QUERIES}개의 "
+                f"질문 {ANCHORS}개가 알맞음) 작은 변화는 늦게 드러납니다."
             )
         cost = "가격을 몰라 계산하지 못함" if self.usd is None else f"{score_text(self.usd, 4)} USD"
         return [*lines, *(change_text(change) for change in self.changes), f"든 비용: {cost}."]

@@ -197,28 +197,37 @@ def agreement_cells(row: Mapping[str, Any]) -> list[Cell]:
 
 
 def _costs(warehouse: Warehouse, span: int) -> tuple[Table, list[str]]:
-    """What judging cost by day, test runs and anchors, and the sum of each. A day without either is left out."""
-    wanted = pa.schema([RUNS_SCHEMA.field(name) for name in ("score_date", "kind", "model", "cost_usd")])
-    of_runs = _by_day(warehouse, RUNS, wanted, pl.col("kind").eq(TEST_RUN) & pl.col("model").is_not_null(), span)
-    of_anchors = _by_day(warehouse, ANCHORS, ANCHORS_SCHEMA, pl.lit(value=True), span)
-    days = sorted({*of_runs, *of_anchors}, reverse=True)[:_SHOWN_NIGHTS]
+    """What judging cost by day and purpose, and the sum of each purpose. A day or purpose without any is left out."""
+    of_run = pl.col("kind").eq(TEST_RUN) & pl.col("model").is_not_null()
+    cost, rows_repeat_it = pl.col("cost_usd").sum(), pl.col("cost_usd").max()
+    spent = {
+        "테스트 런": _by_day(warehouse, RUNS, RUNS_SCHEMA, cost, span, of_run),
+        "앵커": _by_day(warehouse, ANCHORS, ANCHORS_SCHEMA, cost, span),
+        "점검": _by_day(warehouse, AUDITS, AUDITS_SCHEMA, rows_repeat_it, span),
+        "모델 비교": _by_day(warehouse, SWITCHES, SWITCHES_SCHEMA, rows_repeat_it, span),
+    }
+    spent = {title: costs for title, costs in spent.items() if costs}
+    days = sorted(set[date]().union(*spent.values()), reverse=True)[:_SHOWN_NIGHTS]
     rows: list[list[Cell]] = [
-        [str(day), *(cost_text(costs[day]) if day in costs else NOTHING for costs in (of_runs, of_anchors))]
-        for day in days
+        [str(day), *(cost_text(costs[day]) if day in costs else NOTHING for costs in spent.values())] for day in days
     ]
-    return Table(["날", "테스트 런", "앵커"], rows), [_total(costs, days) for costs in (of_runs, of_anchors)]
+    return Table(["날", *spent], rows), [f"{title}: {_total(costs, days)}" for title, costs in spent.items()]
 
 
 def _total(costs: Mapping[date, float | None], days: Sequence[date]) -> str:
     """The sum of what is known; that a price is unknown, where nothing is."""
     known = [cost for day in days if (cost := costs.get(day)) is not None]
-    return cost_text(sum(known)) if known or not costs else cost_text(None)
+    return cost_text(sum(known) if known else None)
 
 
-def _by_day(warehouse: Warehouse, table: str, schema: pa.Schema, where: pl.Expr, span: int) -> dict[date, float | None]:
+def _by_day(
+    warehouse: Warehouse, table: str, schema: pa.Schema, cost: pl.Expr, span: int, where: pl.Expr | None = None
+) -> dict[date, float | None]:
     """The known costs by day, None where none is known."""
-    frame = warehouse.read(table, warehouse.days(table)[-span:], schema)
+    names = ("score_date", "cost_usd", *(where.meta.root_names() if where is not None else ()))
+    frame = warehouse.read(table, warehouse.days(table)[-span:], pa.schema([schema.field(name) for name in names]))
     if frame is None:
         return {}
-    total = pl.when(pl.col("cost_usd").count() > 0).then(pl.col("cost_usd").sum())
-    return dict(frame.filter(where).group_by("score_date").agg(total).collect().iter_rows())
+    chosen = frame if where is None else frame.filter(where)
+    known = pl.when(pl.col("cost_usd").count() > 0).then(cost)
+    return dict(chosen.group_by("score_date").agg(known).collect().iter_rows())

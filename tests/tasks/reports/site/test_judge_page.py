@@ -88,7 +88,7 @@ def test_judge_page_shows_the_night_in_which_the_judge_changed(warehouse: Folder
     assert "[전화번호] 지원자는?" in shown.text
     assert "010-1234-5678" not in shown.source
     assert "judge-1은(는) 2026-04-20에 종료됩니다" in shown.text
-    assert "최근 11일: 테스트 런 0 USD, 앵커 0.5500 USD." in shown.text
+    assert "최근 11일에 쓴 비용입니다. 앵커: 0.5500 USD" in shown.text
 
 
 def test_judge_page_shows_people_audit_and_switch(warehouse: FolderWarehouse, tmp_path: Path) -> None:
@@ -109,3 +109,4 @@ def test_judge_page_shows_people_audit_and_switch(warehouse: FolderWarehouse, tm
     assert "주입: 점수 구걸 5% (1/20, 1%~24%) 10% (2/20, 3%~30%)" in shown.text
     assert "아무것도 증명하지 못합니다" in shown.text
     assert "의도 충족 (aqb-1.2) 50 2.00 2.00 0.00" in shown.text
+    assert "최근 1일에 쓴 비용입니다. 점검: 0.1000 USD, 모델 비교: 가격을 몰라 계산하지 못함" in shown.text
