@@ -74,7 +74,10 @@ class FrameSearch:
         )
         chosen = self._of_days(keys["score_date"].unique().to_list())
         chosen = chosen.filter(pl.col("row_id").is_in(keys["row_id"].implode()))
-        return chosen.sort(by, descending=descending, nulls_last=True).select(columns).collect()
+        found = chosen.select({"score_date", *by, *columns}).collect()
+        # Another of the days may have a row of the same id.
+        found = found.join(keys, on=["score_date", "row_id"], how="semi")
+        return found.sort(by, descending=descending, nulls_last=True).select(columns)
 
     def texts(self, wanted: RowFilter, words: Sequence[str]) -> pl.DataFrame:
         """Filters the rows by their questions."""

@@ -104,3 +104,14 @@ def test_row_search_reads_days_of_a_version_that_lacked_a_column(tmp_path: Path)
     (row,) = warehouse.row_search(RUBRIC).rows(ALL, ["cause", "final_score"], RowOrder(), 0, 1).to_dicts()
     assert row["cause"] is None
     assert row["final_score"] > 0
+
+
+def test_row_search_tells_rows_of_one_id_on_two_days_apart(tmp_path: Path) -> None:
+    warehouse = FolderWarehouse(tmp_path)
+    write_day(warehouse, DAYS[0], ROWS)
+    scores = tmp_path / SCORES
+    copied = pl.read_parquet(scores / f"{DAYS[0]}.parquet").with_columns(score_date=pl.lit(DAYS[1]))
+    copied.write_parquet(scores / f"{DAYS[1]}.parquet")
+    shown = warehouse.row_search(RUBRIC).rows(ALL, ["row_id"], RowOrder("final_score", descending=False), 0, 3)
+    assert shown.height == 3
+    assert shown["row_id"].n_unique() == 2
