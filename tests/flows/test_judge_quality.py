@@ -112,7 +112,7 @@ def test_anchors_are_asked_past_the_store_and_leave_it_as_it_is(context: Context
     assert news.watched.night.agreed < 60
     assert not any("늦게 드러납니다" in line for line in news.lines)
     few = replace(news, questions=27, queries=11)
-    assert "앵커가 질의 11개의 질문 27개뿐이라(질의 30개의 질문 100개가 알맞음) 작은 변화는 늦게 드러납니다." in few.lines
+    assert any("질의 11개의 질문 27개뿐이라(질의 30개의 질문 100개가 알맞음) 작은 변화는" in line for line in few.lines)
     assert news.usd is not None and 0 < news.usd <= 0.10
 
 
