@@ -274,9 +274,8 @@ def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) 
     assert "Traceback" not in ended.err
 
 
-def test_a_flow_that_is_allowed_no_server_says_so(aqb: Command, prefect_at: PrefectAt) -> None:
-    prefect_at(None)  # as in all tests, none may be started
-    told = aqb("nightly", "--date", "2026-02-13")
+def test_a_flow_that_is_allowed_no_server_says_so(installed_aqb: Command) -> None:
+    told = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_SERVER_EPHEMERAL_ENABLED="false")
     assert_told(told, 2, "there is no Prefect server", "PREFECT_SERVER_EPHEMERAL_ENABLED=true")
 
 
