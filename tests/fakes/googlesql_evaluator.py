@@ -39,7 +39,7 @@ def prepared(
     sql: str, tables: Mapping[str, tuple[pa.Schema, Iterable[Mapping[str, Any]]]], **parameters: pa.DataType
 ) -> PreparedQuery:
     """A query over tables of these names, schemas and rows, with parameters of these types."""
-    _start()
+    start_evaluator()
     language = LanguageOptions.maximum_features()
     functions = ZetaSQLBuiltinFunctionOptions(language_options=language)
     typed = [AnalyzerOptions.QueryParameter(name=name, type=_type(kind)) for name, kind in parameters.items()]
@@ -61,7 +61,7 @@ def prepared(
 
 
 @cache
-def _start() -> None:
+def start_evaluator() -> None:
     """Starts the evaluator of this process; of several that start at once one compiles it."""
     folder = Path(__file__).parents[2] / ".pytest_cache" / "googlesql"
     folder.mkdir(parents=True, exist_ok=True)
