@@ -1,4 +1,4 @@
-"""The Prefect server of the session, known to the processes that are to be killed; what they leave if they are not."""
+"""The Prefect server of the processes that are to be killed; what they leave if they are not."""
 
 import pytest
 

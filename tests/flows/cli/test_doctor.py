@@ -148,6 +148,7 @@ def test_what_does_not_apply_is_not_looked_for(aqb: Command, source: Path, monke
     seen = checks(aqb)
     assert list(seen) == ["source", "warehouse", "state database", "inbox", "days off", "last night"]
     assert seen["inbox"] == "not there, so there are no test runs to score"
+    assert seen["warehouse"] == "0 scored days"
 
 
 def test_the_inbox_is_a_folder_that_can_be_read(aqb: Command, source: Path, folder: Path) -> None:
