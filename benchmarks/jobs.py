@@ -232,9 +232,7 @@ def write_duckdb(scores: str, out: str) -> dict[str, Any]:
 
 
 def build_site(warehouse: str, folder: str) -> dict[str, Any]:
-    """The pages of the report site; timed without what a night has imported for its alerts before it builds them."""
-    import scipy.special  # noqa: F401
-
+    """The pages of the report site; timed without the imports that a night has behind it when it builds them."""
     from scoring.catalog import row_rubric
     from tasks.reports.site.build import build_pages
     from tasks.warehouse.folder import FolderWarehouse

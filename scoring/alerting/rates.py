@@ -5,7 +5,7 @@ A stream is one rule of one tenant: per scored day `counts` of `rows`. Its usual
 beta-binomial. Business days and days off lend each other what they know, the more the less a stream has of its own.
 Arrays are [streams] or [streams, days]; `off` tells the days off. Nothing here is random or holds state.
 
-numpy and scipy are imported where they are needed: a command that decides nothing should not wait for them.
+numpy is imported where it is needed: a command that decides nothing should not wait for it.
 
 Source: SPEC 8; A. Gelman et al., Bayesian Data Analysis, 2.6 (gamma-Poisson); J. Shin, A. Ramdas, A. Rinaldo 2024
 (e-detectors).
@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from scoring.stats.distributions import log_beta, log_gamma
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,15 +146,14 @@ def chance_of(counts: Array, rows: Array, rate: Array, variance: Array) -> Array
     `variance` is the relative variance of the rate.
     """
     import numpy as np
-    from scipy.special import betaln, gammaln
 
     chances = np.ones(len(counts))
     above = np.flatnonzero((rows > 0) & (counts > rows * rate * 1.05))
     x, n, p = (values[above].astype(float) for values in (counts, rows, rate))
     strength = np.maximum((1 - p) / (p * variance[above]) - 1, 1e-2)
     a, b = p * strength, (1 - p) * strength
-    choose = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
-    term = np.exp(choose + betaln(x + a, n - x + b) - betaln(a, b))
+    choose = log_gamma(n + 1) - log_gamma(x + 1) - log_gamma(n - x + 1)
+    term = np.exp(choose + log_beta(x + a, n - x + b) - log_beta(a, b))
     total = term.copy()
     while len(above) and (term > total * 1e-9).any():
         j = np.minimum(x[:, None] + np.arange(_STEP), n[:, None])

@@ -3,7 +3,7 @@
 Every interval covers 95 %. Repeats of one query (or turns of one session) are no independent witnesses: means and
 agreement are resampled by cluster, never by row. Nothing is random: the seed is an argument with a default.
 
-numpy and scipy are imported where they are needed: a command that shows no interval should not wait for them.
+numpy is imported where it is needed: a command that shows no interval should not wait for it.
 
 Source: SPEC 1.4 (threshold evidence), seed 000, 2.2; E. B. Wilson 1927; T. Hesterberg 2015 (expanded percentiles).
 """
@@ -18,6 +18,8 @@ from math import comb, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
+from scoring.stats.distributions import student_quantile
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 MIN_N_FOR_VERDICT = 30
 
 _TAIL = 0.025
-Z_95 = NormalDist().inv_cdf(1 - _TAIL)
+_NORMAL = NormalDist()
+Z_95 = _NORMAL.inv_cdf(1 - _TAIL)
 _RESAMPLES = 2_000
 # With more clusters the closed form is as good as resampling, and the normal distribution as Student's: a day of ten
 # thousand sessions takes milliseconds, not seconds.
@@ -119,11 +122,7 @@ def mean_of_moments(clusters: int, size: int, total: int, of_sums: int, mixed: i
 
 def _quantile(degrees: int) -> float:
     """How many standard errors 95 % are, of so many degrees of freedom."""
-    if degrees >= _MANY_CLUSTERS:
-        return Z_95
-    from scipy.special import stdtrit
-
-    return -float(stdtrit(degrees, _TAIL))
+    return Z_95 if degrees >= _MANY_CLUSTERS else student_quantile(degrees, _TAIL)
 
 
 def mean_of_days(sums: Sequence[int], sizes: Sequence[int]) -> Interval | None:
@@ -131,13 +130,11 @@ def mean_of_days(sums: Sequence[int], sizes: Sequence[int]) -> Interval | None:
 
     The closed form with the t distribution of the days: whatever depends on each other within a day does not matter.
     """
-    from scipy.special import stdtrit
-
     days, size = len(sizes), sum(sizes)
     if days < 2:
         return None
     mean = sum(sums) / size
-    half = -float(stdtrit(days - 1, _TAIL)) * sqrt(_variance_of_days(sums, sizes))
+    half = student_quantile(days - 1, _TAIL) * sqrt(_variance_of_days(sums, sizes))
     return Interval(mean - half, mean + half)
 
 
@@ -163,8 +160,6 @@ def difference_of_days(
     A rate is never surer than so many independent rows are. Of several differences that are looked at together
     (`looks`), all intervals hold at once 95 times of 100.
     """
-    from scipy.special import stdtrit
-
     if min(len(sizes_before), len(sizes)) < 2:
         return None
     variance = 0.0
@@ -172,7 +167,7 @@ def difference_of_days(
         rate, n = (sum(totals) + 1) / (sum(counts) + 2), sum(counts)
         variance += max(_variance_of_days(totals, counts), rate * (1 - rate) / n if is_rate else 0.0)
     difference = sum(sums) / sum(sizes) - sum(sums_before) / sum(sizes_before)
-    half = -float(stdtrit(len(sizes) + len(sizes_before) - 2, _TAIL / looks)) * sqrt(variance)
+    half = student_quantile(len(sizes) + len(sizes_before) - 2, _TAIL / looks) * sqrt(variance)
     return Interval(difference - half, difference + half)
 
 
@@ -275,11 +270,10 @@ def _bootstrap(totals: NDArray[Any], statistic: Callable[[NDArray[Any]], NDArray
     Resamples that have no such statistic (kappa with one rating left) are left out.
     """
     import numpy as np
-    from scipy.special import ndtr, stdtrit
 
     count = len(totals)
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
-    tail = ndtr(sqrt(count / (count - 1)) * stdtrit(count - 1, _TAIL))
+    tail = _NORMAL.cdf(-sqrt(count / (count - 1)) * student_quantile(count - 1, _TAIL))
     low, high = np.nanquantile(statistic(drawn @ totals), [tail, 1 - tail])
     return Interval(float(low), float(high))
 

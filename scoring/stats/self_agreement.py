@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
+from scoring.stats.distributions import log_beta
+
 FALSE_ALARMS_PER_YEAR = 1.0
 _NIGHTS_PER_YEAR = 365
 _JEFFREYS = 0.5
@@ -63,10 +65,9 @@ def watched(nights: Iterable[AnchorNight]) -> list[WatchedNight]:
 def chances_of_fewer(asked: int, agreed_before: int, asked_before: int) -> list[float]:
     """For 0, 1, ... `asked` equal answers the chance of so many or fewer, by the rate of the answers before."""
     import numpy as np
-    from scipy.special import betaln
 
     alpha, beta = agreed_before + _JEFFREYS, asked_before - agreed_before + _JEFFREYS
     agreed = np.arange(asked + 1)
-    ways = -np.log(asked + 1) - betaln(agreed + 1, asked - agreed + 1)
-    chances = np.exp(ways + betaln(agreed + alpha, asked - agreed + beta) - betaln(alpha, beta))
+    ways = -np.log(asked + 1) - log_beta(agreed + 1, asked - agreed + 1)
+    chances = np.exp(ways + log_beta(agreed + alpha, asked - agreed + beta) - log_beta(alpha, beta))
     return [float(chance) for chance in chances.cumsum()]

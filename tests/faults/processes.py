@@ -27,7 +27,7 @@ CHANGES = "changes.txt"
 _CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"}
 PRELOADED = [
     *("flows.nightly", "flows.backfill", "flows.cli.app", "flows.cli.score_testruns", "tests.faults.processes"),
-    *("openai", "openpyxl", "scipy.special", "slack_sdk"),  # what a night imports when it needs it
+    *("openai", "openpyxl", "slack_sdk"),  # what a night imports when it needs it
     *("prefect.flow_engine", "prefect.task_engine", "fastapi"),  # and what Prefect does
 ]
 
