@@ -268,10 +268,10 @@ def refuse_masked(settings: Settings) -> None:
 def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     """Every setting as (dotted name, value, where it came from), in the order of declaration; secrets are masked."""
     file = _read_settings_file(Path(SETTINGS_FILE)) if Path(SETTINGS_FILE).is_file() else {}
-    origins = dict.fromkeys(dict(_leaves(file)), SETTINGS_FILE)
+    origins, environment = dict.fromkeys(dict(_leaves(file)), SETTINGS_FILE), _environment()
     for ending in (ELSEWHERE, ""):
         variables = {name: _variable(name) + ending for name in _names()}
-        origins |= {name: variable for name, variable in variables.items() if variable in _environment()}
+        origins |= {name: variable for name, variable in variables.items() if variable in environment}
     return [(name, value, origins.get(name, "default")) for name, value in _leaves(settings.model_dump(mode="json"))]
 
 
@@ -294,9 +294,10 @@ def _environment() -> dict[str, str]:
 def _settings_elsewhere() -> dict[str, Any]:
     """The settings whose place a variable names, as a tree."""
     tree: dict[str, Any] = {}
+    environment = _environment()
     for name in _names():
         variable = _variable(name) + ELSEWHERE
-        if place := _environment().get(variable):
+        if place := environment.get(variable):
             *sections, last = name.split(".")
             branch = tree
             for section in sections:
