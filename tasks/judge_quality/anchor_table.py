@@ -50,9 +50,8 @@ def write_anchors(warehouse: Warehouse, day: date, anchors: Sequence[Anchor], ju
         StorageError: the warehouse cannot be written.
     """
     by_key = {one.key: one for one in judgements}
-    rows = [
-        {"score_date": day, "anchor_set": set_id(anchors), **_row(anchor, by_key[anchor.key])} for anchor in anchors
-    ]
+    of_night = {"score_date": day, "anchor_set": set_id(anchors)}
+    rows = [of_night | _row(anchor, by_key[anchor.key]) for anchor in anchors]
     frame = pl.DataFrame(rows, schema=empty_frame(ANCHORS_SCHEMA).schema)
     warehouse.replace_day(ANCHORS, day, ANCHORS_SCHEMA, [frame])
 
