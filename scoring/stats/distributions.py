@@ -46,8 +46,15 @@ def log_gamma(values: ArrayLike) -> NDArray[Any]:
     """The logarithm of the gamma function of positive numbers, in their shape."""
     import numpy as np
 
-    found: NDArray[Any] = np.vectorize(lgamma, otypes=[float])(values)
-    return found
+    return np.asarray(_on_arrays()(values), dtype=float)
+
+
+@cache
+def _on_arrays() -> Any:
+    """`lgamma` for every number of an array; `numpy.vectorize` takes longer to prepare than to count a few."""
+    import numpy as np
+
+    return np.frompyfunc(lgamma, 1, 1)
 
 
 def log_beta(first: ArrayLike, second: ArrayLike) -> NDArray[Any]:
