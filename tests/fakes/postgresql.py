@@ -1,12 +1,13 @@
 """A PostgreSQL server of its own for tests, where one is installed."""
 
+import fcntl
 import os
 import pwd
 import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +18,32 @@ def postgresql_programs() -> Path | None:
     return Path(initdb).parent if initdb else None
 
 
+def postgresql_version(programs: Path) -> str:
+    """Such as `15.14`: servers of other versions do not read its files."""
+    told = subprocess.run([programs / "initdb", "--version"], check=True, capture_output=True, text=True).stdout
+    return told.split()[2]
+
+
+def prepared_database(programs: Path, kept: Path, prepare: Callable[[str], None]) -> Path:
+    """The files of a server that was prepared, at its address, in the folder `kept`, by whoever came first."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with Path(f"{kept}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            half = Path(f"{kept}.half")
+            shutil.rmtree(half, ignore_errors=True)
+            with running_postgresql(programs, leave_to=half) as address:
+                prepare(address)
+            half.rename(kept)
+    return kept
+
+
 @contextmanager
-def running_postgresql(programs: Path) -> Iterator[str]:
-    """The user and address of a server for as long as the block lasts: `aqb@127.0.0.1:<port>`, without a password."""
+def running_postgresql(programs: Path, begin_with: Path | None = None, leave_to: Path | None = None) -> Iterator[str]:
+    """The user and address of a server for as long as the block lasts: `aqb@127.0.0.1:<port>`, without a password.
+
+    Its databases are those of the files in `begin_with`, where that is given; in the end they are copied to `leave_to`.
+    """
     with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -33,10 +57,20 @@ def running_postgresql(programs: Path) -> Iterator[str]:
             command: list[str | Path] = [programs / program, "-D", Path(folder) / "data", *arguments]
             subprocess.run(command, user=user, check=True, capture_output=True, cwd=folder)
 
-        run("initdb", "-U", "aqb", "-A", "trust", "--no-sync")
+        data = Path(folder) / "data"
+        if begin_with:
+            shutil.copytree(begin_with, data)
+            data.chmod(0o700)
+            if user:
+                for path in (data, *data.rglob("*")):
+                    shutil.chown(path, user)
+        else:
+            run("initdb", "-U", "aqb", "-A", "trust", "--no-sync")
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
         run("pg_ctl", "-w", "-o", options, "-l", f"{folder}/log", "start")
         try:
             yield f"aqb@127.0.0.1:{port}"
         finally:
-            run("pg_ctl", "-m", "immediate", "stop")
+            run("pg_ctl", "-m", "fast" if leave_to else "immediate", "stop")
+        if leave_to:
+            shutil.copytree(data, leave_to)
