@@ -13,8 +13,9 @@ setup:
 demo: setup
 	.venv/bin/aqb demo
 
+# What every change needs; `make test ALL=1` takes the tests marked long as well, as .ci/run does.
 test: setup
-	$(PYTEST) --numprocesses=4
+	$(PYTEST) --numprocesses=4 $(if $(ALL),,-m "not long")
 
 # What runs no flow, builds no site and starts no server of Prefect, evaluator, browser or process that is killed.
 test-fast: setup

@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if item.path.parent in _SLOW_FOLDERS or _SLOW & fixtures:
+        if item.path.parent in _SLOW_FOLDERS or _SLOW & fixtures or item.get_closest_marker("long"):
             item.add_marker("slow")
         for shared in _ONE_WORKER & fixtures:
             item.add_marker(pytest.mark.xdist_group(shared))

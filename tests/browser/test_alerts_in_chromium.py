@@ -15,6 +15,7 @@ from tasks.reports.site.alert_pages import alerts_page
 from tasks.reports.site.day_summaries import DaySummary
 from tasks.reports.site.scored_days import Row, SpanTables, scored_days
 from tests.browser.chromium import CHART_GEOMETRY, IN_CHROMIUM
+from tests.builders.cases import portion
 from tests.builders.kpi_tables import whole_rows
 
 pytestmark = IN_CHROMIUM
@@ -38,7 +39,7 @@ def year_of_alerts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("span", [60, 365])
+@pytest.mark.parametrize("span", portion([60, 365]))
 def test_the_charts_of_alerts_keep_their_room(year_of_alerts: Path, tab: Tab, span: int) -> None:
     path = year_of_alerts / f"alerts-{span}.html"
     assert path.stat().st_size < 1_500_000

@@ -21,6 +21,8 @@ from tests.fakes.cuttable_proxy import CuttableProxy
 from tests.faults.processes import SAID
 from tests.faults.worlds import BACKFILL, NIGHTLY, SETTINGS, Undisturbed, World, leftovers, results, world_in
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def undisturbed(undisturbed_backfill: Undisturbed) -> dict[str, bytes]:

@@ -20,6 +20,8 @@ from tests.fakes.openai_server import Behaviour, FakeOpenAI
 from tests.faults.processes import SAID, started_command
 from tests.faults.worlds import SAMPLE
 
+pytestmark = pytest.mark.long
+
 SCORE = ["score", str(SAMPLE), "--judge", "--out", "out/of/this"]
 INBOX = ["test-runs"]
 DAYS = 60

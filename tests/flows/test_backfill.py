@@ -130,6 +130,7 @@ def test_a_broken_file_makes_every_day_incomplete_and_the_rest_is_scored(setting
     assert all("c.parquet" in problem for problem in incomplete.value.outcome.problems)
 
 
+@pytest.mark.long
 def test_days_in_worker_processes_are_task_runs_and_leave_what_one_process_leaves(
     prefect_in_threads: str, settings: Settings, tmp_path: Path
 ) -> None:
@@ -151,6 +152,7 @@ def test_days_in_worker_processes_are_task_runs_and_leave_what_one_process_leave
     assert tables(settings, DAYS[:2]) == tables(alone, DAYS[:2])
 
 
+@pytest.mark.long
 def test_days_across_workers_are_flow_runs_that_others_do(
     prefect_in_threads: str, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

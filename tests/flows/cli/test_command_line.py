@@ -311,6 +311,7 @@ def test_places_of_the_demo_arrive_as_they_are_whatever_stands_in_their_paths(
     assert load_settings() == ours
 
 
+@pytest.mark.long
 def test_nightly_from_a_missing_source_tells_it_once_without_a_traceback(
     installed_aqb: Command, prefect_server: str
 ) -> None:

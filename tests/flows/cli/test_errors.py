@@ -23,6 +23,7 @@ from tasks.chat.tables import write_alerts
 from tasks.samples import SAMPLE_INBOX
 from tasks.warehouse import open_warehouse
 from tests.builders import chat_rows
+from tests.builders.cases import portion
 from tests.builders.scored_testruns import plan_row, scored_folder
 from tests.flows.cli.conftest import PrefectAt
 from tests.flows.conftest import AQB, Command, Finished
@@ -252,12 +253,14 @@ SERVE = ("serve", "--prefect-file", ROOT / "deployments" / "prefect.yaml")
 
 @pytest.mark.parametrize(
     ("command", "address"),
-    [
-        (("nightly", "--date", "2026-02-13"), "http://127.0.0.1:1/api"),
-        (SERVE, "localhost:4200/api"),
-        (("worker",), "localhost"),
-    ],
-    ids=["nightly", "serve", "worker"],
+    portion(
+        [
+            (("nightly", "--date", "2026-02-13"), "http://127.0.0.1:1/api"),
+            (SERVE, "localhost:4200/api"),
+            (("worker",), "localhost"),
+        ]
+    ),
+    ids=portion(["nightly", "serve", "worker"]),
 )
 def test_an_address_without_a_prefect_server_is_named(
     installed_aqb: Command, command: tuple[str | Path, ...], address: str
@@ -274,11 +277,13 @@ def test_a_setting_of_prefect_that_is_mistyped_is_named(installed_aqb: Command) 
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.long
 def test_a_flow_that_is_allowed_no_server_says_so(installed_aqb: Command) -> None:
     told = installed_aqb("nightly", "--date", "2026-02-13", PREFECT_SERVER_EPHEMERAL_ENABLED="false")
     assert_told(told, 2, "there is no Prefect server", "PREFECT_SERVER_EPHEMERAL_ENABLED=true")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [SERVE, ("worker",)], ids=["serve", "worker"])
 def test_serving_and_working_need_a_server(
     aqb: Command, prefect_at: PrefectAt, command: tuple[str | Path, ...]
@@ -287,6 +292,7 @@ def test_serving_and_working_need_a_server(
     assert_told(aqb(*command), 2, "no Prefect server", "`prefect server start`")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
     latin = os.environ | {"PYTHONIOENCODING": "latin-1"}
@@ -295,6 +301,7 @@ def test_a_terminal_without_hangul_shows_escapes(folder: Path) -> None:
     assert r"): \uc2e4\ud589" in shown.stdout
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_output_that_nothing_takes_is_an_error_of_a_line(folder: Path) -> None:
     with Path("/dev/full").open("w") as full:

@@ -216,6 +216,7 @@ def test_a_night_of_which_nothing_was_scored_ends_with_1(aqb: Command, folder: P
 # --- Who may read it -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("usual_umask")
 def test_score_tables_and_databases_are_for_their_owner(aqb: Command, installed_aqb: Command, chat: Path) -> None:
     Path("data").mkdir()

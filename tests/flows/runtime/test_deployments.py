@@ -101,6 +101,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> It
             yield Service(folder, client, slack, worker)
 
 
+@pytest.mark.long
 def test_a_deployed_run_with_a_mistyped_parameter_is_told_and_shown_with_its_name(service: Service) -> None:
     run_id = service.new_run("nightly", day=str(DAY), forse=True)
     reason = "no parameter forse; the flow has day, kind, allow_shrink"
@@ -114,6 +115,7 @@ def test_a_deployed_run_with_a_mistyped_parameter_is_told_and_shown_with_its_nam
     assert reason in message.shown
 
 
+@pytest.mark.long
 def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_warning(service: Service) -> None:
     warehouse = FolderWarehouse(service.folder / "data" / "warehouse")
     with warehouse.lock("monitoring-alerts"):  # the run waits here, in the middle of its day
@@ -130,6 +132,7 @@ def test_cancelling_a_deployed_backfill_interrupts_its_only_day_and_sends_one_wa
         assert ledger.latest_of_days(DAY, DAY)[DAY].outcome == "failed"  # so that the next run does the day again
 
 
+@pytest.mark.long
 def test_the_coming_nights_and_hours_are_planned(service: Service) -> None:
     def in_seoul(runs: list[FlowRunResponse]) -> list[datetime]:
         return [run.expected_start_time.astimezone(ZoneInfo("Asia/Seoul")) for run in runs if run.expected_start_time]
@@ -145,6 +148,7 @@ def test_the_coming_nights_and_hours_are_planned(service: Service) -> None:
     assert not planned("backfill")
 
 
+@pytest.mark.long
 def test_backfills_and_their_days_run_beside_one_another_and_nothing_else_does(service: Service) -> None:
     limits = {name: service.deployment(name).global_concurrency_limit for name in FULL_NAMES}
     assert {name: limit and limit.limit for name, limit in limits.items()} == {
@@ -156,6 +160,7 @@ def test_backfills_and_their_days_run_beside_one_another_and_nothing_else_does(s
     }
 
 
+@pytest.mark.long
 def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -> None:
     forms = {name: service.deployment(name).parameter_openapi_schema for name in FULL_NAMES}
     asked = {name: set(form["properties"]) for name, form in forms.items() if form}
@@ -177,6 +182,7 @@ def test_the_forms_ask_for_what_people_decide_and_explain_it(service: Service) -
     assert forms["backfill"]["properties"]["first"]["format"] == "date"
 
 
+@pytest.mark.long
 def test_serving_needs_no_second_list_of_schedules(service: Service) -> None:
     served = {deployment.name: deployment for deployment in served_deployments(PREFECT_FILE)}
     assert set(served) == set(FULL_NAMES)
@@ -200,6 +206,7 @@ def test_a_file_without_schedules_is_a_wrong_usage(tmp_path: Path, text: str | N
         served_deployments(file)
 
 
+@pytest.mark.long
 def test_worker_that_is_stopped_completes_its_run_begins_no_other_and_ends(service: Service) -> None:
     """The last test of the file: there is no worker afterwards."""
     warehouse = FolderWarehouse(service.folder / "data" / "warehouse")

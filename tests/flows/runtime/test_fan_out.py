@@ -22,6 +22,8 @@ from flows.runtime.flow_run import step
 from scoring.errors import InputError
 from tests.flows.prefect_server import eventually
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 _WITH_A_WORKER = """
 from concurrent.futures import ProcessPoolExecutor

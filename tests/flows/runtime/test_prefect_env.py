@@ -72,6 +72,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Healthy).serve_forever()
 """
 
 
+@pytest.mark.long
 def test_temporary_server_of_running_flows_is_not_ended_by_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     from prefect.server.api.server import SubprocessASGIServer
 

@@ -145,6 +145,7 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
         assert list(uncalled(outbox.known_keys("qa"))) == [replace(work, name=work.name or str(run.id))]
 
 
+@pytest.mark.long
 def test_failure_of_an_intraday_run_is_told_once_a_day(settings: Settings, slack: FakeSlack) -> None:
     for hour in (16, 17, 18):  # in UTC: a new day begins in Seoul at 15
         scheduled = DateTime(2026, 3, 13, hour, 5, tzinfo=UTC)
@@ -203,6 +204,7 @@ def test_a_flow_that_dies_of_a_wrong_database_address_is_told_too(settings: Sett
     assert "state_url" in failure.shown
 
 
+@pytest.mark.long
 def test_a_prefect_server_that_is_gone_is_told_where_nobody_sits_at_a_terminal(
     installed_aqb: Command, folder: Path, slack: FakeSlack
 ) -> None:

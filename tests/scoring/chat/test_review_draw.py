@@ -4,6 +4,7 @@ from datetime import date, timedelta
 from random import Random
 
 import polars as pl
+import pytest
 
 from scoring.chat.review_draw import BORDERLINE, DRAWN, FLAGGED, OTHER, drawn_rows
 from tests.builders.chat_rows import DAY, RUBRIC
@@ -45,6 +46,7 @@ def test_draw_calls_borderline_what_two_points_would_have_graded_otherwise() -> 
         assert (row["kind"] == BORDERLINE) == on_edge, row
 
 
+@pytest.mark.long
 def test_draw_gives_each_row_the_chance_that_it_says() -> None:
     days = 300
     chances, drawn = {}, dict.fromkeys(ROWS["row_id"], 0)

@@ -226,6 +226,7 @@ def test_the_bootstrap_of_clustered_means_covers_95_of_100(clusters: int, runs: 
     assert 0.93 <= hits / runs <= 0.97
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_interval_of_kappa_covers_95_of_100() -> None:
     """Scores of 0 to 5 with two in five labels a point or two off; the true kappa is that of 200,000 labels."""

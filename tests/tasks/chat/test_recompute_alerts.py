@@ -47,6 +47,7 @@ def alerts(warehouse: FolderWarehouse) -> dict[date, bytes]:
     return {day: warehouse.path(ALERTS, day).read_bytes() for day in DAYS}
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_days_scored_in_any_order_have_the_alerts_of_days_scored_in_theirs(source: Path, tmp_path: Path) -> None:
     in_order, any_order = FolderWarehouse(tmp_path / "a"), FolderWarehouse(tmp_path / "b")

@@ -49,6 +49,7 @@ def test_after_kill_9_only_what_was_in_flight_is_asked_again(tmp_path: Path) -> 
     assert server.paid_twice <= IN_FLIGHT + 2  # and what the second run hedges
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no signal to one process")
 def test_ctrl_c_lets_the_calls_in_flight_finish_and_keeps_what_was_paid(tmp_path: Path) -> None:

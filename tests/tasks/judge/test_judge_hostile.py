@@ -16,6 +16,7 @@ from tasks.judge.check import check_endpoint
 from tasks.judge.client import Judged
 from tasks.judge.timing import Timing
 from tasks.judge.verdict_store import VerdictStore
+from tests.builders.cases import portion
 from tests.fakes.hostile_server import UNTRUSTED, HostileServer, Script, http, json_http
 from tests.fakes.judge_questions import FAST, ask, settings_for
 
@@ -141,7 +142,7 @@ for number, odd in enumerate(["2026-13-01", "2026-1-1", 20261201, ["2026-12-01"]
     CHECKED[f"odd shutdown {number}"] = always(json_http({"data": [{"id": "judge-1", "shutdown_date": odd}]}))
 
 
-@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("name", portion(list(CHECKED)))
 def test_judge_check_is_one_line_or_one_error_for_any_answer(name: str) -> None:
     with HostileServer(CHECKED[name]) as server:
         try:
@@ -238,7 +239,7 @@ RESULTS: dict[str, Callable[[list[str]], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", portion(list(RESULTS)))
 def test_judge_batch_results_of_any_shape_are_at_worst_no_verdicts(name: str, sqlite_store: VerdictStore) -> None:
     judged, _ = judged_by(batch_of(RESULTS[name]), sqlite_store, mode="batch")
     assert judged.summary()["by_status"] == {"failed": COUNT}

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.judge.limiter import Feedback, Limits, Ticket
+from tests.builders.cases import portion
 from tests.fakes.openai_server import Behaviour, FakeOpenAI
 
 ROOT = Path(__file__).parents[3]
@@ -147,6 +148,7 @@ if other:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows forks no process")
+@pytest.mark.parametrize("state_url", portion(["sqlite", "postgresql"]), indirect=True)
 def test_two_processes_stay_inside_one_limit(state_url: str) -> None:
     with FakeOpenAI(Behaviour(rpm=1800, latency_s=0.02)) as server:
         command = [sys.executable, "-c", TWO_ASK, server.url, state_url]

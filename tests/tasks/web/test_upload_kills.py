@@ -68,6 +68,7 @@ def until_nobody_writes(folder: Path) -> None:
     os.close(descriptor)
 
 
+@pytest.mark.long
 def test_upload_scoring_that_a_person_stops_keeps_what_is_paid_for(tmp_path: Path) -> None:
     with FakeOpenAI() as judge:
         settings = settings_with(tmp_path, judge.url)
@@ -87,6 +88,7 @@ def test_upload_scoring_that_a_person_stops_keeps_what_is_paid_for(tmp_path: Pat
         assert f"전에 답을 받은 것 {judge.paid.total()}개" in page
 
 
+@pytest.mark.long
 def test_upload_scoring_killed_with_the_server_goes_on_where_it_was(tmp_path: Path) -> None:
     with FakeOpenAI() as judge:
         with server_to_kill(tmp_path, judge.url) as (server, client):

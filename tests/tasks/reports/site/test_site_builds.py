@@ -75,6 +75,7 @@ def first_build(warehouse: FolderWarehouse, site: Path, snoozes: Sequence[Snooze
     return sources(folder)
 
 
+@pytest.mark.long
 def test_a_build_is_the_same_in_another_process(tmp_path: Path) -> None:
     write_day(FolderWarehouse(tmp_path / "warehouse"), DAY, [best(), *(refused(output_tokens=0.0) for _ in range(5))])
     states = []
