@@ -57,7 +57,7 @@ def notify_flow_end(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) 
             state="failed" if state.is_failed() else "crashed" if state.is_crashed() else "cancelled",
             error=error,
             reason=reason,
-            step=_failed_step(flow_run),
+            step=None if wrong else _failed_step(flow_run, _PATIENCE_S if state.is_failed() else 0.0),
             tries=max(1, flow_run.run_count),
             max_tries=(flow.retries or 0) + 1,
             rerun=f"aqb {flow.name} --help" if wrong else _rerun(flow.name, given),
@@ -145,15 +145,15 @@ def _defaults() -> Settings:
     return defaults.model_copy(update={"state_url": os.environ.get("AQB_STATE_URL", defaults.state_url)})
 
 
-def _failed_step(flow_run: FlowRun) -> str | None:
+def _failed_step(flow_run: FlowRun, patience_s: float) -> str | None:
     """The task run that failed first; None outside of one, or where Prefect cannot be asked any more.
 
-    Prefect's server hears of the end of a task run a little after the flow does.
+    Prefect's server hears of the end of a task run a little after the flow does: it is asked for so long.
     """
     failed = TaskRunFilterStateType(any_=[StateType.FAILED, StateType.CRASHED])
     asking = Retrying(
         retry=retry_if_result(lambda steps: not steps),
-        stop=stop_after_delay(_PATIENCE_S),
+        stop=stop_after_delay(patience_s),
         wait=wait_fixed(0.25),
         retry_error_callback=lambda last: last.outcome.result() if last.outcome else None,
     )

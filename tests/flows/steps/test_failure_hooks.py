@@ -42,6 +42,12 @@ def settings(tmp_path: Path, slack: FakeSlack) -> Settings:
     )
 
 
+@pytest.fixture
+def runs_without_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that are made up have no step that Prefect's server would still hear of."""
+    monkeypatch.setattr("flows.steps.failure_hooks._PATIENCE_S", 0.0)
+
+
 def test_a_failed_flow_says_why_and_is_told_with_its_error_step_and_command(
     settings: Settings, slack: FakeSlack
 ) -> None:
@@ -72,6 +78,7 @@ def test_a_flow_with_a_wrong_parameter_is_told_and_shown_with_its_name_and_what_
     assert str(shown.message).startswith(reason)
 
 
+@pytest.mark.usefixtures("runs_without_steps")
 @pytest.mark.parametrize(
     ("state", "told"),
     [
@@ -114,6 +121,7 @@ def flow_run(parameters: dict[str, object], scheduled: DateTime | None = None) -
     return FlowRun(flow_id=uuid4(), name="a run", parameters=parameters, expected_start_time=scheduled)
 
 
+@pytest.mark.usefixtures("runs_without_steps")
 @pytest.mark.parametrize(
     ("flow", "parameters", "work"),
     [
@@ -145,7 +153,7 @@ def test_failure_keeps_what_has_to_be_done_for_it_to_be_over_and_a_cancellation_
         assert list(uncalled(outbox.known_keys("qa"))) == [replace(work, name=work.name or str(run.id))]
 
 
-@pytest.mark.long
+@pytest.mark.usefixtures("runs_without_steps")
 def test_failure_of_an_intraday_run_is_told_once_a_day(settings: Settings, slack: FakeSlack) -> None:
     for hour in (16, 17, 18):  # in UTC: a new day begins in Seoul at 15
         scheduled = DateTime(2026, 3, 13, hour, 5, tzinfo=UTC)
@@ -154,6 +162,7 @@ def test_failure_of_an_intraday_run_is_told_once_a_day(settings: Settings, slack
     assert len(slack.posted) == 1
 
 
+@pytest.mark.usefixtures("runs_without_steps")
 def test_failed_inbox_is_called_off_once_by_a_look_without_failures(settings: Settings, slack: FakeSlack) -> None:
     notify_flow_end(score_inbox, flow_run({"settings": settings}), Failed(message="a judge is away"))
     (Path(settings.warehouse).parent / "inbox").mkdir()
