@@ -25,12 +25,14 @@ FIRST_RUN = "첫 실행"
 
 @dataclass(frozen=True)
 class KnownRun:
-    """A run as its history knows it: when it ran or was scored, its set, and the keys of its queries."""
+    """A run as its history knows it: when it ran or was scored, its set, the keys of its queries, and the run that it
+    was compared with when it was scored (its hash, '' for none)."""
 
     sha256: str
     when: str
     test_set: str
     keys: frozenset[str]
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,36 @@ def set_of_run(run: KnownRun, others: Sequence[KnownRun]) -> str:
 
 
 def run_before(run: KnownRun, others: Iterable[KnownRun], test_set: str) -> KnownRun | None:
-    """The last run of the set before this one; of those of the same moment all are, for they were scored before."""
-    earlier = [one for one in others if one.test_set == test_set and one.when <= run.when]
-    return max(earlier, key=lambda one: (one.when, one.sha256), default=None)
+    """The last run of the set before this one.
+
+    Of those of the same moment all are, for they were scored before; but those that came after it, when it is scored
+    again.
+    """
+    of_set = [one for one in others if one.test_set == test_set]
+    befores = {one.sha256: one.before for one in of_set}
+    later = {one.sha256 for one in of_set if one.when == run.when and run.sha256 in _runs_before(one.sha256, befores)}
+    earlier = [one for one in of_set if one.when <= run.when and one.sha256 not in later]
+    return max(earlier, key=lambda one: (one.when, order_of_scoring(one.sha256, befores), one.sha256), default=None)
+
+
+def before_of(summary: Mapping[str, Any]) -> str:
+    """The hash of the run that the run of a `summary.json` was compared with, '' for none."""
+    sha256: str = (summary.get("change") or {}).get("sha256", "")
+    return sha256
+
+
+def order_of_scoring(sha256: str, befores: Mapping[str, str]) -> int:
+    """How many runs lead up to a run, by the hash of the run that each was compared with: files that do not say when
+    they ran stand on a day in the order in which they were scored."""
+    return len(_runs_before(sha256, befores))
+
+
+def _runs_before(sha256: str, befores: Mapping[str, str]) -> set[str]:
+    """The runs that lead up to a run. A file that was scored again on another day may lead back to itself."""
+    found: set[str] = set()
+    while (sha256 := befores.get(sha256, "")) and sha256 not in found:
+        found.add(sha256)
+    return found
 
 
 def change_figures(comparison: Comparison, before: KnownRun, obstacle: str = "") -> dict[str, Any]:

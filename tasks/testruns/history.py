@@ -9,7 +9,16 @@ import polars as pl
 import pyarrow as pa
 
 from scoring.stats.comparison import TOTAL, QueryScores, TestRunScores, compare_testruns
-from scoring.testruns.history import KnownRun, RunPlace, change_figures, new_set, query_keys, run_before, set_of_run
+from scoring.testruns.history import (
+    KnownRun,
+    RunPlace,
+    before_of,
+    change_figures,
+    new_set,
+    query_keys,
+    run_before,
+    set_of_run,
+)
 from scoring.testruns.scoring import ScoredTestRun
 from scoring.testruns.summaries import as_float
 from tasks.testruns.warehouse import QUERIES, QUERIES_SCHEMA, SUMMARIES, SUMMARIES_SCHEMA, agents_of
@@ -79,6 +88,7 @@ def _known_runs(warehouse: Warehouse, rows: Sequence[Row], rubric: str) -> list[
             row["ran_at"] or str(row["score_date"]),
             row["test_set"] or new_set(row["input_sha256"]),
             frozenset(query_keys(_named(texts.get(row["input_sha256"], ()))).values()),
+            before_of(json.loads(row["summary"])),
         )
         for row in rows
     ]

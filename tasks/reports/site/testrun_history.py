@@ -13,7 +13,7 @@ from scoring.testruns.history import FIRST_RUN, standing
 from scoring.testruns.summaries import mean_text
 from tasks.reports.site.pages import Cell, Chart, Link, Table, verdict_cell
 from tasks.reports.site.testrun_charts import interval_of
-from tasks.reports.site.testrun_tables import PublishedTestRun
+from tasks.reports.site.testrun_tables import PublishedTestRun, order_of_runs
 from tasks.reports.wording import NOTHING, count_text
 
 RunIntervals = Mapping[tuple[str, str], Mapping[str, Interval | None]]
@@ -30,9 +30,10 @@ _VERDICTS: Mapping[str, Verdict] = {
 def runs_by_set(runs: Sequence[PublishedTestRun]) -> list[list[PublishedTestRun]]:
     """The runs of every test set and rubric in the order in which they ran; the set that ran last comes first."""
     sets: dict[tuple[str, str], list[PublishedTestRun]] = defaultdict(list)
-    for run in sorted(runs, key=lambda run: (run.when, run.name, run.sha256)):
+    order = order_of_runs(runs)
+    for run in sorted(runs, key=lambda run: (*order(run), run.name, run.sha256)):
         sets[run.test_set, run.rubric_id].append(run)
-    return sorted(sets.values(), key=lambda of_set: (of_set[-1].when, of_set[-1].name), reverse=True)
+    return sorted(sets.values(), key=lambda of_set: (*order(of_set[-1]), of_set[-1].name), reverse=True)
 
 
 def agents_table(runs: Sequence[PublishedTestRun]) -> Table:

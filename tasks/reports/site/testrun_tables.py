@@ -1,7 +1,8 @@
 """The test runs of a warehouse as the site shows them: summaries of all, executions and queries of one at a time."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from scoring.catalog import testrun_rubric_of_summary
 from scoring.testruns.executions import AGENT_TITLES, AgentType
-from scoring.testruns.history import new_set
+from scoring.testruns.history import before_of, new_set, order_of_scoring
 from scoring.testruns.page_parts import PageParts
 from scoring.testruns.rubric import AnyTestRunRubric
 from tasks.files.report_paths import TESTRUNS, testrun_page_name
@@ -69,6 +70,11 @@ class PublishedTestRun:
     def when_text(self) -> str:
         """The day on which it ran, or that of scoring where no other is known (Korean)."""
         return self.ran_at[:10] or f"{self.day}(채점일)"
+
+    @property
+    def before(self) -> str:
+        """The hash of the run that it is compared with, '' for none."""
+        return before_of(self.summary)
 
     @property
     def is_judged(self) -> bool:
@@ -162,7 +168,15 @@ def read_testruns(warehouse: Warehouse, span: int) -> list[PublishedTestRun]:
             untrusted=untrusted_metrics(agreements, rubric, epochs) if rubric else (),
         )
     by_name = sorted(runs.values(), key=lambda run: (run.name, run.rubric_id))
-    return sorted(by_name, key=lambda run: run.when[:10], reverse=True)
+    return sorted(by_name, key=order_of_runs(by_name), reverse=True)
+
+
+def order_of_runs(runs: Iterable[PublishedTestRun]) -> Callable[[PublishedTestRun], tuple[str, int]]:
+    """The key that brings runs into the order in which they ran, or were scored on a day on which they ran."""
+    befores: dict[str, dict[str, str]] = defaultdict(dict)
+    for run in runs:
+        befores[run.rubric_id][run.sha256] = run.before
+    return lambda run: (run.when, order_of_scoring(run.sha256, befores[run.rubric_id]))
 
 
 def executions_of(warehouse: Warehouse, run: PublishedTestRun) -> list[Row]:

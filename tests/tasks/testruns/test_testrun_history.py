@@ -14,6 +14,8 @@ from openpyxl.comments import Comment
 from scoring.catalog import TestRunChoices, plan_of
 from scoring.testruns.history import RunPlace
 from scoring.testruns.scoring import ScoredTestRun, score_testrun
+from tasks.reports.site.testrun_history import runs_by_set
+from tasks.reports.site.testrun_tables import read_testruns
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.testruns.files import read_testrun_file
 from tasks.testruns.history import place_of
@@ -76,6 +78,16 @@ def test_a_run_scored_again_keeps_its_place(warehouse: FolderWarehouse, tmp_path
         ("2026-03-10", "plan", place.test_set),
         ("2026-03-11", "plan", place.test_set),
     ]
+
+
+def test_runs_of_a_day_follow_one_another_as_they_were_scored(warehouse: FolderWarehouse, tmp_path: Path) -> None:
+    runs = [scored_file(tmp_path / f"v{n}.csv", rows_of(4, 4 - n % 4)) for n in (8, 9, 10, 11)]
+    places = [put(warehouse, run) for run in runs]
+    assert [place.change and place.change["name"] for place in places] == [None, "v8.csv", "v9.csv", "v10.csv"]
+    assert [put(warehouse, run) for run in runs] == places
+    (of_set,) = runs_by_set(shown := read_testruns(warehouse, 60))
+    assert [run.name for run in of_set] == ["v8.csv", "v9.csv", "v10.csv", "v11.csv"]
+    assert [run.name for run in shown] == ["v11.csv", "v10.csv", "v9.csv", "v8.csv"]
 
 
 def test_runs_under_other_options_are_no_better_and_no_worse(warehouse: FolderWarehouse, tmp_path: Path) -> None:
