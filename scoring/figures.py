@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Literal
 
 from scoring.markdown import kpi_text
-from scoring.stats.intervals import MIN_N_FOR_VERDICT, Interval, wilson_interval
+from scoring.stats.intervals import MIN_N_FOR_VERDICT, Z_95, Interval, wilson_interval
 
 Verdict = Literal["met", "missed", "undecided"]
 
 VERDICT_TITLES: dict[Verdict, str] = {"met": "달성", "missed": "미달", "undecided": "판단 보류"}
+NOT_MEASURED = "미측정"
 VERDICT_SIGNS: dict[Verdict, str] = {"met": "●", "undecided": "▲", "missed": "■"}
 """Shapes beside the colours, for people who cannot tell these apart."""
 
@@ -52,8 +54,24 @@ class Figure:
 
     @property
     def verdict_text(self) -> str:
-        """The verdict in Korean."""
-        return VERDICT_TITLES[self.verdict]
+        """The verdict in Korean; of what was not measured there is none."""
+        return NOT_MEASURED if self.value is None else VERDICT_TITLES[self.verdict]
+
+    @property
+    def judged_text(self) -> str:
+        """The verdict, and from how many on the target can be met where these are too few for it: `판단 보류(n 189부터
+        달성 가능)`."""
+        least = self.least_n_to_meet
+        too_few = self.value is not None and self.verdict == "undecided" and self.n < least
+        return f"{self.verdict_text}(n {least:,}부터 달성 가능)" if too_few else self.verdict_text
+
+    @property
+    def least_n_to_meet(self) -> int:
+        """From which n on a rate can meet its target, with every row as it should be; a mean only needs a verdict."""
+        if self.scale != 1:
+            return MIN_N_FOR_VERDICT
+        best = self.target.value if self.target.operator == ">=" else 1 - self.target.value
+        return MIN_N_FOR_VERDICT if best >= 1 else max(MIN_N_FOR_VERDICT, ceil(Z_95**2 * best / (1 - best)))
 
     @property
     def value_text(self) -> str:
@@ -81,7 +99,7 @@ class Figure:
     def details(self) -> str:
         """What stands behind the value: ` (95% 구간 3.8~7.7%) · 목표 3% 이하 · 미달 · n=535`."""
         interval = f" (95% 구간 {self.interval_text})" if self.interval else ""
-        return f"{interval} · 목표 {self.target_text} · {self.verdict_text} · n={self.n:,}"
+        return f"{interval} · 목표 {self.target_text} · {self.judged_text} · n={self.n:,}"
 
     @property
     def text(self) -> str:

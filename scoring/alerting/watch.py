@@ -107,13 +107,14 @@ def _version(rows: Sequence[KpiRow]) -> Any:
 def _of_version(rubric: RowRubric, days: Mapping[date, Sequence[KpiRow]], policy: AlertPolicy) -> Watch:
     by_day = [{row["tenant_id"]: row for row in rows} for rows in days.values()]
     tenants = sorted({name for rows in by_day for name in rows} - {ALL_TENANTS}, key=str)
-    rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in _rules(rubric, tenant)]
+    rules = [rule for tenant in (ALL_TENANTS, *tenants) for rule in watched_rules(rubric, tenant)]
     streams = _streams(rules, list(days), by_day, policy)
     budget = _budget(rules, len(tenants), policy)
     return Watch(rules, list(days), streams, budget, follow(streams, budget))
 
 
-def _rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
+def watched_rules(rubric: RowRubric, tenant: str | None) -> list[WatchedRule]:
+    """The rules of a tenant: those of the rubric, and the share of excluded rows."""
     also_excluded = {measure.name for measure in rubric.excluded_measures}
     columns = [f"alert_{rule.id}" for rule in rubric.alert_rules]
     of_rows = [

@@ -49,17 +49,31 @@ def verdicts_text(windows: Iterable[Sequence[ComparedKpi]]) -> str:
 
 
 def conclusion(
-    rubric: RowRubric, windows: Iterable[Sequence[ComparedKpi]], rows: int, alerted: Mapping[str, Any], framed: int
+    rubric: RowRubric,
+    windows: Iterable[Sequence[ComparedKpi]],
+    rows: int,
+    alerted: Mapping[str, Any],
+    framed: int,
+    standing_out: Sequence[str] = (),
 ) -> Conclusion:
     """What is said of some days.
 
     `windows` are those of each KPI, `alerted` the KPI row (or a sum of such rows) with the counts of alerts, `framed`
-    the number of rows in the frame of the cross table.
+    the number of rows in the frame of the cross table, `standing_out` the alert rules that stand out on the day, the
+    gravest first: what is not as usual comes before what always is there.
     """
     if not rows:
-        action = "입력이 비었는지, 질문이나 답변이 비어 있는지 먼저 확인하세요."
-        return Conclusion("채점한 행이 없어 아무것도 판정하지 않았습니다.", None, action)
+        action = (
+            "질문이나 답변이 왜 비었는지 먼저 확인하세요."
+            if alerted.get("excluded")
+            else "원본에 행이 들어왔는지, 거부한 행이 있는지 먼저 확인하세요."
+        )
+        return Conclusion("채점한 행이 없습니다.", None, action)
     happened = _happened([deciding(of_kpi) for of_kpi in windows])
+    for rule in rubric.alert_rules:
+        if rule.id in standing_out[:1]:
+            said = f"가장 먼저 볼 것은 평소보다 크게 늘어난 '{rule.title}' "
+            return Conclusion(happened, FirstRows(rule, alerted[f"alert_{rule.id}"], said), rule.action)
     pairs = rubric.crosstab.framed
     if pairs and framed:
         return Conclusion(happened, FirstRows(None, framed, f"가장 먼저 볼 것은 {pairs.title} "), pairs.action)

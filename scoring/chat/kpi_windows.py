@@ -61,7 +61,11 @@ class ComparedKpi:
     def change_text(self) -> str:
         """`올라감 (95% 구간 +1.2~+3.4%p)`."""
         factor, unit = (100, "%p") if self.figure.scale == 1 else (1, "점")
-        return "앞 기간이 없음" if self.before.value is None else change_text(self.change, factor, unit)
+        if self.before.value is None:
+            return "앞 기간이 없음"
+        if self.window == window_name(1):
+            return "하루끼리는 견주지 않음"  # how much days differ is not to be known from two
+        return change_text(self.change, factor, unit)
 
 
 def compared_kpi(kpi: Quotient, window: str, rows: Iterable[KpiRow], before: Iterable[KpiRow]) -> ComparedKpi:

@@ -73,15 +73,18 @@ class Coefficient:
     interval: Interval | None
 
 
-def wilson_interval(successes: int, n: int) -> Interval | None:
-    """The interval of the rate `successes / n`, which stays inside 0..1 and is honest for 0 and n; None for n = 0."""
+def wilson_interval(successes: int, n: int, z: float = Z_95) -> Interval | None:
+    """The interval of the rate `successes / n`, which stays inside 0..1 and is honest for 0 and n; None for n = 0.
+
+    It reaches `z` standard errors to each side.
+    """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
     if n == 0:
         return None
-    rate, shrink = successes / n, 1 + Z_95**2 / n
-    centre = (rate + Z_95**2 / (2 * n)) / shrink
-    half = Z_95 / shrink * sqrt(rate * (1 - rate) / n + Z_95**2 / (4 * n**2))
+    rate, shrink = successes / n, 1 + z**2 / n
+    centre = (rate + z**2 / (2 * n)) / shrink
+    half = z / shrink * sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2))
     # At the ends the formula is exact and floats are not.
     return Interval(0.0 if successes == 0 else centre - half, 1.0 if successes == n else centre + half)
 

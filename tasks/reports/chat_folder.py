@@ -12,6 +12,9 @@ from typing import Any
 
 import polars as pl
 
+from scoring.alerting.decision import DayDecisions, WatchedDays
+from scoring.alerting.standing_out import standing_out
+from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.chat.kpi_figures import mean_intervals
 from scoring.chat.kpi_windows import FOUR_WEEKS
 from scoring.chat.kpis import ALL_TENANTS
@@ -20,7 +23,7 @@ from scoring.chat.rubric import RowRubric
 from scoring.inputs import REJECTED_SCHEMA, FileIdentity
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
-from tasks.chat.tables import read_kpis_of_all, scored_until
+from tasks.chat.tables import read_kpis, read_kpis_of_all, scored_until
 from tasks.files.atomic import write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
 from tasks.reports.chat_tables import write_csv_tables
@@ -129,8 +132,15 @@ def write_day_report(
 ) -> DayReport:
     """Writes the report of a written day below `folder`."""
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
-    history = read_kpis_of_all(warehouse, outcome.rubric, scored_until(warehouse, day)[-2 * FOUR_WEEKS :])
-    report = MonitoringReport(outcome, title, tables, findings, day, history)
+    rubric, scored = outcome.rubric, scored_until(warehouse, day)
+    history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
+
+    def decided() -> DayDecisions:
+        kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
+        return WatchedDays(rubric, kpis, AlertPolicy()).decided[day]
+
+    far = standing_out(rubric, history, day, decided) if day in history else []
+    report = MonitoringReport(outcome, title, tables, findings, day, history, far)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)

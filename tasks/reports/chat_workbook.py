@@ -59,7 +59,7 @@ def _summary(report: MonitoringReport) -> Tab:
     """The first sentences of the report, its KPIs, and below them counts."""
     rubric, period, counts = report.outcome.rubric, report.tables.period, report.outcome.counts
     rows = [
-        [one.title, one.value_text, one.interval_text, one.target_text, one.verdict_text, one.n]
+        [one.title, one.value_text, one.interval_text, one.target_text, one.judged_text, one.n]
         for one in report.figures.values()
     ]
     listed = [

@@ -12,10 +12,10 @@ from scoring.chat.kpi_figures import kpi_figures
 from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
-from scoring.chat.templates import template_or_id
 from scoring.figures import Figure
 from scoring.rules.expressions import AllOf, Expression, Not
 from tasks.chat.engine import KpiTables, ScoringOutcome
+from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.templates import markdown
 from tasks.reports.wording import NOTHING, UNREADABLE_TITLES
 from tasks.warehouse.day_queries import DayQueries
@@ -30,7 +30,8 @@ class Findings:
     """Failure types with their `row_count`, most first; the worst rows in the frame of the cross table and the worst of
     the others that people are told about.
 
-    A template of questions stands there once, with its lowest row; `alike` is how many rows among the lowest have it.
+    A template of questions stands there once for each failure type, with its lowest row; `alike` is how many rows among
+    the lowest have both.
     """
 
     failures: Sequence[Mapping[str, Any]]
@@ -46,25 +47,26 @@ def findings_of(rubric: RowRubric, scores: DayQueries) -> Findings:
     others = AllOf((rubric.flagged, Not(framed))) if framed else rubric.flagged
     return Findings(
         scores.failure_types(),
-        _by_template(scores, columns, _FRAMED_ROWS, framed) if framed else [],
-        _by_template(scores, columns, _WORST_ROWS, others),
+        _by_template(rubric, scores, columns, _FRAMED_ROWS, framed) if framed else [],
+        _by_template(rubric, scores, columns, _WORST_ROWS, others),
     )
 
 
-def _by_template(scores: DayQueries, columns: Sequence[str], count: int, where: Expression) -> list[dict[str, Any]]:
-    """The worst rows that meet a condition, one for each template of questions; rows without texts stay apart."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in scores.worst_rows(columns, count * _LOOKED_AT, where).to_dicts():
-        first = found.setdefault(template_or_id(row["user_input"], row["row_id"]), row)
-        first["alike"] = first.get("alike", 0) + 1
-    return list(found.values())[:count]
+def _by_template(
+    rubric: RowRubric, scores: DayQueries, columns: Sequence[str], count: int, where: Expression
+) -> list[dict[str, Any]]:
+    """The worst rows that meet a condition, one for each template of questions and failure type."""
+    found: GroupedRows = {}
+    group_rows(rubric, found, scores.worst_rows(columns, count * _LOOKED_AT, where).to_dicts())
+    return lowest_rows(rubric, found, count)
 
 
 @dataclass(frozen=True)
 class MonitoringReport:
     """The report of rows whose tables are written; `title` says which rows.
 
-    Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it.
+    Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it, and
+    `standing_out` the alert rules that stand out on it, the gravest first.
     """
 
     outcome: ScoringOutcome
@@ -73,6 +75,7 @@ class MonitoringReport:
     findings: Findings
     day: date | None = None
     history: Mapping[date, Mapping[str, Any]] = field(default_factory=dict)
+    standing_out: Sequence[str] = ()
 
     @cached_property
     def windows(self) -> Mapping[str, Sequence[ComparedKpi]]:
@@ -87,7 +90,7 @@ class MonitoringReport:
         """What happened, what matters most, what to do."""
         rubric, period = self.outcome.rubric, self.tables.period
         framed = rubric.framed_rows(self.crosstab)
-        return conclusion(rubric, self.windows.values(), period["rows"], period, framed).sentences
+        return conclusion(rubric, self.windows.values(), period["rows"], period, framed, self.standing_out).sentences
 
     @cached_property
     def crosstab(self) -> Counter[tuple[str, str]]:

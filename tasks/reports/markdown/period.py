@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-import polars as pl
-
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
 from scoring.chat.kpis import ALL_TENANTS
@@ -15,18 +13,19 @@ from scoring.chat.rubric import RowRubric
 from scoring.errors import InputError
 from scoring.rules.polars_backend import to_polars
 from tasks.chat.tables import CROSSTAB, KPIS, read_kpis
+from tasks.reports.markdown.grouped_rows import GroupedRows, group_rows, lowest_rows
 from tasks.reports.site.day_tables import question_text
 from tasks.reports.site.listed_rows import ListedRows, list_rows
 from tasks.reports.site.patterns import Questions, failing_kpis, repeated_questions, summed_questions
 from tasks.reports.site.scored_days import Row, rows_of
 from tasks.reports.templates import markdown
-from tasks.reports.wording import tenant_text
+from tasks.reports.wording import counted_share_text, tenant_text
 from tasks.warehouse import Warehouse
 
 _FRAMED_ROWS, _QUESTIONS, _LEAST_REPEATED = 10, 10, 2
 
-Counted = tuple[str, int, int]
-"""What is counted, in the period and in the one before it."""
+Counted = tuple[str, str, str]
+"""What is counted, how often in the period and in the one before it; a dash for one without scored days."""
 
 
 def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_zone: str) -> str:
@@ -88,18 +87,14 @@ def _kpis_by_tenant(
 
 
 def _of_rows(rubric: RowRubric, days: Iterable[ListedRows]) -> tuple[list[dict[str, Any]], list[Questions]]:
-    """The lowest rows in the frame of the cross table and the questions of all days; one day's rows are in memory."""
-    framed: list[pl.DataFrame] = []
+    """The lowest rows in the frame of the cross table, and the questions, of all days; one day's rows are in memory."""
+    framed: GroupedRows = {}
     questions: list[Questions] = []
     for of_day in days:
         if rubric.framed is not None:
-            framed = [_worst(rubric, [*framed, of_day.frame.filter(to_polars(rubric.framed))])]
+            group_rows(rubric, framed, of_day.frame.filter(to_polars(rubric.framed)).iter_rows(named=True))
         questions = summed_questions([questions, repeated_questions(of_day)])
-    return [row for frame in framed for row in frame.to_dicts()], questions
-
-
-def _worst(rubric: RowRubric, frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(frames, how="diagonal_relaxed").sort(rubric.total, "timestamp", "row_id").head(_FRAMED_ROWS)
+    return lowest_rows(rubric, framed, _FRAMED_ROWS), questions
 
 
 def _windows(
@@ -135,7 +130,7 @@ def _alert_counts(rubric: RowRubric, this: Sequence[Row], before: Sequence[Row])
         return sum(row[f"alert_{rule}"] or 0 for row in rows)
 
     found = [(rule.title, total(this, rule.id), total(before, rule.id)) for rule in rubric.alert_rules]
-    return sorted(found, key=lambda one: -one[1])
+    return _counted_lines(sorted(found, key=lambda one: -one[1]), this, before)
 
 
 def _failure_counts(
@@ -148,4 +143,13 @@ def _failure_counts(
                 counted[failure[column]] += failure["row_count"]
     titles = rubric.failure.titles
     found = [(titles.get(code, code), counts[0][code], counts[1][code]) for code in counts[0] | counts[1]]
-    return sorted(found, key=lambda one: (-one[1], one[0]))
+    return _counted_lines(sorted(found, key=lambda one: (-one[1], one[0])), this, before)
+
+
+def _counted_lines(found: Iterable[tuple[str, int, int]], this: Sequence[Row], before: Sequence[Row]) -> list[Counted]:
+    """Counts with their shares of the scored rows: a period may have fewer days, or none."""
+    now, earlier = (sum(row["rows"] for row in rows) for rows in (this, before))
+    return [
+        (title, counted_share_text(count, now), counted_share_text(of_before, earlier))
+        for title, count, of_before in found
+    ]

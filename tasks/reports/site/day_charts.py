@@ -198,6 +198,7 @@ def grade_bars(
 ) -> Chart:
     """The grades of one day, each beside its usual share: that of the last scored days together."""
     title, counts, rows = rubric.titles[scale.column], _counts(scale, day.total), day.total["rows"]
+    before = f"앞서 채점한 {len(earlier)}일" if earlier else "앞서 채점한 날"
     usual_rows = sum(past["rows"] for past in earlier)
     usual = {code: sum(_counts(scale, past)[code] or 0 for past in earlier) for code in counts}
     bars: list[dict[str, Any]] = [
@@ -214,10 +215,10 @@ def grade_bars(
         id=f"bars-{scale.column}",
         kind="bars",
         title=f"{title} 분포",
-        summary=f"{day_text(day.day)}의 {title} 분포. 세로 눈금은 최근 7일의 비율",
+        summary=f"{day_text(day.day)}의 {title} 분포. 세로 눈금은 {before}의 비율",
         data={"bars": bars, "palette": scale.column},
         table=Table(
-            [title, "행", "최근 7일"],
+            [title, "행", before],
             [
                 [
                     bar["label"],

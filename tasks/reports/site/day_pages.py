@@ -9,10 +9,11 @@ from typing import Any
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page
 from scoring.alerting.snoozes import fact_rate
+from scoring.alerting.standing_out import standing_out
 from scoring.alerting.wording import STATE_NAMES, usual_rate_text
 from scoring.chat.conclusion import conclusion, verdicts_text
 from scoring.chat.kpi_figures import kpi_figure
-from scoring.chat.kpi_windows import WEEK
+from scoring.chat.kpi_windows import WEEK, ComparedKpi
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.periods import Period, week_of
 from scoring.chat.rubric import RowRubric
@@ -172,14 +173,17 @@ def _parts_of_day(
     cards = kpi_cards(rubric, windows, day.total, links)
     place = day.page if page_of_day is None else page_of_day
     alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
+    far = standing_out(rubric, span.rows_of(), day.day, lambda: day.decided)
     raised = [alert.title for alert in alerts if alert.change and alert.tenant == _EVERYBODY]
+    raised.sort(key=lambda title: title not in [rule.title for rule in rubric.alert_rules if rule.id in far[:1]])
     crosstab = rubric.crosstab_counts(day.crosstab)
-    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, rubric.framed_rows(crosstab))
+    framed = rubric.framed_rows(crosstab)
+    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, framed, far)
     return {
         "rubric": rubric,
         "day": day,
         "links": links,
-        "headline": verdicts_text(windows.values()) + _raised_text(raised),
+        "headline": _headline(windows, day, raised),
         "concluded": concluded,
         "first_rows": links.first_rows(concluded.first),
         "cards": cards,
@@ -195,11 +199,16 @@ def _parts_of_day(
     }
 
 
-def _raised_text(titles: Sequence[str]) -> str:
-    """Which alerts are not as usual; their number where they are several."""
-    if not titles:
-        return ""
-    return f", '{titles[0]}' 알림이 평소보다 높음" if len(titles) == 1 else f", 알림 {len(titles)}종이 평소보다 높음"
+def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised: Sequence[str]) -> str:
+    """What is said first of a day: that it has no rows, which alerts are not as usual, the verdicts."""
+    verdicts = verdicts_text(windows.values())
+    if not day.total["rows"]:
+        is_known = any(one.figure.n for of_kpi in windows.values() for one in of_kpi)
+        return "이날은 채점한 행이 없음" + (f" · 앞서 채점한 날까지 {verdicts}" if is_known else "")
+    if not raised:
+        return verdicts
+    others = f" 외 알림 {len(raised) - 1}종" if len(raised) > 1 else " 알림"
+    return f"'{raised[0]}'{others}이 평소보다 높음 · {verdicts}"
 
 
 def alert_examples(day: SiteDay) -> list[str]:

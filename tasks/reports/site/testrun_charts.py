@@ -145,10 +145,13 @@ def scores_chart(run: PublishedTestRun) -> Chart:
 
 
 def latency_charts(run: PublishedTestRun, executions: Sequence[Row]) -> list[Chart]:
-    """Response times by the bands that score them: a chart for each class and agent whose bands differ."""
+    """Response times by the bands that score them: a chart for each class and agent whose bands differ.
+
+    The time of a failed execution is that of its failure, not of an answer: it is left out, as in the report.
+    """
     groups: dict[tuple[str, str | None], list[Row]] = defaultdict(list)
     for row in executions:
-        if row["latency_s"] is not None:
+        if row["latency_s"] is not None and not row["failed"]:
             groups[row["latency_class"], row["agent_type"]].append(row)
     charts = (_latency_chart(run, kind, agent, rows) for (kind, agent), rows in sorted(groups.items(), key=str))
     return [chart for chart in charts if chart]
@@ -164,14 +167,15 @@ def _latency_chart(run: PublishedTestRun, kind: str, agent: str | None, rows: Se
     counts = Counter(bands.points(seconds) for seconds in times)
     p5, p25, p50, p75, p95 = (nearest_rank(times, share) for share in _QUANTILES)
     beyond = sum(seconds > end for seconds in times)
+    counted = f"실패하지 않은 실행 {len(times):,}건"
     more = f" 눈금 밖({seconds_text(end)} 초과) {beyond:,}건은 오른쪽 끝 막대에 있음." if beyond else ""
     return Chart(
         id=f"latency-{kind}-{agent or 'any'}".lower(),
         kind="latency",
         title=title,
-        summary=f"{title}. 실행 {len(times):,}건, 중앙값 {seconds_text(p50)}, 95% 지점 {seconds_text(p95)}. "
+        summary=f"{title}. {counted}, 중앙값 {seconds_text(p50)}, 95% 지점 {seconds_text(p95)}. "
         f"바탕은 점수 구간, 막대는 실행 수, 상자는 가운데 절반, 선은 5~95% 지점.{more}",
-        note=f"실행 {len(times):,}건" + (f", 눈금 밖 {beyond:,}건은 오른쪽 끝 막대" if beyond else ""),
+        note=counted + (f", 눈금 밖 {beyond:,}건은 오른쪽 끝 막대" if beyond else ""),
         data={
             "cuts": [cut for cut, _ in bands.cuts],
             "points": [*(points for _, points in bands.cuts), bands.beyond],

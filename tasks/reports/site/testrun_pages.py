@@ -162,7 +162,7 @@ def _targets(parts: PageParts) -> Table:
             [
                 title,
                 figure.value_text,
-                verdict_mark(figure, figure.verdict_text),
+                verdict_mark(figure, figure.judged_text),
                 figure.target_text,
                 figure.interval_text,
                 f"{target['passed']:,} / {target['n']:,}",

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from tasks.chat.sources import ChatRowFiles
 from tasks.chat.tables import read_alerts, read_examples, write_alerts
 from tasks.reports.chat_folder import write_day_report
 from tasks.warehouse.folder import FolderWarehouse
-from tests.builders.chat_rows import DAY, RUBRIC, best, plain, refused, write_rows
+from tests.builders.chat_rows import DAY, REFUSAL, RUBRIC, best, plain, refused, write_rows
+from tests.builders.site import build, page
 
 MINUTES_A_DAY = 24 * 60
 Row = Mapping[str, Any]
@@ -70,6 +71,26 @@ def test_a_scored_day_fills_every_table(warehouse: FolderWarehouse, score_day: S
         identity = table(warehouse, name).select("score_date", "rubric", "rubric_version").unique().rows()
         assert identity == [(DAY, "ola-monitoring", RUBRIC.version)]
     assert table(warehouse, "rejected").select("score_date", "rubric").rows() == [(DAY, "ola-monitoring")]
+
+
+def test_report_and_page_of_a_day_begin_with_what_rose_that_day(
+    warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path
+) -> None:
+    usual = [*(best(minute) for minute in range(40)), best(50, llm_response=REFUSAL, output_tokens=20.0)]
+    days = [DAY + timedelta(days=number) for number in range(9)]
+    for number, day in enumerate(days):
+        rows = [*usual, *(refused(100 + minute) for minute in range(20 * (day == days[-1])))]
+        moved = timedelta(days=number)
+        score_day([{**row, "timestamp": str(datetime.fromisoformat(row["timestamp"]) + moved)} for row in rows], day)
+    build(warehouse, tmp_path / "site")
+    for day, said in (
+        (days[-2], "가장 먼저 볼 것은 GOLD MINE(좋은 질문 S·A에 나쁜 답변 D·F) 1행입니다."),
+        (days[-1], "가장 먼저 볼 것은 평소보다 크게 늘어난 '답변 실패' 21행입니다."),
+    ):
+        assert said in (tmp_path / "reports" / f"monitoring-{day}.md").read_text()
+        shown = page(tmp_path / "site", f"monitoring/{day}.html").text
+        assert said.replace(" ", "") in shown.replace(" ", "")  # the number is a link
+    assert "'답변 실패' 외 알림 " in page(tmp_path / "site").text
 
 
 def test_a_day_without_rows_is_known_as_such(warehouse: FolderWarehouse, score_day: ScoreDay, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_the_summary_says_what_the_tables_say(out: Path) -> None:
         "low": pytest.approx(0.0456, abs=1e-4),
         "high": pytest.approx(0.6994, abs=1e-4),
         "verdict": "undecided",
-        "text": "25.0% (95% 구간 4.6~69.9%) · 목표 3% 이하 · 판단 보류 · n=4",
+        "text": "25.0% (95% 구간 4.6~69.9%) · 목표 3% 이하 · 판단 보류(n 125부터 달성 가능) · n=4",
     }
 
 

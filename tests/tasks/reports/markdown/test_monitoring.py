@@ -40,10 +40,10 @@ def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) ->
     assert [[cell.strip() for cell in line] for line in table_below(text, "핵심 지표")] == [
         ["지표", "값", "95% 구간", "목표", "판정", "n"],
         ["---"] * 6,
-        ["답변 우수율", "50.0%", "9.5\\~90.5%", "90% 이상", "판단 보류", "2"],
-        ["실패율", "50.0%", "9.5\\~90.5%", "3% 이하", "판단 보류", "2"],
-        ["GOLD MINE 비율", "0.0%", "0.0\\~65.8%", "1% 이하", "판단 보류", "2"],
-        ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류", "2"],
+        ["답변 우수율", "50.0%", "9.5\\~90.5%", "90% 이상", "판단 보류(n 35부터 달성 가능)", "2"],
+        ["실패율", "50.0%", "9.5\\~90.5%", "3% 이하", "판단 보류(n 125부터 달성 가능)", "2"],
+        ["GOLD MINE 비율", "0.0%", "0.0\\~65.8%", "1% 이하", "판단 보류(n 381부터 달성 가능)", "2"],
+        ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류(n 30부터 달성 가능)", "2"],
     ]
     assert "- 제외 — 답변이 없음: 1건" in text
     assert "- 거부 — 출력 토큰이 음수입니다: 1건" in text
@@ -123,6 +123,21 @@ def test_questions_alike_stand_once_with_how_often_they_came(tmp_path: Path) -> 
     text = report(tmp_path, *asked, refused(40, user_input="그래도 팔까"))
     worst = {line[0].strip(): line for line in table_below(text, "점수가 가장 낮은 행")[2:]}
     assert {question: line[1].strip() for question, line in worst.items()} == {"1번째로 살까": "21", "그래도 팔까": "1"}
+
+
+def test_questions_alike_that_failed_in_other_ways_stand_apart(tmp_path: Path) -> None:
+    short = refused(50, user_input="3번째로 살까", llm_response="네", output_tokens=20.0)
+    text = report(tmp_path, *(refused(minute, user_input=f"{minute}번째로 살까") for minute in (1, 2)), short)
+    worst = table_below(text, "점수가 가장 낮은 행")[2:]
+    failures = {line[-2].strip(): line[1].strip() for line in worst}
+    assert len(failures) == 2
+    assert failures["거절: 투자 자문(법률)"] == "2"
+
+
+def test_different_questions_of_one_word_are_called_so(tmp_path: Path) -> None:
+    text = report(tmp_path, refused(1, user_input="살까"), refused(2, user_input="팔까"))
+    (line,) = table_below(text, "점수가 가장 낮은 행")[2:]
+    assert [line[0].strip(), line[1].strip()] == ["낱말 하나뿐인 질문(예: 살까)", "2"]
 
 
 def test_gold_mine_rows_stand_first_with_what_they_are_and_apart_from_the_lowest(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_period_report_compares_a_week_with_the_one_before(warehouse: FolderWare
     (line,) = (line for line in text.splitlines() if line.startswith("| 실패율 | "))
     assert line.startswith("| 실패율 | 30.0% | ")
     assert " | 3% 이하 | 미달 | 50 | 0.0% | 올라감 " in line
-    assert "| 답변 실패 | 15 | 0 |" in text
+    assert "| 답변 실패 | 15 (30.0%) | 0 (0.0%) |" in text
     assert "| t2 | 14 | 0.0% 판단 보류 (앞 주 –) |" in text
 
 
@@ -76,9 +76,9 @@ def test_period_report_compares_a_month_with_the_one_before_and_other_days_with_
     month = period_report(warehouse, RUBRIC, month_of(MONDAY), "Asia/Seoul")
     assert month.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-01 ~ 2026-02-28 월간\n")
     assert "15일 동안 87행을 채점했습니다." in month  # February 1 has two rows
-    assert "| 답변 실패 | 16 | 4 |" in month
+    assert "| 답변 실패 | 16 (18.4%) | 4 (50.0%) |" in month
     assert "이 달 | 95% 구간" in month
     days = period_report(warehouse, RUBRIC, Period(MONDAY, MONDAY + timedelta(days=2)), "Asia/Seoul")
     assert days.startswith("# 주식 분석 챗봇 운영 모니터링 — 2026-02-09 ~ 2026-02-11 3일\n")
-    assert "| 답변 실패 | 6 | 0 |" in days
+    assert "| 답변 실패 | 6 (28.6%) | 0 (0.0%) |" in days
     assert "| 이 기간 | 95% 구간 | 목표 | 판정 | n | 앞 기간 | 앞 기간 대비 |" in days

@@ -259,9 +259,9 @@ def test_a_last_day_without_rows_claims_nothing(warehouse: FolderWarehouse, site
     write_day(warehouse, DAY, [plain(llm_response=None)])
     build(warehouse, site)
     text = page(site).text
-    assert "실패율 목표 3% 이하 – ▲ 판단 보류" in text
-    assert "채점한 행이 없어 아무것도 판정하지 않았습니다." in text
-    assert "1행 가운데 0행을 채점하고 1행을 제외했습니다" in text
+    assert "실패율 목표 3% 이하 – ▲ 미측정" in text
+    assert "채점한 행이 없습니다" in text
+    assert "1행을 모두 제외했습니다" in text
     assert "0.0%" not in text[: text.index("날짜별 핵심 지표")].replace("0.0% (0.0%)", "")
 
 

@@ -1,0 +1,34 @@
+"""Rows of a report, those of one kind as one line."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scoring.chat.rubric import RowRubric
+from scoring.chat.templates import WORD, question_template, template_or_id
+
+GroupedRows = dict[tuple[str, Any], dict[str, Any]]
+
+
+def group_rows(rubric: RowRubric, found: GroupedRows, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Adds rows to those found: of each template of questions and failure type the one with the lowest total.
+
+    `alike` says how many rows it stands for, `are_words` that these are different questions of a single word; a row
+    whose question is not kept stands for itself.
+    """
+    for row in rows:
+        question = row["user_input"]
+        key = template_or_id(question, row["row_id"]), row[rubric.failure.column]
+        known = found.get(key)
+        lowest = row if known is None or _order(rubric, row) < _order(rubric, known) else known
+        is_other = known is not None and (known["are_words"] or known["user_input"] != question)
+        are_words = is_other and question is not None and question_template(question) == WORD
+        found[key] = {**lowest, "alike": (known["alike"] if known else 0) + 1, "are_words": are_words}
+
+
+def lowest_rows(rubric: RowRubric, found: GroupedRows, count: int) -> list[dict[str, Any]]:
+    """The rows with the lowest totals."""
+    return sorted(found.values(), key=lambda row: _order(rubric, row))[:count]
+
+
+def _order(rubric: RowRubric, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row[rubric.total], row["timestamp"], row["row_id"]
