@@ -105,9 +105,14 @@ WEEKDAYS_OFF = {date.fromisoformat(line[:10]): line[11:] for line in _WEEKDAYS_O
 FIRST_DAY, LAST_DAY = date(2024, 1, 1), date(2028, 12, 31)
 """The days that the calendar covers; before and after them only weekends are known."""
 
-_SATURDAY = 5
+_SATURDAY, _SUNDAY = 5, 6
 
 
 def is_day_off(day: date, more: Collection[date] = ()) -> bool:
     """Whether a day is one off: a weekend, a holiday, or one of `more`."""
     return day.weekday() >= _SATURDAY or day in WEEKDAYS_OFF or day in more
+
+
+def weekday_of(day: date) -> int:
+    """The weekday that a day off is like: its own on a weekend, else a Sunday."""
+    return day.weekday() if day.weekday() >= _SATURDAY else _SUNDAY

@@ -8,6 +8,9 @@ A rule that fires every night is no news every night. An incident is one rule of
     continuing   fires, or is higher, as was told before
     resolved     its rate is back; rows are back, or none has been rejected for seven scored days
 
+A day off without rows is no incident where the last two like it had none either: a service that rests on Sundays is
+down on none of them.
+
 KPIs are incidents of their own (scoring/alerting/kpi_incidents.py). Days that were not scored, and days without rows,
 count for nothing: neither as quiet nor as usual.
 
@@ -16,11 +19,12 @@ because two versions count differently, and a rise under the version before is o
 rubric no longer has ends without a word.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
+from scoring.alerting.days_off import is_day_off, weekday_of
 from scoring.alerting.decision import DayDecisions, RateDecision, UsualRate
 from scoring.alerting.facts import KPI_RULE, NO_ROWS, ROWS_REJECTED, AlertFact, rate_fact, titles_of_rules
 from scoring.alerting.rates import REFERENCE_DAYS
@@ -32,6 +36,9 @@ IncidentState = Literal["new", "rising", "drifting", "continuing", "resolved"]
 
 QUIET_DAYS = 7
 """After how many scored days without them rejected rows are over."""
+
+_DAYS_ALIKE = 2
+"""How many days off of a kind must have been empty, one after the other, for the next to be no news."""
 
 
 @dataclass(frozen=True)
@@ -82,28 +89,49 @@ _Key = tuple[str, str | None]
 
 
 def incidents(
-    day: date, facts: Mapping[date, Sequence[AlertFact]], decided: DayDecisions, rubric: RowRubric
+    day: date,
+    facts: Mapping[date, Sequence[AlertFact]],
+    decided: DayDecisions,
+    rubric: RowRubric,
+    days_off: Collection[date] = (),
 ) -> list[Incident]:
     """The incidents of a day; `decided` is what is decided about the rates of that day.
 
-    `facts` holds the day and every scored day before it that is known, without facts where nothing fired.
+    `facts` holds the day and every scored day before it that is known, without facts where nothing fired. `days_off`
+    are added to the calendar.
     """
     past = {when: of_day for when, of_day in facts.items() if when <= day}
-    return incidents_of_days(past, {day: decided}, rubric)[day]
+    return incidents_of_days(past, {day: decided}, rubric, days_off)[day]
 
 
 def incidents_of_days(
-    facts: Mapping[date, Sequence[AlertFact]], decided: Mapping[date, DayDecisions], rubric: RowRubric
+    facts: Mapping[date, Sequence[AlertFact]],
+    decided: Mapping[date, DayDecisions],
+    rubric: RowRubric,
+    days_off: Collection[date] = (),
 ) -> dict[date, list[Incident]]:
     """The incidents of the days in `decided`, each from its facts and those before it."""
     opened: dict[_Key, _Open] = {}
     found = {}
-    for place, (day, of_day) in enumerate(sorted(facts.items())):
+    scored = sorted(facts)
+    for place, day in enumerate(scored):
+        of_day, is_at_rest = facts[day], _is_usually_empty(day, scored[:place], facts, days_off)
         # On the earliest known day it is unknown when anything began, unless it is the day that is asked for.
-        opened = _after_day(opened, day, of_day, begins_unseen=place == 0 and len(facts) > 1)
+        opened = _after_day(opened, day, of_day, is_at_rest, begins_unseen=place == 0 and len(facts) > 1)
         if day in decided:
             found[day] = _of_day(opened, day, of_day, decided[day], rubric)
     return found
+
+
+def _is_usually_empty(
+    day: date, before: Sequence[date], facts: Mapping[date, Sequence[AlertFact]], days_off: Collection[date]
+) -> bool:
+    """Whether a day is one off, of which the last two like it had no rows."""
+    if not is_day_off(day, days_off):
+        return False
+    alike = [one for one in before if one.weekday() == weekday_of(day)][-_DAYS_ALIKE:]
+    empty = [one for one in alike if any(fact.rule == NO_ROWS for fact in facts[one])]
+    return len(empty) == _DAYS_ALIKE
 
 
 def _of_day(
@@ -186,13 +214,16 @@ def _decided(one: Incident, decision: RateDecision) -> Incident:
 
 
 def _after_day(
-    before: Mapping[_Key, _Open], day: date, facts: Sequence[AlertFact], begins_unseen: bool
+    before: Mapping[_Key, _Open], day: date, facts: Sequence[AlertFact], is_at_rest: bool, begins_unseen: bool
 ) -> dict[_Key, _Open]:
-    """The open incidents after one more scored day, those that ended on it included."""
+    """The open incidents after one more scored day, those that ended on it included.
+
+    A day `is_at_rest` if it has no rows because none like it has.
+    """
     known = {key: one for key, one in before.items() if one.state != "resolved" and not _is_forgotten(one)}
     # What is told of excluded rows is decided about their rate alone, and of KPIs by their last four weeks.
     told = (fact for fact in facts if fact.rule != EXCLUDED_RATE_RISING and not fact.rule.startswith(KPI_RULE))
-    firing = {_key(fact): fact for fact in told}
+    firing = {_key(fact): fact for fact in told if not (is_at_rest and fact.rule == NO_ROWS)}
     no_rows = any(fact.rule == NO_ROWS for fact in facts)
     after = {key: one if no_rows else _quiet(one) for key, one in known.items() if key not in firing}
     for key, fact in firing.items():

@@ -63,8 +63,8 @@ def preview_days(
     """
     rubric, kpis = watched.rubric, watched.kpis
     shown = {day: watched.decided[day] for day in sorted(set(days) & kpis.keys())}
-    found, of_kpis = [], kpi_incidents_of_days(kpis, rubric)
-    for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric).items():
+    found, of_kpis, off = [], kpi_incidents_of_days(kpis, rubric), watched.policy.days_off
+    for day, of_day in incidents_of_days(facts_of_days(rubric, kpis), shown, rubric, off).items():
         digest = DayDigest(day, [*of_day, *of_kpis[day]], rubric, "", 0, 0, 0, {}, "")
         for name, route in routes.items():
             found += _of_route(name, route, digest)

@@ -37,9 +37,9 @@ def standing_out(
     return [one.rule for one in sorted(found, key=_gravity)]
 
 
-def _gravity(one: RateDecision) -> tuple[bool, bool, float]:
-    """What interrupts people, then what is critical, then where most rows are more than usual."""
-    return not (one.pages or one.paged), one.level != "critical", one.usual.rate * one.rows - one.count
+def _gravity(one: RateDecision) -> tuple[bool, bool]:
+    """What interrupts people, then what is critical; the order of the rubric, as in messages, else."""
+    return not (one.pages or one.paged), one.level != "critical"
 
 
 def _is_far_above(rule: WatchedRule, row: KpiRow, before: Sequence[KpiRow]) -> bool:

@@ -44,7 +44,8 @@ def day_digest(
     targets = {kpi.name: kpi for kpi in rubric.quotients if kpi.target}
     wider = {name: wider_figure(kpi, of_all, day) for name, kpi in targets.items()}
     facts, decided = read_alerts(warehouse, scored[-INCIDENT_DAYS - 1 :]), WatchedDays(rubric, history, policy).decided
-    found = [*incidents(day, facts, decided[day], rubric), *kpi_incidents_of_days(history, rubric)[day]]
+    of_rules = incidents(day, facts, decided[day], rubric, policy.days_off)
+    found = [*of_rules, *kpi_incidents_of_days(history, rubric)[day]]
     run = next((one for one in reversed(runs) if one.kind != TEST_RUN and one.rows_in is not None), None)
     row_ids = {row_id for one in found if one.fires for row_id in one.fact.row_ids}
     page = reports.day_page(day)

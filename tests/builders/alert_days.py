@@ -67,7 +67,8 @@ USUAL_POLICY = AlertPolicy()
 def incidents_on(facts: Facts, day: date, policy: AlertPolicy = USUAL_POLICY) -> list[Incident]:
     """The incidents of a day, as a nightly run finds them."""
     kpis = {when: rows for when, rows in facts.kpis.items() if when in facts and when <= day}
-    of_rules = incidents(day, facts, WatchedDays(RUBRIC, kpis, policy).decided.get(day, {}), RUBRIC)
+    decided = WatchedDays(RUBRIC, kpis, policy).decided.get(day, {})
+    of_rules = incidents(day, facts, decided, RUBRIC, policy.days_off)
     return [*of_rules, *kpi_incidents_of_days(kpis, RUBRIC).get(day, [])]
 
 

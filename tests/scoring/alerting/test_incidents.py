@@ -4,16 +4,27 @@ from datetime import date, timedelta
 import pytest
 
 from scoring.alerting.incidents import Incident, one_cause
+from scoring.alerting.watch import AlertPolicy
 from scoring.rubrics.ola_monitoring import RUBRIC
-from tests.builders.alert_days import FIRST_DAY, Facts, KpiRow, counted, days_of_facts, incidents_on, kpi_row, met
+from tests.builders.alert_days import (
+    FIRST_DAY,
+    USUAL_POLICY,
+    Facts,
+    KpiRow,
+    counted,
+    days_of_facts,
+    incidents_on,
+    kpi_row,
+    met,
+)
 
 
 def day(number: int) -> date:
     return FIRST_DAY + timedelta(number)
 
 
-def on(facts: Facts, when: date) -> list[Incident]:
-    return incidents_on(facts, when)
+def on(facts: Facts, when: date, policy: AlertPolicy = USUAL_POLICY) -> list[Incident]:
+    return incidents_on(facts, when, policy)
 
 
 def states(facts: Facts) -> list[str]:
@@ -131,6 +142,29 @@ def test_a_second_day_without_rows_pages_again() -> None:
     facts = missing_day(5)
     facts[day(6)] = facts[day(5)]
     assert [(one.state, one.pages, one.since) for one in on(facts, day(6))] == [("continuing", True, day(5))]
+
+
+def test_a_service_that_rests_on_sundays_is_told_of_two_of_them_only() -> None:
+    rows = [kpi_row({}, rows=0) if day(here).weekday() == 6 else met(kpi_row({})) for here in range(6 * 7)]
+    rows[4 * 7 + 1] = kpi_row({}, rows=0)  # a Tuesday
+    facts = days_of_facts((day(here), [row]) for here, row in enumerate(rows))
+    told = [(here, one.state) for here in range(len(rows)) for one in on(facts, day(here))]
+    assert told == [(6, "new"), (7, "resolved"), (13, "new"), (14, "resolved"), (29, "new"), (30, "resolved")]
+
+
+def test_a_holiday_is_at_rest_as_sundays_are_and_a_day_off_of_ones_own_too() -> None:
+    sundays = [kpi_row({}, rows=0) if day(here).weekday() == 6 else met(kpi_row({})) for here in range(2 * 7)]
+    facts = days_of_facts((day(here), [row]) for here, row in enumerate([*sundays, kpi_row({}, rows=0)]))
+    assert [one.fact.rule for one in on(facts, day(14))] == ["no_rows"]
+    assert on(facts, day(14), AlertPolicy(days_off=frozenset([day(14)]))) == []
+
+
+def test_an_empty_sunday_of_a_service_at_rest_ends_no_other_incident() -> None:
+    rows = [kpi_row({}, rows=0) if day(here).weekday() == 6 else met(kpi_row({})) for here in range(3 * 7 + 1)]
+    rows[19], rows[21] = (met(kpi_row({"answer_failed": 200})) for _ in range(2))  # Saturday and Monday
+    facts = days_of_facts((day(here), [row]) for here, row in enumerate(rows))
+    (failed,) = (one for one in on(facts, day(21)) if one.fact.rule == "answer_failed")
+    assert failed.since == day(19)
 
 
 def test_a_day_without_rows_calls_no_rise_off() -> None:
