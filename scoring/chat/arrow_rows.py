@@ -29,7 +29,6 @@ from scoring.errors import InputError
 from scoring.inputs import Reject, UnreadableCell
 
 _TOKENS = ("input_tokens", "output_tokens")
-_FIRST_SECOND, _SECOND_AFTER_LAST = -62_135_596_800, 253_402_300_800  # the years 0001 to 9999
 _TICKS_IN_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}  # nanoseconds end in 2262: nothing to check
 _TEXT_TYPES = (
     *(pa.string(), pa.large_string(), pa.string_view()),
@@ -283,10 +282,10 @@ def _in_zone(microseconds: pl.Series, zone: ZoneInfo) -> pl.Series:
 
 
 def _within_years(ticks: pl.Series, unit: str) -> tuple[pl.Series, dict[int, UnreadableCell]]:
-    """The timestamps, NULL where they stand outside the years that BigQuery and Python know."""
+    """The timestamps, NULL where they stand outside the years in which every moment has a local date."""
     if unit not in _TICKS_IN_SECOND:
         return ticks, {}
-    first, after_last = (second * _TICKS_IN_SECOND[unit] for second in (_FIRST_SECOND, _SECOND_AFTER_LAST))
+    first, after_last = (second * _TICKS_IN_SECOND[unit] for second in (cells.FIRST_SECOND, cells.SECOND_AFTER_LAST))
     outside = ((ticks < first) | (ticks >= after_last)).fill_null(False)
     problems = {row: cells.timestamp_out_of_range(f"{ticks[row]} {unit}") for row in outside.arg_true()}
     return ticks.set(outside, None) if problems else ticks, problems

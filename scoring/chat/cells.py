@@ -18,7 +18,8 @@ _INSTANT = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SHOWN = 30
-_FIRST, _AFTER_LAST = timedelta(seconds=-62_135_596_800), timedelta(seconds=253_402_300_800)  # the years 0001 to 9999
+FIRST_SECOND, SECOND_AFTER_LAST = -62_135_510_400, 253_402_214_400
+"""The years 0001 to 9999 but for a day at each end, in seconds since 1970: a moment has a local date in every zone."""
 
 
 class Instant(NamedTuple):
@@ -52,7 +53,7 @@ def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None
     and marked. A number is refused: its unit is unknown. An `Instant` stays.
     """
     if isinstance(value, Instant):
-        return value
+        return _in_calendar(value, value)
     if isinstance(value, str):
         value = value.strip() or None
     if value is None:
@@ -67,20 +68,18 @@ def instant(value: object, naive_zone: ZoneInfo | None = None) -> Instant | None
         local = datetime(year, month, day, hour, minute, second, microsecond, UTC)
     except ValueError:
         raise _not_an_instant(value) from None
-    if sign == "0":
-        naive = utc == "0"
-        microseconds = (local - _EPOCH) // _MICROSECOND
-        if naive and naive_zone:
-            microseconds = in_zone(microseconds, naive_zone)
-            if not _FIRST <= timedelta(microseconds=microseconds) < _AFTER_LAST:
-                raise timestamp_out_of_range(value)
-        return Instant(microseconds, naive)
     ahead = timedelta(hours=int(ahead_h), minutes=int(ahead_min))
-    try:
-        moment = local - ahead if sign == "+" else local + ahead
-    except OverflowError:
-        raise timestamp_out_of_range(value) from None
-    return Instant((moment - _EPOCH) // _MICROSECOND, naive=False)
+    naive = sign == utc == "0"
+    microseconds = (local - _EPOCH + (ahead if sign == "-" else -ahead)) // _MICROSECOND
+    if naive and naive_zone:
+        microseconds = in_zone(microseconds, naive_zone)
+    return _in_calendar(Instant(microseconds, naive), value)
+
+
+def _in_calendar(found: Instant, value: object) -> Instant:
+    if not FIRST_SECOND <= found.microseconds // 1_000_000 < SECOND_AFTER_LAST:
+        raise timestamp_out_of_range(value)
+    return found
 
 
 def in_zone(microseconds: int, zone: ZoneInfo) -> int:
@@ -123,8 +122,8 @@ def other_zone(name: str) -> ZoneInfo | None:
 
 
 def timestamp_out_of_range(value: object) -> UnreadableCell:
-    """Why a timestamp outside the years 0001 to 9999 is rejected."""
-    reason = f"timestamp 값이 0001년부터 9999년까지를 벗어납니다: {_shown(value)}"
+    """Why a timestamp that has no local date in some zone is rejected."""
+    reason = f"timestamp 값이 0001-01-02부터 9999-12-30까지를 벗어납니다: {_shown(value)}"
     return UnreadableCell("timestamp", "timestamp_out_of_range", reason)
 
 

@@ -63,6 +63,8 @@ def instants(texts: pl.Series, naive_zone: ZoneInfo | None) -> Timestamps:
         )
         .to_series()
     )
+    first, after_last = (second * 1_000_000 for second in (cells.FIRST_SECOND, cells.SECOND_AFTER_LAST))
+    microseconds = microseconds.set((microseconds < first) | (microseconds >= after_last), None)
     others = (microseconds.is_null() & texts.is_not_null()).arg_true()
     naive = pl.repeat(False, len(texts), eager=True)
     if not len(others):

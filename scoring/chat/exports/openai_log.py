@@ -5,13 +5,12 @@ Read are Chat Completions and Responses, as SDK 3.54 of OpenAI sends and gets th
 
 from collections.abc import Iterator
 
-from scoring.chat.cells import Instant
+from scoring.chat.cells import SECOND_AFTER_LAST, Instant
 from scoring.chat.exports import Names, Turn, named_values
 from scoring.chat.messages import answer_in, asks_for_tools, messages_of, question_in
 from scoring.chat.reading import value_in
 from scoring.chat.rows import Unreadable
 
-_LATEST_SECOND = 253_402_300_799  # of the year 9999
 _NO_CALL = Unreadable(
     "other_format", "OpenAI 호출 기록이 아닙니다: messages나 input이 있는 request와 response가 있어야 합니다."
 )
@@ -64,6 +63,6 @@ def _answers(response: _Object) -> list[object]:
 
 def _instant(value: object) -> object:
     """Seconds since 1970; whatever else, for the reader of cells to refuse."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _LATEST_SECOND:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < SECOND_AFTER_LAST:
         return Instant(int(value * 1_000_000), naive=False)
     return value

@@ -200,3 +200,13 @@ def test_a_window_holds_times_of_the_zone_that_is_set(write: Write, tmp_path: Pa
     written = write(path, {**CANONICAL, "timestamp": typed})
     assert batch_of(written, Reading(naive_zone="Asia/Seoul"), window).rows.height == 1
     assert batch_of(written, Reading(), window).outside_window == 1
+
+
+@pytest.mark.parametrize("write", [write_csv, write_structs])
+@pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)])
+def test_a_moment_that_has_no_date_in_some_zone_is_rejected_and_the_other_rows_are_read(
+    write: Write, moment: datetime, tmp_path: Path
+) -> None:
+    at: Any = moment if write is write_structs else moment.isoformat()
+    batch = batch_of(write(tmp_path / "a", {**CANONICAL, "timestamp": at}), Reading())
+    assert [reject.code for reject in batch.rejects] == ["timestamp_out_of_range"]
