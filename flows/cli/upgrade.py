@@ -38,8 +38,8 @@ def upgrade(
     """Bring the state database to this version: tables and columns that it lacks, in one transaction.
 
     Runs do it too when they first need them. Score tables need nothing: days of earlier versions are read as they are,
-    and those that a backfill would score again are counted. With --check exit code 1: there is something to do; where
-    no run has been yet there is nothing.
+    and those that a backfill would score again are counted. With --check exit code 1: there is something to do; tables
+    that nothing has needed yet are no such thing.
 
     Example: aqb upgrade --check
     """
@@ -47,10 +47,6 @@ def upgrade(
 
     settings = load_settings()
     lacking = _lacking(settings, change=not check)
-    if check and lacking and _is_new(settings, lacking):
-        said = "state database: new, no run has been yet; what it lacks is created when it is first needed"
-        show({"lacking": [], "stale": {}}, said, as_json=as_json)
-        return
     stale = {} if check and lacking else _stale(settings)  # before the upgrade there may be no column to read
     state = "up to date" if not lacking else f"{'lacks' if check else 'added'} {_listed(lacking)}"
     lines = [f"state database: {state}"]
@@ -63,21 +59,12 @@ def upgrade(
         raise typer.Exit(1)
 
 
-def _is_new(settings: Settings, lacking: list[str]) -> bool:
-    """Whether no run is kept, and no table is in the form of an earlier version."""
-    from tasks.state.database import StateDatabase
-    from tasks.state.run_ledger import RunLedger
-
-    if any("." in name for name in lacking):  # a column
-        return False
-    with StateDatabase(settings.state_url, read_only=True) as seen:
-        ledger = RunLedger(seen)
-        return "runs" in lacking or not ledger.last(1)
-
-
 def _lacking(settings: Settings, *, change: bool) -> list[str]:
-    """What the state database lacks; afterwards it is there where that is wanted."""
-    from tasks.state.database import STATE_TABLES, StateDatabase
+    """What the state database lacks; afterwards it is there where that is asked for (`change`).
+
+    Else tables that nothing has needed yet do not count: those of a database that is not there, or in today's form.
+    """
+    from tasks.state.database import SCHEMA_NUMBER, STATE_TABLES, StateDatabase
 
     for module in STORES:
         import_module(module)
@@ -87,7 +74,9 @@ def _lacking(settings: Settings, *, change: bool) -> list[str]:
     if change:
         with StateDatabase(settings.state_url) as changed:
             changed.create_tables(*tables)
-    return seen.lacking
+        return seen.lacking
+    is_todays = seen.form == SCHEMA_NUMBER or len(seen.lacking) == len(tables)
+    return [name for name in seen.lacking if "." in name] if is_todays else seen.lacking
 
 
 def _stale(settings: Settings) -> dict[str, int]:

@@ -42,12 +42,12 @@ class Budget:
                 fix=f'add [[judge.prices]] with model = "{settings.model}", input_usd, cached_usd and output_usd',
             )
         self._lock = threading.Lock()
-        self._spent_usd, self._spent_tokens = 0.0, 0
+        self._taken_usd, self._taken_tokens, self._paid_usd = 0.0, 0, 0.0
 
     @property
-    def spent(self) -> Cost:
-        """The cost of all calls so far and of all reservations."""
-        return Cost(self._spent_tokens, self._spent_usd if self._price else None)
+    def paid_usd(self) -> float | None:
+        """What the calls that said their usage have cost so far; None where the price is unknown."""
+        return self._paid_usd if self._price else None
 
     def reserve(self, question: Question) -> Cost | None:
         """Reserves the most that a call can cost; None where the budget has less left."""
@@ -61,9 +61,11 @@ class Budget:
     def settle(self, reserved: Cost, usage: Usage | None) -> None:
         """Replaces a reservation by the cost of the call; an unknown `usage` (None) leaves the reservation."""
         if usage is not None:
+            cost = self.cost(usage)
             with self._lock:
                 self._add(reserved, -1)
-                self._add(self.cost(usage), 1)
+                self._add(cost, 1)
+                self._paid_usd += cost.usd or 0.0
 
     def is_near(self, question: Question) -> bool:
         """Whether the budget is nearly used up, so that no call should be hedged."""
@@ -81,9 +83,9 @@ class Budget:
         return Cost(tokens, sum(map(operator.mul, counts, usd_per_million)) / 1e6 * self._discount)
 
     def _fits(self, cost: Cost, share: float) -> bool:
-        usd_left = self._most_usd is None or self._spent_usd + (cost.usd or 0.0) <= self._most_usd * share
-        return usd_left and (self._most_tokens is None or self._spent_tokens + cost.tokens <= self._most_tokens * share)
+        usd_left = self._most_usd is None or self._taken_usd + (cost.usd or 0.0) <= self._most_usd * share
+        return usd_left and (self._most_tokens is None or self._taken_tokens + cost.tokens <= self._most_tokens * share)
 
     def _add(self, cost: Cost, sign: int) -> None:
-        self._spent_tokens += sign * cost.tokens
-        self._spent_usd += sign * (cost.usd or 0.0)
+        self._taken_tokens += sign * cost.tokens
+        self._taken_usd += sign * (cost.usd or 0.0)

@@ -27,7 +27,7 @@ _TYPICAL_LATENCY_S = 2.0
 
 @dataclass(frozen=True)
 class JudgeProgress:
-    """The progress of those who ask. `usd` is spent or reserved in all, None where the price is unknown."""
+    """The progress of those who ask. `usd` is paid so far, None where the price is unknown."""
 
     done: int
     total: int
@@ -138,7 +138,7 @@ class Judge:
         def record(judgement: Judgement) -> None:
             judgements[judgement.key] = judgement
             if progress:
-                progress(JudgeProgress(len(judgements), len(different), from_store, self._budget.spent.usd))
+                progress(JudgeProgress(len(judgements), len(different), from_store, self._budget.paid_usd))
 
         while left := different.keys() - judgements.keys():
             if not (mine := [different[key] for key in different if key in left and key not in self._asked]):

@@ -88,6 +88,7 @@ class StateDatabase:
             raise _unusable(str(error)) from error
         except ValueError:
             raise _unusable("its port is no number") from None
+        self.form = 0  # of what is only read; 0 where a version without such a number made it, or nothing is there
         self._file = file
         self._opened: os.stat_result | None = None
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
@@ -116,7 +117,7 @@ class StateDatabase:
                     self.lacking += [table.name for table in tables]
                     return
                 with self.transaction() as connection:
-                    self._refuse_later_form(connection)
+                    self.form = self._refuse_later_form(connection)
                     self.lacking += _lacking(connection, tables)
                 self._created.update(tables)
                 return

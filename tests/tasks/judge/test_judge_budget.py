@@ -78,4 +78,8 @@ def test_a_call_whose_end_nobody_saw_stays_paid() -> None:
     assert second is not None
     budget.settle(first, None)
     budget.settle(second, Usage(100, 0, 10))
-    assert budget.spent.tokens == first.tokens + 110
+    room = 10_000 - first.tokens - 110
+    assert [budget.reserve(question) is not None for _ in range(room // first.tokens + 1)] == [
+        *[True] * (room // first.tokens),
+        False,
+    ]

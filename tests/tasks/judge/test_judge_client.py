@@ -226,6 +226,15 @@ def test_progress_counts_up_to_all_questions(sqlite_store: VerdictStore) -> None
     assert {(one.total, one.from_store) for one in seen} == {(12, 5)}
 
 
+def test_progress_tells_what_is_paid_and_never_what_is_only_reserved(sqlite_store: VerdictStore) -> None:
+    seen: list[JudgeProgress] = []
+    with FakeOpenAI() as server:
+        judged = ask(6, settings_for(server.url, max_in_flight=6), sqlite_store, progress=seen.append)
+    paid = [one.usd for one in seen if one.usd is not None]
+    assert paid == sorted(paid)
+    assert paid[-1] == pytest.approx(judged.summary()["cost"])
+
+
 def test_no_more_calls_are_in_flight_than_allowed(sqlite_store: VerdictStore) -> None:
     with FakeOpenAI(Behaviour(latency_s=0.02)) as server:
         ask(60, settings_for(server.url, max_in_flight=7), sqlite_store)
