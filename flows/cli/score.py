@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tasks.judge.client import Estimate
 
 
+_NO_JUDGE_OF_CHAT_ROWS = "chat rows are scored by rule alone: there is nothing to ask a judge"
+
+
 class TableFormat(StrEnum):
     """A format of tables besides Parquet."""
 
@@ -75,7 +78,7 @@ def score(
         lines = [estimate_line(name, found) for name, found in estimates.items()]
         show({name: vars(found) for name, found in estimates.items()}, "\n".join(lines), as_json=as_json)
         return
-    scored = score_inputs(inputs, choices, out, settings, also or [])
+    scored = score_inputs(inputs, choices, out, settings, also or [], judge=judge)
     several = [{"name": one.name, "summary": one.summary, "error": one.error} for one in scored]
     texts = [_score_text(one, asked=settings.judge.enabled) for one in scored]
     show(scored[0].summary if len(scored) == 1 else several, "\n".join(texts), as_json=as_json)
@@ -101,11 +104,13 @@ def score_inputs(
     out: Path,
     settings: Settings,
     also: Sequence[str] = (),
+    *,
+    judge: bool = False,
 ) -> list[ScoredFile]:
     """Scores chat rows together, or test runs one by one: a single run into `out`, several into sub-folders of it.
 
     A run that cannot be scored does not stop the others; the error of a single one is raised. `also` are formats of
-    the tables of chat rows besides Parquet.
+    the tables of chat rows besides Parquet; `judge` says that somebody asked for a judge of these files.
 
     Raises:
         UsageError: no such rubric or agent type, chat rows mixed with test runs, or options of the one for the other.
@@ -116,6 +121,8 @@ def score_inputs(
 
     files, are_chat_rows = files_to_score(inputs, choices, out, settings)
     if are_chat_rows:
+        if judge:
+            raise UsageError(_NO_JUDGE_OF_CHAT_ROWS, fix="leave out --judge")
         rubric_id = choices.rubric or settings.monitoring.rubric
         return [ScoredFile("", out, score_to_folder(inputs, rubric_id, out, settings, also))]
     if also:
@@ -138,9 +145,7 @@ def estimate_inputs(
 
     files, are_chat_rows = files_to_score(inputs, choices, out, settings)
     if are_chat_rows:
-        raise UsageError(
-            "chat rows are scored by rule alone: there is nothing to ask a judge", fix="leave out --dry-run"
-        )
+        raise UsageError(_NO_JUDGE_OF_CHAT_ROWS, fix="leave out --dry-run")
     from flows.cli.score_testruns import estimate_testruns
 
     return estimate_testruns(files, choices, settings)

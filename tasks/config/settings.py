@@ -5,6 +5,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -203,10 +204,12 @@ def load_settings(**options: Any) -> Settings:
             that holds secrets and that others may read.
     """
     _refuse_unknown_variables()
+    if Path(SETTINGS_FILE).is_dir():
+        raise UsageError("is a folder", where=SETTINGS_FILE, fix="remove it, or put the settings file in its place")
     try:
         settings = Settings(**options)
     except ValidationError as error:
-        raise _wrong(error) from error
+        raise _wrong(error, options) from error
     except SettingsError as error:
         raise UsageError(
             str(error), where=f"{_PREFIX}* variables", fix=f"write lists as JSON, or set them in {SETTINGS_FILE}"
@@ -287,6 +290,14 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield prefix + name, value
 
 
+def _branches(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tables of a tree, by their dotted names."""
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield prefix + name, value
+            yield from _branches(value, f"{prefix}{name}.")
+
+
 def _environment() -> dict[str, str]:
     return {name.upper(): value for name, value in os.environ.items() if name.upper().startswith(_PREFIX)}
 
@@ -315,12 +326,17 @@ def _variable(name: str) -> str:
     return _PREFIX + name.upper().replace(".", "__")
 
 
-def _wrong(error: ValidationError) -> UsageError:
+def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
     """Names each wrong setting and what is wrong with it; its value may be a secret."""
     names = {".".join(map(str, problem["loc"])): problem for problem in error.errors()}
-    places = {_origin(name) for name in names}
-    unknown = any(problem["type"] == "extra_forbidden" for problem in names.values())
-    listed = f"the settings that exist: {', '.join(_names())}"
+    given = dict(_leaves(options))
+    places = {f"--{name.rpartition('.')[2].replace('_', '-')}" if name in given else _origin(name) for name in names}
+    unknown = [name for name, problem in names.items() if problem["type"] == "extra_forbidden"]
+    tables = [name for name, value in _branches(Settings.model_construct().model_dump()) if not value]
+    known = [*_names(), *tables]
+    near = [close[0] for name in unknown if (close := get_close_matches(name, known, 1))]
+    meant = f"did you mean {', '.join(near)}? " if near else ""
+    listed = f"{meant}the settings that exist: {', '.join(known)}"
     return UsageError(
         "settings are wrong: " + "; ".join(_problem_text(name, problem["msg"]) for name, problem in names.items()),
         where=", ".join(sorted(places)),

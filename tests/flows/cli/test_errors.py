@@ -65,6 +65,23 @@ MISTAKES = {
         "settings are wrong: service support names routes that do not exist: team",
     ),
     "a wrong value beside a name that is none": in_settings("warehouse = 5\nreport = 1", "; report: ", LISTED),
+    "a name that is nearly one": in_settings(
+        "[monitoring]\nsourse = 'a'", "monitoring.sourse: ", "did you mean monitoring.source? "
+    ),
+    "a name that is nearly a table": in_settings(
+        "[monitoring.colums]\na = 'b'", "monitoring.colums", "did you mean monitoring.columns? "
+    ),
+    "a zone of an option": Mistake(
+        "score chat.csv --out out --naive-timestamps Mars",
+        2,
+        "--naive-timestamps: settings are wrong: monitoring.naive_timestamps: 'Mars'",
+        "correct it",
+        {"chat.csv": CHAT},
+    ),
+    "a judge for chat rows": Mistake(
+        "score chat.csv --out out --judge", 2, "chat rows are scored by rule alone", "--judge", {"chat.csv": CHAT}
+    ),
+    "a folder for the settings file": Mistake("sql", 2, "aqb.toml: is a folder", "remove it", {"aqb.toml/a": ""}),
     "no number of seconds": in_settings("[test_runs]\nquiet_s = nan", "test_runs.quiet_s: "),
     "a zone that is a folder": in_settings('time_zone = "Asia"', "'Asia' is no time zone", "such as Asia/Seoul"),
     "a zone longer than a path": in_variable("AQB_TIME_ZONE", LONG, "is no time zone", "such as Asia/Seoul"),

@@ -125,9 +125,10 @@ def test_a_file_that_is_no_toml_is_a_clear_error(content: bytes, message: str) -
     assert refused.value.where == "aqb.toml"
 
 
-def test_a_folder_named_like_the_file_is_no_settings_file() -> None:
-    Path("aqb.toml").mkdir()
-    assert {origin for _, _, origin in setting_origins(load_settings())} == {"default"}
+def test_a_folder_in_the_place_of_the_file_is_refused() -> None:
+    Path("aqb.toml").mkdir()  # as a container makes it of a file that it cannot find
+    with pytest.raises(UsageError, match="is a folder"):
+        load_settings()
 
 
 def test_origins_say_where_every_setting_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
