@@ -84,28 +84,16 @@ def means_with_target(quotients: Iterable[Quotient]) -> list[Quotient]:
     return [kpi for kpi in quotients if kpi.target and kpi.scale != 1]
 
 
-def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient], *, pooled: bool = False) -> MeanIntervals:
+def mean_intervals(scores: pl.LazyFrame, quotients: Iterable[Quotient]) -> MeanIntervals:
     """How sure each mean with a target is, by day and tenant and by day for all tenants, from scored rows.
 
-    With `pooled` also over all days together. Turns of a session depend on each other; one without a session stands
-    alone.
+    Turns of a session depend on each other; one without a session stands alone.
     """
     means = means_with_target(quotients)
     totals = {mean.name: to_polars(mean.expression).sum() for mean in means}
     sessions = scores.group_by(*_KEYS, cluster=pl.coalesce("session_id", "row_id")).agg(size=pl.len(), **totals)
-    of_days = sessions.collect()
-    found = _intervals_of_sessions(of_days, means)
-    if pooled:
-        found |= _intervals_of_sessions(of_days.with_columns(score_date=pl.lit(None, pl.Date)), means)
-    return found
-
-
-def _intervals_of_sessions(
-    sessions: pl.DataFrame, means: Sequence[Quotient]
-) -> dict[_Key, Mapping[str, Interval | None]]:
-    """The intervals of each tenant and of all from the sums of sessions, of which one may come in several parts."""
-    counted = ["size", *(mean.name for mean in means)]
-    together = pl.concat([sessions, sessions.with_columns(tenant_id=pl.lit(ALL_TENANTS))])
+    of_tenants, counted = sessions.collect(), ["size", *totals]
+    together = pl.concat([of_tenants, of_tenants.with_columns(tenant_id=pl.lit(ALL_TENANTS))])
     clusters = together.group_by(*_KEYS, "cluster").agg(pl.col(counted).sum())
     exact = clusters.with_columns(pl.col(counted).cast(pl.Int128))  # squares of large sessions
     return dict(intervals_of_moments((mean, exact.group_by(_KEYS).agg(**_moments(mean)).to_dicts()) for mean in means))

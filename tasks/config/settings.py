@@ -282,20 +282,12 @@ def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8-sig"))
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(tree: Mapping[str, Any], prefix: str = "", *, empty_tables: bool = False) -> Iterator[tuple[str, Any]]:
     for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{name}.")
+        if isinstance(value, Mapping) and (value or not empty_tables):
+            yield from _leaves(value, f"{prefix}{name}.", empty_tables=empty_tables)
         else:
             yield prefix + name, value
-
-
-def _branches(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The tables of a tree, by their dotted names."""
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield prefix + name, value
-            yield from _branches(value, f"{prefix}{name}.")
 
 
 def _environment() -> dict[str, str]:
@@ -332,8 +324,7 @@ def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
     given = dict(_leaves(options))
     places = {f"--{name.rpartition('.')[2].replace('_', '-')}" if name in given else _origin(name) for name in names}
     unknown = [name for name, problem in names.items() if problem["type"] == "extra_forbidden"]
-    tables = [name for name, value in _branches(Settings.model_construct().model_dump()) if not value]
-    known = [*_names(), *tables]
+    known = [name for name, _ in _leaves(Settings.model_construct().model_dump(), empty_tables=True)]
     near = [close[0] for name in unknown if (close := get_close_matches(name, known, 1))]
     meant = f"did you mean {', '.join(near)}? " if near else ""
     listed = f"{meant}the settings that exist: {', '.join(known)}"

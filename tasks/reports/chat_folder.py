@@ -48,7 +48,7 @@ def write_score_folder(
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
     write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())
     scores = pl.scan_parquet(folder / "scores.parquet")
-    tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients, pooled=True))
+    tables = outcome.kpi_tables(mean_intervals(scores, rubric.quotients))
     write_parquet(folder / "kpis.parquet", rubric.kpis_schema, [tables.kpis])
     write_parquet(folder / "crosstab.parquet", rubric.crosstab_schema, [tables.crosstab])
     rejected = (

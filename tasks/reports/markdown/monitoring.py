@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from scoring.chat.conclusion import conclusion
-from scoring.chat.kpi_figures import kpi_figures
-from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows
+from scoring.chat.kpi_windows import ComparedKpi, kpi_windows, of_all_rows, window_figure
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import RowRubric
 from scoring.figures import Figure
@@ -99,8 +98,13 @@ class MonitoringReport:
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
-        """The KPIs of all rows together."""
-        return kpi_figures(self.outcome.rubric.quotients, self.tables.period)
+        """The KPIs of all rows together, over several days as windows are."""
+        return {kpi.name: window_figure(kpi, self._days) for kpi in self.outcome.rubric.quotients if kpi.target}
+
+    @cached_property
+    def _days(self) -> list[dict[str, Any]]:
+        """The KPI rows of all tenants together, a row a day."""
+        return self.tables.kpis.filter(tenant_id=ALL_TENANTS).to_dicts()
 
     def headline(self) -> str:
         """Counts and KPIs alone."""
@@ -133,7 +137,7 @@ class MonitoringReport:
             period=self.tables.period,
             history=self.history,
             findings=self.findings,
-            days=[row for row in kpis if row["tenant_id"] == ALL_TENANTS],
+            days=self._days,
             tenants=[row for row in kpis if row["tenant_id"] != ALL_TENANTS],
             crosstab=self.crosstab,
             looked_at=_WORST_ROWS * _LOOKED_AT,

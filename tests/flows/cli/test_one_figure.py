@@ -35,8 +35,10 @@ def test_kpi_figures_are_the_same_in_terminal_json_report_page_and_slack(aqb: Co
         value, interval, target, verdict, n = parts(terminal[name])
         assert f"{title} {terminal[name]}" in slack
         assert f"| {title} | {value} | {interval} | {target} | {verdict} | {n} |" in report
-        assert re.search(f"{title} 목표 {target} {value} [●▲■] {verdict} ", page)  # all windows are of this day alone
-        assert re.search(f"{title}, 기간별 .{{,40}}하루 {value} [●▲■] {verdict} {interval} {n} ", page)
+        assert re.search(
+            f"{title} 목표 {target} {value} [●▲■] {re.escape(verdict)} ", page
+        )  # all windows are of this day alone
+        assert re.search(f"{title}, 기간별 .{{,40}}하루 {value} [●▲■] {re.escape(verdict)} {interval} {n} ", page)
 
 
 def parts(text: str) -> tuple[str, ...]:
@@ -44,3 +46,21 @@ def parts(text: str) -> tuple[str, ...]:
     found = re.fullmatch(r"(\S+) \(95% 구간 (\S+)\) · 목표 (.+) · (.+) · n=(.+)", text)
     assert found, text
     return found.groups()
+
+
+def test_kpi_figures_of_a_file_of_days_are_those_of_the_period_report(aqb: Command, folder: Path) -> None:
+    for number in range(3):
+        rows = [*(refused(minute) for minute in range(2 * number)), *(best(minute) for minute in range(9, 60))]
+        moved = (
+            row | {"timestamp": row["timestamp"].replace(DAY.isoformat(), f"2026-02-{10 + number}")} for row in rows
+        )
+        write_rows(folder / "data" / "chat_rows" / f"{number}.jsonl", moved)
+    summary = json.loads(aqb("score", "data/chat_rows", "--out", "out", "--json").out)
+    assert aqb("backfill", "--from", "2026-02-10", "--to", "2026-02-12").exit_code == 0
+    assert aqb("report", "--from", "2026-02-10", "--to", "2026-02-12").exit_code == 0
+    (report,) = (folder / "data" / "reports").glob("monitoring-days-*.md")
+    lines = report.read_text("utf-8").replace(r"\~", "~").splitlines()
+    for name, title in KPIS.items():
+        value, interval, target, verdict, n = parts(summary["kpis"][name]["text"])
+        (line,) = (line for line in lines if line.startswith(f"| {title} | "))
+        assert line.startswith(f"| {title} | {value} | {interval} | {target} | {verdict} | {n} |")

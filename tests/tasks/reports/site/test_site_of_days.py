@@ -228,7 +228,7 @@ def test_windows_never_mix_rubric_versions(warehouse: FolderWarehouse, site: Pat
     build(warehouse, site)
     card = page(site).text
     card = card[card.index("실패율 목표 3% 이하") :]
-    assert "하루 50.0% ▲ 판단 보류 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
+    assert "하루 50.0% ▲ 판단 보류(n 125부터 달성 가능) 15.0~85.0% 4 0.0% 최근 7일 25.0% ▲" in card[:300]
 
 
 def test_the_headline_is_that_of_the_shortest_window_that_decides(warehouse: FolderWarehouse, site: Path) -> None:
