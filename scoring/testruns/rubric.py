@@ -5,7 +5,7 @@ JSON is in memory. What needs all queries (round means, the set, patterns) is su
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -16,7 +16,7 @@ from scoring.errors import RuleError, UsageError
 from scoring.judging.prompts import JudgePrompt
 from scoring.judging.requests import JudgeRequest, Verdicts, VerdictStatus
 from scoring.rules.bands import Bands
-from scoring.stats.exact import Exact
+from scoring.stats.exact import Exact, exact, exact_sum
 from scoring.testruns.check_results import CheckResult
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import AgentType, Execution, LatencyClass
@@ -24,6 +24,9 @@ from scoring.testruns.page_parts import PageParts
 from scoring.testruns.query_columns import QueryColumn
 
 Options = Mapping[str, str]
+
+WORST_POINTS, BEST_POINTS = 0, 5
+"""Of every metric."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,11 @@ class ScoredQuery:
     scores: Mapping[str, Score]
     problems: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def points(self) -> dict[str, Exact | None]:
+        """Metric -> its points."""
+        return {name: score.points for name, score in self.scores.items()}
+
 
 @dataclass(frozen=True)
 class TestRunSummary:
@@ -154,6 +162,10 @@ QueryT = TypeVar("QueryT", bound=ScoredQuery)
 SummaryT = TypeVar("SummaryT", bound=TestRunSummary)
 
 
+def _points_lost(scores: Mapping[str, Exact | None]) -> Exact:
+    return exact_sum(BEST_POINTS - score for score in scores.values() if score is not None)
+
+
 @dataclass(frozen=True)
 class TestRunRubric(Generic[QueryT, SummaryT]):
     """A rubric that scores test runs into its own kinds of query and summary.
@@ -172,7 +184,8 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     say in Korean what the codes of the data quality and of `manual_review_reasons` mean, `figure_titles` those of what
     the set has beside the metrics, and of the further figures of consistency; `value_titles` those of the codes in its
     columns. `criteria`: metric -> what earns which points, for people who score it by hand. `page_parts` is what the
-    page of a test run shows of the rubric's own parts, out of the JSON of the summary. `text` is the file that it was
+    page of a test run shows of the rubric's own parts, out of the JSON of the summary. `points_lost` is what a query's
+    scores by metric lose against the best: by it every list of the worst is sorted. `text` is the file that it was
     made of, '' where it is Python.
     """
 
@@ -201,11 +214,24 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     value_titles: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     criteria: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     page_parts: Callable[[Mapping[str, Any]], PageParts] = lambda summary: PageParts()
+    points_lost: Callable[[Mapping[str, Exact | None]], Exact] = _points_lost
     text: str = ""
 
     def __post_init__(self) -> None:
         if len({metric.name for metric in self.metrics}) != len(self.metrics):
             raise RuleError(f"rubric {self.id} has two metrics of one name")
+
+    def lost(self, scores: Mapping[str, float | None]) -> Exact:
+        """The points that a query of a table loses, by its scores."""
+        return self.points_lost({name: None if score is None else exact(score) for name, score in scores.items()})
+
+    def worst_first(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Rows of `queries.parquet`, those that lost most points first."""
+
+        def key(row: Mapping[str, Any]) -> tuple[Exact, str]:
+            return -self.lost({metric.name: row[f"{metric.name}_score"] for metric in self.metrics}), row["query_id"]
+
+        return sorted(rows, key=key)
 
     def query_row(self, query: QueryT) -> dict[str, Any]:
         """The row of `queries.parquet`."""

@@ -16,10 +16,9 @@ from scoring.markdown import percent, score_text
 from scoring.stats.exact import Exact, mean
 from scoring.stats.intervals import mode_ratio, pass_hat_k
 from scoring.testruns.executions import Round
-from scoring.testruns.rubric import Score, ScoredExecution, ScoredQuery
+from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Score, ScoredExecution, ScoredQuery
 
 MOST_UNDECIDED = Fraction(1, 5)
-WORST_POINTS, BEST_POINTS = 0, 5
 # Teams repeat a question two to five times; a longer list would say the same about fewer queries.
 _MOST_REPEATS = 5
 

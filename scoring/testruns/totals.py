@@ -10,10 +10,9 @@ from fractions import Fraction
 
 from scoring.errors import RuleError
 from scoring.stats.exact import Exact, exact_sum, rounded
-from scoring.testruns.rubric import Option, Options
+from scoring.testruns.rubric import BEST_POINTS, Option, Options
 
 TOTAL_DIGITS = 2
-BEST_POINTS = 5
 NEEDED_METRIC = "accuracy"
 MIN_COVERAGE = Option(
     "min_weight_coverage",

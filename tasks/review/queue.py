@@ -7,12 +7,10 @@ run others. Scores are left out, and the order is that of the hash: a person who
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from operator import attrgetter
-from typing import Any
 
 import polars as pl
 
@@ -78,21 +76,13 @@ def flagged_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame, scores: pl.
         rows = [row for row in queries.iter_rows(named=True) if row["manual_review_reasons"]]
         return {
             row["query_id"]: ", ".join(rubric.code_titles[code] for code in row["manual_review_reasons"])
-            for row in sorted(rows, key=lambda row: (worth(row), row["query_id"]))
+            for row in rubric.worst_first(rows)
         }
     if "accuracy_score" not in scores.columns:
         return {}
-    low = scores.filter(pl.col("accuracy_score") <= _LOW_POINTS)
-    worst = low.group_by("query_id").agg(pl.col("accuracy_score").mean()).sort("accuracy_score", "query_id")
-    return dict.fromkeys(worst["query_id"], f"정확성 {_LOW_POINTS}점 이하인 회차 있음")
-
-
-def worth(row: Mapping[str, Any]) -> float:
-    """How good a query's row is: its total, without one the mean of its scores that are known."""
-    if row.get("weighted_total") is not None:
-        return float(row["weighted_total"])
-    known = [value for name, value in row.items() if name.endswith("_score") and value is not None]
-    return sum(known) / len(known) if known else 0.0
+    low = scores.filter(pl.col("accuracy_score") <= _LOW_POINTS)["query_id"]
+    worst = rubric.worst_first(queries.filter(pl.col("query_id").is_in(low.implode())).to_dicts())
+    return dict.fromkeys((row["query_id"] for row in worst), f"정확성 {_LOW_POINTS}점 이하인 회차 있음")
 
 
 def borderline_queries(rubric: AnyTestRunRubric, queries: pl.DataFrame) -> set[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from scoring.figures import VERDICT_TITLES, Figure, Target
-from scoring.stats.intervals import Interval
+from scoring.stats.intervals import Interval, wilson_interval
 
 AT_LEAST_90, AT_MOST_3, AT_LEAST_65 = Target(">=", 0.9), Target("<=", 0.03), Target(">=", 65)
 
@@ -32,7 +32,18 @@ def test_verdict_is_as_strong_as_n_and_the_interval(
 ) -> None:
     figure = Figure("", value, n, target, interval)
     assert figure.verdict == verdict
-    assert figure.verdict_text == VERDICT_TITLES[figure.verdict]
+    assert figure.verdict_text == ("미측정" if value is None else VERDICT_TITLES[figure.verdict])
+
+
+@pytest.mark.parametrize(("target", "least"), [(Target(">=", 0.98), 189), (AT_LEAST_90, 35), (AT_MOST_3, 125)])
+def test_figure_says_from_how_many_on_its_target_can_be_met(target: Target, least: int) -> None:
+    for n in (least - 1, least):
+        best = n if target.operator == ">=" else 0
+        figure = Figure("", best / n, n, target, wilson_interval(best, n))
+        assert (figure.verdict, figure.judged_text) == (
+            ("met", "달성") if n == least else ("undecided", f"판단 보류(n {least}부터 달성 가능)")
+        )
+    assert Figure("", 0.5, least, target, wilson_interval(least // 2, least)).judged_text == "미달"
 
 
 def test_figure_texts_of_a_rate() -> None:
@@ -46,4 +57,4 @@ def test_figure_texts_of_a_mean_round_half_away_from_zero() -> None:
 
 
 def test_figure_without_rows_has_a_dash_and_no_verdict() -> None:
-    assert Figure("실패율", None, 0, AT_MOST_3).text == "– · 목표 3% 이하 · 판단 보류 · n=0"
+    assert Figure("실패율", None, 0, AT_MOST_3).text == "– · 목표 3% 이하 · 미측정 · n=0"

@@ -44,8 +44,7 @@ from scoring.testruns.query_columns import (
     score_column,
     total_column,
 )
-from scoring.testruns.rubric import AnyTestRunRubric, TestRunRubric
-from scoring.testruns.summaries import BEST_POINTS, WORST_POINTS
+from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric, TestRunRubric
 from scoring.testruns.totals import MIN_COVERAGE, Weights
 
 _OF_TOTAL = {
@@ -91,6 +90,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
             value_titles={"verdict": rules.verdict_titles},
             criteria={rule.name: criteria_of(rule) for rule in rules.metrics},
             page_parts=partial(page_parts, rules.verdict_titles),
+            points_lost=rules.weights.lost,
             text=text.text,
         )
 

@@ -15,8 +15,8 @@ from scoring.rules.googlesql_backend import to_sql
 from scoring.testruns.headline import main_cause, query_name, size_text
 from scoring.testruns.page_parts import PageParts, PageTable, check_parts
 from scoring.testruns.report_tables import problem_table
-from scoring.testruns.rubric import Options
-from scoring.testruns.summaries import BEST_POINTS, WORST_POINTS, mean_text
+from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, Options
+from scoring.testruns.summaries import mean_text
 
 _SHOWN_PROBLEMS = 20
 _REASON_CHARACTERS = 240
@@ -60,7 +60,7 @@ def headline(rules: TestRunRules, queries: Sequence[FileQuery], summary: FileSum
         f"{size_text(queries)} {scored}{_verdict_sentence(rules, summary)}",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
     ]
-    if not _points_lost(rules, worst):
+    if not rules.weights.lost(worst.points):
         return [*found, "점수를 잃은 질의가 없어 확인할 것이 없습니다."]
     return [*found, f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하십시오."]
 
@@ -99,11 +99,7 @@ def page_parts(titles: Mapping[str, str], summary: Mapping[str, Any]) -> PagePar
 
 def by_points_lost(rules: TestRunRules, queries: Sequence[FileQuery]) -> list[FileQuery]:
     """Most of the weighted points lost first."""
-    return sorted(queries, key=lambda query: (-_points_lost(rules, query), query.query_id))
-
-
-def _points_lost(rules: TestRunRules, query: FileQuery) -> float:
-    return float(rules.weights.lost({name: score.points for name, score in query.scores.items()}))
+    return sorted(queries, key=lambda query: (-rules.weights.lost(query.points), query.query_id))
 
 
 def _verdict_rows(titles: Mapping[str, str], counts: Mapping[str, int]) -> list[list[str]]:

@@ -50,6 +50,7 @@ RUBRIC: TestRunRubric[AqbQuery, AqbSummary] = TestRunRubric(
     needs_agent_type=True,
     prompts=PROMPTS,
     speed_bands=t.SPEED_BANDS,
+    points_lost=t.WEIGHTS.lost,
     figure_titles={
         "provisional": "방이 부족해 잠정 점수인 질의",
         "speed_single": "응답 속도: 단일 도구",

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any, cast
 
 from scoring.figures import goal_figure
@@ -89,11 +88,7 @@ def headline(queries: Sequence[AqbQuery], summary: AqbSummary) -> list[str]:
 
 def by_points_lost(queries: Iterable[AqbQuery]) -> list[AqbQuery]:
     """Most of the weighted points lost first, then most executions without an answer."""
-    return sorted(queries, key=lambda query: (-_points_lost(query), -query.unanswered, query.query_id))
-
-
-def _points_lost(query: AqbQuery) -> Fraction:
-    return t.WEIGHTS.lost({name: score.points for name, score in query.scores.items()})
+    return sorted(queries, key=lambda query: (-t.WEIGHTS.lost(query.points), -query.unanswered, query.query_id))
 
 
 def _total_text(figures: AgentFigures) -> str:

@@ -2,7 +2,7 @@
 
 from scoring.rubrics.plan_agent import formulas
 from scoring.rubrics.plan_agent import thresholds as t
-from scoring.rubrics.plan_agent.findings import headline
+from scoring.rubrics.plan_agent.findings import headline, points_lost
 from scoring.rubrics.plan_agent.prompt import prompt
 from scoring.rubrics.plan_agent.report import CRITERIA, QUALITY_TITLES, report_values
 from scoring.rubrics.plan_agent.summary import summarise
@@ -48,4 +48,5 @@ RUBRIC = TestRunRubric(
     },
     criteria=CRITERIA,
     page_parts=check_parts,
+    points_lost=points_lost,
 )

@@ -2,7 +2,7 @@
 the scores, and insight lines, each of them a count and none an opinion. Source: seed 003, 4 and 6; SPEC 3.1 and 10."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from scoring.markdown import cell, examples, percent, score_text, shortened
@@ -51,6 +51,12 @@ def lowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
 def _points_lost(query: PlanQuery) -> Exact:
     points = [scored.scores["accuracy"].points for scored in query.executions]
     return sum(t.MAX_POINTS - one for one in points if one is not None)
+
+
+def points_lost(scores: Mapping[str, Exact | None]) -> Exact:
+    """What a query loses is what its answers lose in accuracy: the other metrics follow it, or do not judge answers."""
+    accuracy = scores.get("accuracy")
+    return 0 if accuracy is None else t.MAX_POINTS - accuracy
 
 
 def checked_list(queries: Sequence[PlanQuery], summary: PlanSummary) -> str:

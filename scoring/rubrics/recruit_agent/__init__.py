@@ -6,7 +6,7 @@ Source: seed 004; SPEC 3.2.
 from scoring.rubrics.recruit_agent import formulas
 from scoring.rubrics.recruit_agent import thresholds as t
 from scoring.rubrics.recruit_agent.intent import PROMPTS, RUBRIC_ID, requests
-from scoring.rubrics.recruit_agent.report import CRITERIA, QUALITY_TITLES, headline, report_values
+from scoring.rubrics.recruit_agent.report import CRITERIA, QUALITY_TITLES, headline, points_lost, report_values
 from scoring.rubrics.recruit_agent.summary import summarise
 from scoring.testruns.detection import Recognition
 from scoring.testruns.executions import LatencyClass
@@ -44,6 +44,7 @@ RUBRIC = TestRunRubric(
     },
     value_titles={"intent_label": t.INTENT_LABELS},
     criteria=CRITERIA,
+    points_lost=points_lost,
     page_parts=lambda summary: check_parts(summary, summary.get("manual_review"), summary.get("notice", "")),
     options=(
         MIN_COVERAGE,

@@ -1,6 +1,6 @@
 """The markdown report of a recruiting agent: what a QA lead reads first. Source: seed 004; SPEC 3.2 and 4."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scoring.markdown import score_text
@@ -101,19 +101,19 @@ def headline(queries: Sequence[RecruitQuery], summary: RecruitSummary) -> list[s
         f"{size_text(queries)} {scored}{undecided}",
         main_cause(summary.check_patterns, summary.outages, unanswered, queries),
         f"점수를 가장 많이 잃은 '{query_name(worst)}'부터 확인하십시오."
-        if _points_lost(worst)
+        if points_lost(worst.points)
         else "점수를 잃은 질의가 없어 확인할 것이 없습니다.",
     ]
 
 
 def by_points_lost(queries: Sequence[RecruitQuery]) -> list[RecruitQuery]:
     """Most of the weighted points lost first."""
-    return sorted(queries, key=lambda query: (-_points_lost(query), query.query_id))
+    return sorted(queries, key=lambda query: (-points_lost(query.points), query.query_id))
 
 
-def _points_lost(query: RecruitQuery) -> Exact:
-    points = {name: score.points for name, score in query.scores.items()}
-    return t.WEIGHTS.lost({**points, "speed": mean((points["speed_single"], points["speed_multi"]))})
+def points_lost(scores: Mapping[str, Exact | None]) -> Exact:
+    """The weighted points that a query loses, by its scores."""
+    return t.WEIGHTS.lost({**scores, "speed": mean((scores["speed_single"], scores["speed_multi"]))})
 
 
 def _means_by_round(summary: RecruitSummary, metric: Metric) -> list[str]:

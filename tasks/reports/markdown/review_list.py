@@ -33,13 +33,13 @@ def has_review_list(rubric: AnyTestRunRubric) -> bool:
 
 
 def write_review_list(path: Path, rubric: AnyTestRunRubric, queries: pl.DataFrame) -> None:
-    """Writes the flagged queries, worst total first: what to look at, why, and the scores with their reasons.
+    """Writes the flagged queries, worst first: what to look at, why, and the scores with their reasons.
 
     UTF-8 with BOM, as Korean Excel expects. No cell is a formula. `queries` is the table of the test run.
     """
     header = ["질의 ID", "질의", "에이전트", "까닭", "종합 점수"]
     header += [cell for one in _shown_metrics(rubric) for cell in (f"{one.title} 점수", f"{one.title} 근거")]
-    write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(queries))]), TABLE_MODE)
+    write_text(path, excel_csv([header, *(_cells(row, rubric) for row in _flagged(rubric, queries))]), TABLE_MODE)
 
 
 def reviewed_testrun(
@@ -50,7 +50,7 @@ def reviewed_testrun(
     if rubric is None:
         return None
     queries = pl.read_parquet(folder / "queries.parquet")
-    flagged = _flagged(queries) if has_review_list(rubric) else []
+    flagged = _flagged(rubric, queries) if has_review_list(rubric) else []
     codes = Counter(code for row in flagged for code in row["manual_review_reasons"])
     (read,), change = summary["inputs"], summary.get("change")
     return ReviewedTestRun(
@@ -79,17 +79,9 @@ def reviewed_testrun(
     )
 
 
-def _flagged(queries: pl.DataFrame) -> list[Row]:
-    """The rows that need a look, worst total first; without a total the mean of what is known stands for it."""
-    found = [row for row in queries.iter_rows(named=True) if row["manual_review_reasons"]]
-    return sorted(found, key=lambda row: (_worth(row), row["query_id"]))
-
-
-def _worth(row: Row) -> float:
-    if row["weighted_total"] is not None:
-        return float(row["weighted_total"])
-    known = [value for name, value in row.items() if name.endswith("_score") and value is not None]
-    return sum(known) / len(known) if known else 0.0
+def _flagged(rubric: AnyTestRunRubric, queries: pl.DataFrame) -> list[Row]:
+    """The rows that need a look, those that lost most points first."""
+    return rubric.worst_first(row for row in queries.iter_rows(named=True) if row["manual_review_reasons"])
 
 
 def _reasons(row: Row, rubric: AnyTestRunRubric) -> tuple[str, ...]:

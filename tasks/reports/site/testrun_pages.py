@@ -102,7 +102,7 @@ def testrun_values(
         "failures": [_with_links(each, links) for each in parts.tables if each.rows and not each.title],
         "knows_review": any("manual_review_reasons" in query["columns"] for query in queries),
         "review": sorted(
-            (query for query in queries if query["columns"].get("manual_review_reasons")), key=review_order
+            (query for query in queries if query["columns"].get("manual_review_reasons")), key=review_order(run)
         ),
         "links": links,
         "queries": shown,

@@ -4,13 +4,14 @@ A page must open on a phone: what does not fit into its bytes is left out from t
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import escape
 
 from scoring.markdown import score_text, shortened
+from scoring.stats.exact import Exact
 from scoring.testruns.page_parts import safe_text
 from tasks.reports.site.pages import Link
 from tasks.reports.site.testrun_tables import PublishedTestRun, Row
@@ -24,7 +25,6 @@ _RAW_BYTES = 200_000
 _ANSWER_CHARACTERS, _EXPECTED_CHARACTERS, _RAW_CHARACTERS = 1_500, 1_000, 4_000
 _CHECK_CHARACTERS = _QUESTION_CHARACTERS = 200
 _NAME_CHARACTERS = 40
-_BEST_POINTS = 5
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def shown_queries(
     run: PublishedTestRun, queries: Sequence[Row], executions: Mapping[str, Sequence[Row]]
 ) -> ShownQueries:
     """Queries for a person first, then those that lost most points; `executions` are those of a query by its id."""
-    worst = sorted(queries, key=review_order)[:_QUERIES_SHOWN]
+    worst = sorted(queries, key=review_order(run))[:_QUERIES_SHOWN]
     shown: list[ShownQuery] = []
     left, raw_left, detailed, with_raw = _LIST_BYTES - sum(map(_bare_bytes, worst)), _RAW_BYTES, 0, 0
     for row in worst:
@@ -116,11 +116,14 @@ def query_name(query: Row) -> str:
     return shortened(safe_text(" ".join((query["query_text"] or "").split())), _NAME_CHARACTERS) or query["query_id"]
 
 
-def review_order(query: Row) -> tuple[bool, float, str]:
-    """Sorts queries for a person first, then those that lost most points."""
-    known = [score["score"] for score in query["scores"].values() if score["score"] is not None]
-    lost = sum(_BEST_POINTS - points for points in known)
-    return not query["columns"].get("manual_review_reasons"), -lost, query["query_id"]
+def review_order(run: PublishedTestRun) -> Callable[[Row], tuple[bool, Exact, str]]:
+    """The key that brings queries for a person first, then those that lost most points."""
+
+    def key(query: Row) -> tuple[bool, Exact, str]:
+        lost = run.rubric.lost({name: score["score"] for name, score in query["scores"].items()}) if run.rubric else 0
+        return not query["columns"].get("manual_review_reasons"), -lost, query["query_id"]
+
+    return key
 
 
 def _query(run: PublishedTestRun, row: Row, executions: Sequence[Row]) -> ShownQuery:
