@@ -97,7 +97,11 @@ class _ScoreTab:
 
     def meanings(self) -> Iterator[Sequence[str]]:
         for column in self._shown():
-            yield self.name, column_title(column), column_meaning(column), column.name
+            meaning = column_meaning(column)
+            if titles := self._titles_of(column.name):  # what stands in the cells, not the codes of the table
+                _, _, further = meaning.partition(". ")
+                meaning = ". ".join(filter(None, [f"{column_title(column)}: {', '.join(titles.values())}", further]))
+            yield self.name, column_title(column), meaning, column.name
 
     def _shown(self) -> list[pa.Field]:
         filled = [
@@ -113,8 +117,12 @@ class _ScoreTab:
         """How a value of a column is shown."""
         if name == "manual_review_reasons":
             return lambda codes: ", ".join(self.rubric.code_titles[code] for code in codes or ())
-        titles = VALUE_TITLES.get(name) or self.rubric.value_titles.get(name) or {}
+        titles = self._titles_of(name)
         return lambda value: _YES_NO[value] if isinstance(value, bool) else _shown(value, titles)
+
+    def _titles_of(self, name: str) -> Mapping[Any, str]:
+        """What people call the codes of a column; nothing for other columns."""
+        return VALUE_TITLES.get(name) or self.rubric.value_titles.get(name) or {}
 
 
 def _shown(value: Any, titles: Mapping[str, str]) -> Any:
