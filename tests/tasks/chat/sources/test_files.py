@@ -137,7 +137,7 @@ TURN = st.fixed_dictionaries(
         "llm_response": TEXT,
         "input_tokens": TOKENS,
         "output_tokens": TOKENS,
-        "timestamp": st.none() | st.datetimes(timezones=st.just(UTC)),
+        "timestamp": st.none() | st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC)),
         "tenant_id": LABEL,
         "session_id": LABEL,
         "source_id": LABEL,
