@@ -185,7 +185,7 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
     the set has beside the metrics, and of the further figures of consistency; `value_titles` those of the codes in its
     columns. `criteria`: metric -> what earns which points, for people who score it by hand. `page_parts` is what the
     page of a test run shows of the rubric's own parts, out of the JSON of the summary. `points_lost` is what a query's
-    scores by metric lose against the best: by it every list of the worst is sorted. `text` is the file that it was
+    scores by metric lose against the best: lists of the worst are sorted by it. `text` is the file that it was
     made of, '' where it is Python.
     """
 
@@ -229,7 +229,9 @@ class TestRunRubric(Generic[QueryT, SummaryT]):
         """Rows of `queries.parquet`, those that lost most points first."""
 
         def key(row: Mapping[str, Any]) -> tuple[Exact, str]:
-            return -self.lost({metric.name: row[f"{metric.name}_score"] for metric in self.metrics}), row["query_id"]
+            return -self.lost({metric.name: row.get(f"{metric.name}_score") for metric in self.metrics}), row[
+                "query_id"
+            ]
 
         return sorted(rows, key=key)
 

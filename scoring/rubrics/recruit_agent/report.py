@@ -112,8 +112,8 @@ def by_points_lost(queries: Sequence[RecruitQuery]) -> list[RecruitQuery]:
 
 
 def points_lost(scores: Mapping[str, Exact | None]) -> Exact:
-    """The weighted points that a query loses, by its scores."""
-    return t.WEIGHTS.lost({**scores, "speed": mean((scores["speed_single"], scores["speed_multi"]))})
+    """The weighted points that a query loses, by its scores; a table of an earlier version may lack some."""
+    return t.WEIGHTS.lost({**scores, "speed": mean((scores.get("speed_single"), scores.get("speed_multi")))})
 
 
 def _means_by_round(summary: RecruitSummary, metric: Metric) -> list[str]:
