@@ -1,9 +1,9 @@
-"""Files that are whole or not there at all; Parquet with the same bytes for the same rows."""
+"""Files, and folders of files, that are whole or as they were; Parquet with the same bytes for the same rows."""
 
 import fcntl
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -20,6 +20,7 @@ from scoring.rules.arrow_types import no_rows
 
 ROWS_PER_GROUP = 20_000
 _UNFINISHED = ".unfinished"
+_UNFINISHED_FOLDER = f".files{_UNFINISHED}"
 _AGAIN = "check free space and permissions, then run again"
 _STAGING = ".staging"
 TABLE_MODE = 0o640
@@ -91,7 +92,7 @@ def sole_writer(folder: Path) -> Iterator[Path]:
                 ) from None
             stack.callback(_remove_empty, made)
             for left in folder.glob(f"{_STAGING}*"):
-                left.unlink() if left.is_symlink() else shutil.rmtree(left)
+                _remove(left)
             staging = TemporaryDirectory(prefix=f"{_STAGING}-", dir=folder, ignore_cleanup_errors=True)
             yield Path(stack.enter_context(staging))
 
@@ -117,6 +118,40 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
             yield unfinished
             unfinished.replace(path)
             sync_folder(path.parent)
+
+
+@contextmanager
+def replacing_together(folder: Path, last: str, others: Collection[str] = ()) -> Iterator[Path]:
+    """A hidden folder in `folder`, whose files take their places there when the block ends well, `last` as the last.
+
+    Until then those of before stand there, also if the process dies. While files are exchanged, for milliseconds, there
+    is no `last`: a folder that has it is whole. Those of `others` that the block did not write are removed then: they
+    are of what was there before. It belongs to one writer at a time; what a killed one has left is removed.
+
+    Raises:
+        StorageError: the folder cannot be written or the disk is full; its files are as they were before.
+    """
+    unfinished = folder / _UNFINISHED_FOLDER
+    with writable(folder, f"{_AGAIN}; the files are as they were before"):
+        _remove(unfinished)
+        unfinished.mkdir(parents=True)
+        try:
+            yield unfinished
+            made = {path.name for path in unfinished.iterdir()}
+            for name in [last, *sorted({*others} - made)]:
+                (folder / name).unlink(missing_ok=True)
+            for name in [*sorted(made - {last}), last]:
+                (unfinished / name).replace(folder / name)
+            sync_folder(folder)
+        except StorageError as error:  # of a file that people find in the folder itself
+            raise StorageError(error.what, where=str(folder / Path(error.where).name), fix=error.fix) from error
+        finally:
+            _remove(unfinished)
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder with what is in it; a link is removed, never followed."""
+    folder.unlink() if folder.is_symlink() else shutil.rmtree(folder, ignore_errors=not folder.exists())
 
 
 @contextmanager
@@ -169,15 +204,15 @@ def parquet_into(file: IO[bytes], schema: pa.Schema, frames: Iterable[pl.DataFra
 
 
 def remove_unfinished(folder: Path, before: datetime, *, dry_run: bool) -> int:
-    """Removes what writers that were killed before a moment left in a folder and below it; returns how many files.
+    """Removes what writers that were killed before a moment left in a folder and below it; returns how many.
 
     With `dry_run` they are counted only.
     """
-    files = [path for path in folder.rglob(f".*{_UNFINISHED}") if path.stat().st_mtime < before.timestamp()]
+    found = [path for path in folder.rglob(f".*{_UNFINISHED}") if path.stat().st_mtime < before.timestamp()]
     if not dry_run:
-        for path in files:
-            path.unlink(missing_ok=True)
-    return len(files)
+        for path in found:
+            _remove(path) if path.is_dir() else path.unlink(missing_ok=True)
+    return len(found)
 
 
 def _regrouped(schema: pa.Schema, frames: Iterable[pl.DataFrame]) -> Iterator[pa.Table]:

@@ -24,10 +24,10 @@ from scoring.inputs import REJECTED_SCHEMA, FileIdentity
 from tasks.chat.engine import KpiTables, ScoringOutcome
 from tasks.chat.local_engine import ScoredRows
 from tasks.chat.tables import read_kpis, read_kpis_of_all, scored_until
-from tasks.files.atomic import write_parquet, write_text
+from tasks.files.atomic import replacing_together, write_parquet, write_text
 from tasks.files.report_paths import ReportPaths
-from tasks.reports.chat_tables import write_csv_tables
-from tasks.reports.chat_workbook import write_chat_workbook
+from tasks.reports.chat_tables import CSV_TABLES, write_csv_tables
+from tasks.reports.chat_workbook import WORKBOOK, write_chat_workbook
 from tasks.reports.markdown.monitoring import MonitoringReport, findings_of
 from tasks.warehouse import Warehouse
 from tasks.warehouse.day_queries import FrameQueries
@@ -40,10 +40,20 @@ def write_score_folder(
     also: Collection[str] = (),
     time_zone: str = UTC_ZONE,
 ) -> dict[str, Any]:
-    """Writes the six files and returns the summary. Each file is replaced atomically, the summary last.
+    """Writes the six files and returns the summary. They take the places of those of before together, the summary last.
 
     `also` says what is written for Excel besides, with times in `time_zone`: the tables as `csv`, a workbook as `xlsx`.
+
+    Raises:
+        StorageError: the folder cannot be written; its files are as they were before.
     """
+    with replacing_together(folder, "summary.json", (WORKBOOK, *CSV_TABLES)) as unfinished:
+        return _write_files(unfinished, outcome, inputs, also, time_zone)
+
+
+def _write_files(
+    folder: Path, outcome: ScoredRows, inputs: tuple[FileIdentity, ...], also: Collection[str], time_zone: str
+) -> dict[str, Any]:
     rubric = outcome.rubric
     write_parquet(folder / "scores.parquet", rubric.scores_schema, outcome.score_frames())
     write_parquet(folder / "excluded.parquet", rubric.excluded_schema, outcome.excluded_frames())

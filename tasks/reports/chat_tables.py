@@ -17,6 +17,7 @@ from tasks.files.atomic import TABLE_MODE, write_text
 from tasks.files.excel import excel_csv, shown_text
 
 TABLES = ("scores", "excluded", "kpis", "crosstab", "rejected")
+CSV_TABLES = tuple(f"{name}.csv" for name in TABLES)
 _ROWS_AT_ONCE = 20_000
 _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC).replace(tzinfo=None)  # the same rows give the same bytes
 
@@ -27,10 +28,10 @@ def write_csv_tables(folder: Path, time_zone: str) -> None:
     Raises:
         StorageError: the folder cannot be written.
     """
-    for name in TABLES:
+    for name, as_csv in zip(TABLES, CSV_TABLES, strict=True):
         rows = _local_rows(folder / f"{name}.parquet", time_zone)
         lines = chain([rows.collect_schema().names()], _rows(rows))
-        write_text(folder / f"{name}.csv", excel_csv(lines), TABLE_MODE)
+        write_text(folder / as_csv, excel_csv(lines), TABLE_MODE)
 
 
 def write_sheet(book: xlsxwriter.Workbook, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

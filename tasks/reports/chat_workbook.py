@@ -21,6 +21,7 @@ from tasks.reports.row_columns import RowColumn, row_columns, table_columns
 from tasks.reports.wording import share_text, tenant_text
 
 _ROWS_AT_ONCE = 20_000
+WORKBOOK = "scores.xlsx"
 _LONG = {"user_input": 40, "llm_response": 60, "alert_rules": 30}
 _COUNTS = ("행", "제외", "Critical", "Warning")
 
@@ -52,7 +53,7 @@ def write_chat_workbook(folder: Path, report: MonitoringReport, time_zone: str) 
         _grades(report),
         *_left_out(folder),
     ]
-    write_workbook(folder / "scores.xlsx", tabs)
+    write_workbook(folder / WORKBOOK, tabs)
 
 
 def _summary(report: MonitoringReport) -> Tab:

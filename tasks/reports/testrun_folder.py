@@ -17,7 +17,7 @@ from scoring.testruns.report_tables import REPORT_TABLES, query_examples
 from scoring.testruns.rubric import AnyTestRunRubric, Options, ScoredQuery, TestRunSummary
 from scoring.testruns.scoring import ScoredTestRun, testrun_summary
 from scoring.testruns.tables import queries_frame, queries_schema, rejected_frame, scores_frame, scores_schema
-from tasks.files.atomic import TABLE_MODE, write_parquet, write_text
+from tasks.files.atomic import TABLE_MODE, replacing_together, write_parquet, write_text
 from tasks.files.discovery import refuse_replaced
 from tasks.judge.client import Judged
 from tasks.reports.markdown.review_list import REVIEW_LIST, has_review_list, write_review_list
@@ -26,6 +26,8 @@ from tasks.reports.templates import markdown
 from tasks.reports.testrun_workbook import write_testrun_workbook
 from tasks.reports.wording import NOTE_TITLES
 from tasks.testruns.warehouse import JUDGEMENTS_SCHEMA, judgement_frame
+
+_QUERIES_AS_JSON, _JUDGEMENTS = "scores.json", "judgements.parquet"
 
 
 def write_testrun_folder(
@@ -36,7 +38,7 @@ def write_testrun_folder(
     untrusted: Sequence[str] = (),
     change: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Writes the files and returns the summary. Each file is replaced atomically, the summary last.
+    """Writes the files and returns the summary. They take the places of those of before together, the summary last.
 
     `source` is the file that was scored, `judged` what the judge said of it, `untrusted` the metrics that people's
     labels do not bear out, `change` how the run compares with the one before it. The same of all these give the same
@@ -44,10 +46,22 @@ def write_testrun_folder(
 
     Raises:
         InputError: `source` was replaced since it was read; nothing is written.
-        StorageError: the folder cannot be written.
+        StorageError: the folder cannot be written; its files are as they were before.
     """
+    refuse_replaced(source, scored.plan.run.identity)
+    with replacing_together(folder, "summary.json", (REVIEW_LIST, _QUERIES_AS_JSON, _JUDGEMENTS)) as unfinished:
+        return _write_files(unfinished, scored, source, judged, untrusted, change)
+
+
+def _write_files(
+    folder: Path,
+    scored: ScoredTestRun,
+    source: Path,
+    judged: Judged | None,
+    untrusted: Sequence[str],
+    change: Mapping[str, Any] | None,
+) -> dict[str, Any]:
     plan = scored.plan
-    refuse_replaced(source, plan.run.identity)
     scores, queries = scores_frame(scored), queries_frame(scored)
     write_parquet(folder / "scores.parquet", scores_schema(plan.rubric), [scores])
     write_parquet(folder / "queries.parquet", queries_schema(plan.rubric), [queries])
@@ -58,10 +72,10 @@ def write_testrun_folder(
         write_review_list(folder / REVIEW_LIST, plan.rubric, queries)
     if plan.rubric.query_json:
         write_text(
-            folder / "scores.json", _json([plan.rubric.query_json(query) for query in scored.queries]), TABLE_MODE
+            folder / _QUERIES_AS_JSON, _json([plan.rubric.query_json(query) for query in scored.queries]), TABLE_MODE
         )
     if judged:
-        write_parquet(folder / "judgements.parquet", JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
+        write_parquet(folder / _JUDGEMENTS, JUDGEMENTS_SCHEMA, [judgement_frame(judged.judgements)])
     report = markdown(
         "testrun.md",
         headline=summary["headline"],

@@ -57,11 +57,16 @@ def started(work: Work) -> ForkServerProcess:
     return process
 
 
-def started_command(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> ForkServerProcess:
-    """`aqb` with these arguments in a folder, in a process group of its own, as a terminal starts it."""
+def started_command(
+    arguments: list[str], folder: Path, environment: Mapping[str, str], dies_at: int = 0
+) -> ForkServerProcess:
+    """`aqb` with these arguments in a folder, in a process group of its own, as a terminal starts it.
+
+    It kills itself before the change of a file in the folder that has this number; 0 is never.
+    """
     context = get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
-    process = context.Process(target=_command, args=(arguments, folder, {**environment}, _server()))
+    process = context.Process(target=_command, args=(arguments, folder, {**environment}, _server(), dies_at))
     process.start()
     return process
 
@@ -75,7 +80,7 @@ def _server() -> str:
     return str(PREFECT_API_URL.value())
 
 
-def _command(arguments: list[str], folder: Path, environment: Mapping[str, str], server: str) -> None:
+def _command(arguments: list[str], folder: Path, environment: Mapping[str, str], server: str, dies_at: int) -> None:
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     os.setsid()
@@ -86,8 +91,12 @@ def _command(arguments: list[str], folder: Path, environment: Mapping[str, str],
     from flows.cli.app import main
 
     sys.argv = ["aqb", *arguments]
-    with temporary_settings({PREFECT_API_URL: server}):
-        main()
+    changes = _count_changes(folder, dies_at)
+    try:
+        with temporary_settings({PREFECT_API_URL: server}):
+            main()
+    finally:
+        Path(CHANGES).write_text(str(next(changes)))
 
 
 def _do(work: Work, server: str) -> None:
@@ -106,7 +115,7 @@ def _do(work: Work, server: str) -> None:
     with Path(SAID).open("ab") as said:
         os.dup2(said.fileno(), sys.stderr.fileno())
     os.environ.update({"PREFECT_API_URL": server, **work.environment})
-    changes = _count_changes(work)
+    changes = _count_changes(work.folder, work.dies_at)
     settings = Settings(**work.settings)
     for step in (day.extract, day.score, day.write, day.summarise, site.build_site, score_one):
         step.task.retry_delay_seconds = [0, 0]
@@ -117,16 +126,16 @@ def _do(work: Work, server: str) -> None:
     Path(CHANGES).write_text(str(next(changes)))
 
 
-def _count_changes(work: Work) -> Iterator[int]:
+def _count_changes(folder: Path, dies_at: int) -> Iterator[int]:
     """Counts what is opened for writing, renamed, made or removed in the folder; dies at the one that was chosen."""
-    changes, inside = count(), f"{work.folder}{os.sep}"
+    changes, inside = count(), f"{folder}{os.sep}"
 
     def see(event: str, arguments: tuple[Any, ...]) -> None:
         if event not in _CHANGES or not isinstance(arguments[0], str | os.PathLike):
             return
         path = os.path.abspath(os.fspath(arguments[0]))  # noqa: PTH100 - `Path` would be seen again
         writes = event != "open" or (isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR))
-        if writes and path.startswith(inside) and next(changes) + 1 == work.dies_at:
+        if writes and path.startswith(inside) and next(changes) + 1 == dies_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(see)
