@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,8 +117,9 @@ class StateDatabase:
                     self.lacking += [table.name for table in tables]
                     return
                 with self.transaction() as connection:
-                    self.form = self._refuse_later_form(connection)
-                    self.lacking += _lacking(connection, tables)
+                    there = _table_names(connection)
+                    self.form = self._refuse_later_form(connection, there)
+                    self.lacking += _lacking(connection, tables, there)
                 self._created.update(tables)
                 return
             if self._file:
@@ -131,11 +132,13 @@ class StateDatabase:
             with self.transaction() as connection:
                 if not self.is_sqlite:
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
-                number = self._refuse_later_form(connection)
-                STATE_TABLES.create_all(connection, tables)
-                _add_missing_columns(connection, tables)
+                there = _table_names(connection)
+                number = self._refuse_later_form(connection, there)
+                STATE_TABLES.create_all(connection, [one for one in tables if one.name not in there], checkfirst=False)
+                _add_missing_columns(connection, [one for one in tables if one.name in there])
                 if number < SCHEMA_NUMBER:
-                    _schema.create(connection, checkfirst=True)
+                    if _schema.name not in there:
+                        _schema.create(connection, checkfirst=False)
                     connection.execute(sa.insert(_schema).values(number=SCHEMA_NUMBER))
             self._created.update(tables)
 
@@ -173,10 +176,10 @@ class StateDatabase:
         """Closes the connections; the database connects again when it is used again."""
         self._engine.dispose()
 
-    def _refuse_later_form(self, connection: sa.Connection) -> int:
-        """The number of the form of the tables; 0 where they have none yet."""
+    def _refuse_later_form(self, connection: sa.Connection, there: Collection[str]) -> int:
+        """The number of the form of the tables that are there; 0 where they have none yet."""
         number = 0
-        if sa.inspect(connection).has_table(_schema.name):
+        if _schema.name in there:
             number = connection.execute(sa.select(sa.func.max(_schema.c.number))).scalar_one() or 0
         if number > SCHEMA_NUMBER:
             raise StorageError(
@@ -207,9 +210,12 @@ def _file_of(url: sa.URL) -> Path | None:
     return Path(name) if is_file else None
 
 
-def _lacking(connection: sa.Connection, tables: Sequence[sa.Table]) -> list[str]:
+def _table_names(connection: sa.Connection) -> set[str]:
+    return set(sa.inspect(connection).get_table_names())
+
+
+def _lacking(connection: sa.Connection, tables: Sequence[sa.Table], there: Collection[str]) -> list[str]:
     """Those of the tables that are not there, and the columns that the others lack."""
-    there = set(sa.inspect(connection).get_table_names())
     missing = [table.name for table in tables if table.name not in there]
     present = [table for table in tables if table.name in there]
     return missing + [f"{column.table.name}.{column.name}" for column in _missing_columns(connection, present)]

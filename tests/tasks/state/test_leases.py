@@ -16,7 +16,7 @@ from tasks.state.leases import Leases
 from tasks.warehouse import open_warehouse
 from tests.builders.state import opened
 
-SHORT_S = 1.0
+SHORT_S = 2.0
 
 
 @pytest.fixture
