@@ -33,6 +33,7 @@ from tasks.chat.sources import ChatRowSource
 from tasks.chat.tables import write_alerts
 from tasks.context import Context
 from tasks.reports.chat_folder import DayReport, write_day_report
+from tasks.state.alert_choices import AlertChoices
 from tasks.state.database import StateDatabase
 from tasks.state.erased_sessions import erased_sessions
 from tasks.state.run_ledger import BACKFILL
@@ -152,19 +153,20 @@ def write(
 
 @step("summarise", run_name="summarise {day}", timeout_s=600)
 def summarise(
+    context: Context,
     warehouse: Warehouse,
     day: date,
     outcome: ScoringOutcome,
     tables: KpiTables,
     alerts: Sequence[AlertFact],
-    reports: Path,
     kind: str,
-    service: str,
 ) -> DayReport:
     """Writes the day's report and shows the day as Prefect artifacts."""
-    title = _title(day, kind, service)
-    report = write_day_report(warehouse, day, outcome, tables, reports, title)
-    show_day(report.content, alerts, title, kind, service)
+    settings = context.settings
+    title = _title(day, kind, settings.service)
+    policy = AlertChoices(context.state).policy(settings.alerts)
+    report = write_day_report(warehouse, day, outcome, tables, Path(settings.reports), title, policy)
+    show_day(report.content, alerts, title, kind, settings.service)
     return report
 
 
@@ -219,7 +221,7 @@ def score_day(
         if kind == BACKFILL:
             wait_for_days_before(context, day, taken)
         with run.step("summarise"):
-            report = summarise(warehouse, day, outcome, tables, alerts, Path(settings.reports), kind, settings.service)
+            report = summarise(context, warehouse, day, outcome, tables, alerts, kind)
         problems = _problems(outcome)
         ending = run.ends(
             outcome="failed" if outcome.failures else "completed",

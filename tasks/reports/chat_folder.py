@@ -138,16 +138,22 @@ class DayReport:
 
 
 def write_day_report(
-    warehouse: Warehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, folder: Path, title: str
+    warehouse: Warehouse,
+    day: date,
+    outcome: ScoringOutcome,
+    tables: KpiTables,
+    folder: Path,
+    title: str,
+    policy: AlertPolicy,
 ) -> DayReport:
-    """Writes the report of a written day below `folder`."""
+    """Writes the report of a written day below `folder`; `policy` decides what rose on it."""
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
     rubric, scored = outcome.rubric, scored_until(warehouse, day)
     history = read_kpis_of_all(warehouse, rubric, scored[-2 * FOUR_WEEKS :])
 
     def decided() -> DayDecisions:
         kpis = read_kpis(warehouse, rubric, scored[-DECISION_DAYS - 1 :])
-        return WatchedDays(rubric, kpis, AlertPolicy()).decided[day]
+        return WatchedDays(rubric, kpis, policy).decided[day]
 
     far = standing_out(rubric, history, day, decided) if day in history else []
     report = MonitoringReport(outcome, title, tables, findings, day, history, far)

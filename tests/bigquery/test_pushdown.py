@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from google.cloud.bigquery import Client, LoadJobConfig
 
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.erasure import session_hash
 from scoring.chat.scorer import KeepText
 from scoring.days import day_window
@@ -131,7 +132,7 @@ def score_there(
 def tell(warehouse: BigQueryWarehouse, day: date, outcome: ScoringOutcome, tables: KpiTables, reports: Path) -> None:
     """Alert facts and report of a written day."""
     write_alerts(warehouse, day, RUBRIC, outcome.counts.rejected)
-    write_day_report(warehouse, day, outcome, tables, reports, str(day))
+    write_day_report(warehouse, day, outcome, tables, reports, str(day), AlertPolicy())
 
 
 def tables(warehouse: BigQueryWarehouse, day: date = DAY) -> Tables:

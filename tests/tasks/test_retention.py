@@ -15,6 +15,7 @@ import pytest
 
 from scoring.alerting.blocks import bold, paragraph
 from scoring.alerting.messages import Message
+from scoring.alerting.watch import AlertPolicy
 from scoring.days import day_window
 from scoring.errors import StorageError
 from scoring.judging.requests import VerdictStatus
@@ -63,7 +64,7 @@ def score(settings: Settings, days: list[date]) -> None:
             keep_text="all",
         )
         tables = write_scored_day(warehouse(settings), day, outcome, erased_in(settings))
-        write_day_report(warehouse(settings), day, outcome, tables, Path(settings.reports), str(day))
+        write_day_report(warehouse(settings), day, outcome, tables, Path(settings.reports), str(day), AlertPolicy())
         shutil.rmtree(Path(settings.reports) / "staging")
 
 

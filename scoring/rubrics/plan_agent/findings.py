@@ -49,8 +49,7 @@ def lowest_queries(queries: Sequence[PlanQuery]) -> list[PlanQuery]:
 
 
 def _points_lost(query: PlanQuery) -> Exact:
-    points = [scored.scores["accuracy"].points for scored in query.executions]
-    return sum(t.MAX_POINTS - one for one in points if one is not None)
+    return points_lost({"accuracy": query.scores["accuracy"].points})
 
 
 def points_lost(scores: Mapping[str, Exact | None]) -> Exact:

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from scoring.alerting.watch import AlertPolicy
 from scoring.chat.templates import question_template
 from scoring.days import day_window
 from tasks.chat.local_engine import score_chat_rows, write_scored_day
@@ -43,7 +44,7 @@ def score_day(tmp_path: Path, warehouse: FolderWarehouse) -> ScoreDay:
         )
         tables = write_scored_day(warehouse, day, outcome)
         write_alerts(warehouse, day, outcome.rubric, outcome.counts.rejected)
-        write_day_report(warehouse, day, outcome, tables, tmp_path / "reports", str(day))
+        write_day_report(warehouse, day, outcome, tables, tmp_path / "reports", str(day), AlertPolicy())
 
     return run
 
