@@ -55,18 +55,22 @@ def pytest_unconfigure() -> None:
 _SLOW = {"prefect_server", "installed_aqb"}
 _FLOWS = Path(__file__).parent / "flows"
 _SLOW_FOLDERS = (_FLOWS, _FLOWS / "steps", Path(__file__).parent / "tasks" / "reports" / "site")
+_STATE = Path(__file__).parent / "tasks" / "state"
 _ONE_WORKER = {"undisturbed_backfill", "hostile_rows"}
 """What takes long to make, for many files: all tests that ask for it run on the worker that has it."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks as slow what runs flows, builds sites or asks for a slow fixture.
+    """Marks as slow what runs flows, builds sites or asks for a slow fixture, and as long what shows on PostgreSQL what
+    it shows on SQLite; the tests of the state database itself are on both in any case.
 
     What stays on one worker comes first and the rest of what is slow second: the workers end together.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
+        if _is_on_postgresql(item) and item.path.parent != _STATE:
+            item.add_marker("long")
         if item.path.parent in _SLOW_FOLDERS or _SLOW & fixtures or item.get_closest_marker("long"):
             item.add_marker("slow")
         for shared in _ONE_WORKER & fixtures:
@@ -83,6 +87,11 @@ def pytest_collection_finish() -> None:
     """
     gc.freeze()
     gc.enable()
+
+
+def _is_on_postgresql(item: pytest.Item) -> bool:
+    call = getattr(item, "callspec", None)
+    return call is not None and call.params.get("state_url") == "postgresql"
 
 
 def _rank(item: pytest.Item) -> int:
