@@ -38,7 +38,7 @@ class AlertFact:
     For a KPI `value` missed `limit`. `usual` are the counts of the last scored days, latest first, 0 where the tenant
     had no rows (for a day without rows: how many there were), without days that did not count this; `usual_values` are
     those of a KPI, where it is known, or of the excluded rate. `grown` says what made most of a rise; `row_ids` are
-    examples of it, and `alike` how many rows have a question of their template.
+    examples of it, and `alike` how many rows have their template and failure type.
     """
 
     rule: str

@@ -1,7 +1,7 @@
 """What grew among the rows on which a rule fired: which tenant, category, failure type or template made the rise.
 
 Rows of a day are compared with those of the days before it, scaled to as many turns. A value is named only where its
-part of the rise is surely larger than that of every other value; examples are then rows of what is named first.
+part of the rise is surely larger than that of every other value; examples are then rows of what is named.
 
 Source: SPEC 8; counts are Poisson, with the variation of a rate from day to day on top.
 """
@@ -29,11 +29,14 @@ _TAIL = 0.025
 _UNSEEN = 1  # a value that never came may come once
 
 
+_Likeness = tuple[str, str | None]
+
+
 @dataclass(frozen=True)
 class FiredRow:
     """A row on which `rules` fired. `values` are those of the columns that are compared, by column.
 
-    `template` is None where the question is not kept.
+    `failure` is its failure type; `template` is None where the question is not kept.
     """
 
     row_id: str
@@ -41,6 +44,7 @@ class FiredRow:
     rules: tuple[str, ...]
     values: Mapping[str, str | None]
     template: str | None
+    failure: str | None
     score: float
 
 
@@ -64,7 +68,7 @@ class Grown:
 class Growth:
     """What grew among the rows of a rule and a tenant: what can be named, the surest first, and rows that show it.
 
-    `row_ids` are one of each template, those that grew most first; `alike` says how many rows have that template.
+    `row_ids` are one of each template and failure, those that grew most first; `alike` says how many rows have both.
     """
 
     grown: tuple[Grown, ...] = ()
@@ -113,15 +117,21 @@ def _growth(
     named = [one for one in compared if one and (one.column, one.value) != (TEMPLATE, None)]
     named = [one for one in named if one.column != TENANT or one.low > (turn_shares or {}).get(one.value, 0.0)]
     grown = sorted(named, key=lambda one: -one.low)
-    shown = [row for row in today if not grown or _value(row, grown[0].column) == grown[0].value]
-    templates, before = Counter(map(_template, today)), Counter(map(_template, usual))
-    worst: dict[str, FiredRow] = {}
-    for row in sorted(shown, key=lambda row: (row.score, row.row_id)):
-        worst.setdefault(_template(row), row)
-    first = sorted(worst, key=lambda name: (scale * before[name] - templates[name], name))[:EXAMPLES]
+    alike, before = Counter(map(_likeness, today)), Counter(map(_likeness, usual))
+    worst: dict[_Likeness, FiredRow] = {}
+    for row in sorted(_showing(today, grown), key=lambda row: (row.score, row.row_id)):
+        worst.setdefault(_likeness(row), row)
+    first = sorted(worst, key=lambda one: (scale * before[one] - alike[one], worst[one].row_id))[:EXAMPLES]
     return Growth(
-        tuple(map(_inert, grown)), tuple(worst[name].row_id for name in first), tuple(templates[name] for name in first)
+        tuple(map(_inert, grown)), tuple(worst[one].row_id for one in first), tuple(alike[one] for one in first)
     )
+
+
+def _showing(rows: Sequence[FiredRow], grown: Iterable[Grown]) -> Sequence[FiredRow]:
+    """The rows that have every value that is named, or as many of the surest as one row has."""
+    for one in grown:
+        rows = [row for row in rows if _value(row, one.column) == one.value] or rows
+    return rows
 
 
 def _inert(one: Grown) -> Grown:
@@ -179,6 +189,6 @@ def _value(row: FiredRow, column: str) -> str | None:
     return row.template if column == TEMPLATE else row.values[column]
 
 
-def _template(row: FiredRow) -> str:
-    """The template; a question that is not kept is like no other."""
-    return row.row_id if row.template is None else row.template
+def _likeness(row: FiredRow) -> _Likeness:
+    """Template and failure of a row; a question that is not kept is like no other."""
+    return row.row_id if row.template is None else row.template, row.failure

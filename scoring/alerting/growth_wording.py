@@ -57,7 +57,7 @@ def growth_lines(found: Iterable[Incident], rubric: RowRubric) -> Iterator[Line]
 
 
 def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
-    """Rows that show what grew, one of each template, in turns of the incidents, five at most."""
+    """Rows that show what grew, one of each template and failure, in turns of the incidents, five at most."""
     facts = [one.fact for one in found if one.fires]
     by_place = [
         (fact.row_ids[place], fact.alike[place] if fact.alike else 1)
@@ -65,11 +65,13 @@ def example_blocks(found: Sequence[Incident], digest: DayDigest) -> list[Block]:
         for fact in facts
         if place < len(fact.row_ids)
     ]
-    shown: dict[str, Line] = {}
+    shown: dict[tuple[str, str | None], Line] = {}
     for row_id, alike in by_place:
         if (example := digest.examples.get(row_id)) and len(shown) < EXAMPLES:
             template = row_id if example.question is None else question_template(example.question)
-            shown.setdefault(template, _example_lines(example, alike, digest.row_urls.get(row_id, "")))
+            shown.setdefault(
+                (template, example.failure), _example_lines(example, alike, digest.row_urls.get(row_id, ""))
+            )
     if not shown:
         return []
     hint: Line = [bold("예시  "), plain("규칙별 점수 보기: "), code("aqb rows <행 id>")]

@@ -62,7 +62,7 @@ ALERTS_SCHEMA = pa.schema(
         field("row_ids", pa.list_(pa.string()), "늘어난 행의 예, 질문의 꼴마다 하나"),
         field("rubric", pa.string(), "루브릭 id"),
         field("rubric_version", pa.string(), "루브릭 버전"),
-        field("alike", pa.list_(pa.int64()), "row_ids의 행마다 질문의 꼴이 같은 행 수"),
+        field("alike", pa.list_(pa.int64()), "row_ids의 행마다 질문의 꼴과 실패 유형이 같은 행 수"),
         field("grown", pa.list_(_GROWN), "늘어난 행의 대부분을 차지한 값, 확실한 것부터"),
     ]
 )
@@ -173,6 +173,7 @@ def _fired_row(rubric: RowRubric, row: Mapping[str, Any]) -> FiredRow:
         tuple(row["alert_rules"]),
         {name: row[name] for name in ("tenant_id", *(kind.column for kind in rubric.kinds))},
         None if question is None else question_template(question),
+        row[rubric.failure.column],
         row[rubric.total],
     )
 

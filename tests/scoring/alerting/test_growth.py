@@ -97,7 +97,7 @@ def row(
     number: int, template: str | None = None, tenant: str = "t1", failure: str | None = None, score: float = 10
 ) -> FiredRow:
     values = {"tenant_id": tenant, COLUMN: failure}
-    return FiredRow(f"{number:04}", tenant, ("answer_failed",), values, template, score)
+    return FiredRow(f"{number:04}", tenant, ("answer_failed",), values, template, failure, score)
 
 
 def test_growth_by_rule_shows_a_row_of_each_template_those_that_grew_most_first() -> None:
@@ -106,6 +106,23 @@ def test_growth_by_rule_shows_a_row_of_each_template_those_that_grew_most_first(
     today += [row(100 + number, "new") for number in range(4)] + [row(200, "rare", score=2)]
     growth = growth_by_rule(today, usual, {"*": WEEK, "t1": WEEK}, {})["answer_failed", "*"]
     assert (growth.row_ids, growth.alike) == (("0100", "0200", "0000"), (4, 1, 10))
+
+
+def test_growth_by_rule_counts_rows_of_one_template_that_failed_in_one_way() -> None:
+    today = [row(number, "{낱말}", failure="refused") for number in range(3)]
+    today += [row(10 + number, "{낱말}", failure="not understood", score=1) for number in range(2)]
+    growth = growth_by_rule(today, [], {}, {})["answer_failed", "*"]
+    assert (growth.row_ids, growth.alike) == (("0000", "0010"), (3, 2))
+
+
+def test_growth_by_rule_shows_rows_that_have_all_that_is_named() -> None:
+    today = [row(number, f"new {number}", "t2", "refused") for number in range(30)]
+    today += [row(100 + number, "old", "t2", "not understood", score=0) for number in range(4)]
+    today += [row(200 + number, "old", "t1", "refused", score=0) for number in range(4)]
+    usual = [row(300 + number, "old", tenant, "not understood") for tenant in ("t1", "t2") for number in range(4)]
+    growth = growth_by_rule(today, usual, {"*": 1.0}, {"t1": 0.5, "t2": 0.5})["answer_failed", "*"]
+    assert {(one.column, one.value) for one in growth.grown} >= {("tenant_id", "t2"), (COLUMN, "refused")}
+    assert growth.row_ids == tuple(f"{number:04}" for number in range(5))
 
 
 def test_growth_by_rule_shows_the_worst_row_of_a_template() -> None:
