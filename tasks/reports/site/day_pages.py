@@ -59,7 +59,7 @@ _EVERYBODY = tenant_text(ALL_TENANTS)
 
 @dataclass(frozen=True)
 class ShownAlert:
-    """One alert fact as people read it; `change` is '' where its rate is as usual.
+    """One alert fact as people read it; `change` is '' where its rate is as usual, `is_high` where this day's is not.
 
     `shown` leads to all rows, `examples` to some of them on the day's page.
     """
@@ -70,6 +70,7 @@ class ShownAlert:
     shown: Cell
     usual: str
     change: str
+    is_high: bool
     snoozed: str
     examples: Sequence[Link]
 
@@ -174,7 +175,7 @@ def _parts_of_day(
     place = day.page if page_of_day is None else page_of_day
     alerts = _shown_alerts(rubric, day, cards, {row.scores["row_id"] for row in rows}, place, links)
     far = standing_out(rubric, span.rows_of(), day.day, lambda: day.decided)
-    raised = [alert.title for alert in alerts if alert.change and alert.tenant == _EVERYBODY]
+    raised = [alert.title for alert in alerts if alert.is_high and alert.tenant == _EVERYBODY]
     raised.sort(key=lambda title: title not in [rule.title for rule in rubric.alert_rules if rule.id in far[:1]])
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
@@ -245,6 +246,7 @@ def _shown_alerts(
                 shown=_alert_figure(rubric, fact, figure, links),
                 usual=usual_rate_text(decision.usual) if decision else _usual(fact, figure),
                 change=_change(decision, day.day),
+                is_high=_is_high(decision),
                 snoozed=_snoozed(fact, day),
                 examples=[
                     Link(f"예 {number}", f"{page_of_day}#row-{row_id}")
@@ -281,10 +283,23 @@ def _snoozed(fact: Mapping[str, Any], day: SiteDay) -> str:
 
 def _change(decision: RateDecision | None, day: date) -> str:
     """`급증`, or since when the rate has been higher; '' where it is as usual."""
-    if decision is None or decision.since is None or decision.change == "resolved":
+    if decision is None or decision.since is None or decision.change not in ("rising", "drifting"):
         return ""
-    since = "" if decision.since == day else f", {day_text(decision.since)}부터"
-    return f"{STATE_NAMES[decision.change]}{since}" if decision.change else ""
+    since = f"{day_text(decision.since)}부터"
+    if not _is_high(decision):
+        return f"이날은 평소 수준, {since} 지켜보는 중"
+    return STATE_NAMES[decision.change] + ("" if decision.since == day else f", {since}")
+
+
+def _is_high(decision: RateDecision | None) -> bool:
+    """Whether a rate that rose is higher than usual on the day as well: its days together may be, and one of them not.
+
+    On the day on which it is told anything above the usual rate is, on later ones what is above its usual range.
+    """
+    if decision is None or decision.change not in ("rising", "drifting"):
+        return False
+    usual = decision.usual
+    return decision.count > decision.rows * (usual.rate if decision.is_news else usual.high)
 
 
 def _alert_figure(rubric: RowRubric, fact: Mapping[str, Any], figure: Figure | None, links: RowLinks) -> Cell:

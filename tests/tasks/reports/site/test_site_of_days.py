@@ -291,6 +291,18 @@ def test_an_alert_is_marked_where_its_rate_has_risen(warehouse: FolderWarehouse,
     assert "평소보다 높음" in page(site).text
 
 
+def test_a_day_at_its_usual_rate_is_not_called_higher_while_an_earlier_rise_is_watched(
+    warehouse: FolderWarehouse, site: Path
+) -> None:
+    for offset, failed in enumerate((2, 2, 2, 2, 2, 40, 2)):
+        write_day(warehouse, DAY + timedelta(days=offset), [refused()] * failed + [best()] * (60 - failed))
+    build(warehouse, site)
+    risen, after = (page(site, f"monitoring/{DAY + timedelta(days=offset)}.html").text for offset in (5, 6))
+    assert "평소보다 높음" in risen
+    assert "평소보다 높음" not in after
+    assert "급증" not in after
+
+
 def test_a_provisional_day_is_marked(warehouse: FolderWarehouse, site: Path) -> None:
     write_day(warehouse, DAY, [best()])
     run = {"run_id": "r", "kind": "intraday", "score_date": DAY, "outcome": "completed"}
