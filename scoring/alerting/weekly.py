@@ -13,13 +13,13 @@ from scoring.alerting.growth import Growth
 from scoring.alerting.growth_wording import grown_name, tenant_name
 from scoring.alerting.judge_messages import ModelEnd, end_lines
 from scoring.alerting.messages import NO_TENANT, Message, RouteFilter, level_mark, messages, without_part
+from scoring.alerting.rule_changes import rule_changes
 from scoring.alerting.snoozes import Snooze
 from scoring.alerting.wording import day_name, kpi_line, snooze_lines
 from scoring.chat.kpi_windows import WEEK, change_text, compared_kpi, rows_of_window, window_figure
 from scoring.chat.kpis import ALL_TENANTS, Quotient
-from scoring.chat.rubric import AlertRule, RowRubric
+from scoring.chat.rubric import RowRubric
 from scoring.markdown import percent
-from scoring.stats.intervals import difference_of_days
 
 KpiRows = Mapping[date, Sequence[Mapping[str, Any]]]
 
@@ -84,8 +84,7 @@ def _worsened(week: Week, tenant: str | None) -> Iterator[str]:
     for kpi in week.rubric.quotients:
         if kpi.target:
             compared = compared_kpi(kpi, "", this, before)
-            change, is_at_most = compared.change, kpi.target.operator.startswith("<")
-            if compared.figure.verdict == "missed" and change and (change.low > 0 if is_at_most else change.high < 0):
+            if compared.figure.verdict == "missed" and compared.has_worsened:
                 of_tenant = "" if tenant == ALL_TENANTS else f"{tenant_name(tenant)} "
                 yield f"{of_tenant}{kpi.title} {compared.before.value_text} → {compared.figure.value_text}"
 
@@ -94,11 +93,17 @@ def _turns(rows: Iterable[Mapping[str, Any]]) -> list[int]:
     return [row["rows"] for row in rows]
 
 
+def _days(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`6일`, and how many more had no row to score."""
+    empty = sum(not turns for turns in _turns(rows))
+    return f"{len(rows) - empty}일" + (f", 행이 없는 날 {empty}일" if empty else "")
+
+
 def _of_tenant(week: Week, tenant: str | None) -> Iterator[Block]:
     """What the week was for all tenants together, or for one."""
     this, before = week.rows(tenant)
     turns, had = sum(_turns(this)), sum(_turns(before))
-    counted = f"채점 {turns:,}건({len(this)}일)" + (f", 앞 주 {had:,}건({len(before)}일)" if had else ", 앞 주는 없음")
+    counted = f"채점 {turns:,}건({_days(this)})" + (f", 앞 주 {had:,}건({_days(before)})" if had else ", 앞 주는 없음")
     yield from paragraph([bold(f"{tenant_name(tenant)}  "), plain(counted)])
     kpis = [kpi for kpi in week.rubric.quotients if kpi.target]
     yield from bullets([[*kpi_line(window_figure(kpi, this), None), *_against(kpi, this, before)] for kpi in kpis])
@@ -117,30 +122,13 @@ def _against(kpi: Quotient, this: Sequence[Mapping[str, Any]], before: Sequence[
 def _most_changed(
     week: Week, tenant: str | None, this: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> Line:
-    """The alert rule whose rate changed most, for sure; how many rules were looked at counts against each."""
-    rules = [rule for rule in week.rubric.alert_rules if all(row.get(f"alert_{rule.id}") is not None for row in before)]
-    found: list[tuple[float, AlertRule, str]] = []
-    for rule in rules:
-        (counts, rows), (had, of_rows) = _rule_sums(week.rubric, rule, this), _rule_sums(week.rubric, rule, before)
-        change = difference_of_days(had, of_rows, counts, rows, is_rate=True, looks=len(rules))
-        if change is None or change.low <= 0 <= change.high:
-            continue
-        sureness = max(change.low, -change.high) / (change.high - change.low)
-        rates = f"{percent(sum(had) / sum(of_rows))} → {percent(sum(counts) / sum(rows))}"
-        grown = week.growth.get((rule.id, tenant), Growth()).grown if change.low > 0 else ()
-        mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""
-        found.append((sureness, rule, f" {rates}, {change_text(change, 100, '%p')}{mostly}"))
+    """The alert rule whose rate changed most, for sure."""
     lead = bold("가장 달라진 것  ")
-    if not found:
+    changes = rule_changes(week.rubric, this, before)
+    if not changes:
         return [lead, plain("앞 주와 다르다고 할 알림 규칙이 없음")]
-    _, rule, text = max(found, key=lambda one: one[0])
-    return [lead, bold(rule.title), plain(text)]
-
-
-def _rule_sums(rubric: RowRubric, rule: AlertRule, rows: Sequence[Mapping[str, Any]]) -> tuple[list[int], list[int]]:
-    """Counts and rows of a rule by day, of days that had any."""
-    column = f"alert_{rule.id}"
-    also_excluded = any(one.name == column for one in rubric.excluded_measures)
-    known = [(row[column], row["rows"] + (row["excluded"] if also_excluded else 0)) for row in rows]
-    counted = [(count, looked_at) for count, looked_at in known if looked_at and count is not None]
-    return [count for count, _ in counted], [looked_at for _, looked_at in counted]
+    most = changes[0]
+    grown = week.growth.get((most.rule.id, tenant), Growth()).grown if most.has_risen else ()
+    mostly = f" · 주로 {grown_name(grown[0], week.rubric)}" if grown else ""
+    rates = f"{percent(most.before)} → {percent(most.now)}"
+    return [lead, bold(most.rule.title), plain(f" {rates}, {change_text(most.change, 100, '%p')}{mostly}")]

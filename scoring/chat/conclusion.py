@@ -55,12 +55,13 @@ def conclusion(
     alerted: Mapping[str, Any],
     framed: int,
     standing_out: Sequence[str] = (),
+    than: str = "평소보다 크게",
 ) -> Conclusion:
     """What is said of some days.
 
     `windows` are those of each KPI, `alerted` the KPI row (or a sum of such rows) with the counts of alerts, `framed`
-    the number of rows in the frame of the cross table, `standing_out` the alert rules that stand out on the day, the
-    gravest first: what is not as usual comes before what always is there.
+    the number of rows in the frame of the cross table, `standing_out` the alert rules that stand out, the gravest
+    first, and `than` what they are compared with: what is not as usual comes before what always is there.
     """
     if not rows:
         action = (
@@ -69,10 +70,10 @@ def conclusion(
             else "원본에 행이 들어왔는지, 거부한 행이 있는지 먼저 확인하세요."
         )
         return Conclusion("채점한 행이 없습니다.", None, action)
-    happened = _happened([deciding(of_kpi) for of_kpi in windows])
+    happened = _happened([*windows])
     for rule in rubric.alert_rules:
         if rule.id in standing_out[:1]:
-            said = f"가장 먼저 볼 것은 평소보다 크게 늘어난 '{rule.title}' "
+            said = f"가장 먼저 볼 것은 {than} 늘어난 '{rule.title}' "
             return Conclusion(happened, FirstRows(rule, alerted[f"alert_{rule.id}"], said), rule.action)
     pairs = rubric.crosstab.framed
     if pairs and framed:
@@ -83,12 +84,28 @@ def conclusion(
     return Conclusion(happened, FirstRows(rule, count, f"가장 먼저 볼 것은 '{rule.title}' "), rule.action)
 
 
-def _happened(decided: Sequence[ComparedKpi]) -> str:
+def _happened(windows: Sequence[Sequence[ComparedKpi]]) -> str:
+    """The targets that are missed, or how many are met over which days; then what moved away from one that is not."""
+    decided = [deciding(of_kpi) for of_kpi in windows]
     missed = [one for one in decided if one.figure.verdict == "missed"]
-    if missed:
-        return f"목표 미달은 {len(missed)}개입니다: {', '.join(map(_named, missed))}."
-    met = sum(one.figure.verdict == "met" for one in decided)
-    return f"미달로 판정된 목표는 없습니다: 달성 {met}개, 판단 보류 {len(decided) - met}개."
+    met = [one for one in decided if one.figure.verdict == "met"]
+    said = f"목표 미달은 {len(missed)}개입니다: {', '.join(map(_named, missed))}."
+    if not missed:
+        over = f"({', '.join(dict.fromkeys(one.window for one in met))})" if met else ""
+        said = f"미달로 판정된 목표는 없습니다: 달성 {len(met)}개{over}, 판단 보류 {len(decided) - len(met)}개."
+    others = [of_kpi for of_kpi, one in zip(windows, decided, strict=True) if one not in missed]
+    worse = [one for one in map(_worsened, others) if one]
+    return said + (f" 그러나 나빠진 것이 있습니다: {', '.join(map(_moved, worse))}." if worse else "")
+
+
+def _worsened(of_kpi: Sequence[ComparedKpi]) -> ComparedKpi | None:
+    """The shortest window in which a KPI has moved away from its target, and does not surely meet it."""
+    return next((one for one in of_kpi if one.has_worsened and one.figure.verdict != "met"), None)
+
+
+def _moved(one: ComparedKpi) -> str:
+    figure = one.figure
+    return f"{figure.title} {one.before.value_text} → {figure.value_text}({one.window}, 목표 {figure.target_text})"
 
 
 def _named(one: ComparedKpi) -> str:

@@ -58,6 +58,13 @@ class ComparedKpi:
         return self.figure.verdict != "undecided"
 
     @property
+    def has_worsened(self) -> bool:
+        """Whether the value has surely moved away from its target."""
+        if self.change is None:
+            return False
+        return self.change.low > 0 if self.figure.target.operator == "<=" else self.change.high < 0
+
+    @property
     def change_text(self) -> str:
         """`올라감 (95% 구간 +1.2~+3.4%p)`."""
         factor, unit = (100, "%p") if self.figure.scale == 1 else (1, "점")

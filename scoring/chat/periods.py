@@ -58,6 +58,11 @@ class Period:
         return {"week": "주", "month": "달", "days": "기간"}[self.kind]
 
     @property
+    def than_before(self) -> str:
+        """`앞 주보다` (Korean)."""
+        return f"앞 {self.word}보다"
+
+    @property
     def title(self) -> str:
         """`2026년 2월`, `2026-02-09 ~ 2026-02-15` (Korean)."""
         return f"{self.first.year}년 {self.first.month}월" if self.kind == "month" else f"{self.first} ~ {self.last}"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from scoring.alerting.rule_changes import risen_rules
 from scoring.chat.conclusion import conclusion
 from scoring.chat.kpi_windows import ComparedKpi, compared_kpi
 from scoring.chat.kpis import ALL_TENANTS
@@ -51,7 +52,9 @@ def period_report(warehouse: Warehouse, rubric: RowRubric, period: Period, time_
         version=this[0]["rubric_version"],
         days=len(this),
         rows=rows,
-        sentences=conclusion(rubric, windows.values(), rows, alerts, framed_count).sentences,
+        sentences=conclusion(
+            rubric, windows.values(), rows, alerts, framed_count, risen_rules(rubric, this, before), period.than_before
+        ).sentences,
         windows=[of_kpi[0] for of_kpi in windows.values()],
         tenants=_tenant_lines(rubric, period, by_tenant),
         framed_count=framed_count,

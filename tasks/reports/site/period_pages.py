@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from scoring.alerting.rule_changes import risen_rules
 from scoring.chat.conclusion import FirstRows, conclusion, verdicts_text
 from scoring.chat.kpi_windows import compared_kpi
 from scoring.chat.periods import Period
@@ -79,7 +80,16 @@ def period_page(
     cards = [KpiCard(of_kpi, interval_chart(name, of_kpi[0].figure)) for name, of_kpi in windows.items()]
     by_day = [kpis_of(rubric.quotients, day.site.total) for day in days]
     scored, shown = sum(row["rows"] for row in rows), _Shown(period, days, listed)
-    concluded = conclusion(rubric, windows.values(), scored, _alerted(rubric, rows), _framed(rubric, found, version))
+    risen = risen_rules(rubric, rows, before)
+    concluded = conclusion(
+        rubric,
+        windows.values(),
+        scored,
+        _alerted(rubric, rows),
+        _framed(rubric, found, version),
+        risen,
+        period.than_before,
+    )
     return page(
         "period.html",
         charts=[card.chart for card in cards],

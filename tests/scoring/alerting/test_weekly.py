@@ -55,7 +55,7 @@ def test_weekly_message_names_the_rule_that_changed_most_and_what_grew_in_it() -
     growth = {("answer_failed", "*"): Growth((grown,))}
     before, this = {"answer_failed": 20, "weak_answer": 8}, {"answer_failed": 45, "weak_answer": 10}
     text = readable(message_of(week(before, this, growth=growth)).blocks)
-    assert "가장 달라진 것  답변 실패 3.7% → 8.4%, 올라감 (95% 구간 +2.9~+6.4%p) · 주로 거절: 투자 자문(법률)" in text
+    assert "가장 달라진 것  답변 실패 3.7% → 8.4%, 올라감 (95% 구간 +3.5~+5.9%p) · 주로 거절: 투자 자문(법률)" in text
 
 
 def test_the_title_of_a_week_names_the_target_that_is_missed_by_more_than_before() -> None:

@@ -1,0 +1,61 @@
+"""Which alert rules have surely another rate over some days than over those before, what changed most first.
+
+Source: SPEC 8 and 10.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scoring.chat.rubric import AlertRule, RowRubric
+from scoring.stats.intervals import Interval, difference_of_days
+
+KpiRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RuleChange:
+    """A rule whose rate went from `before` to `now`; `change` is the 95 % interval of the difference of this one rule,
+    as its KPI would have it."""
+
+    rule: AlertRule
+    before: float
+    now: float
+    change: Interval
+
+    @property
+    def has_risen(self) -> bool:
+        """Whether more rows meet the rule."""
+        return self.now > self.before
+
+
+def rule_changes(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[RuleChange]:
+    """The rules that have changed, the surest first; how many rules are looked at counts against each.
+
+    `this` and `before` are KPI rows of a tenant, a row a day; days that did not count a rule leave it out.
+    """
+    rules = [rule for rule in rubric.alert_rules if all(row.get(f"alert_{rule.id}") is not None for row in before)]
+    found: list[tuple[float, RuleChange]] = []
+    for rule in rules:
+        (counts, rows), (had, of_rows) = _sums(rubric, rule, this), _sums(rubric, rule, before)
+        of_many = difference_of_days(had, of_rows, counts, rows, is_rate=True, looks=len(rules))
+        alone = difference_of_days(had, of_rows, counts, rows, is_rate=True)
+        if of_many is None or alone is None or of_many.low <= 0 <= of_many.high:
+            continue
+        sureness = max(of_many.low, -of_many.high) / (of_many.high - of_many.low)
+        found.append((sureness, RuleChange(rule, sum(had) / sum(of_rows), sum(counts) / sum(rows), alone)))
+    return [change for _, change in sorted(found, key=lambda one: -one[0])]
+
+
+def risen_rules(rubric: RowRubric, this: Sequence[KpiRow], before: Sequence[KpiRow]) -> list[str]:
+    """The ids of those whose rates rose, the surest first."""
+    return [one.rule.id for one in rule_changes(rubric, this, before) if one.has_risen]
+
+
+def _sums(rubric: RowRubric, rule: AlertRule, rows: Sequence[KpiRow]) -> tuple[list[int], list[int]]:
+    """Counts and rows of a rule by day, of days that had any."""
+    column = f"alert_{rule.id}"
+    also_excluded = any(one.name == column for one in rubric.excluded_measures)
+    known = [(row[column], row["rows"] + (row["excluded"] if also_excluded else 0)) for row in rows]
+    counted = [(count, looked_at) for count, looked_at in known if looked_at and count is not None]
+    return [count for count, _ in counted], [looked_at for _, looked_at in counted]

@@ -1,0 +1,53 @@
+"""The first sentences about chat rows: what is missed, what got worse, where to look first."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from scoring.alerting.rule_changes import risen_rules, rule_changes
+from scoring.chat.conclusion import Conclusion, conclusion
+from scoring.chat.kpi_windows import kpi_windows
+from scoring.rubrics.ola_monitoring import RUBRIC
+from tests.builders.alert_days import FIRST_DAY, TURNS, KpiRow, kpi_row, met
+
+LAST = FIRST_DAY + timedelta(27)
+FAILURES = next(kpi for kpi in RUBRIC.quotients if kpi.name == "failure_rate")
+FEW, MANY = TURNS // 100, TURNS // 30
+
+
+def days(failed: Sequence[int]) -> list[KpiRow]:
+    """KPI rows of all tenants of the days up to the last one, on which so many answers failed."""
+    made = []
+    for back, count in enumerate(reversed(failed)):
+        named = {"score_date": LAST - timedelta(back), "rubric": RUBRIC.id, "rubric_version": RUBRIC.version}
+        row = met(kpi_row({"answer_failed": count})) | named
+        made.append(row | {"failure_rate": count / row["rows"]})
+    return made[::-1]
+
+
+def of_last_day(failed: Sequence[int]) -> Conclusion:
+    rows = {row["score_date"]: row for row in days(failed)}
+    return conclusion(RUBRIC, [kpi_windows(FAILURES, rows, LAST)], TURNS, rows[LAST], framed=0)
+
+
+def test_a_target_that_four_weeks_meet_is_not_said_without_the_week_in_which_it_got_worse() -> None:
+    calm, worse = of_last_day([FEW] * 28), of_last_day([FEW] * 21 + [MANY] * 7)
+    assert calm.happened == "미달로 판정된 목표는 없습니다: 달성 1개(하루), 판단 보류 0개."
+    assert worse.happened == (
+        "미달로 판정된 목표는 없습니다: 달성 1개(최근 28일), 판단 보류 0개. "
+        "그러나 나빠진 것이 있습니다: 실패율 0.9% → 3.2%(최근 7일, 목표 3% 이하)."
+    )
+
+
+def test_a_period_is_about_the_rule_that_rose_before_what_always_is_there() -> None:
+    before, this = days([FEW] * 14 + [MANY] * 14)[-28:-14], days([FEW] * 14 + [MANY] * 14)[-14:]
+    risen = risen_rules(RUBRIC, this, before)
+    assert risen == ["answer_failed"]
+    total = {f"alert_{rule.id}": 0 for rule in RUBRIC.alert_rules} | {"alert_answer_failed": 14 * MANY}
+    said = conclusion(RUBRIC, [], 14 * TURNS, total, framed=8, standing_out=risen, than="앞 주보다")
+    assert said.sentences[1] == f"가장 먼저 볼 것은 앞 주보다 늘어난 '답변 실패' {14 * MANY}행입니다."
+    assert risen_rules(RUBRIC, before, this) == []  # it fell
+    assert [one.has_risen for one in rule_changes(RUBRIC, before, this)] == [False]
+
+
+def test_days_without_days_before_them_say_nothing_of_a_rise() -> None:
+    assert risen_rules(RUBRIC, days([MANY] * 7), []) == []
