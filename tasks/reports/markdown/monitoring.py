@@ -143,6 +143,14 @@ class MonitoringReport:
             looked_at=_WORST_ROWS * _LOOKED_AT,
             framed_count=rubric.framed_rows(self.crosstab),
             part_titles=[rubric.titles[part.column] for part in rubric.parts],
-            rejection_titles={rule.code: rule.reason for rule in rubric.rejects} | UNREADABLE_TITLES,
+            rejection_titles=_rejection_titles(rubric) | UNREADABLE_TITLES,
             exclusion_titles={rule.code: rule.title for rule in rubric.exclusions},
         )
+
+
+def _rejection_titles(rubric: RowRubric) -> dict[str, str]:
+    """Why rows are rejected under each code; a code may be that of several columns."""
+    reasons: dict[str, list[str]] = {}
+    for rule in rubric.rejects:
+        reasons.setdefault(rule.code, []).append(rule.reason)
+    return {code: " 또는 ".join(dict.fromkeys(of_code)) for code, of_code in reasons.items()}

@@ -46,7 +46,7 @@ def test_the_report_is_korean_and_begins_with_counts_and_kpis(tmp_path: Path) ->
         ["평균 Final Score", "53.8점", "–", "65점 이상", "판단 보류(n 30부터 달성 가능)", "2"],
     ]
     assert "- 제외 — 답변이 없음: 1건" in text
-    assert "- 거부 — 출력 토큰이 음수입니다: 1건" in text
+    assert "- 거부 — 입력 토큰이 음수입니다 또는 출력 토큰이 음수입니다: 1건" in text  # one code of two columns
 
 
 def test_every_alert_rule_and_every_failure_type_has_a_korean_title(tmp_path: Path) -> None:
