@@ -11,6 +11,7 @@ from typing import Any
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.growth import Grown, Growth
 from scoring.alerting.watch import EXCLUDED_RATE_RISING, EXCLUDED_TITLE
+from scoring.chat.kpi_figures import kpi_figure
 from scoring.chat.kpis import ALL_TENANTS
 from scoring.chat.rubric import AlertLevel, RowRubric
 
@@ -78,7 +79,7 @@ def monitoring_facts(
     growth: Mapping[tuple[str, str | None], Growth],
     rejected: int,
 ) -> list[AlertFact]:
-    """The facts of one day: row rules that fired, KPIs that missed their target, and troubles of the day itself.
+    """The facts of one day: row rules that fired, KPIs that surely missed their target, and troubles of the day itself.
 
     `kpis` are the day's KPI rows, `history` those of up to seven earlier days scored by the same rubric version (latest
     first; none after a version was raised, as on the first day of all), `growth` what grew by (rule, tenant).
@@ -192,5 +193,5 @@ def _kpi_facts(
             usual_values=tuple(past[kpi.name] for past in earlier if past and past.get(kpi.name) is not None),
         )
         for kpi in rubric.quotients
-        if kpi.target and row[f"{kpi.name}_met"] is False
+        if kpi.target and kpi_figure(kpi, row).verdict == "missed"
     ]

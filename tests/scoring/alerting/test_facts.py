@@ -18,15 +18,16 @@ ROW_RULES = {
     "very_short_answer": "warning",
 }
 DAY = date(2026, 3, 10)
-KPIS = ("answer_excellent_rate", "failure_rate", "gold_mine_rate", "mean_final_score")
+MET = {"answer_excellent_rate": 0.95, "failure_rate": 0.01, "gold_mine_rate": 0.001, "mean_final_score": 70.0}
+MEAN_ENDS = {"mean_final_score_low": 69.0, "mean_final_score_high": 71.0}
 
 
 def kpis(tenant: str | None = "*", rows: int = 1000, excluded: int = 0, **values: Any) -> dict[str, Any]:
     """The KPI row of a day on which nothing happened."""
-    quiet = {f"alert_{rule}": 0 for rule in ROW_RULES} | {f"{name}_met": True for name in KPIS}
+    quiet = {f"alert_{rule}": 0 for rule in ROW_RULES} | MET | MEAN_ENDS
     rate = excluded / (rows + excluded) if rows + excluded else None
     read = {"tenant_id": tenant, "rows": rows, "excluded": excluded, "excluded_rate": rate}
-    return read | quiet | dict.fromkeys(KPIS, 0.5) | values
+    return read | quiet | values
 
 
 def facts(
@@ -57,16 +58,34 @@ def test_facts_of_rows_stand_in_the_order_of_the_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "limit"),
-    [("answer_excellent_rate", 0.9), ("failure_rate", 0.03), ("gold_mine_rate", 0.01), ("mean_final_score", 65.0)],
+    ("name", "value", "limit"),
+    [
+        ("answer_excellent_rate", 0.85, 0.9),
+        ("failure_rate", 0.05, 0.03),
+        ("gold_mine_rate", 0.03, 0.01),
+        ("mean_final_score", 60.0, 65.0),
+    ],
 )
-def test_a_missed_target_is_a_fact_with_value_and_limit(name: str, limit: float) -> None:
-    (fact,) = facts(kpis() | {f"{name}_met": False, name: 0.25})
-    assert (fact.rule, fact.count, fact.value, fact.limit) == (f"kpi_{name}", None, 0.25, limit)
+def test_a_missed_target_is_a_fact_with_value_and_limit(name: str, value: float, limit: float) -> None:
+    ends = {"mean_final_score_low": 59.0, "mean_final_score_high": 61.0} if name == "mean_final_score" else {}
+    (fact,) = facts(kpis() | {name: value} | ends)
+    assert (fact.rule, fact.count, fact.value, fact.limit) == (f"kpi_{name}", None, value, limit)
+
+
+@pytest.mark.parametrize(
+    "undecided",
+    [
+        {"failure_rate": 0.035},  # of 1,000 rows: 2.5 to 4.8 %
+        {"rows": 29, "failure_rate": 1.0},
+        {"mean_final_score": 64.0, "mean_final_score_low": 62.0, "mean_final_score_high": 66.0},
+    ],
+)
+def test_a_target_of_which_the_day_decides_nothing_is_not_missed(undecided: dict[str, Any]) -> None:
+    assert rules(kpis() | undecided) == []
 
 
 def test_an_unknown_kpi_misses_no_target() -> None:
-    assert rules(kpis(rows=0, excluded=4) | dict.fromkeys([f"{name}_met" for name in KPIS])) == []
+    assert rules(kpis(rows=0, excluded=4) | dict.fromkeys((*MET, *MEAN_ENDS))) == []
 
 
 def test_usual_counts_are_those_of_the_same_tenant_latest_first() -> None:
@@ -145,7 +164,7 @@ def test_a_blocked_call_is_one_of_all_rows_the_excluded_ones_too() -> None:
 
 
 def test_a_missed_target_knows_its_values_on_the_days_before() -> None:
-    missed = kpis() | {"failure_rate_met": False, "failure_rate": 0.25}
+    missed = kpis(failure_rate=0.25)
     history = [[kpis(failure_rate=0.04)], [kpis(rows=0, failure_rate=None)], [], [kpis(failure_rate=0.02)]]
     (fact,) = facts(missed, history=history)
     assert fact.usual_values == (0.04, 0.02)
@@ -187,5 +206,5 @@ def test_usual_counts_leave_out_days_that_did_not_count_the_rule() -> None:
 
 def test_a_missed_target_leaves_out_days_that_did_not_know_the_kpi() -> None:
     unknown = {name: value for name, value in kpis().items() if name != "failure_rate"}
-    (fact,) = facts(kpis(failure_rate_met=False), history=[[unknown], [kpis(failure_rate=0.25)]])
+    (fact,) = facts(kpis(failure_rate=0.3), history=[[unknown], [kpis(failure_rate=0.25)]])
     assert fact.usual_values == (0.25,)

@@ -134,7 +134,7 @@ def test_alerts_hold_each_rule_that_fired_with_its_level_and_share(
 def test_a_kpi_that_misses_its_target_is_an_alert_with_value_and_target(
     warehouse: FolderWarehouse, score_day: ScoreDay
 ) -> None:
-    score_day([best(0), best(1), best(2), refused(3)], DAY)
+    score_day([*(best(minute) for minute in range(30)), *(refused(30 + minute) for minute in range(10))], DAY)
     missed = alert(warehouse, "kpi_failure_rate")
     assert (missed["level"], missed["value"], missed["limit"], missed["count"]) == ("warning", 0.25, 0.03, None)
     rules = set(table(warehouse, "alerts")["rule"])
@@ -269,13 +269,14 @@ def test_scoring_a_day_again_gives_the_same_bytes_in_every_table(
 def test_alert_facts_are_read_back_as_they_were_written(warehouse: FolderWarehouse, score_day: ScoreDay) -> None:
     for number in range(4):
         start = number * MINUTES_A_DAY
-        score_day([best(start)] if number == 1 else [best(start), refused(start + 1)], DAY + timedelta(number))
+        failed = [] if number == 1 else [refused(start + 20 + minute) for minute in range(20)]
+        score_day([*(best(start + minute) for minute in range(20)), *failed], DAY + timedelta(number))
     last = DAY + timedelta(2)
     read = read_alerts(warehouse, [DAY, DAY + timedelta(1), last])
     assert list(read) == [DAY, DAY + timedelta(1), last]
     assert [fact for fact in read[DAY + timedelta(1)] if fact.rule == "answer_failed"] == []
-    failed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("answer_failed", "*"))
-    assert (failed.count, failed.rows, failed.usual) == (1, 2, (0, 1))
+    told = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("answer_failed", "*"))
+    assert (told.count, told.rows, told.usual) == (20, 40, (0, 20))
     missed = next(fact for fact in read[last] if (fact.rule, fact.tenant_id) == ("kpi_failure_rate", "*"))
     assert (missed.value, missed.usual_values) == (0.5, (0.0, 0.5))
     assert read_alerts(warehouse, [last]) == {last: read[last]}
