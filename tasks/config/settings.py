@@ -212,7 +212,9 @@ def load_settings(**options: Any) -> Settings:
         raise _wrong(error, options) from error
     except SettingsError as error:
         raise UsageError(
-            str(error), where=f"{_PREFIX}* variables", fix=f"write lists as JSON, or set them in {SETTINGS_FILE}"
+            str(error),
+            where=f"{_PREFIX}* variables",
+            fix=f"write lists and tables as JSON, or set them in {SETTINGS_FILE}",
         ) from error
     except OSError as error:
         raise UsageError(
@@ -275,7 +277,15 @@ def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     for ending in (ELSEWHERE, ""):
         variables = {name: _variable(name) + ending for name in _names()}
         origins |= {name: variable for name, variable in variables.items() if variable in environment}
-    return [(name, value, origins.get(name, "default")) for name, value in _leaves(settings.model_dump(mode="json"))]
+    leaves = _leaves(settings.model_dump(mode="json"), empty_tables=True)
+    return [(name, value, _origin_of(name, origins)) for name, value in leaves]
+
+
+def _origin_of(name: str, origins: Mapping[str, str]) -> str:
+    """Where a setting came from; a table may have come as a whole."""
+    parts = name.split(".")
+    places = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((origins[place] for place in places if place in origins), "default")
 
 
 def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:
@@ -311,7 +321,7 @@ def _settings_elsewhere() -> dict[str, Any]:
 
 def _names() -> list[str]:
     """The dotted name of every setting, in the order of declaration."""
-    return [name for name, _ in _leaves(Settings.model_construct().model_dump())]
+    return [name for name, _ in _leaves(Settings.model_construct().model_dump(), empty_tables=True)]
 
 
 def _variable(name: str) -> str:
@@ -324,7 +334,7 @@ def _wrong(error: ValidationError, options: Mapping[str, Any]) -> UsageError:
     given = dict(_leaves(options))
     places = {f"--{name.rpartition('.')[2].replace('_', '-')}" if name in given else _origin(name) for name in names}
     unknown = [name for name, problem in names.items() if problem["type"] == "extra_forbidden"]
-    known = [name for name, _ in _leaves(Settings.model_construct().model_dump(), empty_tables=True)]
+    known = _names()
     near = [close[0] for name in unknown if (close := get_close_matches(name, known, 1))]
     meant = f"did you mean {', '.join(near)}? " if near else ""
     listed = f"{meant}the settings that exist: {', '.join(known)}"

@@ -1,4 +1,7 @@
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,6 +144,34 @@ def test_origins_say_where_every_setting_came_from(monkeypatch: pytest.MonkeyPat
     assert origins["reports"] == ("r", "aqb.toml")
     assert origins["monitoring.source"] == ("s", "aqb.toml")
     assert origins["monitoring.keep_text"] == ("all", "AQB_MONITORING__KEEP_TEXT")
+
+
+TABLES = {
+    "monitoring.columns": {"user_input": "question"},
+    "test_runs.columns": {"질의": "Question"},
+    "test_runs.filters": {"외국어 시험": "FOREIGN_EXAM"},
+    "bigquery.columns": {"user_input": "question"},
+    "rubric_options": {"plan-agent": {"value_lookup": "direct"}},
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_settings_comes_from_one_variable_as_json(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = f"AQB_{name.upper().replace('.', '__')}"
+    monkeypatch.setenv(variable, json.dumps(TABLES[name]))
+    settings = load_settings()
+    value: Any = settings
+    for part in name.split("."):
+        value = getattr(value, part)
+    assert value == TABLES[name]
+    assert [origin for one, _, origin in setting_origins(settings) if one.startswith(f"{name}.")] == [variable]
+
+
+def test_every_variable_that_the_reference_names_is_a_setting() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "settings.md").read_text()
+    named = set(re.findall(r"^\| `[\w.]+` \| `(AQB_\w+)` \|", page, re.MULTILINE))
+    assert len(named) > 50
+    assert named <= {f"AQB_{name.upper().replace('.', '__')}" for name, _, _ in setting_origins(load_settings())}
 
 
 @pytest.mark.parametrize(
