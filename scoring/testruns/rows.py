@@ -117,6 +117,10 @@ _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}월\s*[0-9]{1,2}일|[0-9]{1,2}-[A-Z][a-z]{2}|[A-Z][a-z]{2}-[0-9]+"
 )
 _LARGEST_COUNT = 2**63 - 1  # that a table holds
+# What Excel shows where a formula fails, also where it took an answer for one; in CSV files it is text.
+_EXCEL_ERRORS = frozenset(
+    {"#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#N/A", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#FIELD!"}
+)
 _ORDINAL = re.compile(r"([1-9][0-9]{0,3})\s*(?:회차|차|회)?")
 
 
@@ -188,6 +192,9 @@ class RowReader:
         self.notes: Counter[str] = Counter()
         self._given = {"agent_type": agent_type, "filter_names": filter_names, "run_type": run_type}
         self._columns = columns
+        of_rows = (places for field, places in columns.fields.items() if field not in _WORDS)
+        of_rounds = (places for fields in columns.rounds.values() for places in fields.values())
+        self._read = sorted({place for places in (*of_rows, *of_rounds) for place in places})
 
     def executions(self, cells: list[str]) -> list[Execution]:
         """The executions of a row: one in the long layout, one per round that was run in the wide one.
@@ -199,6 +206,11 @@ class RowReader:
             if not encodable(cell):
                 reason = f"{name} 칸에 글자로 읽을 수 없는 바이트가 있습니다."
                 raise UnreadableCell(name, "broken_encoding", reason)
+        for place in self._read:
+            if (cell := cells[place].strip()) in _EXCEL_ERRORS:
+                name = self._columns.names[place]
+                what = f"{name} 칸에 값이 아니라 Excel 오류({cell})가 있습니다."
+                raise UnreadableCell(name, "excel_error", f"{what} 고치거나 텍스트 서식으로 두고 다시 입력하세요.")
         shared = {**self._given, **dict(self._shared(cells))}
         shared["recorded_scores"] = {
             _RECORDED[name]: score

@@ -88,6 +88,20 @@ def test_the_saved_value_of_a_formula_is_read_and_a_missing_one_noted(tmp_path: 
     assert (run.queries["A1"][0].answer_time_s, run.notes) == (None, {"formulas_not_calculated": 1})
 
 
+def test_a_row_with_an_excel_error_in_place_of_what_the_agent_said_is_rejected_by_its_column(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
+        sheet = book.add_worksheet("s")
+        sheet.write_row(0, 0, WIDE_HEADER)
+        for line, query_id in enumerate(("A1", "A2", "A3"), start=1):
+            sheet.write_row(line, 0, wide_row(query_id))
+        sheet.write_formula(1, 4, "=12명입니다", None, "#NAME?")
+        sheet.write_formula(2, len(WIDE_HEADER) - 1, "=A99", None, "#REF!")  # a note of the team, which nobody reads
+    run = read_testrun_file(tmp_path / "r.xlsx")
+    assert [(reject.line, reject.column, reject.code) for reject in run.rejects] == [(2, "1차 답변", "excel_error")]
+    assert "Excel 오류(#NAME?)" in run.rejects[0].reason
+    assert list(run.queries) == ["A2", "A3"]
+
+
 def test_cells_merged_over_rows_hold_their_value_in_each(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "r.xlsx", {"s": [LONG_HEADER, long_row(), long_row(round_="2/1"), long_row("Q9")]})
     book = openpyxl.load_workbook(path)
