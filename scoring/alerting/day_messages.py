@@ -47,7 +47,8 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     """The messages of one run to one route: pages, one digest, or none where nothing is new.
 
     Incidents with a key among `known_keys` are not new to the route; where one of them has paged, a rule with mostly
-    the same rows pages no more. An intraday run only pages, and not for a day without rows: the day is not over.
+    the same rows pages no more. Such a rule is told with the page of the same day. An intraday run only pages, and not
+    for a day without rows: the day is not over.
     """
     visible = visible_to(route, without_snoozed(digest.incidents, digest.snoozes))
     known = set(map(without_part, known_keys))
@@ -56,8 +57,10 @@ def day_messages(digest: DayDigest, route: RouteFilter, known_keys: Collection[s
     told = [one for one in visible if one.pages and incident_key(one) in known]
     paging = [one for one in fresh if one.pages and not (intraday and one.fact.rule == NO_ROWS)]
     paging = [one for one in paging if not any(_has_its_rows(one, other) for other in told)]
-    found = [message for event in _events(paging) for message in _page(event, digest)]
     news = [one for one in fresh if not one.pages and one.state != "continuing"]
+    parts = [one for one in news if one.fires and any(_has_its_rows(one, other) for other in paging)]
+    news = [one for one in news if one not in parts]
+    found = [message for event in _events([*paging, *parts]) for message in _page(event, digest)]
     if any(map(_worth_a_message, news)) and not intraday:
         others = [one for one in visible if one.fires and one not in news]
         snoozed = snooze_lines(digest.rubric, digest.snoozes, digest.day, route, digest.incidents)

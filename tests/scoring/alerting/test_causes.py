@@ -90,6 +90,12 @@ def test_a_rule_whose_rows_have_paged_before_pages_no_second_time() -> None:
     assert pages(sharing(days, [3] * CALM + [9, 16, 16])) == [(0, [(RULE, "*")])]
 
 
+# The first page of a slow rise tells the rate of its day; the days before it, on which it was lower, are no measure.
+def test_a_rule_at_the_rate_of_the_day_that_paged_pages_no_second_time() -> None:
+    days = tenants({"a": 15}, *[{"a": 17}] * 6, {"a": 31}, {"a": 36})
+    assert pages(sharing(days, [5] * CALM + [8] * 6 + [24] * 2)) == [(6, [(OTHER, "*"), (RULE, "*")])]
+
+
 def test_a_rule_that_grows_beyond_what_has_paged_pages_again() -> None:
     days = tenants({"a": 15}, *[{"a": 45}] * 3)
     assert pages(sharing(days, [3] * CALM + [9, 16, 44])) == [(0, [(RULE, "*")]), (2, [(OTHER, "*")])]

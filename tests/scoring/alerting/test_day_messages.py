@@ -108,6 +108,15 @@ def test_two_rules_page_apart_and_three_at_once_are_one_event() -> None:
     assert len(event.keys) == 3
 
 
+def test_a_rule_with_the_rows_of_a_page_is_told_with_it_and_in_no_digest() -> None:
+    counts = {"answer_failed": 38, "final_failed": 28}
+    assert kinds(messages_of(facts_of(today(**counts)))) == ["page", "digest"]
+    (page,) = messages_of(facts_of(today(**counts) | {"alerts_answer_failed_and_final_failed": 27}))
+    assert page.kind == "page"
+    assert [key.split("|")[1] for key in page.keys] == ["final_failed", "answer_failed"]
+    assert "답변 실패 · 급증, 평소의 1.9배\n38/535건" in readable(page.blocks)
+
+
 def test_a_day_without_rows_pages() -> None:
     (page,) = messages_of(facts_of(kpi_row({}, rows=0)))
     assert "행이 하나도 들어오지 않았습니다. · 평소 535건 (최근 7일 535건)" in readable(page.blocks)
