@@ -211,11 +211,8 @@ def load_settings(**options: Any) -> Settings:
     except ValidationError as error:
         raise _wrong(error, options) from error
     except SettingsError as error:
-        raise UsageError(
-            str(error),
-            where=f"{_PREFIX}* variables",
-            fix=f"write lists and tables as JSON, or set them in {SETTINGS_FILE}",
-        ) from error
+        fix = f"write lists and tables as JSON, or set them in {SETTINGS_FILE}"
+        raise UsageError(str(error), where=f"{_PREFIX}* variables", fix=fix) from error
     except OSError as error:
         raise UsageError(
             f"cannot be read: {error.strerror}", where=SETTINGS_FILE, fix="check its permissions"
@@ -277,15 +274,14 @@ def setting_origins(settings: Settings) -> list[tuple[str, Any, str]]:
     for ending in (ELSEWHERE, ""):
         variables = {name: _variable(name) + ending for name in _names()}
         origins |= {name: variable for name, variable in variables.items() if variable in environment}
-    leaves = _leaves(settings.model_dump(mode="json"), empty_tables=True)
-    return [(name, value, _origin_of(name, origins)) for name, value in leaves]
+    tree = settings.model_dump(mode="json")
+    return [(name, value, _origin_of(name, origins)) for name, value in _leaves(tree, empty_tables=True)]
 
 
 def _origin_of(name: str, origins: Mapping[str, str]) -> str:
     """Where a setting came from; a table may have come as a whole."""
-    parts = name.split(".")
-    places = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-    return next((origins[place] for place in places if place in origins), "default")
+    above = name.rpartition(".")[0]
+    return origins.get(name) or (_origin_of(above, origins) if above else "default")
 
 
 def _read_settings_file(path: Path | Traversable) -> dict[str, Any]:
