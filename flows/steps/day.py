@@ -165,7 +165,8 @@ def summarise(
     settings = context.settings
     title = _title(day, kind, settings.service)
     policy = AlertChoices(context.state).policy(settings.alerts)
-    report = write_day_report(warehouse, day, outcome, tables, Path(settings.reports), title, policy)
+    folder, is_over = Path(settings.reports), kind != "intraday"
+    report = write_day_report(warehouse, day, outcome, tables, folder, title, policy, is_over=is_over)
     show_day(report.content, alerts, title, kind, settings.service)
     return report
 

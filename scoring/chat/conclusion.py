@@ -56,12 +56,14 @@ def conclusion(
     framed: int,
     standing_out: Sequence[str] = (),
     than: str = "평소보다 크게",
+    few: str = "",
 ) -> Conclusion:
     """What is said of some days.
 
     `windows` are those of each KPI, `alerted` the KPI row (or a sum of such rows) with the counts of alerts, `framed`
     the number of rows in the frame of the cross table, `standing_out` the alert rules that stand out, the gravest
-    first, and `than` what they are compared with: what is not as usual comes before what always is there.
+    first, and `than` what they are compared with: what is not as usual comes before what always is there. `few` says
+    that a day has far fewer rows than usual: then these tell little.
     """
     if not rows:
         action = (
@@ -71,6 +73,8 @@ def conclusion(
         )
         return Conclusion("채점한 행이 없습니다.", None, action)
     happened = _happened([*windows])
+    if few:
+        return Conclusion(f"{few} {happened}", None, "원본에 행이 다 들어왔는지 먼저 확인하세요.")
     for rule in rubric.alert_rules:
         if rule.id in standing_out[:1]:
             said = f"가장 먼저 볼 것은 {than} 늘어난 '{rule.title}' "

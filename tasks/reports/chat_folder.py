@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from scoring.alerting.decision import DayDecisions, WatchedDays
+from scoring.alerting.few_rows import few_rows
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.watch import DECISION_DAYS, AlertPolicy
 from scoring.chat.kpi_figures import mean_intervals
@@ -145,6 +146,8 @@ def write_day_report(
     folder: Path,
     title: str,
     policy: AlertPolicy,
+    *,
+    is_over: bool = True,
 ) -> DayReport:
     """Writes the report of a written day below `folder`; `policy` decides what rose on it."""
     findings = findings_of(outcome.rubric, warehouse.day_queries(day, outcome.rubric))
@@ -156,7 +159,8 @@ def write_day_report(
         return WatchedDays(rubric, kpis, policy).decided[day]
 
     far = standing_out(rubric, history, day, decided) if day in history else []
-    report = MonitoringReport(outcome, title, tables, findings, day, history, far)
+    few = few_rows(history, day) if is_over and day in history else ""
+    report = MonitoringReport(outcome, title, tables, findings, day, history, far, few)
     path = ReportPaths(folder).day_report(day)
     write_text(path, report.markdown())
     return DayReport(path, report)

@@ -64,8 +64,9 @@ def _by_template(
 class MonitoringReport:
     """The report of rows whose tables are written; `title` says which rows.
 
-    Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it, and
-    `standing_out` the alert rules that stand out on it, the gravest first.
+    Of a `day` in a warehouse, `history` are the KPI rows of all tenants of that day and of those before it,
+    `standing_out` the alert rules that stand out on it, the gravest first, and `few` says that it has far fewer rows
+    than usual.
     """
 
     outcome: ScoringOutcome
@@ -75,6 +76,7 @@ class MonitoringReport:
     day: date | None = None
     history: Mapping[date, Mapping[str, Any]] = field(default_factory=dict)
     standing_out: Sequence[str] = ()
+    few: str = ""
 
     @cached_property
     def windows(self) -> Mapping[str, Sequence[ComparedKpi]]:
@@ -89,7 +91,8 @@ class MonitoringReport:
         """What happened, what matters most, what to do."""
         rubric, period = self.outcome.rubric, self.tables.period
         framed = rubric.framed_rows(self.crosstab)
-        return conclusion(rubric, self.windows.values(), period["rows"], period, framed, self.standing_out).sentences
+        windows = self.windows.values()
+        return conclusion(rubric, windows, period["rows"], period, framed, self.standing_out, few=self.few).sentences
 
     @cached_property
     def crosstab(self) -> Counter[tuple[str, str]]:

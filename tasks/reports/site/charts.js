@@ -35,7 +35,7 @@
     trend(chart, width) {
       const rows = chart.points.map((point) => ({ ...point, date: day(point.day) }));
       const format = chart.rate ? percent : points;
-      const ends = rows.flatMap((row) => [row.low, row.high]).concat(chart.target ?? []);
+      const ends = rows.filter((row) => !row.few).flatMap((row) => [row.low, row.high]).concat(chart.target ?? []);
       const [low, high] = d3.extent(ends);
       const room = Math.max((high - low) * 0.12, chart.rate ? 0.004 : 0.5);
       const bound = chart.rate ? 1 : 100;
@@ -43,7 +43,7 @@
       return [Plot.plot({
         width, height: 230, marginLeft: 46, marginRight: 12, marginTop: 26, marginBottom: 26,
         x: { type: "utc", domain: [d3.utcHour.offset(day(chart.first), -12), d3.utcHour.offset(day(chart.last), 12)] },
-        y: { domain: [Math.max(0, low - room), Math.min(bound, high + room)], nice: false },
+        y: { domain: [Math.max(0, low - room), Math.min(bound, high + room)], nice: false, clamp: true },
         marks: [
           Plot.gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
           Plot.axisY({ ticks: 4, tickFormat: format, tickSize: 0, label: null, color: muted }),
@@ -57,7 +57,8 @@
           }),
           Plot.lineY(rows, { x: "date", y: "value", z: "segment", stroke: "var(--band)", strokeWidth: 2 }),
           Plot.dot(rows, {
-            x: "date", y: "value", r: 3, fill: "var(--band)", stroke: "var(--card)", strokeWidth: 1, href: "href",
+            x: "date", y: "value", r: 3, fill: (row) => row.few ? "var(--card)" : "var(--band)",
+            stroke: (row) => row.few ? "var(--band)" : "var(--card)", strokeWidth: 1, href: "href",
             ariaLabel: "label",
           }),
           Plot.tip(rows, Plot.pointerX({ x: "date", y: "value", title: "label", ...bubble })),

@@ -6,6 +6,7 @@ Source: seed 002, 9 and 10.2.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from scoring.chat.kpi_figures import kpi_figures
@@ -13,6 +14,7 @@ from scoring.chat.kpis import Quotient
 from scoring.chat.rubric import GradeScale, RowRubric
 from scoring.figures import Figure
 from scoring.markdown import percent
+from scoring.stats.intervals import MIN_N_FOR_VERDICT
 from tasks.reports.site.pages import Cell, Chart, Link, Mark, Table, verdict_cell
 from tasks.reports.site.row_pages import RowLinks
 from tasks.reports.site.scored_days import SiteDay
@@ -67,11 +69,15 @@ def interval_chart(name: str, figure: Figure) -> Chart:
 def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[Cell]) -> Chart:
     """One KPI over the days; a line never crosses a missing day or a change of the rubric.
 
+    Days with far fewer rows than the others are drawn hollow and do not stretch the scale.
+
     `counted` are how many rows of each day count against the target: points lead to these rows, else to the day.
     """
     figures = list(zip(days, (kpi.figure for kpi in kpis), strict=True))
     last = kpis[-1].figure
     changes = version_changes(days)
+    usual = median(figure.n for _, figure in figures)
+    few = [figure.n < MIN_N_FOR_VERDICT and 2 * figure.n < usual for _, figure in figures]
     return Chart(
         id=f"trend-{kpis[-1].name}",
         kind="trend",
@@ -79,8 +85,8 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
         summary=_trend_summary(figures, changes),
         data={
             "points": [
-                _point(day, figure, cell)
-                for (day, figure), cell in zip(figures, counted, strict=True)
+                _point(day, figure, cell) | {"few": of_few}
+                for (day, figure), cell, of_few in zip(figures, counted, few, strict=True)
                 if figure.value is not None
             ],
             "target": last.target.value,
@@ -104,7 +110,7 @@ def trend_chart(days: Sequence[SiteDay], kpis: Sequence[Kpi], counted: Sequence[
                 for (day, figure), cell in reversed(list(zip(figures, counted, strict=True)))
             ],
         ),
-        note=f"목표 {last.target_text}",
+        note=f"목표 {last.target_text}" + (", 빈 점은 행이 아주 적은 날" if any(few) else ""),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from scoring.alerting.decision import RateDecision
 from scoring.alerting.facts import KPI_RULE, AlertFact, rows_on_page
+from scoring.alerting.few_rows import few_rows
 from scoring.alerting.snoozes import fact_rate
 from scoring.alerting.standing_out import standing_out
 from scoring.alerting.wording import STATE_NAMES, usual_rate_text
@@ -179,12 +180,13 @@ def _parts_of_day(
     raised.sort(key=lambda title: title not in [rule.title for rule in rubric.alert_rules if rule.id in far[:1]])
     crosstab = rubric.crosstab_counts(day.crosstab)
     framed = rubric.framed_rows(crosstab)
-    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, framed, far)
+    few = "" if day.provisional else few_rows(span.rows_of(), day.day)
+    concluded = conclusion(rubric, windows.values(), day.total["rows"], day.total, framed, far, few=few)
     return {
         "rubric": rubric,
         "day": day,
         "links": links,
-        "headline": _headline(windows, day, raised),
+        "headline": _headline(windows, day, raised, few),
         "concluded": concluded,
         "first_rows": links.first_rows(concluded.first),
         "cards": cards,
@@ -200,12 +202,14 @@ def _parts_of_day(
     }
 
 
-def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised: Sequence[str]) -> str:
-    """What is said first of a day: that it has no rows, which alerts are not as usual, the verdicts."""
+def _headline(windows: Mapping[str, Sequence[ComparedKpi]], day: SiteDay, raised: Sequence[str], few: str) -> str:
+    """What is said first of a day: that it has no rows or few, which alerts are not as usual, the verdicts."""
     verdicts = verdicts_text(windows.values())
     if not day.total["rows"]:
         is_known = any(one.figure.n for of_kpi in windows.values() for one in of_kpi)
         return "이날은 채점한 행이 없음" + (f" · 앞서 채점한 날까지 {verdicts}" if is_known else "")
+    if few:
+        return f"이날은 {day.total['rows']:,}행뿐 · {verdicts}"
     if not raised:
         return verdicts
     others = f" 외 알림 {len(raised) - 1}종" if len(raised) > 1 else " 알림"
