@@ -71,7 +71,7 @@ ALERT_RULES = (
         "critical",
         Compare(A_SCORE, "<", Value(t.ANSWER_FAILED_BELOW)),
         "답변 실패",
-        "예시의 답변이 거절인지 빈 답변인지 읽고, 어떤 실패 유형이 늘었는지 보고서에서 확인하세요.",
+        "예시의 답변이 거절인지 빈 답변인지 읽고, 어떤 실패 유형이 늘었는지 실패 유형 표에서 확인하세요.",
         usual_rate=t.ANSWER_FAILED_USUAL_RATE,
     ),
     AlertRule(

@@ -64,7 +64,7 @@ CATEGORIES = CodedColumn(
         "comparison": "비교 질문",
         "general": "조회·설명 질문",
         "stock_code": "종목코드 질문",
-        "name_only": "이름만 적은 질문",
+        "name_only": "열 글자 이하 질문",
         "other": "그 밖의 질문",
     },
 )
