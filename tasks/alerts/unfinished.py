@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from scoring.alerting.all_clear import LateNight, NightState, Unfinished, uncalled
 from tasks.context import Context
 from tasks.state.leases import Leases
-from tasks.state.run_ledger import INTRADAY, TEST_RUN, Run, RunLedger
+from tasks.state.run_ledger import INTRADAY, NIGHTLY, TEST_RUN, Run, RunLedger
 
 _NEWS = timedelta(days=1)
 _ENDED = ("completed", "kept")
@@ -23,7 +23,8 @@ def late_night(context: Context, now: datetime) -> LateNight | None:
     if any(run.outcome in _ENDED for run in ledger.whole_days(day, day)):
         return None
     last_day = ledger.last_completed_day(day)
-    runs = ledger.whole_days_since(datetime.combine(due_day, time(), zone))
+    # Those of the night, which also catches up with days before; a backfill of whatever day is none of it.
+    runs = [run for run in ledger.whole_days_since(datetime.combine(due_day, time(), zone)) if run.kind == NIGHTLY]
     if not runs or runs[-1].outcome in _ENDED:  # of other days: it never came to its own
         return LateNight(day, due, "absent", last_day=last_day)
     last = runs[-1]

@@ -73,6 +73,19 @@ def test_late_night_that_still_runs_says_so_also_while_it_catches_up(context: Co
     assert (late.day, late.state) == (DAY, "running")
 
 
+@pytest.mark.parametrize("outcome", ["failed", "running"])
+def test_backfill_of_another_day_is_no_run_of_the_night(context: Context, outcome: str) -> None:
+    of_another_day = replace(night(BEFORE, outcome, kind=BACKFILL), started_at=at(DUE_DAY, "02:00"), message="why")
+    keep(context, of_another_day)
+    late = late_night(context, at(DUE_DAY, "07:00"))
+    assert late
+    assert (late.state, late.run_id, late.reason) == ("absent", "", "")
+    keep(context, night(DAY, "failed", start="01:00", message="its own"))
+    late = late_night(context, at(DUE_DAY, "07:00"))
+    assert late
+    assert (late.state, late.reason) == ("failed", "its own")
+
+
 def test_due_time_is_a_setting_in_the_zone_of_the_project(state_url: str) -> None:
     settings = Settings(state_url=state_url, time_zone="UTC", alerts=AlertsSettings(watch=WatchSettings(due="23:30")))
     with Context(settings) as context:
