@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import version
@@ -83,20 +83,26 @@ def _checks(settings: Settings) -> Iterator[Check]:
     from tasks.config.secret_places import is_set
     from tasks.config.services import services_of
 
-    for one in services_of(settings):
-        yield _check(f"source {one.service}".strip(), _source, one)
-    yield _check("warehouse", _warehouse, settings)
+    services = services_of(settings)
+    yield from _of_services("source", _source, services)
+    yield from _of_services("warehouse", _warehouse, services)
     yield (state := _check("state database", _state, settings))
     yield _check("inbox", _inbox, settings)
     yield _check("days off", _days_off, settings)
     if state.ok:
-        yield _check("last night", _last_night, settings)
+        yield from _of_services("last night", _last_night, services)
     if settings.judge.enabled or settings.judge.api_key or is_set("OPENAI_API_KEY"):
         yield _check("judge", _judge, settings)
     if is_set(DEFAULT_WEBHOOK) or settings.alerts != AlertsSettings():
         yield from _routes(settings)
     if os.environ.get("PREFECT_API_URL"):
         yield _check("Prefect", _prefect, settings)
+
+
+def _of_services(name: str, look: Callable[[Settings], str], services: Sequence[Settings]) -> Iterator[Check]:
+    """The same look at each service; of one with a name the check says which."""
+    for one in services:
+        yield _check(f"{name} {one.service}".strip(), look, one)
 
 
 def _check(name: str, look: Callable[[Settings], str], settings: Settings) -> Check:

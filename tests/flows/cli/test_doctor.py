@@ -11,7 +11,7 @@ import pytest
 from flows.runtime.clock import today
 from scoring.alerting import days_off
 from tasks.state.run_ledger import RunLedger
-from tests.builders.chat_rows import best, plain, refused, write_rows
+from tests.builders.chat_rows import DAY, best, plain, refused, write_rows
 from tests.builders.nights import night
 from tests.builders.state import opened
 from tests.builders.testruns import WIDE_HEADER, wide_row, write_csv
@@ -71,6 +71,26 @@ def test_doctor_says_how_long_ago_the_last_completed_night_is(aqb: Command, sour
         for days in (0, 1, 2):  # whatever the hour is
             ledger.save(night(date.today() - timedelta(days=days)))
     assert "ok   last night: done" in aqb("doctor").out
+
+
+def test_doctor_looks_at_the_tables_and_nights_of_each_service(
+    aqb: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("hiring", "support"):
+        write_rows(folder / name / "a.jsonl", [best(0), refused(1)])
+    Path("aqb.toml").write_text(
+        "".join(f'[[monitoring.service]]\nname = "{name}"\nsource = "{name}"\n' for name in ("hiring", "support"))
+    )
+    with monkeypatch.context() as chosen:
+        chosen.setenv("AQB_SERVICE", "hiring")
+        assert aqb("nightly", "--date", str(DAY)).err == ""
+        assert "ok   warehouse hiring: 1 scored day" in aqb("doctor").out
+    seen = checks(aqb)
+    assert list(seen)[:4] == ["source hiring", "source support", "warehouse hiring", "warehouse support"]
+    assert seen["warehouse hiring"] == f"1 scored day, {DAY} to {DAY}"
+    assert seen["warehouse support"] == "0 scored days"
+    assert seen["last night hiring"].endswith(f"the last one that was is {DAY}\n  -> aqb nightly")
+    assert seen["last night support"] == "no night has been completed yet"
 
 
 def test_doctor_ends_with_1_when_the_source_is_missing(aqb: Command) -> None:
