@@ -32,9 +32,11 @@ def rows(
     Example: aqb rows 1f0c1a5a7b5c4d0e9f3b2a1c0d9e8f7a
     """
     from tasks.chat.source_rows import rows_of_source, window_of
+    from tasks.config.services import refuse_several
     from tasks.reports.markdown.row_explanation import explanation_dict, explanation_text
 
     context = open_context()
+    refuse_several(context.settings)
     found, failures = rows_of_source(row_ids, source, window_of(row_ids, context), context)
     if found or as_json:
         zone = context.settings.time_zone
@@ -70,11 +72,13 @@ def golden(
     from scoring.days import days_window
     from scoring.markdown import one_line
     from tasks.chat.source_rows import scored_source
+    from tasks.config.services import refuse_several
     from tasks.files.atomic import TABLE_MODE, write_text
     from tasks.files.excel import excel_csv
 
     days = day_range(first, last)
     context = open_context()
+    refuse_several(context.settings)
     with scored_source(source, days_window(*days, context.settings.time_zone), context) as outcome:
         rows, failures = best_rows(context.rubric, outcome.score_frames()), outcome.failures
     category = context.rubric.category

@@ -56,6 +56,22 @@ def test_a_row_that_may_be_in_a_broken_file_says_so(aqb: Command, source: Path) 
     assert "b.parquet" in ended.err
 
 
+@pytest.mark.parametrize("command", [("rows", "0" * 32), ("golden", "--from", str(DAY), "--to", str(DAY))])
+def test_rows_and_golden_of_several_services_want_one_chosen(
+    aqb: Command, folder: Path, command: tuple[str, ...]
+) -> None:
+    """Whose rows are meant is asked before a source is looked for."""
+    (folder / "aqb.toml").write_text(
+        "".join(f'[[monitoring.service]]\nname = "{name}"\nsource = "{name}"\n' for name in ("hiring", "support"))
+    )
+    ended = aqb(*command)
+    assert ended.exit_code == 2
+    assert ended.err == (
+        "error: there are several services: hiring, support\n"
+        "  -> choose one before the command: aqb --service hiring ...\n"
+    )
+
+
 def test_golden_lists_star_rows_of_the_days_only(aqb: Command, source: Path) -> None:
     star = row_ids(aqb, source)[0]
     ended = aqb("golden", "--from", DAY.isoformat(), "--to", "2026-02-14")
