@@ -31,7 +31,7 @@ def runs(
     last: Annotated[int, typer.Option(help="How many runs, the latest ones.", min=1, max=1_000_000)] = 20,
     as_json: Json = False,
 ) -> None:
-    """List the latest runs: when, which day, how they ended.
+    """List the latest runs: when, which day, how they ended. Of a chosen service, its own.
 
     Example: aqb runs --last 50
     """
@@ -40,7 +40,9 @@ def runs(
     if context.invoked_subcommand:
         return
     with open_context() as places:
-        found = _as_they_are(places.state, RunLedger(places.state).last(last))
+        ledger = RunLedger(places.state)
+        latest = ledger.last_of_service(last) if places.settings.service else ledger.last(last)
+        found = _as_they_are(places.state, latest)
         zone = ZoneInfo(places.settings.time_zone)
     value = [asdict(run) | {"seconds": _seconds(run)} for run in found]
     show(value, _runs_text(found, zone) if found else "no runs yet", as_json=as_json)
@@ -94,12 +96,18 @@ def _as_they_are(state: StateDatabase, runs: list[Run]) -> list[Run]:
 
 
 def _runs_text(runs: Sequence[Run], zone: ZoneInfo) -> str:
-    """A line a run."""
-    lines = [f"{'id':<8}  {'kind':<8}  {'day':<10}  {'started':<16}  {'took':>8}  {'outcome':<9}  rows in / scored"]
+    """A line a run, with its service where one has any."""
+    names = [run.service for run in runs if run.service]
+    width = max(map(len, ["service", *names])) + 2 if names else 0
+    lines = [
+        f"{'id':<8}  {'kind':<8}  {'service' if names else '':<{width}}{'day':<10}  {'started':<16}  {'took':>8}"
+        f"  {'outcome':<9}  rows in / scored"
+    ]
     for run in runs:
         counts = "" if run.rows_in is None else f"{run.rows_in:,} / {run.scored:,}"
         lines.append(
-            f"{run.run_id[:8]}  {run.kind:<8}  {run.score_date}  {run.started_at.astimezone(zone):%Y-%m-%d %H:%M}"
+            f"{run.run_id[:8]}  {run.kind:<8}  {run.service or '':<{width}}{run.score_date}"
+            f"  {run.started_at.astimezone(zone):%Y-%m-%d %H:%M}"
             f"  {_took(run):>8}  {run.outcome:<9}  {counts}"
         )
         if run.message:
@@ -115,6 +123,7 @@ def _run_text(run: Run, steps: Sequence[RunStep], zone: ZoneInfo) -> str:
         "run": run.run_id,
         "outcome": run.outcome,
         "kind": f"{run.kind} of {run.score_date}",
+        **({"service": run.service} if run.service else {}),
         "started": f"{run.started_at.astimezone(zone):%Y-%m-%d %H:%M:%S %Z}, took {_took(run)}",
         "versions": f"aqb {run.code_version}, rubric {run.rubric or '?'} {run.rubric_version}".rstrip(),
         "judge": f"{run.model}; {run.prompt_versions}; {cost}" if run.model else "nobody was asked",

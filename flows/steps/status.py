@@ -95,10 +95,9 @@ def _nights(context: Context, found: Status) -> None:
     ledger, local = RunLedger(context.state), at.astimezone(zone)
     due = datetime.combine(local.date(), time.fromisoformat(context.settings.alerts.watch.due), zone)
     late, dead = late_night(context, at), dead_runs(context, at)
-    chat = [run for run in ledger.last(200) if run.kind != TEST_RUN and run.service == context.state.service]
-    last_day = ledger.last_completed_day(date.max)
+    last_run, last_day = ledger.last_of_service(1), ledger.last_completed_day(date.max)
     found.facts["nights"] = {
-        "last_run": _run(chat[-1], zone) if chat else None,
+        "last_run": _run(last_run[0], zone) if last_run else None,
         "last_completed_day": last_day,
         "next_due": f"{due if local < due else due + timedelta(days=1):%Y-%m-%d %H:%M}",
         "late": late.day if late else None,

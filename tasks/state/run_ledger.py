@@ -183,9 +183,12 @@ class RunLedger:
             return connection.execute(query).scalar_one() or 0.0
 
     def last(self, count: int) -> list[Run]:
-        """The runs that started last, earliest first."""
-        newest = sa.select(_runs).order_by(_runs.c.started_at.desc()).limit(count).subquery()
-        return self._runs(sa.select(_runs).join(newest, _runs.c.run_id == newest.c.run_id))
+        """The runs that started last, of whatever service, earliest first."""
+        return self._last(sa.select(_runs), count)
+
+    def last_of_service(self, count: int) -> list[Run]:
+        """The runs of chat rows of the database's service that started last, earliest first."""
+        return self._last(sa.select(_runs).where(self._mine, _runs.c.kind != TEST_RUN), count)
 
     def starting_with(self, run_id: str) -> list[Run]:
         """The runs whose id begins like this."""
@@ -242,6 +245,10 @@ class RunLedger:
             # An upsert would be compiled anew every time: SQLAlchemy does not keep those.
             if not connection.execute(_update(table), row | same).rowcount:
                 connection.execute(sa.insert(table), row)
+
+    def _last(self, query: sa.Select[Any], count: int) -> list[Run]:
+        newest = query.order_by(_runs.c.started_at.desc()).limit(count).subquery()
+        return self._runs(sa.select(_runs).join(newest, _runs.c.run_id == newest.c.run_id))
 
     def _runs(self, query: sa.Select[Any]) -> list[Run]:
         with self._database.transaction() as connection:
