@@ -23,8 +23,11 @@ class TeamNames:
         return FilterNames(self.filters)
 
     def headers(self, cells: Iterable[str]) -> tuple[str, ...]:
-        """Header cells by our names, without byte order marks and blanks around them."""
-        return tuple(self._header(cell.replace("\ufeff", "").strip()) for cell in cells)
+        """Header cells by our names, without byte order marks and blanks around them.
+
+        Blanks and line breaks within one are read as a single blank: people break long headers in Excel.
+        """
+        return tuple(self._header(_on_one_line(cell)) for cell in cells)
 
     def _header(self, name: str) -> str:
         for ours, pattern in self._patterns:
@@ -36,9 +39,13 @@ class TeamNames:
     def _patterns(self) -> list[tuple[str, re.Pattern[str]]]:
         number = re.escape(_NUMBER)
         return [
-            (ours, re.compile(re.escape(theirs.strip()).replace(number, "([1-9][0-9]?)", 1)))
+            (ours, re.compile(re.escape(_on_one_line(theirs)).replace(number, "([1-9][0-9]?)", 1)))
             for ours, theirs in self.columns.items()
         ]
+
+
+def _on_one_line(name: str) -> str:
+    return " ".join(name.replace("\ufeff", "").split())
 
 
 COMMON_NAMES = TeamNames()

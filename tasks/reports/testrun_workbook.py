@@ -24,7 +24,6 @@ from scoring.testruns.tables import (
     queries_schema,
     scores_schema,
 )
-from scoring.testruns.team_names import COMMON_NAMES
 from tasks.files.xlsx.sheet_xml import SheetColumn, Tab
 from tasks.files.xlsx.workbook import write_workbook
 from tasks.reports.testrun_summary_tab import summary_tab
@@ -165,5 +164,5 @@ def _input_tab(source: Path) -> Tab:
     """The rows of a text file, all as text. A row that could not be read shows why."""
     text = text_table(source)
     rows = ([row.reason] if isinstance(row, BrokenRow) else row.cells for row in text.rows())
-    columns = [SheetColumn(name or "(이름 없음)") for name in COMMON_NAMES.headers(text.columns)]
+    columns = [SheetColumn(name or "(이름 없음)") for name in text.columns]
     return Tab("입력", columns, rows, printed=(len(columns), 0))

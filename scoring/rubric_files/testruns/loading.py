@@ -45,6 +45,7 @@ from scoring.testruns.query_columns import (
     total_column,
 )
 from scoring.testruns.rubric import BEST_POINTS, WORST_POINTS, AnyTestRunRubric, TestRunRubric
+from scoring.testruns.team_names import COMMON_NAMES
 from scoring.testruns.totals import MIN_COVERAGE, Weights
 
 _OF_TOTAL = {
@@ -81,7 +82,7 @@ def testrun_rubric(text: RubricText) -> AnyTestRunRubric:
             package="scoring.rubric_files.testruns",
             recognition=Recognition(
                 file_prefixes=tuple(name.casefold() for name in file.recognised_by.file_names),
-                columns=frozenset(file.recognised_by.columns),
+                columns=frozenset(COMMON_NAMES.headers(file.recognised_by.columns)),
             ),
             options=(MIN_COVERAGE,),
             prompts=tuple(rule.prompt for rule in rules.judged),

@@ -36,6 +36,13 @@ def test_headers_lose_marks_and_blanks() -> None:
     assert COMMON_NAMES.headers(["\ufeffRun ID ", " 질의\n"]) == ("Run ID", "질의")
 
 
+@pytest.mark.parametrize("broken", ["1차\n답변", "1차\r\n답변", "1차\xa0답변", "1차 \n 답변\xa0", "1차\u3000답변"])
+def test_headers_that_were_broken_in_excel_are_read_on_one_line(broken: str) -> None:
+    assert COMMON_NAMES.headers([broken, "방/반복"]) == ("1차 답변", "방/반복")
+    assert TeamNames({"N차 답변": "Answer\n{n}"}).headers(["Answer\xa02"]) == ("2차 답변",)
+    assert TeamNames({"N차 답변": "Answer {n}"}).headers(["Answer\n2"]) == ("2차 답변",)
+
+
 @pytest.mark.parametrize(
     ("headers", "layout"),
     [

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -12,6 +13,7 @@ from scoring.testruns.scoring import score_testrun
 from tasks.reports.testrun_folder import write_testrun_folder
 from tasks.samples import SAMPLE_INBOX
 from tasks.testruns.files import read_testrun_file
+from tests.builders.testruns import write_csv, write_xlsx
 
 RUNS = {
     "aqb-1.2": "resume_agent_sample.xlsx",
@@ -33,6 +35,21 @@ def book(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     plan = plan_of(read_testrun_file(source), TestRunChoices(request.param), {})
     write_testrun_folder(folder, score_testrun(plan, {}), source)
     return openpyxl.load_workbook(folder / "scores.xlsx")
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_the_input_keeps_the_headers_that_its_author_wrote(tmp_path: Path, kind: str) -> None:
+    header = ["ID", "질의", "1차\n답변", "비고\xa0란", ""]
+    rows = [header, ["A1", "몇 명?", "12명", "", ""]]
+    source = tmp_path / f"resume_agent_1.{kind}"
+    _ = write_csv(source, rows) if kind == "csv" else write_xlsx(source, {"결과": rows})
+    run = read_testrun_file(source)
+    write_testrun_folder(tmp_path / "out", score_testrun(plan_of(run, TestRunChoices("aqb-1.2"), {}), {}), source)
+    book = openpyxl.load_workbook(tmp_path / "out" / "scores.xlsx")
+    shown = [cell.value for cell in book["입력" if kind == "csv" else "결과"][1]]
+    assert shown[:4] == header[:4]
+    again = read_testrun_file(tmp_path / "out" / "scores.xlsx")
+    assert again.queries["A1"][0].answer_text == "12명"
 
 
 def ours(book: Workbook) -> list[str]:

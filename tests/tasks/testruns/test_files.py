@@ -13,7 +13,7 @@ from scoring.testruns.team_names import TeamNames
 from scoring.testruns.testrun import TestRunFile
 from scoring.testruns.tool_usage import tool_usage_of
 from tasks.testruns.files import read_testrun_file
-from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv
+from tests.builders.testruns import LONG_HEADER, WIDE_HEADER, long_row, raw, wide_row, write_csv, write_xlsx
 
 
 def executions(run: TestRunFile) -> list[Execution]:
@@ -298,6 +298,20 @@ def test_columns_and_filters_have_the_names_of_a_team(tmp_path: Path) -> None:
     first, second = executions(read_testrun_file(write_csv(tmp_path / "r.csv", rows), names))
     assert (first.query_text, first.answer_text, second.answer_text) == ("몇 명?", "12명", "13명")
     assert first.filter_names.expected(first.expected_filters).filters == {"FOREIGN_EXAM"}
+
+
+def test_headers_with_line_breaks_are_read_from_text_and_workbooks(tmp_path: Path) -> None:
+    header = ["ID", "질의", "1차\n답변", "1차\xa0답변\n시간(초)"]
+    rows = [header, ["A1", "몇 명?", "12명", "1.5"]]
+    for path in (write_csv(tmp_path / "r.csv", rows), write_xlsx(tmp_path / "r.xlsx", {"결과": rows})):
+        (one,) = executions(read_testrun_file(path))
+        assert (one.answer_text, one.answer_time_s) == ("12명", 1.5)
+
+
+def test_headers_that_differ_in_their_line_breaks_alone_are_doubled(tmp_path: Path) -> None:
+    rows = [["ID", "질의", "1차\n답변", "1차 답변"], ["A1", "몇 명?", "12명", "13명"]]
+    with pytest.raises(InputError, match="columns are there more than once: 1차 답변"):
+        read_testrun_file(write_csv(tmp_path / "r.csv", rows))
 
 
 def test_scores_of_an_earlier_tool_are_kept_beside_ours_in_both_layouts(tmp_path: Path) -> None:
